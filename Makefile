@@ -1,0 +1,61 @@
+# Everything starts here; `make` alone lists the commands. The work is done in lib/trainspeed.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+# Two reports at once would measure each other.
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+PRESET ?= auto
+NOTEBOOKS ?=
+OUT ?= outputs
+PARAMS ?=
+RESUME ?=
+FROM ?=
+
+# A value as one word of the shell, whatever spaces and quotes it holds.
+quote = '$(subst ','\'',$(1))'
+option = $(if $(strip $(2)),$(1) $(call quote,$(2)))
+CHOICE = --preset $(call quote,$(PRESET)) $(call option,--notebooks,$(NOTEBOOKS)) \
+	$(call option,--params,$(PARAMS)) --out $(call quote,$(OUT))
+SOURCES = $(wildcard lib tests notebooks benchmarks)
+
+.PHONY: setup report plan render test lint bench lab data clean help
+
+report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml RESUME=1
+	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
+
+plan: setup ## what `make report` would run and how long it would take; measures nothing
+	@.venv/bin/python -m trainspeed plan $(CHOICE)
+
+render: setup ## write the report again from runs that exist: FROM=folder (default: OUT); measures nothing
+	@.venv/bin/python -m trainspeed render $(call option,--from,$(FROM)) $(call option,--notebooks,$(NOTEBOOKS)) --out $(call quote,$(OUT))
+
+setup: ## build the environments: quick when they are up to date; PYTHON=python3.12 chooses the interpreter
+	@$(PYTHON) lib/trainspeed/environments.py
+
+data: setup ## download CIFAR-10 and MNIST, and check them
+	@.venv/bin/python -m trainspeed data
+
+lab: setup ## open the notebooks in JupyterLab
+	@.venv/bin/jupyter lab --notebook-dir notebooks
+
+test: lint ## lint, then all tests; they need no GPU
+	@.venv/bin/python -m pytest
+
+lint: setup ## check style and format, and that the notebooks hold no outputs
+	@.venv/bin/ruff check $(SOURCES)
+	@.venv/bin/ruff format --check $(SOURCES)
+	@if grep -lE '"output_type"|"execution_count": [0-9]' notebooks/*.ipynb 2>/dev/null; then \
+		echo "lint: clear the outputs of these notebooks before committing them" >&2; exit 1; fi
+
+bench: setup ## measure Trainspeed itself
+	@.venv/bin/python benchmarks/run.py
+
+clean: ## remove the environments and caches; measured data, reports and downloads stay
+	rm -rf .venv .venvs .cache .pytest_cache .ruff_cache build lib/*.egg-info
+	find lib tests notebooks -name __pycache__ -prune -exec rm -rf {} + -o -name .ipynb_checkpoints -prune -exec rm -rf {} +
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))

@@ -1,0 +1,82 @@
+"""What a backend must be able to do, and the errors that become a run's status. Knows no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from trainspeed.datasets import Images
+from trainspeed.trial import Trial
+
+
+class Unsupported(Exception):
+    """This framework or device cannot run the trial; the message says why. The run is a row."""
+
+
+class OutOfMemory(Exception):
+    """The framework could not allocate; the message is its own first line."""
+
+
+class Training(Protocol):
+    """A model on its device with its data, ready for the first step."""
+
+    def train(self) -> tuple[float, ...]:
+        """Train and return the duration of each epoch, in seconds, first epoch first."""
+
+    @property
+    def final_loss(self) -> float:
+        """Mean training loss of the last epoch."""
+
+    def test_accuracy(self) -> float:
+        """Share of the held-out images classified rightly, 0 to 1."""
+
+    def peak_memory_bytes(self) -> int | None:
+        """Peak by the framework's allocator on the fullest device; None on a CPU."""
+
+    def effective_layout(self) -> str | None:
+        """Layout the convolutions ran in, as text; None where it cannot be found out."""
+
+    def effective_precision(self) -> str | None:
+        """dtype of what the convolutions put out, as text."""
+
+    def layers(self) -> list[Mapping[str, Any]]:
+        """Rows of the layer table: see `trainspeed.layers`."""
+
+
+class Backend(Protocol):
+    """A framework, imported but with no device touched yet: a worker forks after this import."""
+
+    def versions(self) -> dict[str, str]:
+        """Version of the framework and of what it brings, by name."""
+
+    def start(self, trial: Trial, images: Images, *, default_allocation: bool) -> Training:
+        """Build the model of a trial on its device.
+
+        Raises:
+            Unsupported: The framework or the device cannot run it.
+        """
+
+    def is_out_of_memory(self, problem: BaseException) -> bool:
+        """Whether this exception means that memory ran out."""
+
+
+# What frameworks, cuDNN and the C++ library say when memory runs out, lower case.
+OUT_OF_MEMORY_TEXTS = (
+    "out of memory",
+    "resource_exhausted",
+    "resource exhausted",
+    "resourceexhausted",
+    "oom when allocating",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "bad_alloc",
+    "failed to allocate",
+    "cudnn_status_alloc_failed",
+    "unable to allocate",
+)
+
+
+def says_out_of_memory(text: str) -> bool:
+    """Whether an error text means that memory ran out."""
+    lower = text.lower()
+    return any(phrase in lower for phrase in OUT_OF_MEMORY_TEXTS)

@@ -1,0 +1,94 @@
+"""Keras 3 on JAX. Always compiled by XLA, with a compilation cache that outlives the process."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["KERAS_BACKEND"] = "jax"
+# The worker's pinned core is all it may use; XLA reads this once, when the device is first touched.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+import jax
+import keras
+import numpy as np
+
+from trainspeed.backends.base import Unsupported, says_out_of_memory
+from trainspeed.backends.keras_training import Device, KerasTraining
+from trainspeed.datasets import Images
+from trainspeed.environments import ROOT
+from trainspeed.hlo import convolution_layouts
+from trainspeed.precision import unsupported_reason
+from trainspeed.trial import Trial
+
+CACHE = ROOT / ".cache/jax"
+
+
+class JaxBackend:
+    """JAX and Keras, imported; no device is touched before `start`."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of JAX and Keras."""
+        return {"jax": jax.__version__, "keras": keras.__version__}
+
+    def start(self, trial: Trial, images: Images, *, default_allocation: bool) -> KerasTraining:
+        """Build the model on the GPU where there is one, else on one CPU core."""
+        if default_allocation:
+            del os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"]
+        _use_cache()
+        # "highest" is strict fp32; anything else may use TF32 on a GPU.
+        jax.config.update("jax_default_matmul_precision", "tensorfloat32" if trial.precision == "tf32" else "highest")
+        device = jax.devices()[0]
+        capability = None
+        if device.platform == "gpu":
+            capability = tuple(int(part) for part in device.compute_capability.split("."))
+        if reason := unsupported_reason(trial.precision, capability):
+            raise Unsupported(reason)
+        if trial.devices != 1:
+            raise Unsupported(f"strategy 'single' uses one device, not {trial.devices}")
+        return KerasTraining(
+            trial,
+            images,
+            Device(
+                synchronize=_synchronize,
+                peak_memory_bytes=lambda: _peak_memory_bytes(device),
+                convolution_layouts=_convolution_layouts,
+            ),
+        )
+
+    def is_out_of_memory(self, problem: BaseException) -> bool:
+        """Whether this exception means that memory ran out."""
+        return isinstance(problem, MemoryError) or (
+            isinstance(problem, RuntimeError) and says_out_of_memory(str(problem))
+        )
+
+
+def _use_cache() -> None:
+    """Keep compiled programs on disk: with a process per run, each run would compile them again."""
+    jax.config.update("jax_compilation_cache_dir", str(CACHE))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def _synchronize(model: keras.Model) -> None:
+    """JAX has no device-wide wait: the weights are ready when the last step is."""
+    jax.block_until_ready([variable.value for variable in model.variables])
+
+
+def _peak_memory_bytes(device: jax.Device) -> int | None:
+    stats = device.memory_stats() if device.platform != "cpu" else None
+    return stats.get("peak_bytes_in_use") if stats else None
+
+
+def _convolution_layouts(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[str]:
+    """Layouts in the compiled forward pass of one batch."""
+
+    def forward(trainable, non_trainable, images):
+        return model.stateless_call(trainable, non_trainable, images, training=True)
+
+    trainable = [variable.value for variable in model.trainable_variables]
+    non_trainable = [variable.value for variable in model.non_trainable_variables]
+    compiled = jax.jit(forward).lower(trainable, non_trainable, x).compile()
+    return convolution_layouts(compiled.as_text())
+
+
+BACKEND = JaxBackend()

@@ -1,0 +1,110 @@
+"""Keras 3 on TensorFlow, with Keras's own `fit`."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context
+
+from trainspeed.backends.base import Unsupported, says_out_of_memory
+from trainspeed.backends.keras_training import Device, KerasTraining
+from trainspeed.datasets import Images
+from trainspeed.hlo import LAYOUT_OF_FORMAT, convolution_layouts
+from trainspeed.precision import unsupported_reason
+from trainspeed.trial import Trial
+
+FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
+
+
+class TensorFlowBackend:
+    """TensorFlow and Keras, imported; no device is listed or touched before `start`."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of TensorFlow and Keras, and of the CUDA and cuDNN it was built with."""
+        build = tf.sysconfig.get_build_info()
+        return {
+            "tensorflow": tf.__version__,
+            "keras": keras.__version__,
+            "cuda": build.get("cuda_version", "none"),
+            "cudnn": build.get("cudnn_version", "none"),
+        }
+
+    def start(self, trial: Trial, images: Images, *, default_allocation: bool) -> KerasTraining:
+        """Build the model on the GPU where there is one, else on one CPU core."""
+        gpus = tf.config.list_physical_devices("GPU")
+        capability = None
+        if gpus:
+            capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")
+            if not default_allocation:
+                for gpu in gpus:
+                    tf.config.experimental.set_memory_growth(gpu, True)
+        else:
+            tf.config.threading.set_intra_op_parallelism_threads(1)
+            tf.config.threading.set_inter_op_parallelism_threads(1)
+        tf.config.experimental.enable_tensor_float_32_execution(trial.precision == "tf32")
+        if reason := unsupported_reason(trial.precision, capability):
+            raise Unsupported(reason)
+        if trial.devices != 1:
+            raise Unsupported(f"strategy 'single' uses one device, not {trial.devices}")
+        return KerasTraining(
+            trial,
+            images,
+            Device(
+                synchronize=lambda model: tf.test.experimental.sync_devices(),
+                peak_memory_bytes=lambda: _peak_memory_bytes() if gpus else None,
+                convolution_layouts=_xla_layouts if trial.compile else _graph_layouts,
+            ),
+        )
+
+    def is_out_of_memory(self, problem: BaseException) -> bool:
+        """Whether this exception means that memory ran out."""
+        return isinstance(problem, tf.errors.ResourceExhaustedError | MemoryError) or (
+            isinstance(problem, tf.errors.OpError) and says_out_of_memory(str(problem))
+        )
+
+
+def _peak_memory_bytes() -> int:
+    return tf.config.experimental.get_memory_info("GPU:0")["peak"]
+
+
+def _gradients(model: keras.Model):
+    """Forward and backward pass of one batch: what the layout optimiser looks at."""
+
+    def step(images, labels):
+        with tf.GradientTape() as tape:
+            loss = model.compute_loss(y=labels, y_pred=model(images, training=True))
+        return tape.gradient(loss, model.trainable_variables)
+
+    return step
+
+
+def _graph_layouts(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[str]:
+    """`data_format` of the convolutions in the graph after Grappler has rewritten it."""
+    step = tf.function(_gradients(model))
+    context.context().enable_run_metadata()
+    try:
+        step(tf.constant(x), tf.constant(y))
+        metadata = context.context().export_run_metadata()
+    finally:
+        context.context().disable_run_metadata()
+    layouts = []
+    for graphs in metadata.function_graphs:
+        for node in graphs.post_optimization_graph.node:
+            if node.op in FORWARD_CONVOLUTIONS:
+                layouts.append(LAYOUT_OF_FORMAT.get(node.attr["data_format"].s.decode(), "unknown"))
+    return layouts
+
+
+def _xla_layouts(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[str]:
+    """Layouts in the program that XLA compiled for the forward pass."""
+    forward = tf.function(lambda images: model(images, training=True), jit_compile=True)
+    return convolution_layouts(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
+
+
+BACKEND = TensorFlowBackend()

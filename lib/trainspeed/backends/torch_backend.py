@@ -1,0 +1,198 @@
+"""PyTorch: a native training loop. `memory_format` is the layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+import torch._dynamo  # every optimiser imports it, for seconds: once before the forks, not in each run
+from torch import nn
+from torch.nn import functional
+
+from trainspeed import layers as layer_table
+from trainspeed.backends.base import Unsupported, says_out_of_memory
+from trainspeed.datasets import Images, epoch_of
+from trainspeed.models import torch_models
+from trainspeed.precision import unsupported_reason
+from trainspeed.recipes import ADAM_EPSILON, recipe
+from trainspeed.timing import time_epochs
+from trainspeed.trial import Trial
+
+MEMORY_FORMATS = {"channels_first": torch.contiguous_format, "channels_last": torch.channels_last}
+AUTOCAST_DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+class TorchBackend:
+    """torch, imported; nothing of CUDA is touched before `start`."""
+
+    def versions(self) -> dict[str, str]:
+        """Version of torch and of the CUDA and cuDNN that it was built with."""
+        return {"torch": torch.__version__, "cuda": torch.version.cuda or "none"}
+
+    def start(self, trial: Trial, images: Images, *, default_allocation: bool) -> TorchTraining:
+        """Build the model on the GPU where there is one, else on one CPU core."""
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        capability = torch.cuda.get_device_capability(device) if device.type == "cuda" else None
+        if reason := unsupported_reason(trial.precision, capability):
+            raise Unsupported(reason)
+        if trial.devices != 1:
+            raise Unsupported(f"strategy 'single' uses one device, not {trial.devices}")
+        if device.type == "cpu":
+            torch.set_num_threads(1)
+        else:
+            torch.cuda.reset_peak_memory_stats(device)
+        _set_precision(trial.precision)
+        torch.backends.cudnn.benchmark = True
+        torch.manual_seed(trial.seed)
+        return TorchTraining(trial, images, device)
+
+    def is_out_of_memory(self, problem: BaseException) -> bool:
+        """Whether this exception means that memory ran out."""
+        return isinstance(problem, torch.OutOfMemoryError | MemoryError) or (
+            isinstance(problem, RuntimeError) and says_out_of_memory(str(problem))
+        )
+
+
+def _set_precision(precision: str) -> None:
+    """Strict fp32 unless TF32 was asked for: torch has it on for convolutions by default."""
+    kind = "tf32" if precision == "tf32" else "ieee"
+    torch.backends.cudnn.conv.fp32_precision = kind
+    torch.backends.cuda.matmul.fp32_precision = kind
+
+
+class TorchTraining:
+    """A torch model on its device and one epoch of host arrays, as Keras's `fit` has them too."""
+
+    def __init__(self, trial: Trial, images: Images, device: torch.device) -> None:
+        self.trial, self.images, self.device = trial, images, device
+        self.format = MEMORY_FORMATS[trial.layout]
+        self.model = torch_models.build(trial.model).to(device, memory_format=self.format)
+        self.step_model: nn.Module = torch.compile(self.model) if trial.compile else self.model
+        self.optimizer = _optimizer(self.model, trial.model)
+        self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
+        self.batches = trial.steps_per_epoch
+        x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
+        self.x, self.y = self._host_images(x), torch.from_numpy(y).long()
+        self.order = torch.Generator().manual_seed(trial.seed)
+        self.loss_sum = torch.zeros((), device=device)
+
+    @property
+    def final_loss(self) -> float:
+        """Mean training loss of the last epoch."""
+        return self.loss_sum.item() / self.batches
+
+    def train(self) -> tuple[float, ...]:
+        """Train and return the duration of each epoch, in seconds."""
+        self.step_model.train()
+        return time_epochs(self._epoch, self._synchronize, epochs=self.trial.epochs)
+
+    def _epoch(self) -> None:
+        order = torch.randperm(len(self.y), generator=self.order)
+        self.loss_sum = torch.zeros((), device=self.device)
+        for chosen in order.split(self.trial.batch_size):
+            x, y = self._to_device(self.x[chosen]), self._to_device(self.y[chosen])
+            self.optimizer.zero_grad(set_to_none=True)
+            with self._autocast():
+                loss = functional.cross_entropy(self.step_model(x).float(), y)
+            self.scaler.scale(loss).backward()
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+            self.loss_sum += loss.detach()
+
+    def _autocast(self) -> torch.autocast:
+        dtype = AUTOCAST_DTYPES.get(self.trial.precision)
+        return torch.autocast(self.device.type, dtype=dtype or torch.bfloat16, enabled=dtype is not None)
+
+    def _host_images(self, x: np.ndarray) -> torch.Tensor:
+        """Images as (count, 3, height, width) in the memory format of the trial."""
+        return torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=self.format)
+
+    def _to_device(self, batch: torch.Tensor) -> torch.Tensor:
+        if batch.dim() == 4:  # indexing may not keep the memory format
+            batch = batch.contiguous(memory_format=self.format)
+        if self.device.type == "cpu":
+            return batch
+        return batch.pin_memory().to(self.device, non_blocking=True)
+
+    def _synchronize(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+    @torch.inference_mode()
+    def test_accuracy(self) -> float:
+        """Share of the held-out images classified rightly, 0 to 1."""
+        self.model.eval()
+        right = 0
+        labels = torch.from_numpy(self.images.test_y).long()
+        for chosen in torch.arange(len(labels)).split(self.trial.batch_size):
+            x = self._to_device(self._host_images(self.images.test_x[chosen.numpy()]))
+            with self._autocast():
+                right += (self.model(x).argmax(1).cpu() == labels[chosen]).sum().item()
+        return right / len(labels)
+
+    def peak_memory_bytes(self) -> int | None:
+        """Peak of torch's CUDA allocator; None on a CPU, which has none."""
+        return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else None
+
+    def effective_layout(self) -> str | None:
+        """Layout of what the convolutions put out, by its strides."""
+        seen = [_layout_of(output) for module, output in self._outputs() if isinstance(module, nn.Conv2d)]
+        return layer_table.summarise_layouts([layout for layout in seen if layout])
+
+    def effective_precision(self) -> str | None:
+        """dtype of what the convolutions put out."""
+        dtypes = {
+            str(output.dtype).removeprefix("torch.")
+            for module, output in self._outputs()
+            if isinstance(module, nn.Conv2d)
+        }
+        return " and ".join(sorted(dtypes)) or None
+
+    def layers(self) -> list[Mapping[str, Any]]:
+        """Layer table: the format of each layer's output, by its strides."""
+        names = {module: name for name, module in self.model.named_modules()}
+        return [
+            layer_table.row(
+                layer=names[module] or self.trial.model,
+                type=type(module).__name__,
+                output_shape=list(output.shape[1:]),
+                data_format=_layout_of(output),
+                bn_axis=None,  # torch normalises axis 1 whatever the strides are
+                layout=self.trial.layout,
+            )
+            for module, output in self._outputs()
+        ]
+
+    def _outputs(self) -> list[tuple[nn.Module, torch.Tensor]]:
+        """Return every leaf module with its output for one batch, in the order they ran."""
+        seen: list[tuple[nn.Module, torch.Tensor]] = []
+        leaves = [module for module in self.model.modules() if not list(module.children())]
+        hooks = [m.register_forward_hook(lambda m, _, out: seen.append((m, out))) for m in leaves]
+        self.model.eval()
+        with torch.no_grad(), self._autocast():
+            self.model(self._to_device(self.x[: self.trial.batch_size]))
+        for hook in hooks:
+            hook.remove()
+        return seen
+
+
+def _optimizer(model: nn.Module, name: str) -> torch.optim.Optimizer:
+    how = recipe(name)
+    if how.optimizer == "adam":
+        return torch.optim.Adam(model.parameters(), lr=how.learning_rate, eps=ADAM_EPSILON)
+    return torch.optim.SGD(model.parameters(), lr=how.learning_rate, momentum=how.momentum)
+
+
+def _layout_of(output: torch.Tensor) -> str | None:
+    """Layout of an activation by its strides; None where both are the same in memory."""
+    if output.dim() != 4 or math.prod(output.shape[2:]) == 1 or output.shape[1] == 1:
+        return None
+    last = output.is_contiguous(memory_format=torch.channels_last)
+    first = output.is_contiguous()
+    return "channels_last" if last and not first else "channels_first" if first and not last else None
+
+
+BACKEND = TorchBackend()

@@ -1,0 +1,158 @@
+"""Measure one trial in this process and report what happened as events. Knows no worker and no runner."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainspeed.backends.base import Backend, Training, Unsupported
+from trainspeed.datasets import Images
+from trainspeed.host import HostLoad, foreign_cores, host_load, stolen_share
+from trainspeed.nvml import open_nvml
+from trainspeed.process_memory import PeakMemory, allowance_bytes, limit_memory
+from trainspeed.run import Status
+from trainspeed.trial import Trial
+
+BUSY_CORES = 0.2  # cores used by others: more, and they share caches and memory bandwidth noticeably
+STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
+Emit = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a worker is asked to measure.
+
+    Attributes:
+        trial: Its data set is resolved (not `auto`).
+        device: "gpu" where this machine has one to train on, else "cpu".
+        requested_at: `time.monotonic()` of the runner, which shares this machine's clock.
+        evaluate: Whether to measure the test accuracy.
+        inspect: Whether to look up the layer table and the effective layout.
+        default_allocation: Leave the framework's own memory allocation as it comes.
+        gpu_uuids: GPUs in use, for the energy counter.
+    """
+
+    trial: Trial
+    device: str
+    requested_at: float
+    evaluate: bool = False
+    inspect: bool = False
+    default_allocation: bool = False
+    gpu_uuids: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {**vars(self), "trial": self.trial.as_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Request:
+        """Return the request that `as_dict` was called on."""
+        values = {**data, "trial": Trial.from_dict(data["trial"]), "gpu_uuids": tuple(data["gpu_uuids"])}
+        return cls(**values)
+
+
+def measure(request: Request, backend: Backend, images: Images, emit: Emit) -> None:
+    """Measure a trial; whatever goes wrong becomes a `failed` event with a status and a reason."""
+    stages = _Stages(request.requested_at, emit)
+    try:
+        emit({"event": "result", **_measure(request, backend, images, stages), "stages_s": stages.seconds})
+    except Unsupported as problem:
+        emit({"event": "failed", "status": Status.UNSUPPORTED, "reason": str(problem)})
+    except Exception as problem:
+        status = Status.OOM if backend.is_out_of_memory(problem) else Status.CRASHED
+        reason = f"{type(problem).__name__} in stage {stages.current!r}: {first_line(problem)}"
+        emit({"event": "failed", "status": status, "reason": reason, "stages_s": stages.seconds})
+
+
+def _measure(request: Request, backend: Backend, images: Images, stages: _Stages) -> dict[str, Any]:
+    trial = request.trial
+    if request.device == "cpu":
+        pin(trial.devices)
+        limit_memory(allowance_bytes())
+    memory = PeakMemory()
+    stages.next("build")
+    training = backend.start(trial, images, default_allocation=request.default_allocation)
+    stages.next("train")
+    energy_before, load_before = _energy_j(request.gpu_uuids), host_load()
+    epoch_s = training.train()
+    load_after, energy_after = host_load(), _energy_j(request.gpu_uuids)
+    device_bytes = training.peak_memory_bytes()
+    peak = device_bytes if request.device == "gpu" else memory.bytes()
+    stages.next("evaluate")
+    accuracy = training.test_accuracy() if request.evaluate else None
+    stages.next("inspect")
+    return {
+        "epoch_s": epoch_s,
+        "images_per_epoch": trial.steps_per_epoch * trial.batch_size,
+        "test_accuracy": accuracy,
+        "peak_memory_bytes": peak,
+        "energy_j": None if energy_before is None or energy_after is None else energy_after - energy_before,
+        "notes": [*_load_notes(load_before, load_after), *_loss_notes(training.final_loss)],
+        **(_inspect(training) if request.inspect else {}),
+    }
+
+
+def _inspect(training: Training) -> dict[str, Any]:
+    """Look up what ran; a framework that cannot say so costs a note, not the run."""
+    found: dict[str, Any] = {"effective_precision": training.effective_precision(), "layers": training.layers()}
+    try:
+        found["effective_layout"] = training.effective_layout()
+    except Exception as problem:
+        found["inspect_note"] = f"effective layout not found out: {type(problem).__name__}: {first_line(problem)}"
+    return found
+
+
+class _Stages:
+    """Where the time of a run goes outside the epochs, and which stage it was in when it failed."""
+
+    def __init__(self, requested_at: float, emit: Emit) -> None:
+        self.current, self.seconds = "start", {}
+        self._since, self._emit = requested_at, emit
+
+    def next(self, name: str) -> None:
+        now = time.monotonic()
+        self.seconds[self.current] = now - self._since
+        self._since, self.current = now, name
+        self._emit({"event": "stage", "name": name})
+
+
+def pin(cores: int) -> None:
+    """Keep this process on so many cores, one thread each: that is what a CPU device is.
+
+    The last allowed ones: the first serve most interrupts.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        allowed = sorted(os.sched_getaffinity(0))
+        if cores > len(allowed):
+            raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
+        os.sched_setaffinity(0, allowed[-cores:])
+
+
+def first_line(problem: BaseException) -> str:
+    """Return the first line of an exception's text that says something, without a path of this machine."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    text = lines[0] if lines else "no message"
+    return text.replace(os.path.expanduser("~"), "~")[:300]
+
+
+def _energy_j(gpu_uuids: tuple[str, ...]) -> float | None:
+    return open_nvml().energy_j(gpu_uuids) if gpu_uuids else None
+
+
+def _load_notes(before: HostLoad, after: HostLoad) -> list[str]:
+    notes = []
+    if (others := foreign_cores(before, after)) is not None and others > BUSY_CORES:
+        notes.append(f"Other processes kept {others:.1f} CPU cores busy during the epochs: stop them.")
+    if (stolen := stolen_share(before, after)) is not None and stolen > STOLEN_SHARE:
+        notes.append(
+            f"The hypervisor took {stolen:.0%} of the CPU time during the epochs: use a machine of your own."
+        )
+    return notes
+
+
+def _loss_notes(loss: float) -> list[str]:
+    return [] if math.isfinite(loss) else [f"The training loss ended as {loss}: the model did not learn."]

@@ -1,0 +1,262 @@
+"""Pair runs that differ in one factor, block by block, and say in a sentence what was decided.
+
+Works on runs, not on frames or figures; `trainspeed.verdict` does the deciding.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trainspeed.run import Run, Status
+from trainspeed.schedule import AUXILIARY, CONTROL, CONTROL_AGAIN
+from trainspeed.trial import Trial
+from trainspeed.verdict import Judgement, Outcome, judge, judge_difference
+
+COMMON = ("precision", "compile", "image_size")  # told where they differ from the usual, not every time
+NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What was decided about a baseline and a candidate.
+
+    Attributes:
+        factor: The one factor in which the two differ; "control" for the A/A pair.
+        quantity: "time", or "accuracy" (then `judgement.speedup` is a difference in points).
+        sentence: The verdict in words, with where it holds.
+    """
+
+    session: str
+    study: str
+    question: str
+    quantity: str
+    factor: str
+    baseline: Trial
+    candidate: Trial
+    judgement: Judgement
+    sentence: str
+
+    @property
+    def label(self) -> str:
+        """What a chart or a table calls the comparison: where it was made."""
+        arm = {"framework": f"{NAMES.get(self.candidate.framework)} vs {NAMES[self.baseline.framework]}"}
+        if self.factor == "control":
+            return ", ".join(["control", *describe(self.baseline, without=COMMON)])
+        words = [*filter(None, [arm.get(self.factor)]), *describe(self.baseline, without=(self.factor, *COMMON))]
+        variant = [v for v in (self.baseline.precision,) if v != "fp32"] + ["compiled"] * self.baseline.compile
+        return ", ".join([*words, *variant])
+
+    @property
+    def speedup(self) -> float | None:
+        """As in the judgement, for charts; so are the next four."""
+        return self.judgement.speedup
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        return self.judgement.low
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval."""
+        return self.judgement.high
+
+    @property
+    def blocks(self) -> int:
+        """Pairs that were compared."""
+        return self.judgement.blocks
+
+    @property
+    def outcome(self) -> Outcome:
+        """What was decided."""
+        return self.judgement.outcome
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the element of `verdicts.json`."""
+        value = "speedup" if self.quantity == "time" else "difference"
+        return {
+            "session": self.session,
+            "study": self.study,
+            "question": self.question,
+            "quantity": self.quantity,
+            "baseline": _shown(self.baseline),
+            "candidate": _shown(self.candidate),
+            "factor": self.factor,
+            value: self.judgement.speedup,
+            "low": self.judgement.low,
+            "high": self.judgement.high,
+            "confidence": self.judgement.confidence,
+            "blocks": self.judgement.blocks,
+            "outcome": str(self.judgement.outcome),
+            "sentence": self.sentence,
+        }
+
+
+def compare(
+    runs: Iterable[Run],
+    factor: str,
+    baseline: Any,
+    candidate: Any,
+    *,
+    question: str,
+    quantity: str = "time",
+) -> list[Verdict]:
+    """Return a verdict for every pair of trials that differ only in `factor`, baseline to candidate.
+
+    JAX is always compiled; compared with another framework, it is compared with each of the other's.
+    """
+    arms = _by_trial(run for run in runs if run.label not in AUXILIARY)
+    verdicts = []
+    for trial, base_runs in arms.items():
+        if getattr(trial, factor) != baseline:
+            continue
+        for other, other_runs in arms.items():
+            if getattr(other, factor) == candidate and _differ_only_in(factor, trial, other):
+                verdicts.append(_verdict(base_runs, other_runs, factor, question, quantity))
+    return [verdict for verdict in verdicts if verdict.judgement.blocks]
+
+
+def controls(runs: Iterable[Run]) -> list[Verdict]:
+    """Return the A/A verdicts: the same trial twice in each block, so that only noise differs."""
+    runs = list(runs)
+    first = _by_trial(run for run in runs if run.label == CONTROL)
+    again = _by_trial(run for run in runs if run.label == CONTROL_AGAIN)
+    question = "How much do two measurements of the same thing differ?"
+    pairs = ((first[trial], again[trial]) for trial in first if trial in again)
+    verdicts = [_verdict(a, b, "control", question, "time") for a, b in pairs]
+    return [verdict for verdict in verdicts if verdict.judgement.blocks]
+
+
+def ratios(runs: Iterable[Run], factor: str, baseline: Any, candidate: Any) -> list[dict[str, Any]]:
+    """Return one row per block and pair: baseline time / candidate time, with the baseline's trial fields."""
+    arms = _by_trial(run for run in runs if run.label not in AUXILIARY)
+    rows = []
+    for trial, base_runs in arms.items():
+        for other, other_runs in arms.items():
+            if getattr(trial, factor) != baseline or getattr(other, factor) != candidate:
+                continue
+            if _differ_only_in(factor, trial, other):
+                for base, cand in _pairs(base_runs, other_runs, _seconds):
+                    ratio = _seconds(base) / _seconds(cand)
+                    names = {"baseline": baseline, "candidate": candidate}
+                    rows.append({**trial.as_dict(), **names, "block": base.block, "ratio": ratio})
+    return rows
+
+
+def _by_trial(runs: Iterable[Run]) -> dict[Trial, list[Run]]:
+    arms: dict[Trial, list[Run]] = defaultdict(list)
+    for run in runs:
+        arms[run.trial.without_seed()].append(run)
+    return arms
+
+
+def _differ_only_in(factor: str, one: Trial, other: Trial) -> bool:
+    changed = {factor: getattr(one, factor)}
+    if factor == "framework" and "jax" in (one.framework, other.framework):
+        changed["compile"] = one.compile
+    return replace(other, **changed) == one
+
+
+def _seconds(run: Run) -> float | None:
+    return run.median_epoch_s
+
+
+def _points(run: Run) -> float | None:
+    return None if run.test_accuracy is None else 100 * run.test_accuracy
+
+
+def _pairs(
+    baseline: Sequence[Run], candidate: Sequence[Run], value: Callable[[Run], float | None]
+) -> list[tuple[Run, Run]]:
+    """Pair by block the runs that ended well and have the value."""
+    usable = [
+        {run.block: run for run in runs if run.status == Status.OK and value(run) is not None}
+        for runs in (baseline, candidate)
+    ]
+    return [(usable[0][block], usable[1][block]) for block in sorted(usable[0].keys() & usable[1].keys())]
+
+
+def _verdict(
+    baseline: Sequence[Run], candidate: Sequence[Run], factor: str, question: str, quantity: str
+) -> Verdict:
+    value, decide = (_seconds, judge) if quantity == "time" else (_points, judge_difference)
+    pairs = _pairs(baseline, candidate, value)
+    judgement = decide([value(a) for a, _ in pairs], [value(b) for _, b in pairs])
+    a, b = baseline[0], candidate[0]
+    return Verdict(
+        session=a.session,
+        study=a.study,
+        question=question,
+        quantity=quantity,
+        factor=factor,
+        baseline=a.trial.without_seed(),
+        candidate=b.trial.without_seed(),
+        judgement=judgement,
+        sentence=_sentence(a, b, factor, judgement, quantity),
+    )
+
+
+def _sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) -> str:
+    versus = f"{_name(b, factor)} vs {_name(a, factor)}"
+    if factor == "control":
+        versus = f"control, {_name(a, 'layout')} vs itself"
+    frameworks = {a.trial.framework: a, b.trial.framework: b}
+    where = [_machine(a), *(f"{NAMES[f]} {r.versions.get(f, '')}".strip() for f, r in frameworks.items())]
+    where += [part for part in describe(a.trial, without=("framework", factor)) if part]
+    blocks = f"{judgement.blocks} block{'s' if judgement.blocks != 1 else ''}"
+    return f"{versus}: {measured(judgement, quantity)}. {', '.join(where)}, {blocks}."
+
+
+def measured(judgement: Judgement, quantity: str = "time") -> str:
+    """Return the size, the interval and the outcome in words."""
+    if judgement.speedup is None:
+        return "not measured"
+    size, unit = (f"{judgement.speedup:.2f}x", "") if quantity == "time" else (f"{judgement.speedup:+.1f}", " points")
+    if judgement.low is None:
+        return f"{size}{unit} in test accuracy, no interval: undecided, measure 6 blocks or more" if unit else (
+            f"{size}, no interval: undecided, measure 6 blocks or more"
+        )
+    form = "{:.2f}" if quantity == "time" else "{:+.1f}"
+    ends = f"{form.format(judgement.low)} to {form.format(judgement.high)}"
+    words = {Outcome.SAME: "the same within the margin", Outcome.UNDECIDED: "undecided, measure more blocks"}
+    outcome = words.get(judgement.outcome, str(judgement.outcome))
+    return f"{size}{unit} ({judgement.confidence:.0%} interval {ends}): {outcome}".replace("%", " %")
+
+
+def describe(trial: Trial, without: Sequence[str] = ()) -> list[str]:
+    """Return what a reader needs to tell trials apart, in words."""
+    words = {
+        "framework": NAMES[trial.framework],
+        "model": trial.model,
+        "layout": trial.layout,
+        "batch_size": f"batch {trial.batch_size}",
+        "image_size": f"{trial.image_size} px",
+        "precision": trial.precision,
+        "compile": "compiled" if trial.compile else "not compiled",
+    }
+    return [text for field, text in words.items() if field not in without]
+
+
+def _name(run: Run, factor: str) -> str:
+    value = getattr(run.trial, factor, factor)
+    return NAMES.get(value, str(value)) if factor != "compile" else ("compiled" if value else "not compiled")
+
+
+def _machine(run: Run) -> str:
+    gpus = run.machine.get("gpus") or []
+    if run.machine.get("device") == "gpu" and gpus:
+        return gpus[0]["name"]
+    cores = run.trial.devices
+    return f"{run.machine.get('cpu') or 'CPU'} ({cores} core{'s' if cores > 1 else ''})"
+
+
+def as_json(verdicts: Iterable[Verdict]) -> list[Mapping[str, Any]]:
+    """Return the elements for `verdicts.json`."""
+    return [verdict.as_dict() for verdict in verdicts]
+
+
+def _shown(trial: Trial) -> dict[str, Any]:
+    return {name: value for name, value in trial.as_dict().items() if name != "seed"}

@@ -1,0 +1,241 @@
+"""An executed notebook as one HTML file that needs nothing else: no script, no request, no account.
+
+Does not run notebooks and does not know what they measure.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import logging
+import mimetypes
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from bs4 import BeautifulSoup, Tag
+from jinja2 import pass_context
+from latex2mathml.converter import convert as tex_to_mathml
+from nbconvert import HTMLExporter
+from traitlets.config import Config
+
+from trainspeed.execute import METADATA, title_of
+from trainspeed.files import write_atomically
+from trainspeed.parameters import TAG, parameters_of
+
+TEMPLATES = Path(__file__).parent / "templates"
+# The browser refuses whatever the template and the checks below may have missed.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+NO_ALT = "No description has been provided for this image"  # what nbconvert writes
+CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
+ACTIVE = ("script", "iframe", "object", "embed", "link", "base", "form")
+REMOTE_STYLE = re.compile(r"@import[^;]*;?|url\((?!\s*['\"]?data:)[^)]*\)", re.IGNORECASE)
+NUMBER = re.compile(
+    r"[-+−±~≈<>]?\s?[\d.,\u2009 ]+([eE][-+]?\d+)?\s?(%|x|×|[KMGT]i?B|[kKMGT]|[mµn]?s|[JWh]+)?"
+)
+BLANK = {"", "—", "–", "-", "None", "NaN", "nan", "n/a"}
+CODE = re.compile(r"(```.*?```|~~~.*?~~~|``.*?``|`[^`\n]*`)", re.DOTALL)
+DISPLAY_TEX = re.compile(r"(?<!\\)\$\$(.+?)\$\$", re.DOTALL)
+# As in Pandoc: no space inside the dollars and no digit after them, so that prices stay prices.
+INLINE_TEX = re.compile(r"(?<![\\$\w])\$(?!\s)([^$\n]+?)(?<![\s\\])\$(?![\d$])")
+
+
+def export_html(
+    notebook: Path,
+    target: Path,
+    *,
+    pictures: Path,
+    scrub: Callable[[str], str] = str,
+    front_page: bool = True,
+) -> tuple[str, ...]:
+    """Write the page; return a doubt for each thing a reader will miss in it.
+
+    Args:
+        pictures: Folder that image files named in Markdown are relative to; they are embedded.
+        scrub: Takes paths and names out of the finished page.
+        front_page: Whether to link to `index.html` beside it.
+    """
+    executed = nbformat.read(notebook, 4)
+    ending = executed.metadata.get(METADATA, {})
+    title = title_of(executed) or notebook.stem
+    page = {
+        "title": title,
+        "status": ending.get("status", "ok"),
+        "error": ending.get("error") or "",
+        "css": css(),
+        "policy": POLICY,
+        "front_page": front_page,
+        "resumable": not ending.get("rendered"),
+        "footer": _footer(ending),
+    }
+    logging.getLogger("traitlets").setLevel(logging.ERROR)  # missing alt text is returned instead
+    html, _ = _Exporter().from_notebook_node(_prepared(executed, ending), resources={"trainspeed": page})
+    soup = BeautifulSoup(html, "html.parser")
+    doubts = _polish(soup, pictures)
+    write_atomically(target, scrub(str(soup)))
+    return tuple(doubts)
+
+
+def css() -> str:
+    """Return the style sheet of all pages."""
+    return (TEMPLATES / "report.css").read_text(encoding="utf-8")
+
+
+class _Exporter(HTMLExporter):
+    def __init__(self) -> None:
+        config = Config()
+        config.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
+        config.HTMLExporter.template_name = "report"
+        config.HTMLExporter.embed_images = False  # True damages inline HTML in Markdown (nbconvert#2020)
+        config.HTMLExporter.exclude_anchor_links = True
+        config.HTMLExporter.exclude_input_prompt = config.HTMLExporter.exclude_output_prompt = True
+        config.CoalesceStreamsPreprocessor.enabled = True
+        config.TagRemovePreprocessor.enabled = True
+        config.TagRemovePreprocessor.remove_cell_tags = {"remove_cell"}
+        config.TagRemovePreprocessor.remove_input_tags = {"remove_input"}
+        config.TagRemovePreprocessor.remove_all_outputs_tags = {"remove_output"}
+        super().__init__(config=config)
+
+    @pass_context
+    def markdown2html(self, context: Any, source: str) -> str:
+        """Turn TeX into MathML around nbconvert's Markdown, which would leave it to a script."""
+        formulas: list[str] = []
+        html = super().markdown2html(context, _take_tex(source, formulas))
+        return re.sub(r"TEX(\d+)XET", lambda match: formulas[int(match[1])], html)
+
+
+def _take_tex(source: str, formulas: list[str]) -> str:
+    """Replace formulas by marks that Markdown leaves alone; code keeps its dollars."""
+
+    def take(display: str) -> Callable[[re.Match[str]], str]:
+        def replacement(match: re.Match[str]) -> str:
+            try:
+                formulas.append(tex_to_mathml(match[1].strip(), display=display))
+            except Exception:  # latex2mathml raises many kinds, some without a common base
+                return match[0]
+            return f"TEX{len(formulas) - 1}XET"
+
+        return replacement
+
+    parts = CODE.split(source)
+    for index in range(0, len(parts), 2):
+        parts[index] = DISPLAY_TEX.sub(take("block"), parts[index])
+        parts[index] = INLINE_TEX.sub(take("inline"), parts[index])
+    return "".join(parts)
+
+
+def _prepared(notebook: nbformat.NotebookNode, ending: dict[str, Any]) -> nbformat.NotebookNode:
+    """Return a copy without widgets, with the cell that stopped it marked and the parameters as a table."""
+    notebook = copy.deepcopy(notebook)
+    notebook.metadata.pop("widgets", None)
+    stopped = ending.get("cell")
+    if ending.get("status", "ok") != "ok" and stopped is not None and stopped < len(notebook.cells):
+        notebook.cells[stopped].metadata["stopped_here"] = True
+    values = notebook.metadata.get("papermill", {}).get("parameters", {})
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [o for o in cell.outputs if WIDGET not in o.get("data", {})]
+        if TAG in cell.metadata.get("tags", []):
+            cell.metadata["parameters_table"] = [
+                {"name": p.name, "value": _value(values.get(p.name, p.default)), "help": p.help}
+                for p in parameters_of(notebook, "notebook").values()
+            ]
+    return notebook
+
+
+def _value(value: Any) -> str:
+    return ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
+
+
+def _footer(ending: dict[str, Any]) -> str:
+    facts = [f"{word} {ending[word]}" for word in ("session", "preset") if ending.get(word)]
+    facts.append(f"Trainspeed {ending['version']}" if ending.get("version") else "Trainspeed")
+    return " · ".join(facts)
+
+
+def _polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
+    for tag in soup.find_all(ACTIVE) + soup.select("style[scoped]"):  # pandas' own table style
+        tag.decompose()
+    for style in soup.find_all("style"):
+        style.string = REMOTE_STYLE.sub("", style.get_text())
+    for tag in soup.find_all(style=REMOTE_STYLE):
+        tag["style"] = REMOTE_STYLE.sub("", tag["style"])
+    for tag in soup.find_all(lambda tag: any(name.startswith("on") for name in tag.attrs)):
+        tag.attrs = {name: value for name, value in tag.attrs.items() if not name.startswith("on")}
+    _name_headings(soup)
+    for table in soup.find_all("table"):
+        _polish_table(soup, table)
+    return _polish_images(soup, pictures)
+
+
+def _name_headings(soup: BeautifulSoup) -> None:
+    """Give each heading an id of its own, and list the sections under the title."""
+    taken: set[str] = {
+        tag["id"] for tag in soup.find_all(id=True) if tag.name not in ("h1", "h2", "h3", "h4")
+    }
+    for heading in soup.find_all(["h1", "h2", "h3", "h4"]):
+        slug = re.sub(r"[^\w]+", "-", heading.get_text().lower()).strip("-") or "section"
+        number, name = 1, slug
+        while name in taken:
+            number += 1
+            name = f"{slug}-{number}"
+        taken.add(name)
+        heading["id"] = name
+    sections = soup.find_all("h2")
+    if len(sections) < CONTENTS_FROM:
+        return
+    nav = soup.new_tag("nav", attrs={"class": "contents", "aria-label": "Contents"})
+    listed = soup.new_tag("ul")
+    nav.append(listed)
+    for section in sections:
+        item, link = soup.new_tag("li"), soup.new_tag("a", href=f"#{section['id']}")
+        link.string = section.get_text()
+        item.append(link)
+        listed.append(item)
+    (soup.find("h1") or soup.main.find()).insert_after(nav)
+
+
+def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
+    """Columns of numbers to the right, and a box that scrolls by itself: by touch, mouse or keyboard."""
+    table.attrs.pop("border", None)
+    for row in table.find_all("tr"):
+        row.attrs.pop("style", None)  # pandas right-aligns all headings there
+    rows = [row.find_all(["th", "td"]) for row in table.find_all("tr")]
+    body = [row for row in rows if any(cell.name == "td" for cell in row)]
+    cells = [cell for row in body for cell in row]
+    if len({len(row) for row in body}) > 1 or any(c.get("rowspan") or c.get("colspan") for c in cells):
+        groups = [[cell] for cell in cells]  # no telling which column a cell is in
+    else:
+        heads = [row for row in rows if row not in body and body and len(row) == len(body[0])]
+        groups = [list(column) for column in zip(*body, *heads, strict=True)]
+    for group in groups:
+        told = [cell for cell in group if cell.name == "td" and cell.get_text(strip=True) not in BLANK]
+        if told and all(NUMBER.fullmatch(cell.get_text(strip=True)) for cell in told):
+            for cell in group:
+                cell["class"] = [*cell.get("class", []), "number"]
+    if "scroll" not in table.parent.get("class", []):
+        caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
+        attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
+        table.wrap(soup.new_tag("div", attrs=attrs))
+
+
+def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:
+    doubts = []
+    for image in soup.find_all("img"):
+        source = image.get("src", "")
+        image.attrs.pop("srcset", None)
+        if not source.startswith("data:"):
+            file = pictures / source
+            mime = mimetypes.guess_type(source)[0] or ""
+            if mime.startswith("image/") and "://" not in source and file.is_file():
+                image["src"] = f"data:{mime};base64,{base64.b64encode(file.read_bytes()).decode()}"
+            else:
+                doubts.append(f"an image is missing, as a page holds no outside picture: {source}")
+                image.replace_with(image.get("alt") or "image")
+                continue
+        if image.get("alt", NO_ALT) == NO_ALT:
+            doubts.append("an image has no description for readers who cannot see it")
+    return doubts

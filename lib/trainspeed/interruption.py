@@ -1,0 +1,75 @@
+"""Ctrl-C and SIGTERM while kernels run: interrupt the kernel first, so that its `finally` blocks run.
+
+Knows no notebook: it is told which process group is the kernel's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE_S = 60.0  # a cell that has not ended so long after the signal is killed; workers end within seconds
+
+
+class Interruption:
+    """Handles the signals between `with` and its end.
+
+    The first one interrupts the running kernel and asks for an end; a second one, or `GRACE_S` passing,
+    kills the kernel. No exception is raised here, so a notebook is saved and rendered as far as it came.
+
+    Attributes:
+        asked: Whether an end has been asked for.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._group: int | None = None
+        self._timer: threading.Timer | None = None
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():  # elsewhere Python refuses
+            self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self.kernel_ended()
+
+    def kernel_started(self, group: int | None) -> None:
+        """Remember the process group that the signals are passed on to."""
+        self._group = group
+        if self.asked:
+            self._send(signal.SIGINT)
+
+    def kernel_ended(self) -> None:
+        """Kill what the kernel left in its process group, and forget it."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._send(signal.SIGKILL)
+        self._group = None
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        first, self.asked = not self.asked, True
+        if not first:
+            self._send(signal.SIGKILL)
+            return
+        self._send(signal.SIGINT)
+        self._timer = threading.Timer(GRACE_S, self._send, [signal.SIGKILL])
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _send(self, number: int) -> None:
+        if self._group is None:
+            return
+        try:
+            os.killpg(self._group, number)
+        except ProcessLookupError:
+            self._group = None
+        except PermissionError:  # macOS says so of a group that holds only a zombie
+            pass

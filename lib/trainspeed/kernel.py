@@ -1,0 +1,103 @@
+"""The process that runs a notebook: its Python, its sockets, its environment. Knows no notebook."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpecManager
+from traitlets.config import Config
+
+from trainspeed.interruption import Interruption
+
+SHUTDOWN_S = 20  # longest wait for `finally` blocks after a cell's timeout; a healthy kernel ends at once
+SOCKET_FOLDER_LENGTH = 80  # a Unix socket's path holds 107 bytes on Linux and 103 on macOS
+# ipykernel 7.4 stops its output thread and then, in another thread, waits ten seconds for it to flush.
+SHORT_FLUSH = "--IPKernelApp.exec_lines=__import__('ipykernel.iostream').iostream.OutStream.flush_timeout = 1"
+# What a report tells its kernels. Left over in this process, they would make it another report's kernel.
+OURS = frozenset(
+    f"TRAINSPEED_{name}" for name in ("REPORT", "OUT", "SESSION", "RESUME", "RENDER", "PRESET", "PLAN")
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder for the kernel's sockets and log.
+
+    Sockets in a folder need no TCP port, which another process could take first, and no other user can
+    connect to them.
+    """
+
+    folder: Path
+
+    @property
+    def config(self) -> Config:
+        """What papermill passes on to the kernel manager."""
+        return Config({"KernelManager": {"transport": "ipc", "ip": str(self.folder / "k")}})
+
+    def last_words(self) -> str:
+        """Return the last line that the kernel's process logged: why it could not start."""
+        log = self.folder / "log"
+        lines = log.read_text(errors="replace").split("\n") if log.exists() else []
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+@contextlib.contextmanager
+def kernel_place() -> Iterator[Place]:
+    """Make the folder, and remove it in the end."""
+    folder = tempfile.mkdtemp(prefix="trainspeed-")
+    if len(folder) > SOCKET_FOLDER_LENGTH:
+        os.rmdir(folder)
+        folder = tempfile.mkdtemp(prefix="trainspeed-", dir="/tmp")
+    try:
+        yield Place(Path(folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def kernel_class(
+    place: Place,
+    environment: Mapping[str, str],
+    folder: Path,
+    interruption: Interruption,
+    busy: Callable[[], bool],
+) -> type[AsyncKernelManager]:
+    """Return a kernel manager for this very Python, whatever kernels the user has installed as python3.
+
+    Args:
+        busy: Whether a cell is running.
+    """
+    variables = {key: value for key, value in os.environ.items() if key not in OURS} | dict(environment)
+
+    class Kernel(AsyncKernelManager):
+        def __init__(self, **options: Any) -> None:
+            native = KernelSpecManager(kernel_dirs=[])  # only ipykernel's own, of sys.executable
+            file = str(place.folder / "connection.json")
+            super().__init__(kernel_spec_manager=native, connection_file=file, **options)
+            self.shutdown_wait_time = SHUTDOWN_S
+
+        async def start_kernel(self, **options: Any) -> None:
+            # What cells print comes by the sockets; here is only what the kernel says of itself.
+            with (place.folder / "log").open("wb") as log:
+                options |= {"env": variables, "cwd": str(folder), "stdout": log, "stderr": log}
+                options["extra_arguments"] = [*options.get("extra_arguments", ()), SHORT_FLUSH]
+                await super().start_kernel(**options)
+            interruption.kernel_started(getattr(self.provisioner, "pgid", None))
+
+        async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
+            # The inherited method interrupts an idle kernel too, which at times loses the request that
+            # follows: the kernel is then killed after ten seconds.
+            if busy():
+                await self.interrupt_kernel()
+            await self.request_shutdown()
+            await self.finish_shutdown()
+            await self.cleanup_resources()
+
+    return Kernel

@@ -1,0 +1,53 @@
+"""The layer table: what each layer was told about the layout, and which layer forgot it.
+
+Rows are dicts of `layer, type, output_shape, data_format, bn_axis, forgot`. Knows no framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def row(
+    *,
+    layer: str,
+    type: str,
+    output_shape: Sequence[int | None],
+    data_format: str | None,
+    bn_axis: int | None,
+    layout: str,
+) -> Mapping[str, Any]:
+    """Return one row; `forgot` is whether the layer's own setting contradicts the layout asked for.
+
+    Args:
+        output_shape: Without the batch.
+        data_format: None for a layer that has none, such as an activation.
+        bn_axis: Axis that BatchNormalization normalises, counted from 0 with the batch; else None.
+    """
+    channel_axis = 1 if layout == "channels_first" else 3
+    wrong_axis = bn_axis is not None and bn_axis != channel_axis
+    return {
+        "layer": layer,
+        "type": type,
+        "output_shape": list(output_shape),
+        "data_format": data_format,
+        "bn_axis": bn_axis,
+        "forgot": (data_format is not None and data_format != layout) or wrong_axis,
+    }
+
+
+def forgotten(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the layers that forgot the layout."""
+    return [row["layer"] for row in rows if row["forgot"]]
+
+
+def summarise_layouts(layouts: Sequence[str]) -> str | None:
+    """Return one text for the layouts seen in a model's convolutions; None when none was seen."""
+    if not layouts:
+        return None
+    counts = {name: layouts.count(name) for name in sorted(set(layouts))}
+    if len(counts) == 1:
+        return layouts[0]
+    parts = ", ".join(f"{name} in {count}" for name, count in counts.items())
+    return f"mixed: {parts} of {len(layouts)} convolutions"

@@ -1,0 +1,131 @@
+"""What the layout notebook asks of its runs: which pairs, and what they mean in words.
+
+Pure functions on runs; every sentence with a result in it is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from trainspeed import layers as layer_table
+from trainspeed.comparison import NAMES, Verdict, compare, describe
+from trainspeed.run import Run, Status
+from trainspeed.trial import FRAMEWORKS
+from trainspeed.verdict import Outcome, expected_false
+
+FIRST, LAST = "channels_first", "channels_last"
+LAYOUT_QUESTION = "Does channels_last train faster than channels_first?"
+FRAMEWORK_QUESTION = "Which framework trains faster, at the same layout?"
+
+# Settings to copy, in current APIs.
+SETTINGS = {
+    ("tensorflow", FIRST): 'keras.config.set_image_data_format("channels_first")  # and BatchNormalization(axis=1)',
+    ("tensorflow", LAST): 'keras.config.set_image_data_format("channels_last")  # Keras\'s default',
+    ("jax", FIRST): 'keras.config.set_image_data_format("channels_first")  # and BatchNormalization(axis=1)',
+    ("jax", LAST): 'keras.config.set_image_data_format("channels_last")  # Keras\'s default',
+    ("torch", FIRST): "pass  # channels_first is torch's default: leave the memory format alone",
+    ("torch", LAST): "model = model.to(memory_format=torch.channels_last)\n"
+    "images = images.to(memory_format=torch.channels_last)  # every batch",
+}
+
+
+def layout_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict]:
+    """Return channels_last over channels_first for every framework, model, batch size and precision."""
+    return compare(runs, "layout", FIRST, LAST, question=LAYOUT_QUESTION, quantity=quantity)
+
+
+def framework_pairs(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """Return (baseline, candidate) for each two frameworks that ran; torch is the baseline where it is one."""
+    ran = {run.trial.framework for run in runs if run.status == Status.OK}
+    order = sorted(ran, key=lambda name: (name != "torch", FRAMEWORKS.index(name)))
+    return list(combinations(order, 2))
+
+
+def framework_verdicts(runs: Sequence[Run]) -> list[Verdict]:
+    """Return framework against framework, layout by layout."""
+    return [
+        verdict
+        for baseline, candidate in framework_pairs(runs)
+        for verdict in compare(runs, "framework", baseline, candidate, question=FRAMEWORK_QUESTION)
+    ]
+
+
+def effect_sentences(runs: Sequence[Run]) -> list[str]:
+    """Return what really ran: a framework that runs one layout for both is comparing transposes."""
+    seen: dict[tuple[str, bool, str], set[str]] = {}
+    for run in runs:
+        if run.effective_layout:
+            key = run.trial.framework, run.trial.compile, run.trial.layout
+            seen.setdefault(key, set()).add(run.effective_layout)
+    sentences = []
+    for framework, compiled in sorted({key[:2] for key in seen}):
+        arms = {layout: seen.get((framework, compiled, layout), set()) for layout in (FIRST, LAST)}
+        name = NAMES[framework] + (" (compiled)" if compiled else "")
+        ran = {layout: " or ".join(sorted(found)) or "not found out" for layout, found in arms.items()}
+        if all(arms[layout] == {layout} for layout in arms):
+            sentences.append(f"{name}: the convolutions ran in the layout that was asked for, in both arms.")
+        elif arms[FIRST] == arms[LAST] and arms[FIRST]:
+            sentences.append(
+                f"{name}: both arms ran their convolutions as {ran[FIRST]}, whatever was asked for. A difference "
+                "between them is the price of transposing and of the other layers, not of the convolutions."
+            )
+        else:
+            sentences.append(f"{name}: {FIRST} ran as {ran[FIRST]}, {LAST} ran as {ran[LAST]}.")
+    return sentences
+
+
+def layers_by_arm(runs: Sequence[Run]) -> dict[str, Sequence]:
+    """Return the layer table of one run per framework and layout: the smallest model's."""
+    arms: dict[str, Run] = {}
+    for run in runs:
+        if run.layers:
+            name = f"{NAMES[run.trial.framework]}, {run.trial.layout}, {run.trial.model}"
+            arms.setdefault(name, run)
+    smallest = min((len(run.layers) for run in arms.values()), default=0)
+    return {name: run.layers for name, run in sorted(arms.items()) if len(run.layers) == smallest}
+
+
+def forgotten_sentence(runs: Sequence[Run]) -> str:
+    """Return which layers forgot the layout, over all models that were looked at."""
+    looked = [run for run in runs if run.layers]
+    if not looked:
+        return "No layer table was recorded."
+    names = {
+        f"{layer} ({', '.join(describe(run.trial, without=('batch_size', 'image_size', 'precision', 'compile')))})"
+        for run in looked
+        for layer in layer_table.forgotten(run.layers)
+    }
+    models = len({(r.trial.framework, r.trial.model, r.trial.layout) for r in looked})
+    if names:
+        return f"These layers forgot the layout: {'; '.join(sorted(names))}."
+    return f"No layer forgot the layout, in {models} models looked at (framework × model × layout)."
+
+
+def count_sentence(verdicts: Sequence[Verdict]) -> str:
+    """Return how many verdicts were decided, and how many of them chance alone would make wrong."""
+    decided = [v for v in verdicts if v.outcome != Outcome.UNDECIDED]
+    with_interval = [v for v in verdicts if v.low is not None]
+    return (
+        f"{len(verdicts)} comparisons, {len(decided)} decided. Of {len(with_interval)} intervals at 95 %, up to "
+        f"{expected_false(len(with_interval)):.1f} are expected to miss the truth by chance."
+    )
+
+
+def settings(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return, for each framework, what to switch on as Markdown: only what was decided, per model and batch."""
+    texts = []
+    decided = [v for v in verdicts if v.outcome in (Outcome.FASTER, Outcome.SLOWER)]
+    for framework in FRAMEWORKS:
+        mine = [v for v in decided if v.baseline.framework == framework]
+        if not mine:
+            if any(v.baseline.framework == framework for v in verdicts):
+                texts.append(f"**{NAMES[framework]}**: no layout was decided to be faster; keep what you have.")
+            continue
+        for layout, outcome in ((LAST, Outcome.FASTER), (FIRST, Outcome.SLOWER)):
+            wins = [v for v in mine if v.outcome == outcome]
+            if wins:
+                gains = [v.speedup if outcome == Outcome.FASTER else 1 / v.speedup for v in wins]
+                where = "; ".join(f"{v.label}: {gain:.2f}x" for v, gain in zip(wins, gains, strict=True))
+                texts.append(f"**{NAMES[framework]}**, {layout} ({where})\n\n```python\n{SETTINGS[framework, layout]}\n```")
+    return texts

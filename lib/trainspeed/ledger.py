@@ -1,0 +1,86 @@
+"""The append-only record of runs. A line is flushed and synced as each run ends, so nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trainspeed.errors import UserError
+from trainspeed.run import SCHEMA, Run
+
+NAME = "runs.jsonl"
+SESSIONS = "sessions.jsonl"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """`runs.jsonl` of a folder.
+
+    Attributes:
+        folder: The report's output folder; it is made by the first `append`.
+    """
+
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The file itself."""
+        return self.folder / NAME
+
+    def append(self, run: Run) -> None:
+        """Write one line and sync it to disk."""
+        append_line(self.path, run.as_dict())
+
+    def read(self) -> tuple[tuple[Run, ...], tuple[str, ...]]:
+        """Return the runs, oldest first, and a doubt for each line that cannot be read.
+
+        Raises:
+            UserError: A line of another schema: its fields may mean something else.
+        """
+        runs: list[Run] = []
+        doubts: list[str] = []
+        for number, line in read_lines(self.path):
+            try:
+                data = json.loads(line)
+                schema = data["schema"]
+                if schema == SCHEMA:
+                    runs.append(Run.from_dict(data))
+            except (ValueError, KeyError, TypeError) as problem:
+                doubts.append(
+                    f"line {number} of {NAME} is cut off or damaged and was left out "
+                    f"({type(problem).__name__}); the other lines are used. RESUME=1 measures it again."
+                )
+                continue
+            if schema != SCHEMA:
+                raise UserError(
+                    f"{NAME} line {number} has schema {schema!r}, this Trainspeed reads schema {SCHEMA}: "
+                    "use another OUT folder, or the version that wrote it."
+                )
+        return tuple(runs), tuple(doubts)
+
+
+def read_lines(path: Path) -> Iterable[tuple[int, str]]:
+    """Yield (line number from 1, text) of the lines that are not empty; nothing when there is no file."""
+    if not path.exists():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield number, line
+
+
+def append_line(path: Path, data: dict[str, Any]) -> None:
+    """Append one JSON object as a line of strict JSON, after any cut-off line, and sync it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        file.write(json.dumps(data, allow_nan=False, ensure_ascii=False).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())

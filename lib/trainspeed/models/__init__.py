@@ -1,0 +1,1 @@
+"""The models, natively in each framework."""

@@ -1,0 +1,82 @@
+"""The models in Keras 3, for its TensorFlow and JAX backends."""
+
+from __future__ import annotations
+
+import keras
+from keras import layers
+
+from trainspeed import recipes
+from trainspeed.trial import WIDE_RESNET
+
+
+def build(model: str, *, layout: str, image_size: int, classes: int = recipes.CLASSES) -> keras.Model:
+    """Return an untrained model from (batch, height, width, 3) images, or channels first, to logits.
+
+    Logits are float32 in every precision: the loss needs the range.
+    """
+    shape = (image_size, image_size, 3) if layout == "channels_last" else (3, image_size, image_size)
+    inputs = keras.Input(shape)
+    kit = _Layers(layout)
+    if WIDE_RESNET.fullmatch(model):
+        x = _wide_resnet(kit, inputs, recipes.wide_resnet_width(model))
+    else:
+        x = _cnn10(kit, inputs)
+    x = layers.GlobalAveragePooling2D(data_format=layout)(x)
+    x = layers.Dense(classes, kernel_initializer="he_normal", dtype="float32")(x)
+    return keras.Model(inputs, x, name=model)
+
+
+class _Layers:
+    """Layers that know the layout: the articles' author forgot it in one, and had to look for it."""
+
+    def __init__(self, layout: str) -> None:
+        self.layout = layout
+        self.axis = 3 if layout == "channels_last" else 1
+
+    def conv(self, x, channels: int, kernel: int = 3, *, stride: int = 1, bias: bool = False):
+        if stride > 1 and kernel > 1:  # "same" would pad only the far side; torch pads both
+            x = layers.ZeroPadding2D(kernel // 2, data_format=self.layout)(x)
+        return layers.Conv2D(
+            channels,
+            kernel,
+            strides=stride,
+            padding="same" if stride == 1 else "valid",
+            use_bias=bias,
+            kernel_initializer="he_normal",
+            data_format=self.layout,
+        )(x)
+
+    def norm_relu(self, x):
+        x = layers.BatchNormalization(
+            axis=self.axis, momentum=recipes.BN_DECAY, epsilon=recipes.BN_EPSILON
+        )(x)
+        return layers.ReLU()(x)
+
+    def halve(self, x):
+        return layers.AveragePooling2D(2, data_format=self.layout)(x)
+
+
+def _cnn10(kit: _Layers, x):
+    for stage, channels in enumerate(recipes.CNN10_CHANNELS):
+        if stage:
+            x = kit.halve(x)
+        for _ in range(recipes.CNN10_REPEATS):
+            x = kit.norm_relu(kit.conv(x, channels, bias=True))
+    return x
+
+
+def _wide_resnet(kit: _Layers, x, width: int):
+    """Pre-activation blocks; the shortcut of a block that changes shape is a 1x1 convolution."""
+    x = kit.conv(x, recipes.WIDE_RESNET_CHANNELS[0])
+    channels_in = recipes.WIDE_RESNET_CHANNELS[0]
+    for group, base in enumerate(recipes.WIDE_RESNET_CHANNELS):
+        channels = base * width
+        for block in range(recipes.WIDE_RESNET_BLOCKS):
+            stride = 2 if group and block == 0 else 1
+            y = kit.norm_relu(x)
+            same_shape = stride == 1 and channels == channels_in
+            shortcut = x if same_shape else kit.conv(y, channels, 1, stride=stride)
+            y = kit.norm_relu(kit.conv(y, channels, stride=stride))
+            x = layers.Add()([kit.conv(y, channels), shortcut])
+            channels_in = channels
+    return kit.norm_relu(x)

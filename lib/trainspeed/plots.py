@@ -1,0 +1,18 @@
+"""The report's charts, gathered: a tidy frame in, an Axes or a Figure of small multiples out.
+
+Each chart lives with its kind; a notebook needs this module only. Set the theme once before
+(`trainspeed.theme.set_theme`) and show a chart with its alt text (`trainspeed.theme.show`).
+"""
+
+from trainspeed.plots_batch import plot_memory, plot_ratio_trend, plot_time_vs_batch
+from trainspeed.plots_monitor import plot_monitor
+from trainspeed.plots_rows import plot_accuracy, plot_speedups
+
+__all__ = [
+    "plot_accuracy",
+    "plot_memory",
+    "plot_monitor",
+    "plot_ratio_trend",
+    "plot_speedups",
+    "plot_time_vs_batch",
+]

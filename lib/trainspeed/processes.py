@@ -1,0 +1,83 @@
+"""Help for a process that serves another: die with its parent, wait for time, signals and the end of stdin.
+
+Knows nothing of what the processes do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal as signals
+import sys
+
+PR_SET_PDEATHSIG = 1  # Source: linux/prctl.h
+STDIN = 0
+
+
+def die_with_parent(signal: int = signals.SIGKILL, *, parent: int | None = None) -> None:
+    """Have the kernel send `signal` to this process when its parent dies. Call it first in a child.
+
+    The parent, to the kernel, is the *thread* that started this process: a runner that starts a
+    process from a thread must keep that thread. Off Linux only the check of `parent` is done.
+
+    Args:
+        parent: The expected parent's process id. When it is gone already, `signal` is sent at once:
+            it may have died before this call, and then nobody would tell.
+    """
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(PR_SET_PDEATHSIG, int(signal), 0, 0, 0):
+            raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), signal)
+
+
+class Attention:
+    """Sleeps until time is up, a signal arrives or stdin ends, without polling. Main thread only.
+
+    Within its `with` block the signals it listens to do nothing but wake it.
+
+    Attributes:
+        stdin_closed: Whether stdin has ended; False where it is not watched.
+    """
+
+    def __init__(self, listen_to: tuple[int, ...], *, watch_stdin: bool = False) -> None:
+        self._received: list[int] = []
+        self.stdin_closed = False
+        self._listen_to = listen_to
+        self._watch_stdin = watch_stdin
+
+    def __enter__(self) -> Attention:
+        self._bell, ring = os.pipe()
+        os.set_blocking(self._bell, False)
+        os.set_blocking(ring, False)
+        self._ring = ring
+        # A handler alone would not end select(): Python goes on waiting after it. The bell does.
+        self._old_ring = signals.set_wakeup_fd(ring, warn_on_full_buffer=False)
+        self._old = {n: signals.signal(n, lambda n, _: self._received.append(n)) for n in self._listen_to}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._old.items():
+            signals.signal(number, handler)
+        signals.set_wakeup_fd(self._old_ring)
+        os.close(self._bell)
+        os.close(self._ring)
+
+    def take(self) -> list[int]:
+        """Return the signals that arrived since the last call, oldest first."""
+        taken, self._received = self._received, []
+        return taken
+
+    def wait(self, seconds: float) -> None:
+        """Return after so many seconds, or earlier when something happened."""
+        watched = [self._bell, STDIN] if self._watch_stdin and not self.stdin_closed else [self._bell]
+        try:
+            ready, _, _ = select.select(watched, [], [], max(0.0, seconds))
+            if self._bell in ready:
+                os.read(self._bell, 4096)
+            if STDIN in ready:
+                self.stdin_closed = not os.read(STDIN, 65536)
+        except OSError:  # stdin was closed before this process began, or its terminal is gone
+            self.stdin_closed = self._watch_stdin

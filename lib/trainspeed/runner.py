@@ -1,0 +1,155 @@
+"""Run what is planned: one worker per framework, one run at a time, a ledger line as each ends.
+
+Knows neither what is asked nor how it is shown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from trainspeed.child import Request
+from trainspeed.ledger import Ledger
+from trainspeed.run import FINAL, Run, Status
+from trainspeed.schedule import DEFAULT_ALLOCATION, Planned
+from trainspeed.worker_process import Outcome, Unavailable
+
+
+class Worker(Protocol):
+    """What the runner needs of `WorkerProcess`; tests pass a fake."""
+
+    versions: Mapping[str, str]
+
+    @property
+    def alive(self) -> bool: ...
+
+    def run(self, request: Request, timeout_s: float) -> Outcome: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where and on what a study is measured.
+
+    Attributes:
+        device: "gpu" or "cpu": what every run of the study trains on.
+        machine: As in the ledger.
+        monitor: The monitor's CSV, relative to the ledger.
+    """
+
+    ledger: Ledger
+    session: str
+    study: str
+    device: str
+    machine: Mapping[str, Any]
+    gpu_uuids: tuple[str, ...] = ()
+    monitor: str | None = None
+
+
+@dataclass
+class Runner:
+    """Measures planned runs.
+
+    Attributes:
+        start: Starts the worker of a framework; raises `Unavailable` where it cannot be imported.
+        accuracy_blocks: Test accuracy is measured in so many blocks, from the first.
+    """
+
+    place: Place
+    start: Callable[[str], Worker]
+    timeout_s: float
+    accuracy_blocks: int = 1
+    _workers: dict[str, Worker] = field(default_factory=dict, init=False)
+    _hopeless: set[Any] = field(default_factory=set, init=False)
+    _missing: set[str] = field(default_factory=set, init=False)
+
+    def measure(self, planned: Planned) -> Run | None:
+        """Measure a planned run; None where an earlier one has shown that it is no use.
+
+        A trial that ran out of memory, timed out or is unsupported is not tried in later blocks. A
+        framework that is not there is one row with that reason.
+        """
+        if planned.kind in self._hopeless or planned.trial.framework in self._missing:
+            return None
+        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        try:
+            worker = self._worker(planned.trial.framework)
+        except Unavailable as problem:
+            self._missing.add(planned.trial.framework)
+            reason = f"{planned.trial.framework}: {problem}"
+            run = self._line(planned, Outcome(status=Status.UNSUPPORTED, reason=reason), started_at, {})
+        else:
+            outcome = worker.run(self._request(planned), self.timeout_s)
+            run = self._line(planned, outcome, started_at, worker.versions)
+        self.place.ledger.append(run)
+        if run.status in FINAL:
+            self._hopeless.add(planned.kind)
+        return run
+
+    def close(self) -> None:
+        """End every worker and whatever it runs."""
+        while self._workers:
+            self._workers.popitem()[1].close()
+
+    def _request(self, planned: Planned) -> Request:
+        return Request(
+            trial=planned.trial,
+            device=self.place.device,
+            requested_at=time.monotonic(),
+            evaluate=planned.block < self.accuracy_blocks,
+            inspect=planned.block == 0,
+            default_allocation=planned.label == DEFAULT_ALLOCATION,
+            gpu_uuids=self.place.gpu_uuids,
+        )
+
+    def _worker(self, framework: str) -> Worker:
+        """Return the framework's worker, started anew if the last one died."""
+        worker = self._workers.get(framework)
+        if worker is None or not worker.alive:
+            if worker:
+                worker.close()
+            worker = self._workers[framework] = self.start(framework)
+        return worker
+
+    def _line(
+        self, planned: Planned, outcome: Outcome, started_at: str, versions: Mapping[str, str]
+    ) -> Run:
+        result, place = outcome.result, self.place
+        notes = [*result.get("notes", ()), *filter(None, [result.get("inspect_note")])]
+        return Run(
+            session=place.session,
+            study=place.study,
+            trial=planned.trial,
+            block=planned.block,
+            label=planned.label,
+            status=outcome.status,
+            reason=outcome.reason,
+            epoch_s=tuple(result.get("epoch_s", ())),
+            stages_s=result.get("stages_s", {}),
+            images_per_epoch=result.get("images_per_epoch"),
+            test_accuracy=result.get("test_accuracy"),
+            peak_memory_bytes=result.get("peak_memory_bytes"),
+            effective_layout=result.get("effective_layout"),
+            effective_precision=result.get("effective_precision"),
+            energy_j=result.get("energy_j"),
+            notes=tuple(notes),
+            started_at=started_at,
+            machine=place.machine,
+            versions=versions,
+            monitor=place.monitor,
+            layers=tuple(result["layers"]) if "layers" in result else None,
+        )
+
+
+@contextmanager
+def closing(runner: Runner) -> Iterator[Runner]:
+    """End the runner's workers however the block is left, Ctrl-C included."""
+    try:
+        yield runner
+    finally:
+        runner.close()

@@ -1,0 +1,122 @@
+"""Which trials a study runs, in which order, and how long that may take. Runs nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from trainspeed.run import FINAL, Run, Status
+from trainspeed.trial import WIDE_RESNET, Trial
+
+CONTROL, CONTROL_AGAIN = "A", "A again"
+DEFAULT_ALLOCATION = "default allocation"
+AUXILIARY = (CONTROL_AGAIN, DEFAULT_ALLOCATION)  # runs that are no data of their trial's own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Trials of a study that are repeated equally often.
+
+    Attributes:
+        blocks: How often every trial runs; 6 or more give an interval.
+        controls: Trials among `trials` that run twice in each block: their difference is noise.
+        label: What the trials are for, where that is not to be compared with each other.
+    """
+
+    trials: tuple[Trial, ...]
+    blocks: int
+    controls: tuple[Trial, ...] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """One run to do. The trial's seed is the block's own."""
+
+    block: int
+    label: str
+    trial: Trial
+
+    @property
+    def key(self) -> tuple[str, int, Trial]:
+        """As `Run.key`."""
+        return self.label, self.block, self.trial
+
+    @property
+    def kind(self) -> tuple[str, Trial]:
+        """What is the same in every block."""
+        return self.label, self.trial.without_seed()
+
+
+def schedule(parts: Sequence[Part], seed: int) -> tuple[Planned, ...]:
+    """Return every run of a study: block after block, in a fresh random order in each.
+
+    The order comes from the seed alone. A trial that two parts name runs once, by the first of them.
+    """
+    plan: list[Planned] = []
+    for block in range(max((part.blocks for part in parts), default=0)):
+        runs: dict[tuple[str, Trial], Planned] = {}
+        named: set[Trial] = set()
+        for part in parts:
+            if block < part.blocks:
+                for label, trial in _labelled(part, named):
+                    seeded = replace(trial, seed=trial.seed + block)
+                    runs[label, trial] = Planned(block=block, label=label, trial=seeded)
+        order = list(runs.values())
+        random.Random(f"{seed}:{block}").shuffle(order)
+        plan += order
+    return tuple(plan)
+
+
+def _labelled(part: Part, named: set[Trial]) -> Iterable[tuple[str, Trial]]:
+    for trial in part.trials:
+        if part.label:
+            yield part.label, trial
+        elif trial not in named:
+            named.add(trial)
+            yield (CONTROL if trial in part.controls else ""), trial
+            if trial in part.controls:
+                yield CONTROL_AGAIN, trial
+
+
+def one_per_framework(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return one trial of each framework to measure twice: the last layout of its first model and batch."""
+    first = {trial.framework: trial for trial in reversed(trials)}
+    last_layout: dict[str, Trial] = {}
+    for trial in trials:
+        if replace(trial, layout=first[trial.framework].layout) == first[trial.framework]:
+            last_layout[trial.framework] = trial
+    return tuple(last_layout.values())
+
+
+def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, ...]:
+    """Return what a resumed session has left: all but what ended well or would end the same again."""
+    done = list(done)
+    finished = {run.key for run in done if run.status == Status.OK}
+    hopeless = {(run.label, run.trial.without_seed()) for run in done if run.status in FINAL}
+    return tuple(p for p in plan if p.key not in finished and p.kind not in hopeless)
+
+
+# Rough costs for the first estimate; after that, runs of the same trial in the ledger tell.
+TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
+CPU_CORE_FLOP_PER_S, GPU_FLOP_PER_S = 5e10, 1e13
+CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
+WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared
+
+
+def estimate_s(planned: Planned, known: Iterable[Run], device: str) -> float:
+    """Return about how long a run will take, in seconds: as before, else from its arithmetic."""
+    before = [
+        sum(run.stages_s.values())
+        for run in known
+        if run.trial.without_seed() == planned.trial.without_seed() and run.stages_s
+    ]
+    if before:
+        return sum(before) / len(before)
+    trial = planned.trial
+    wide = WIDE_RESNET.fullmatch(trial.model)
+    flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2 if wide else CNN10_TRAIN_FLOP
+    rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices
+    images = trial.images_per_epoch * trial.epochs * (trial.image_size / 32) ** 2
+    return TRACE_S[trial.framework] * (3 if wide else 1) + images * flop / rate

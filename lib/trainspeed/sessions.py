@@ -1,0 +1,114 @@
+"""What each report was asked to run: `sessions.jsonl` beside the ledger, for `RESUME=1` and `make render`.
+
+Does not run anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from trainspeed import parameters
+from trainspeed.errors import UserError
+from trainspeed.ledger import SESSIONS, read_lines
+
+SUMMARY = "summary"  # draws on the other notebooks' runs, so it is not run as one of them
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """One line of `sessions.jsonl`: what a report was asked to run, so that it can be continued."""
+
+    session: str
+    preset: str
+    notebooks: tuple[str, ...]
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    started_at: str = ""
+    version: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the line as a JSON object."""
+        return {**vars(self), "notebooks": list(self.notebooks)}
+
+
+def new_session(
+    *,
+    preset: str,
+    notebooks: Sequence[str],
+    params_file: Path | None,
+    has_gpu: bool,
+    folder: Path,
+) -> Session:
+    """Return a session with all names and parameters checked; auto is standard with a GPU, quick without."""
+    if preset == "auto":
+        preset = "standard" if has_gpu else "quick"
+    names = tuple(notebooks) or tuple(n for n in parameters.notebook_names(folder) if n != SUMMARY)
+    if not names:
+        raise UserError(f"no notebooks in {folder}")
+    names = parameters.check_notebooks(names, folder)
+    now = datetime.now(UTC)
+    return Session(
+        session=f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
+        preset=preset,
+        notebooks=names,
+        parameters=parameters.resolve(names, folder, preset=preset, params_file=params_file),
+        started_at=now.isoformat(timespec="seconds"),
+        version=version("trainspeed"),
+    )
+
+
+def read_sessions(out: Path) -> list[Session]:
+    """Return the sessions of a folder, oldest first; damaged lines are left out."""
+    found = []
+    for _, line in read_lines(out / SESSIONS):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            data = json.loads(line)
+            found.append(
+                Session(
+                    session=data["session"],
+                    preset=data["preset"],
+                    notebooks=tuple(data["notebooks"]),
+                    parameters=dict(data["parameters"]),
+                    started_at=data.get("started_at", ""),
+                    version=data.get("version", ""),
+                )
+            )
+    return found
+
+
+def check_session(session: Session, folder: Path) -> None:
+    """Raise a UserError where the notebooks have changed so that the session cannot be continued."""
+    try:
+        for name in parameters.check_notebooks(session.notebooks, folder):
+            known = parameters.read_notebook(folder / f"{name}.ipynb")
+            parameters.check(name, known, session.parameters[name])
+    except (UserError, KeyError) as problem:
+        raise UserError(
+            f"session {session.session} cannot be continued, the notebooks have changed since ({problem}): "
+            "leave RESUME out"
+        ) from None
+
+
+def still_valid(name: str, session: Session | None, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters a notebook was measured with, as far as it still has them, and what is left out.
+
+    Drawing old runs must not fail because a parameter was renamed since: its default serves.
+    """
+    known = parameters.read_notebook(folder / f"{name}.ipynb")
+    values = {parameter.name: parameter.default for parameter in known.values()}
+    doubts = []
+    for parameter, value in (session.parameters.get(name, {}) if session else {}).items():
+        try:
+            parameters.check(name, known, {parameter: value})
+        except UserError as problem:
+            doubts.append(f"{problem} The default is used." if parameter in known else str(problem))
+        else:
+            values[parameter] = value
+    return values, doubts

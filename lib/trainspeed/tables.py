@@ -1,0 +1,279 @@
+"""The report's tables: a tidy frame in, a pandas Styler out.
+
+Every number is derived from what it is given; a failure is a row with its reason. Decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from trainspeed.cells import NOTHING, clock, digits, fixed, or_nothing, styled
+from trainspeed.frame import ARTICLE_EPOCHS
+from trainspeed.rows import (
+    DATA_LABELS,
+    accuracy_context,
+    data_rows,
+    memory_unit,
+    require,
+    say,
+    succeeded,
+    varying,
+    verdict_frame,
+)
+from trainspeed.theme import framework_name, status_name
+
+ARM = ("framework", "model", "layout", "batch_size")
+# What `machine_table` prints first, in this order; other keys follow under their own names.
+MACHINE_ROWS: Mapping[str, str] = {
+    "cpu": "CPU",
+    "cores": "cores",
+    "memory_bytes": "memory",
+    "gpus": "GPUs",
+    "topology": "interconnect",
+    "driver": "NVIDIA driver",
+    "cuda": "CUDA (driver)",
+    "cudnn": "cuDNN",
+    "os": "operating system",
+    "container": "in a container",
+    "python": "Python",
+}
+HEADERS = {"batch_size": "batch", "compile": "compiled", "images_per_epoch": "images per epoch"}
+
+
+def machine_table(machine: Mapping[str, Any], versions: Mapping[str, Mapping[str, Any]]) -> Styler:
+    """Return what was measured on: a row per part of the machine, then the versions of each framework.
+
+    Args:
+        machine: cpu, cores, memory_bytes, gpus (a list of name, memory_bytes, power_limit_w,
+            compute_capability), topology, driver, cuda, cudnn, os, container, python. None: not known.
+        versions: Framework -> package -> version.
+    """
+    rows = [(name, _part(key, machine.get(key))) for key, name in MACHINE_ROWS.items()]
+    rows += [(key, _part(key, value)) for key, value in machine.items() if key not in MACHINE_ROWS]
+    for framework, packages in versions.items():
+        text = ", ".join(f"{package} {or_nothing(version)}" for package, version in packages.items())
+        rows.append((framework_name(framework), text or NOTHING))
+    return styled(pd.DataFrame(rows, columns=["what", "value"]), "machine", "The machine")
+
+
+def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the blocks") -> Styler:
+    """Return the articles' table: a row per framework, model, layout and batch size, medians over blocks.
+
+    A failed arm keeps its row, with status and reason. Factors that vary beside these get a column.
+    The training time is a projection where fewer than 100 epochs ran, and its header says so.
+    """
+    measured = ("first_epoch_s", "median_epoch_s", "training_s", "test_accuracy", "images_per_s")
+    require(frame, (*ARM, "label", "status", "reason", "epochs", *measured, "peak_memory_bytes"))
+    data = data_rows(frame)
+    projected = (data["epochs"] < ARTICLE_EPOCHS).any()
+    training_time = "training time h:mm:ss" + (
+        f" (projected to {ARTICLE_EPOCHS} epochs)" if projected else ""
+    )
+    divisor, unit = memory_unit(data["peak_memory_bytes"].astype(float))
+    rows = []
+    for names, runs in _arms(data):
+        good = runs[succeeded(runs)]
+        middle = good[[*measured, "peak_memory_bytes"]].astype(float).median()
+        rows.append(
+            names
+            | {
+                "first epoch s": digits(middle["first_epoch_s"]),
+                "median of 2… s": digits(middle["median_epoch_s"]),
+                training_time: clock(middle["training_s"]),
+                f"accuracy %{accuracy_context(data)}": fixed(100 * middle["test_accuracy"], 1),
+                "images/s": digits(middle["images_per_s"]),
+                f"peak memory {unit}": digits(middle["peak_memory_bytes"] / divisor),
+                "blocks": len(good),
+                "status": _status(runs),
+            }
+        )
+    return styled(pd.DataFrame(rows), "results", caption)
+
+
+def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styler:
+    """Return a row per comparison: speed-up, interval, blocks, outcome.
+
+    Args:
+        verdicts: As for `trainspeed.plots.plot_speedups`.
+    """
+    rows = [
+        {
+            "comparison": verdict["label"],
+            "speed-up": fixed(verdict["speedup"], 2, "×"),
+            "95 % interval": NOTHING
+            if math.isnan(verdict["low"]) or math.isnan(verdict["high"])
+            else f"{verdict['low']:.2f} to {verdict['high']:.2f}",
+            "blocks": fixed(verdict["blocks"], 0),
+            "outcome": verdict["outcome"],
+        }
+        for _, verdict in verdict_frame(verdicts).iterrows()
+    ]
+    columns = ["comparison", "speed-up", "95 % interval", "blocks", "outcome"]
+    return styled(pd.DataFrame(rows, columns=columns), "verdicts", caption)
+
+
+def layer_table(layers_by_arm: Mapping[str, Sequence[Mapping[str, Any]]]) -> Styler:
+    """Return what each layer was told about the layout, arm by arm, with a mark on one that forgot it.
+
+    Args:
+        layers_by_arm: Name of the arm -> rows of `trainspeed.layers.row`.
+    """
+    rows = [
+        {
+            "arm": arm,
+            "layer": layer["layer"],
+            "type": layer["type"],
+            "output shape": " × ".join(or_nothing(size) for size in layer["output_shape"] or ()) or NOTHING,
+            "data format": or_nothing(layer["data_format"]),
+            "BatchNorm axis": or_nothing(layer["bn_axis"]),
+            "layout": "◀ forgot it" if layer["forgot"] else "",
+        }
+        for arm, layers in layers_by_arm.items()
+        for layer in layers
+    ]
+    columns = ["arm", "layer", "type", "output shape", "data format", "BatchNorm axis", "layout"]
+    return styled(pd.DataFrame(rows, columns=columns), "layers", "Layers, and which forgot the layout")
+
+
+def memory_table(frame: pd.DataFrame) -> Styler:
+    """Return the peak memory needed, by the framework's own allocator: a column per framework."""
+    require(frame, (*ARM, "label", "status", "reason", "peak_memory_bytes"))
+    data = data_rows(frame)
+    divisor, unit = memory_unit(data["peak_memory_bytes"].astype(float))
+    frameworks = list(data["framework"].unique())
+    rows = []
+    for names, runs in _arms(data, ["model", "layout", "batch_size", *_variant(data)]):
+        for framework in frameworks:
+            own = runs[runs["framework"] == framework]
+            peak = own.loc[succeeded(own), "peak_memory_bytes"].astype(float).median() / divisor
+            failed = len(own) and not succeeded(own).any()
+            names[framework_name(framework)] = _status(own) if failed else digits(peak)
+        rows.append(names)
+    return styled(pd.DataFrame(rows), "memory", f"Peak memory needed, in {unit}, medians over the blocks")
+
+
+def largest_batch_table(frame: pd.DataFrame) -> Styler:
+    """Return the largest batch size that ran and the smallest that ran out of memory."""
+    require(frame, (*ARM, "label", "status"))
+    data = data_rows(frame)
+    rows = []
+    for names, runs in _arms(data, ["framework", "model", "layout", *_variant(data)]):
+        ran = runs.loc[succeeded(runs), "batch_size"]
+        oom = runs.loc[runs["status"] == "oom", "batch_size"]
+        rows.append(
+            names
+            | {
+                "largest batch that ran": "none ran" if ran.empty else f"{ran.max()}",
+                "smallest batch out of memory": "none tried" if oom.empty else f"{oom.min()}",
+            }
+        )
+    return styled(pd.DataFrame(rows), "largest", "Largest batch size by memory")
+
+
+def layout_effect_table(frame: pd.DataFrame) -> Styler:
+    """Return the layout asked for beside the layout that the convolutions really ran in."""
+    require(frame, ("framework", "model", "layout", "compile", "label", "status", "effective_layout"))
+    data = data_rows(frame)
+    data = data[succeeded(data)]
+    rows = []
+    for names, runs in _arms(data, ["framework", "compile", "layout"]):
+        seen = sorted(runs["effective_layout"].dropna().unique())
+        names["requested layout"] = names.pop("layout")
+        names["effective layout"] = "; ".join(seen) or "not looked at"
+        rows.append(names | {"runs looked at": f"{runs['effective_layout'].notna().sum()} of {len(runs)}"})
+    columns = ["framework", "compiled", "requested layout", "effective layout", "runs looked at"]
+    return styled(pd.DataFrame(rows, columns=columns), "layouts", "Layout asked for, and layout that ran")
+
+
+def failures_table(frame: pd.DataFrame) -> Styler | None:
+    """Return a row per arm and way to fail, with the reason; None where every run ended as it should.
+
+    Counts all runs of the frame, the control's second half and the memory runs among them.
+    """
+    require(frame, (*ARM, "label", "status", "reason"))
+    failed = frame[~succeeded(frame)].reset_index(drop=True)
+    if failed.empty:
+        return None
+    names = varying(frame)
+    table = pd.DataFrame(
+        {
+            "what": [_what(row, names) for _, row in failed.iterrows()],
+            "status": failed["status"].map(status_name),
+            "reason": failed["reason"].fillna(NOTHING),
+        }
+    )
+    counted = table.groupby(list(table), sort=False).size().reset_index(name="count")
+    return styled(counted, "failures", "Runs that failed")
+
+
+def _what(row: pd.Series, names: list[str]) -> str:
+    """Return the name of a run in a sentence: its arm, what varies, and its label if it is no data."""
+    arm = f"{framework_name(row['framework'])} {row['model']}"
+    purpose = [] if pd.isna(row["label"]) or row["label"] in DATA_LABELS else [row["label"]]
+    return ", ".join(
+        [arm, row["layout"], f"batch {row['batch_size']}", *(say(n, row[n]) for n in names), *purpose]
+    )
+
+
+def _arms(
+    data: pd.DataFrame, factors: list[str] | None = None
+) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Yield (column -> cell, rows) of each combination of the factors; frameworks in their fixed order."""
+    factors = factors or [*ARM[:3], *varying(data), "batch_size"]
+    ranked = data.assign(rank=pd.factorize(data["framework"])[0])
+    keys = ["rank" if name == "framework" else name for name in factors if name in (*ARM, "variant")]
+    for key, runs in ranked.sort_values(keys, kind="stable").groupby(factors, sort=False, dropna=False):
+        yield {HEADERS.get(f, f): _cell(f, v) for f, v in zip(factors, key, strict=True)}, runs
+
+
+def _variant(data: pd.DataFrame) -> list[str]:
+    return ["variant"] if data["variant"].any() else []
+
+
+def _cell(factor: str, value: Any) -> str:
+    if factor == "framework":
+        return framework_name(value)
+    if factor == "compile":
+        return "yes" if value else "no"
+    return or_nothing(value)
+
+
+def _status(runs: pd.DataFrame) -> str:
+    """Return "ok", or how the runs failed and why; how many of them where not all did."""
+    bad = runs[~succeeded(runs)]
+    if bad.empty:
+        return "ok"
+    ways = []
+    for status, several in bad.groupby("status", sort=False):
+        reasons = "; ".join(several["reason"].dropna().unique())
+        share = "" if len(several) == len(runs) else f" in {len(several)} of {len(runs)} blocks"
+        ways.append(f"{status_name(status)}{share}{f': {reasons}' if reasons else ''}")
+    return ". ".join(["ok", *ways] if len(bad) < len(runs) else ways)
+
+
+def _part(key: str, value: Any) -> str:
+    """Return one part of the machine as text, with its unit."""
+    if value is None or value == "" or value == []:
+        return NOTHING
+    if key.endswith("memory_bytes"):
+        return f"{value / 1e9:,.0f} GB"
+    if key == "gpus":
+        return "; ".join(_gpu(gpu) for gpu in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _gpu(gpu: Mapping[str, Any]) -> str:
+    limit, capability = gpu.get("power_limit_w"), gpu.get("compute_capability")
+    memory = _part("memory_bytes", gpu.get("memory_bytes"))
+    return (
+        f"{or_nothing(gpu.get('name'))}: memory {memory}, "
+        f"power limit {NOTHING if limit is None else f'{limit:,.0f} W'}, "
+        f"compute capability {or_nothing(capability)}"
+    )

@@ -1,0 +1,132 @@
+"""What can be measured: one training configuration. Knows no framework and runs nothing."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from trainspeed.errors import UserError
+
+FRAMEWORKS = ("tensorflow", "torch", "jax")
+LAYOUTS = ("channels_first", "channels_last")
+PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
+STRATEGIES = ("single",)
+PIPELINES = ("arrays",)
+DATASETS = ("auto", "cifar10", "digits")
+MODEL_NAMES = ("cnn10", "wrn28_10")  # wrn28_<width> is valid for every width of at least 1
+WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One configuration to measure: frozen, hashable, JSON.
+
+    Attributes:
+        compile: XLA (TensorFlow, JAX) or torch.compile. JAX is always compiled.
+        devices: GPUs; where there is none, CPU cores of one thread each.
+        batch_size: Images per step, summed over all devices.
+        image_size: Height and width of the input, in pixels.
+        images_per_epoch: Images asked for; a run records how many it consumed.
+        seed: Of the weights and of the data order.
+    """
+
+    framework: str
+    model: str
+    layout: str
+    batch_size: int
+    images_per_epoch: int
+    epochs: int
+    precision: str = "fp32"
+    compile: bool = False
+    strategy: str = "single"
+    devices: int = 1
+    pipeline: str = "arrays"
+    workers: int = 0
+    augment: bool = False
+    dataset: str = "auto"
+    image_size: int = 32
+    fold: int | None = None
+    weights: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_name("framework", self.framework, FRAMEWORKS)
+        if not WIDE_RESNET.fullmatch(self.model):
+            _check_name("model", self.model, MODEL_NAMES)
+        _check_name("layout", self.layout, LAYOUTS)
+        _check_name("precision", self.precision, PRECISIONS)
+        _check_name("strategy", self.strategy, STRATEGIES)
+        _check_name("pipeline", self.pipeline, PIPELINES)
+        _check_name("dataset", self.dataset, DATASETS)
+        for name, least in (("devices", 1), ("batch_size", 1), ("images_per_epoch", 1), ("image_size", 8)):
+            _check_least(name, getattr(self, name), least)
+        _check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
+        if self.batch_size % self.devices:
+            near = self.batch_size - self.batch_size % self.devices
+            choices = " or ".join(str(n) for n in (near, near + self.devices) if n)
+            raise UserError(
+                f"batch_size (={self.batch_size}) must be divisible by devices (={self.devices}): try {choices}."
+            )
+        if self.batch_size > self.images_per_epoch:
+            raise UserError(
+                f"batch_size (={self.batch_size}) is larger than the epoch: "
+                f"images_per_epoch (={self.images_per_epoch}). Raise images_per_epoch or lower batch_size."
+            )
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Whole batches in an epoch; a last partial batch is dropped (it would be traced anew)."""
+        return self.images_per_epoch // self.batch_size
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form: every field, in order."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trial:
+        """Return the trial that `as_dict` was called on."""
+        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+
+    def without_seed(self) -> Trial:
+        """Return the trial that is the same in every block: only the seed changes between blocks."""
+        return replace(self, seed=0)
+
+
+def grid(**factors: Any) -> tuple[Trial, ...]:
+    """Return every combination of the factors: a list is a factor, anything else is held equal.
+
+    JAX has no uncompiled training worth the name, so its trials are always compiled, once each.
+    """
+    if unknown := sorted(set(factors) - {field.name for field in fields(Trial)}):
+        raise UserError(f"unknown factor {unknown[0]!r}{_suggest(unknown[0], [f.name for f in fields(Trial)])}")
+    axes = [value if _is_list(value) else [value] for value in factors.values()]
+    for name, axis in zip(factors, axes, strict=True):
+        if not axis:
+            raise UserError(f"{name} is an empty list: name at least one, or leave the parameter out.")
+    trials = (Trial(**dict(zip(factors, values, strict=True))) for values in itertools.product(*axes))
+    normal = (replace(t, compile=True) if t.framework == "jax" else t for t in trials)
+    return tuple(dict.fromkeys(normal))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _suggest(value: str, known: Iterable[str]) -> str:
+    known = list(known)
+    close = difflib.get_close_matches(str(value), known, n=1)
+    return (f": did you mean {close[0]!r}?" if close else ":") + f" Known: {', '.join(known)}."
+
+
+def _check_name(field: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        raise UserError(f"unknown {field} {value!r}{_suggest(str(value), known)}")
+
+
+def _check_least(field: str, value: object, least: int, why: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UserError(f"{field} (={value!r}) must be a whole number of at least {least}{': ' + why if why else ''}.")

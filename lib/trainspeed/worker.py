@@ -1,0 +1,112 @@
+"""Import one framework once, then measure each request in a forked child.
+
+    python -m trainspeed.worker --backend MODULE --events FD --parent PID [--plain]
+
+Requests come as JSON lines on standard input; events go as JSON lines to the file descriptor FD,
+because frameworks print on standard output what they like. Does not know what is measured or why.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, TextIO
+
+from trainspeed import backends
+from trainspeed.backends.base import Backend
+from trainspeed.child import Request, measure
+from trainspeed.datasets import Images, load
+from trainspeed.processes import die_with_parent
+
+LAST_WORDS_BYTES = 4000  # what a killed child printed last, to say why
+
+
+@lru_cache(maxsize=4)
+def _images(dataset: str, image_size: int) -> Images:
+    """Load images in the worker, so that every child has them from its first moment."""
+    return load(dataset, image_size)
+
+
+class Events:
+    """JSON lines to a pipe that nothing else writes to."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        """Write one event, whole."""
+        data = json.dumps(event).encode() + b"\n"
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
+
+def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> None:
+    """Measure every request in a child of its own; with `plain`, only the first, in this process."""
+    for line in requests:
+        request = Request.from_dict(json.loads(line))
+        images = _images(request.trial.dataset, request.trial.image_size)
+        if plain:
+            measure(request, backend, images, emit)
+            emit({"event": "exit", "code": 0})
+            return
+        _fork(request, backend, images, emit)
+
+
+def _fork(request: Request, backend: Backend, images: Images, emit: Events) -> None:
+    with tempfile.TemporaryFile() as output:
+        parent, child = os.getpid(), os.fork()
+        if not child:
+            _be_child(request, backend, images, emit, output.fileno(), parent)
+        emit({"event": "forked", "pid": child})
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        output.seek(max(0, output.tell() - LAST_WORDS_BYTES))
+        emit({"event": "exit", "code": code, "last_words": output.read().decode(errors="replace")})
+
+
+def _be_child(
+    request: Request, backend: Backend, images: Images, emit: Events, output: int, parent: int
+) -> None:
+    """Never returns. Its own process group, so that a timeout ends whatever it starts itself."""
+    code = 1
+    try:
+        os.setpgid(0, 0)
+        die_with_parent(signal.SIGKILL, parent=parent)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        measure(request, backend, images, emit)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Serve until standard input ends, which is also what happens when the runner dies."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--backend", required=True)
+    parser.add_argument("--events", type=int, required=True)
+    parser.add_argument("--parent", type=int, required=True)
+    parser.add_argument("--plain", action="store_true", help="measure one request in this process")
+    options = parser.parse_args(arguments)
+    die_with_parent(signal.SIGKILL, parent=options.parent)
+    emit = Events(options.events)
+    try:
+        backend = backends.load(options.backend)
+        emit({"event": "hello", "pid": os.getpid(), "versions": backend.versions()})
+    except Exception as problem:
+        emit({"event": "unavailable", "reason": f"{type(problem).__name__}: {str(problem).splitlines()[0]}"})
+        return 1
+    serve(backend, sys.stdin, emit, plain=options.plain)
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # frameworks' own threads may hang at interpreter exit

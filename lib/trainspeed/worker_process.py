@@ -1,0 +1,180 @@
+"""Start a worker, send it requests and wait for what it says, never longer than the timeout.
+
+Knows neither frameworks nor grids.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from trainspeed.backends.base import says_out_of_memory
+from trainspeed.child import Request
+from trainspeed.environments import ROOT
+from trainspeed.process_memory import host_oom_kills
+from trainspeed.run import Status
+
+START_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
+Event = dict[str, Any]
+
+
+class Unavailable(Exception):
+    """The worker could not import its framework; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a request ended, and what was measured (the fields of a `result` event)."""
+
+    status: Status
+    reason: str | None = None
+    result: Mapping[str, Any] = field(default_factory=dict)
+
+
+class WorkerProcess:
+    """One worker in its own session, so that a Ctrl-C in the terminal reaches only the runner."""
+
+    def __init__(
+        self, python: str, backend: str, *, environment: Mapping[str, str] | None = None, plain: bool = False
+    ) -> None:
+        reader, writer = os.pipe()
+        self._output = tempfile.TemporaryFile()
+        command = [python, "-u", "-m", "trainspeed.worker", "--backend", backend]
+        command += ["--events", str(writer), "--parent", str(os.getpid())]
+        self._process = subprocess.Popen(
+            [*command, "--plain"] if plain else command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._output,
+            pass_fds=[writer],
+            start_new_session=True,
+            env={**os.environ, **_import_path(), **(environment or {})},
+        )
+        os.close(writer)
+        self._events = _Lines(reader)
+        self._child: int | None = None
+        try:
+            hello = self._next(time.monotonic() + START_TIMEOUT_S)
+        except BaseException:
+            self.close()
+            raise
+        if hello is None or hello["event"] != "hello":
+            self.close()
+            raise Unavailable(hello["reason"] if hello else self._last_words() or "importing it took too long")
+        self.versions: dict[str, str] = hello["versions"]
+
+    @property
+    def alive(self) -> bool:
+        """Whether the worker can take a request."""
+        return self._process.poll() is None
+
+    def run(self, request: Request, timeout_s: float) -> Outcome:
+        """Have a trial measured and return how it ended. A worker that died is told by `alive`."""
+        deadline = time.monotonic() + timeout_s
+        kills_before = host_oom_kills()
+        try:
+            self._process.stdin.write(json.dumps(request.as_dict()).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            self.close()
+            return Outcome(status=Status.CRASHED, reason="the worker had died before the run")
+        outcome, stage = None, "start"
+        while True:
+            event = self._next(deadline)
+            if event is None:
+                return outcome or self._lost(stage, timeout_s, time.monotonic() >= deadline, kills_before)
+            match event["event"]:
+                case "forked":
+                    self._child = event["pid"]
+                case "stage":
+                    stage = event["name"]
+                case "result":
+                    outcome = Outcome(status=Status.OK, result=event)
+                case "failed":
+                    outcome = Outcome(status=Status(event["status"]), reason=event["reason"], result=event)
+                case "exit":
+                    self._child = None
+                    return outcome or _died(event, stage, kills_before)
+
+    def close(self) -> None:
+        """End the worker, its child and whatever that started."""
+        for group in (self._child, self._process.pid):
+            if group is not None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(group, signal.SIGKILL)
+        self._child = None
+        self._process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._events.close()
+
+    def _last_words(self) -> str:
+        self._output.seek(0)
+        lines = self._output.read().decode(errors="replace").strip().splitlines()
+        return lines[-1][:300] if lines else ""
+
+    def _next(self, deadline: float) -> Event | None:
+        line = self._events.read(deadline)
+        return json.loads(line) if line else None
+
+    def _lost(self, stage: str, timeout_s: float, timed_out: bool, kills_before: int | None) -> Outcome:
+        """No more events: the time is over, or the worker itself died."""
+        self.close()
+        if timed_out:
+            reason = f"not finished after {timeout_s:g} s, in stage {stage!r}: raise timeout_s or ask for less"
+            return Outcome(status=Status.TIMEOUT, reason=reason)
+        return _died({"code": self._process.returncode, "last_words": ""}, stage, kills_before, who="worker")
+
+
+def _died(event: Event, stage: str, kills_before: int | None, who: str = "run") -> Outcome:
+    """Say why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
+    code, words = event["code"], event.get("last_words", "")
+    kills = host_oom_kills()
+    if code == -signal.SIGKILL and None not in (kills, kills_before) and kills > kills_before:
+        return Outcome(status=Status.OOM, reason=f"killed by the kernel in stage {stage!r}: the machine ran out of memory")
+    if says_out_of_memory(words):
+        return Outcome(status=Status.OOM, reason=f"ran out of memory in stage {stage!r} and aborted")
+    how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
+    last = f": {lines[-1][:200]}" if lines else ""
+    return Outcome(status=Status.CRASHED, reason=f"the {who} was {how} in stage {stage!r}{last}")
+
+
+def _import_path() -> dict[str, str]:
+    """An interpreter that does not have this package installed finds it here."""
+    paths = [str(ROOT / "lib"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+class _Lines:
+    """Lines of a pipe, with a deadline."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._buffer = descriptor, b""
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(descriptor, selectors.EVENT_READ)
+
+    def read(self, deadline: float) -> bytes | None:
+        """Return the next line, or None at the deadline or at the end of the pipe."""
+        while b"\n" not in self._buffer:
+            if not self._selector.select(max(0.0, deadline - time.monotonic())):
+                return None
+            if not (data := os.read(self._descriptor, 65536)):
+                return None
+            self._buffer += data
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line
+
+    def close(self) -> None:
+        self._selector.close()
+        with contextlib.suppress(OSError):
+            os.close(self._descriptor)
