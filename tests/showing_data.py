@@ -1,4 +1,4 @@
-"""Seeded runs, monitor samples and verdicts for the tests of plots and tables."""
+"""Seeded runs, monitor samples and verdicts for the tests of plots and tables, and how to find artists."""
 
 from __future__ import annotations
 
@@ -161,3 +161,19 @@ def make_spans(count=6, *, seconds=240):
             for k in range(count)
         ]
     )
+
+
+def found(ax, gid):
+    """Return the artists of an Axes that carry this name."""
+    return [artist for artist in ax.findobj() if artist.get_gid() == gid]
+
+
+def texts(ax, gid):
+    return [artist.get_text() for artist in found(ax, gid)]
+
+
+def select(frame, **values):
+    """Return the rows with these values."""
+    for name, value in values.items():
+        frame = frame[frame[name] == value]
+    return frame

@@ -1,28 +1,18 @@
-"""The charts, by their artists: what is drawn, where, and what is written beside it."""
+"""The charts over batch size, by their artists: what is drawn, where, and what is written beside it."""
+
+import itertools
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.text import Text
-from showing_data import (
-    START,
-    failed_run,
-    make_frame,
-    make_ratios,
-    make_run,
-    make_samples,
-    make_spans,
-    make_verdicts,
-)
-
+from showing_data import failed_run, found, make_frame, make_ratios, make_run, select, texts
 from trainspeed import plots
 from trainspeed.axes import spread
 from trainspeed.frame import to_frame
 from trainspeed.lines import median_interval
-from trainspeed.plots_monitor import thin
-from trainspeed.theme import FRAMEWORK_COLOURS, OUTCOME_STYLES, PALE
+from trainspeed.theme import FRAMEWORK_COLOURS
 
 mpl.use("Agg")
 
@@ -44,20 +34,6 @@ def time_figure(frame):
     return plots.plot_time_vs_batch(frame)
 
 
-@pytest.fixture(scope="module")
-def monitor_figure():
-    return plots.plot_monitor(make_samples(), make_spans(6))
-
-
-def found(ax, gid):
-    """Return the artists of an Axes that carry this name."""
-    return [artist for artist in ax.findobj() if artist.get_gid() == gid]
-
-
-def texts(ax, gid):
-    return [artist.get_text() for artist in found(ax, gid)]
-
-
 def xticks(ax):
     low, high = ax.get_xlim()
     return [
@@ -65,13 +41,6 @@ def xticks(ax):
         for x, label in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
         if low <= x <= high
     ]
-
-
-def select(frame, **values):
-    """Return the rows with these values."""
-    for name, value in values.items():
-        frame = frame[frame[name] == value]
-    return frame
 
 
 class TestTimeVsBatch:
@@ -124,7 +93,7 @@ class TestTimeVsBatch:
         boxes = [Text.get_window_extent(label) for label in found(time_figure.axes[0], "end label")]
         boxes.sort(key=lambda box: box.y0)
         assert len(boxes) == 6 and time_figure.legends == []
-        assert all(below.y1 <= above.y0 + 1 for below, above in zip(boxes, boxes[1:], strict=False))
+        assert all(below.y1 <= above.y0 + 1 for below, above in itertools.pairwise(boxes))
 
     def test_more_than_six_lines_have_a_legend(self):
         """Two precisions of four arms are eight lines: listed below, once each."""
@@ -144,6 +113,12 @@ class TestTimeVsBatch:
         ax = plots.plot_time_vs_batch(to_frame(runs)).axes[0]
         assert texts(ax, "end label") == ["fp32", "bf16"]
         assert [dots.get_fillstyle() for dots in found(ax, "runs")] == ["full", "none"]
+
+    def test_a_precision_of_one_framework_only_is_said(self):
+        """bf16 in PyTorch against fp32 in TensorFlow must not read as framework against framework."""
+        runs = [make_run("torch", precision="bf16"), make_run("tensorflow", precision="fp32")]
+        ax = plots.plot_time_vs_batch(to_frame(runs)).axes[0]
+        assert sorted(texts(ax, "end label")) == ["PyTorch bf16", "TensorFlow fp32"]
 
     def test_compiled_jax_beside_plain_torch_is_no_variant(self, time_figure):
         """JAX is always compiled: its name needs no addition."""
@@ -211,6 +186,8 @@ class TestTimeVsBatch:
         """The message says what is missing, sorted."""
         with pytest.raises(ValueError, match=r"\['batch_size', 'layout'\]"):
             plots.plot_time_vs_batch(frame.drop(columns=["layout", "batch_size"]))
+        with pytest.raises(ValueError, match="no rows to draw"):
+            plots.plot_accuracy(frame.iloc[:0])
         with pytest.raises(ValueError, match="y \\(='speed'\\)"):
             plots.plot_time_vs_batch(frame, y="speed")
 
@@ -255,165 +232,6 @@ class TestRatioTrend:
         """Where no pair finished there is nothing to draw, and the chart says so."""
         ax = plots.plot_ratio_trend(make_ratios().assign(ratio=None)).axes[0]
         assert len(texts(ax, "sentence")) == 1
-
-
-class TestAccuracy:
-    def test_dots_are_in_percent_and_the_bar_is_the_median(self, frame):
-        """0.93 is drawn at 93."""
-        rows = select(frame, model="cnn10", framework="jax", layout="channels_last")
-        ax = plots.plot_accuracy(rows).axes[0]
-        np.testing.assert_allclose(found(ax, "runs")[0].get_xdata(), 100 * rows["test_accuracy"])
-        assert found(ax, "median")[0].get_segments()[0][0, 0] == pytest.approx(
-            100 * rows["test_accuracy"].median()
-        )
-
-    def test_pooled_batch_sizes_are_named(self, frame):
-        """Accuracy depends on the batch size, so pooling it is said."""
-        assert "batch sizes 8, 16, 32, 64 together" in texts(plots.plot_accuracy(frame).axes[1], "note")[0]
-
-    def test_missing_accuracy_is_said_in_its_row(self, frame):
-        """A row without a dot says why."""
-        written = [t.get_text() for t in plots.plot_accuracy(frame.assign(test_accuracy=None)).axes[1].texts]
-        assert written[:6] == ["1 OOM", *["not evaluated"] * 4, "1 timeout"]
-
-
-class TestSpeedups:
-    def test_rows_are_sorted_with_the_blocks_at_the_right(self):
-        """The largest speed-up is on top; a comparison without a pair is last."""
-        ax = plots.plot_speedups(make_verdicts())
-        labels = [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()]
-        assert labels[0].startswith("PyTorch cnn10, batch 32") and labels[-1].startswith("TensorFlow wrn28_2")
-        assert texts(ax, "blocks") == ["6", "1", "6", "6", "6", "6", "0"]
-        assert ax.yaxis_inverted()
-
-    def test_the_outcome_is_a_colour_and_a_marker(self):
-        """Each outcome of the data is drawn in its style and listed."""
-        ax = plots.plot_speedups(make_verdicts())
-        (dot,) = found(ax, "faster")
-        style = OUTCOME_STYLES["faster"]
-        assert (dot.get_marker(), dot.get_markerfacecolor()) == (style["marker"], style["color"])
-        listed = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert listed[:4] == ["faster", "slower", "same", "undecided"]
-
-    def test_intervals_are_drawn_and_missing_ones_are_hollow(self):
-        """With one block there is a hollow dot and no line."""
-        ax = plots.plot_speedups(make_verdicts())
-        assert [1.31, 1.37] in [list(bar.get_segments()[0][:, 0]) for bar in found(ax, "interval")]
-        assert len(found(ax, "interval")) == 5
-        hollow = [dot for dot in found(ax, "undecided") if dot.get_markerfacecolor() == "white"]
-        assert [list(dot.get_xdata()) for dot in hollow] == [[1.21]]
-
-    def test_the_margin_is_a_grey_band_around_the_line_at_one(self):
-        """2 % reaches from 1 / 1.02 to 1.02, the bounds of "same"."""
-        ax = plots.plot_speedups(make_verdicts(), margin=0.02)
-        (band,) = found(ax, "margin")
-        assert [band.get_x(), band.get_x() + band.get_width()] == pytest.approx([1 / 1.02, 1.02])
-        assert band.get_facecolor() == mpl.colors.to_rgba(PALE)
-        assert list(found(ax, "one")[0].get_xdata()) == [1, 1] and ax.get_xscale() == "log"
-
-    def test_verdicts_may_be_objects(self):
-        """A dataclass with these attributes is as good as a mapping."""
-
-        class Verdict:
-            label, speedup, low, high, outcome, blocks = "a vs b", 1.1, 1.05, 1.2, "faster", 8
-
-        assert texts(plots.plot_speedups([Verdict()]), "blocks") == ["8"]
-
-    def test_nothing_decided_is_a_sentence(self):
-        """No verdict at all, or none with a pair of runs."""
-        for verdicts in ([], make_verdicts()[5:6]):
-            assert texts(plots.plot_speedups(verdicts), "sentence") == [
-                "No comparison has a pair of finished runs."
-            ]
-
-    def test_a_verdict_without_a_label_is_refused(self):
-        with pytest.raises(ValueError, match="lacks \\['label'\\]"):
-            plots.plot_speedups([{"speedup": 1.1, "outcome": "same", "blocks": 6}])
-
-
-class TestMonitor:
-    def test_panels_share_time_since_the_first_run(self, monitor_figure):
-        """Five quantities; the first run starts at 0 seconds."""
-        names = [ax.get_ylabel().replace("\n", " ") for ax in monitor_figure.axes]
-        assert names == ["load in %", "memory in GB", "power in W", "temperature in °C", "SM clock in MHz"]
-        assert monitor_figure.axes[-1].get_xlabel() == "seconds since the start of the first run"
-        assert found(monitor_figure.axes[0], "gpu0")[0].get_xdata()[0] == -5
-        assert found(monitor_figure.axes[1], "gpu0")[0].get_ydata().max() == 30
-
-    def test_long_recordings_count_minutes(self):
-        figure = plots.plot_monitor(make_samples(seconds=1200, step=5), make_spans(4, seconds=1200))
-        assert figure.axes[-1].get_xlabel().startswith("minutes")
-        assert found(figure.axes[0], "gpu0")[0].get_xdata()[-1] == pytest.approx(20)
-
-    def test_a_missing_sensor_is_a_line_of_text(self):
-        """A host has no power sensor here: no empty panel, but a sentence."""
-        samples = make_samples(devices=("host",)).drop(columns="sm_clock_mhz")
-        figure = plots.plot_monitor(samples, make_spans())
-        assert len(figure.axes) == 2
-        assert (
-            "Not recorded on this machine: power, temperature, SM clock." in texts(figure.axes[-1], "note")[0]
-        )
-
-    def test_few_runs_are_numbered_and_named(self, monitor_figure):
-        """Twelve runs or fewer are listed by number, shaded in the colour of their framework."""
-        assert texts(monitor_figure.axes[0], "number") == list("123456")
-        listed = [text.get_text() for text in monitor_figure.legends[0].get_texts()]
-        assert listed[1:3] == ["gpu0: NVIDIA H200 (141 GB)", "1  tensorflow cnn10 channels_last 32"]
-        (shade,) = found(monitor_figure.axes[3], "runs of torch")
-        assert tuple(shade.get_facecolor()[0][:3]) == mpl.colors.to_rgb(FRAMEWORK_COLOURS["torch"])
-        assert len(shade.get_paths()) == 2
-
-    def test_many_runs_are_listed_by_framework(self):
-        """Sixty-six runs have no numbers, only three colours with their frameworks."""
-        figure = plots.plot_monitor(make_samples(), make_spans(66))
-        assert texts(figure.axes[0], "number") == []
-        listed = [text.get_text() for text in figure.legends[0].get_texts()]
-        assert listed[2:] == ["runs of TensorFlow", "runs of PyTorch", "runs of JAX"]
-
-    def test_epoch_ends_are_ticks(self, monitor_figure):
-        """Six runs of four epochs: 24 ticks, and the caption explains them."""
-        assert len(found(monitor_figure.axes[0], "epoch ends")[0].get_xdata()) == 24
-        assert "ends of epochs" in texts(monitor_figure.axes[-1], "note")[0]
-
-    def test_throttled_spans_are_hatched_and_their_reason_written(self):
-        """Idling is no throttling; a power cap is."""
-        samples = make_samples()
-        samples.loc[samples["throttle_reasons"] == "", "throttle_reasons"] = "gpu_idle"
-        figure = plots.plot_monitor(samples, make_spans())
-        (hatched,) = found(figure.axes[-1], "throttled")
-        box = hatched.get_paths()[0].get_extents()
-        assert (box.x0, box.x1) == pytest.approx((121, 140))
-        assert "throttled (sw_power_cap)" in texts(figure.axes[-1], "note")[0]
-
-    def test_the_caption_says_what_load_means(self, monitor_figure):
-        assert "not how full the GPU was" in texts(monitor_figure.axes[-1], "note")[0].replace("\n", " ")
-
-    def test_no_line_has_more_than_max_points_and_no_spike_is_lost(self):
-        """A single sample of 100 among 10,000 zeros is still drawn."""
-        y = np.zeros(10_000)
-        y[6_543] = 100
-        x, thinned = thin(np.arange(10_000.0), y, 200)
-        assert len(x) <= 200 and thinned.max() == 100 and (np.diff(x) > 0).all()
-        figure = plots.plot_monitor(make_samples(), make_spans(), max_points=50)
-        assert len(found(figure.axes[0], "gpu0")[0].get_xdata()) <= 50
-
-    def test_no_sample_and_no_run_are_allowed(self):
-        """An empty recording is a sentence; a recording without runs is drawn from its first sample."""
-        samples, spans = make_samples(), make_spans(1)
-        empty = plots.plot_monitor(samples.iloc[:0], spans)
-        assert texts(empty.axes[0], "sentence") == ["The monitor recorded no sample."]
-        alone = plots.plot_monitor(samples, spans.iloc[:0])
-        assert found(alone.axes[0], "gpu0")[0].get_xdata()[0] == 0
-
-    def test_times_may_be_text(self):
-        """A CSV holds ISO 8601, as do the runs of the ledger."""
-        spans = make_spans(1).assign(start=START.isoformat())
-        samples = make_samples().assign(utc=lambda rows: rows["utc"].map(pd.Timestamp.isoformat))
-        assert found(plots.plot_monitor(samples, spans).axes[0], "gpu0")[0].get_xdata()[0] == -5
-
-    def test_missing_columns_are_named(self):
-        with pytest.raises(ValueError, match="epoch_ends"):
-            plots.plot_monitor(make_samples(), make_spans().drop(columns="epoch_ends"))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from trainspeed.errors import UserError
 from trainspeed.theme import FONT_PT, GREY, SMALL_PT, WIDTH_IN
 
 RATIO_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)  # between ticks; beyond a ratio of 2 the ticks are 1, 2, 5, 10 …
@@ -20,6 +21,8 @@ RATIO_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)  # between ticks; beyond a ratio of 2
 
 def panels(count: int, *, height_in: float = 2.7, share_y: bool = True) -> tuple[Figure, list[Axes]]:
     """Return a figure of panels one below the other: side by side they are too narrow for a phone."""
+    if not count:
+        raise UserError("the frame has no rows to draw: measure first.")
     figure, grid = plt.subplots(
         count,
         1,

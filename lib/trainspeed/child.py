@@ -98,11 +98,16 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
 
 def _inspect(training: Training) -> dict[str, Any]:
     """Look up what ran; a framework that cannot say so costs a note, not the run."""
-    found: dict[str, Any] = {"effective_precision": training.effective_precision(), "layers": training.layers()}
+    found: dict[str, Any] = {
+        "effective_precision": training.effective_precision(),
+        "layers": training.layers(),
+    }
     try:
         found["effective_layout"] = training.effective_layout()
     except Exception as problem:
-        found["inspect_note"] = f"effective layout not found out: {type(problem).__name__}: {first_line(problem)}"
+        found["inspect_note"] = (
+            f"effective layout not found out: {type(problem).__name__}: {first_line(problem)}"
+        )
     return found
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from trainspeed.run import Run, Status
 from trainspeed.schedule import AUXILIARY, CONTROL, CONTROL_AGAIN
 from trainspeed.trial import Trial
-from trainspeed.verdict import Judgement, Outcome, judge, judge_difference
+from trainspeed.verdict import LEAST_BLOCKS, Judgement, Outcome, judge, judge_difference
 
 COMMON = ("precision", "compile", "image_size")  # told where they differ from the usual, not every time
 NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
@@ -45,8 +45,13 @@ class Verdict:
         arm = {"framework": f"{NAMES.get(self.candidate.framework)} vs {NAMES[self.baseline.framework]}"}
         if self.factor == "control":
             return ", ".join(["control", *describe(self.baseline, without=COMMON)])
-        words = [*filter(None, [arm.get(self.factor)]), *describe(self.baseline, without=(self.factor, *COMMON))]
-        variant = [v for v in (self.baseline.precision,) if v != "fp32"] + ["compiled"] * self.baseline.compile
+        words = [
+            *filter(None, [arm.get(self.factor)]),
+            *describe(self.baseline, without=(self.factor, *COMMON)),
+        ]
+        variant = [v for v in (self.baseline.precision,) if v != "fp32"] + [
+            "compiled"
+        ] * self.baseline.compile
         return ", ".join([*words, *variant])
 
     @property
@@ -154,10 +159,12 @@ def _by_trial(runs: Iterable[Run]) -> dict[Trial, list[Run]]:
 
 
 def _differ_only_in(factor: str, one: Trial, other: Trial) -> bool:
-    changed = {factor: getattr(one, factor)}
+    may_differ = {factor}
     if factor == "framework" and "jax" in (one.framework, other.framework):
-        changed["compile"] = one.compile
-    return replace(other, **changed) == one
+        may_differ.add("compile")
+    return all(
+        getattr(one, f.name) == getattr(other, f.name) for f in fields(one) if f.name not in may_differ
+    )
 
 
 def _seconds(run: Run) -> float | None:
@@ -203,9 +210,10 @@ def _sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) 
     versus = f"{_name(b, factor)} vs {_name(a, factor)}"
     if factor == "control":
         versus = f"control, {_name(a, 'layout')} vs itself"
+    jax_beside_other = factor != "compile" and a.trial.compile != b.trial.compile
     frameworks = {a.trial.framework: a, b.trial.framework: b}
-    where = [_machine(a), *(f"{NAMES[f]} {r.versions.get(f, '')}".strip() for f, r in frameworks.items())]
-    where += [part for part in describe(a.trial, without=("framework", factor)) if part]
+    where = [_machine(a), *(_version(run, with_compile=jax_beside_other) for run in frameworks.values())]
+    where += describe(a.trial, without=("framework", factor, *["compile"] * jax_beside_other))
     blocks = f"{judgement.blocks} block{'s' if judgement.blocks != 1 else ''}"
     return f"{versus}: {measured(judgement, quantity)}. {', '.join(where)}, {blocks}."
 
@@ -214,16 +222,14 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     """Return the size, the interval and the outcome in words."""
     if judgement.speedup is None:
         return "not measured"
-    size, unit = (f"{judgement.speedup:.2f}x", "") if quantity == "time" else (f"{judgement.speedup:+.1f}", " points")
+    form, unit = ("{:.2f}", "x") if quantity == "time" else ("{:+.1f}", " points in test accuracy")
+    size = form.format(judgement.speedup) + unit
     if judgement.low is None:
-        return f"{size}{unit} in test accuracy, no interval: undecided, measure 6 blocks or more" if unit else (
-            f"{size}, no interval: undecided, measure 6 blocks or more"
-        )
-    form = "{:.2f}" if quantity == "time" else "{:+.1f}"
+        return f"{size}, no interval: undecided, measure {LEAST_BLOCKS} blocks or more"
     ends = f"{form.format(judgement.low)} to {form.format(judgement.high)}"
     words = {Outcome.SAME: "the same within the margin", Outcome.UNDECIDED: "undecided, measure more blocks"}
     outcome = words.get(judgement.outcome, str(judgement.outcome))
-    return f"{size}{unit} ({judgement.confidence:.0%} interval {ends}): {outcome}".replace("%", " %")
+    return f"{size} ({judgement.confidence:.0%} interval {ends}): {outcome}".replace("%", " %")
 
 
 def describe(trial: Trial, without: Sequence[str] = ()) -> list[str]:
@@ -243,6 +249,12 @@ def describe(trial: Trial, without: Sequence[str] = ()) -> list[str]:
 def _name(run: Run, factor: str) -> str:
     value = getattr(run.trial, factor, factor)
     return NAMES.get(value, str(value)) if factor != "compile" else ("compiled" if value else "not compiled")
+
+
+def _version(run: Run, *, with_compile: bool) -> str:
+    framework = run.trial.framework
+    name = f"{NAMES[framework]} {run.versions.get(framework, '')}".strip()
+    return f"{name} ({_name(run, 'compile')})" if with_compile else name
 
 
 def _machine(run: Run) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
@@ -26,7 +27,10 @@ def control_doubts(control: Sequence[Verdict]) -> list[str]:
         return ["No A/A control ran: nothing here shows how far apart two equal runs are. Add one."]
     doubts = []
     for verdict in control:
-        judged, name = verdict.judgement, ", ".join(describe(verdict.baseline, without=("precision", "compile")))
+        judged, name = (
+            verdict.judgement,
+            ", ".join(describe(verdict.baseline, without=("precision", "compile"))),
+        )
         if judged.low is None:
             doubts.append(
                 f"The A/A control ({name}) has {judged.blocks} of the {LEAST_BLOCKS} blocks that an interval "
@@ -34,8 +38,8 @@ def control_doubts(control: Sequence[Verdict]) -> list[str]:
             )
         elif not judged.low <= 1 <= judged.high:
             doubts.append(
-                f"The A/A control ({name}) misses 1: {judged.low:.3f} to {judged.high:.3f}. That happens about "
-                "once in 20 by chance; a smaller effect than this is not to be believed. Measure again."
+                f"The A/A control ({name}) misses 1: {judged.low:.3f} to {judged.high:.3f}. That happens "
+                "about once in 20 by chance; a smaller effect than this is not to be believed. Measure again."
             )
     return doubts
 
@@ -54,7 +58,7 @@ def run_doubts(run: Run) -> list[str]:
         middle = median(steady)
         if abs(steady[-1] - steady[0]) > DRIFT_SHARE * middle:
             doubts.append(
-                f"The epoch time changed by more than {DRIFT_SHARE:.0%} during a run: "
+                f"The epoch time changed by more than {100 * DRIFT_SHARE:.0f} % during a run: "
                 "heat, another process or tracing in epoch 2. Train more epochs."
             )
         if middle < SHORT_EPOCH_S:
@@ -63,14 +67,17 @@ def run_doubts(run: Run) -> list[str]:
 
 
 def _counted(runs: Sequence[Run]) -> list[str]:
-    """Count equal doubts over runs, numbers in them aside, so that 60 runs do not make 60 lines."""
+    """Count equal doubts over runs, numbers in them aside, so that 60 runs do not make 60 lines.
+
+    The one with the largest numbers stands for them.
+    """
     examples: dict[str, str] = {}
     counts: Counter[str] = Counter()
     frameworks: dict[str, set[str]] = {}
     for run in runs:
         for doubt in run_doubts(run):
             kind = "".join(c for c in doubt if not c.isdigit())
-            examples[kind] = max(examples.get(kind, ""), doubt)
+            examples[kind] = max(examples.get(kind, doubt), doubt, key=_numbers)
             counts[kind] += 1
             frameworks.setdefault(kind, set()).add(NAMES[run.trial.framework])
     return [
@@ -78,3 +85,6 @@ def _counted(runs: Sequence[Run]) -> list[str]:
         for kind, count in counts.most_common()
     ]
 
+
+def _numbers(doubt: str) -> list[float]:
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", doubt)]

@@ -91,7 +91,9 @@ def install(folder: Path, pins: Path, *, cpu_torch: bool = False) -> bool:
     pip = (uv, "pip", "install", "--quiet", "--python", str(folder / "bin/python"))
     installed = False
     if cpu_torch:  # 0.2 GB; where that index cannot be reached, it fails at once without retries
-        installed = _run(*pip, "--torch-backend", "cpu", "-r", str(pins), env={"UV_HTTP_RETRIES": "0"}, quiet=True)
+        installed = _run(
+            *pip, "--torch-backend", "cpu", "-r", str(pins), env={"UV_HTTP_RETRIES": "0"}, quiet=True
+        )
     installed = installed or _run(*pip, "-r", str(pins))
     return installed and _run(*pip, "--no-deps", "-e", str(ROOT))
 

@@ -241,7 +241,7 @@ def _run(
     if end.outcome is Outcome.OK:
         return end
     if interruption.asked:
-        end = _End(Outcome.INTERRUPTED, "interrupted", end.cell)
+        end = _End(Outcome.INTERRUPTED, "stopped by Ctrl-C or another signal", end.cell)
     return replace(end, cell=begun[-1] if end.cell is None and begun else end.cell)
 
 

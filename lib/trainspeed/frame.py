@@ -18,7 +18,7 @@ def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
 
     Derived columns: first_epoch_s, median_epoch_s (of epochs 2…), images_per_s, and training_s: the
     first epoch plus 99 medians, a projection of the articles' 100 epochs. Missing values are None/NaN.
-    The trial's `seed` is the block's own; `key` is the trial without it, as text, equal in all blocks.
+    The trial's `seed` is the block's own, so it differs from block to block.
     """
     rows = []
     for run in runs:

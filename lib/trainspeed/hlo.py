@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import re
 
-# dim_labels=b01f_01io->b01f: batch, two spatial dimensions, feature; input_kernel->output
-DIM_LABELS = re.compile(r"dim_labels=([b01f]{4})_[01io]{4}->[b01f]{4}")
+# %x = f16[8,64,16,16]{1,3,2,0} convolution(…), dim_labels=bf01_oi01->bf01: the result's dimensions from the
+# fastest in memory to the slowest; then batch, two spatial dimensions and feature, input_kernel->output.
+CONVOLUTION = re.compile(
+    r"(?:= \(?\w+\[[\d,]+\]\{([\d,]+)[^\n]*?)?dim_labels=([b01f]{4})_[01io]{4}->([b01f]{4})"
+)
 LAYOUT_OF_LABELS = {"b01f": "channels_last", "bf01": "channels_first"}
 LAYOUT_OF_FORMAT = {"NHWC": "channels_last", "NCHW": "channels_first"}
 
 
 def convolution_layouts(hlo: str) -> list[str]:
-    """Return the layout of the input of every 2-D convolution in the text of an HLO module.
+    """Return the layout in memory of every 2-D convolution in the text of an HLO module.
 
-    Dimension orders other than the two layouts (as in gradients of weights) are given as they stand.
-    Source: https://openxla.org/xla/operation_semantics#convwithgeneralpadding_convolution
+    The labels alone do not tell it: on a GPU, XLA may keep the labels bf01 and lay the memory out as
+    b01f. Other dimension orders are given as they stand: b is the batch, 0 and 1 are height and width,
+    f the channels.
+    Source: https://openxla.org/xla/shapes (minor to major),
+        https://openxla.org/xla/operation_semantics#convwithgeneralpadding_convolution
     """
-    return [LAYOUT_OF_LABELS.get(labels, labels) for labels in DIM_LABELS.findall(hlo)]
+    orders = (_memory_order(*found) for found in CONVOLUTION.findall(hlo))
+    return [LAYOUT_OF_LABELS.get(order, f"XLA's order {order}") for order in orders]
+
+
+def _memory_order(fastest_first: str, input_labels: str, output_labels: str) -> str:
+    """The input has the result's layout where both have the same labels; else only its labels are known."""
+    if not fastest_first or input_labels != output_labels:
+        return input_labels
+    return "".join(output_labels[int(dimension)] for dimension in reversed(fastest_first.split(",")))

@@ -30,7 +30,9 @@ def find(
     variable = f"TRAINSPEED_PYTHON_{framework.upper()}"
     if named := environment.get(variable):
         if not os.access(named, os.X_OK) or Path(named).is_dir():
-            raise UserError(f"{variable} (={named!r}) is not a program: give the path of a Python interpreter.")
+            raise UserError(
+                f"{variable} (={named!r}) is not a program: give the path of a Python interpreter."
+            )
         return named
     built = root / ".venvs" / framework / "bin/python"
     if built.exists():

@@ -32,7 +32,9 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():  # elsewhere Python refuses
-            self._before = {number: signal.signal(number, self._handle) for number in SIGNALS}
+            # What is ignored stays ignored: `nohup make report` is to outlive its terminal.
+            heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+            self._before = {number: signal.signal(number, self._handle) for number in heard}
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -18,9 +18,10 @@ from traitlets.config import Config
 from trainspeed.interruption import Interruption
 
 SHUTDOWN_S = 20  # longest wait for `finally` blocks after a cell's timeout; a healthy kernel ends at once
+# A kernel without a running cell has nothing to finish, but ipykernel 7.4 hangs now and then when it
+# closes its own channels, after all other exit handlers. Half of this time passes, then it gets SIGTERM.
+IDLE_SHUTDOWN_S = 6
 SOCKET_FOLDER_LENGTH = 80  # a Unix socket's path holds 107 bytes on Linux and 103 on macOS
-# ipykernel 7.4 stops its output thread and then, in another thread, waits ten seconds for it to flush.
-SHORT_FLUSH = "--IPKernelApp.exec_lines=__import__('ipykernel.iostream').iostream.OutStream.flush_timeout = 1"
 # What a report tells its kernels. Left over in this process, they would make it another report's kernel.
 OURS = frozenset(
     f"TRAINSPEED_{name}" for name in ("REPORT", "OUT", "SESSION", "RESUME", "RENDER", "PRESET", "PLAN")
@@ -81,23 +82,22 @@ def kernel_class(
             native = KernelSpecManager(kernel_dirs=[])  # only ipykernel's own, of sys.executable
             file = str(place.folder / "connection.json")
             super().__init__(kernel_spec_manager=native, connection_file=file, **options)
-            self.shutdown_wait_time = SHUTDOWN_S
 
         async def start_kernel(self, **options: Any) -> None:
             # What cells print comes by the sockets; here is only what the kernel says of itself.
             with (place.folder / "log").open("wb") as log:
                 options |= {"env": variables, "cwd": str(folder), "stdout": log, "stderr": log}
-                options["extra_arguments"] = [*options.get("extra_arguments", ()), SHORT_FLUSH]
                 await super().start_kernel(**options)
             interruption.kernel_started(getattr(self.provisioner, "pgid", None))
 
         async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
-            # The inherited method interrupts an idle kernel too, which at times loses the request that
-            # follows: the kernel is then killed after ten seconds.
+            # The inherited method interrupts an idle kernel too, which puts a traceback into its log and
+            # makes the hang likelier.
+            wait_s = SHUTDOWN_S if busy() else IDLE_SHUTDOWN_S
             if busy():
                 await self.interrupt_kernel()
             await self.request_shutdown()
-            await self.finish_shutdown()
+            await self.finish_shutdown(waittime=wait_s)
             await self.cleanup_resources()
 
     return Kernel

@@ -25,7 +25,7 @@ def row(
         data_format: None for a layer that has none, such as an activation.
         bn_axis: Axis that BatchNormalization normalises, counted from 0 with the batch; else None.
     """
-    channel_axis = 1 if layout == "channels_first" else 3
+    channel_axis = 1 if layout == "channels_first" else len(output_shape)
     wrong_axis = bn_axis is not None and bn_axis != channel_axis
     return {
         "layer": layer,

@@ -20,7 +20,10 @@ FRAMEWORK_QUESTION = "Which framework trains faster, at the same layout?"
 
 # Settings to copy, in current APIs.
 SETTINGS = {
-    ("tensorflow", FIRST): 'keras.config.set_image_data_format("channels_first")  # and BatchNormalization(axis=1)',
+    (
+        "tensorflow",
+        FIRST,
+    ): 'keras.config.set_image_data_format("channels_first")  # and BatchNormalization(axis=1)',
     ("tensorflow", LAST): 'keras.config.set_image_data_format("channels_last")  # Keras\'s default',
     ("jax", FIRST): 'keras.config.set_image_data_format("channels_first")  # and BatchNormalization(axis=1)',
     ("jax", LAST): 'keras.config.set_image_data_format("channels_last")  # Keras\'s default',
@@ -36,7 +39,7 @@ def layout_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict
 
 
 def framework_pairs(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """Return (baseline, candidate) for each two frameworks that ran; torch is the baseline where it is one."""
+    """Return (baseline, candidate) for each two frameworks that ran; torch is a baseline where it ran."""
     ran = {run.trial.framework for run in runs if run.status == Status.OK}
     order = sorted(ran, key=lambda name: (name != "torch", FRAMEWORKS.index(name)))
     return list(combinations(order, 2))
@@ -65,25 +68,24 @@ def effect_sentences(runs: Sequence[Run]) -> list[str]:
         ran = {layout: " or ".join(sorted(found)) or "not found out" for layout, found in arms.items()}
         if all(arms[layout] == {layout} for layout in arms):
             sentences.append(f"{name}: the convolutions ran in the layout that was asked for, in both arms.")
-        elif arms[FIRST] == arms[LAST] and arms[FIRST]:
+        elif arms[FIRST] == arms[LAST] and len(arms[FIRST]) == 1:
             sentences.append(
-                f"{name}: both arms ran their convolutions as {ran[FIRST]}, whatever was asked for. A difference "
-                "between them is the price of transposing and of the other layers, not of the convolutions."
+                f"{name}: both arms ran their convolutions as {ran[FIRST]}, whatever was asked for. A "
+                "difference between them is the price of transposing and of the other layers, not of the "
+                "convolutions."
             )
         else:
             sentences.append(f"{name}: {FIRST} ran as {ran[FIRST]}, {LAST} ran as {ran[LAST]}.")
     return sentences
 
 
-def layers_by_arm(runs: Sequence[Run]) -> dict[str, Sequence]:
-    """Return the layer table of one run per framework and layout: the smallest model's."""
-    arms: dict[str, Run] = {}
-    for run in runs:
-        if run.layers:
-            name = f"{NAMES[run.trial.framework]}, {run.trial.layout}, {run.trial.model}"
-            arms.setdefault(name, run)
-    smallest = min((len(run.layers) for run in arms.values()), default=0)
-    return {name: run.layers for name, run in sorted(arms.items()) if len(run.layers) == smallest}
+def layers_by_model(runs: Sequence[Run]) -> dict[str, dict[str, Sequence]]:
+    """Return "framework, model" -> layout -> layer table, of the runs that were looked at."""
+    tables: dict[str, dict[str, Sequence]] = {}
+    for run in sorted((r for r in runs if r.layers), key=lambda r: (r.trial.model, r.trial.layout)):
+        name = f"{NAMES[run.trial.framework]}, {run.trial.model}"
+        tables.setdefault(name, {}).setdefault(run.trial.layout, run.layers)
+    return tables
 
 
 def forgotten_sentence(runs: Sequence[Run]) -> str:
@@ -91,8 +93,9 @@ def forgotten_sentence(runs: Sequence[Run]) -> str:
     looked = [run for run in runs if run.layers]
     if not looked:
         return "No layer table was recorded."
+    unsaid = ("batch_size", "image_size", "precision", "compile")
     names = {
-        f"{layer} ({', '.join(describe(run.trial, without=('batch_size', 'image_size', 'precision', 'compile')))})"
+        f"{layer} ({', '.join(describe(run.trial, without=unsaid))})"
         for run in looked
         for layer in layer_table.forgotten(run.layers)
     }
@@ -107,25 +110,28 @@ def count_sentence(verdicts: Sequence[Verdict]) -> str:
     decided = [v for v in verdicts if v.outcome != Outcome.UNDECIDED]
     with_interval = [v for v in verdicts if v.low is not None]
     return (
-        f"{len(verdicts)} comparisons, {len(decided)} decided. Of {len(with_interval)} intervals at 95 %, up to "
-        f"{expected_false(len(with_interval)):.1f} are expected to miss the truth by chance."
+        f"Comparisons: {len(verdicts)}, decided: {len(decided)}. Of {len(with_interval)} intervals at 95 %, "
+        f"up to {expected_false(len(with_interval)):.1f} are expected to miss the truth by chance."
     )
 
 
 def settings(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return, for each framework, what to switch on as Markdown: only what was decided, per model and batch."""
+    """Return, for each framework, what to switch on as Markdown: only what was decided."""
     texts = []
     decided = [v for v in verdicts if v.outcome in (Outcome.FASTER, Outcome.SLOWER)]
     for framework in FRAMEWORKS:
         mine = [v for v in decided if v.baseline.framework == framework]
         if not mine:
             if any(v.baseline.framework == framework for v in verdicts):
-                texts.append(f"**{NAMES[framework]}**: no layout was decided to be faster; keep what you have.")
+                texts.append(
+                    f"**{NAMES[framework]}**: no layout was decided to be faster; keep what you have."
+                )
             continue
         for layout, outcome in ((LAST, Outcome.FASTER), (FIRST, Outcome.SLOWER)):
             wins = [v for v in mine if v.outcome == outcome]
             if wins:
                 gains = [v.speedup if outcome == Outcome.FASTER else 1 / v.speedup for v in wins]
                 where = "; ".join(f"{v.label}: {gain:.2f}x" for v, gain in zip(wins, gains, strict=True))
-                texts.append(f"**{NAMES[framework]}**, {layout} ({where})\n\n```python\n{SETTINGS[framework, layout]}\n```")
+                code = f"```python\n{SETTINGS[framework, layout]}\n```"
+                texts.append(f"**{NAMES[framework]}**, {layout} ({where})\n\n{code}")
     return texts

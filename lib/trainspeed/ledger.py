@@ -81,6 +81,7 @@ def append_line(path: Path, data: dict[str, Any]) -> None:
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
                 file.write(b"\n")
-        file.write(json.dumps(data, allow_nan=False, ensure_ascii=False).encode() + b"\n")
+        text = json.dumps(data, allow_nan=False, ensure_ascii=False)
+        file.write(text.encode(errors="replace") + b"\n")  # half a character in an error's text costs no run
         file.flush()
         os.fsync(file.fileno())

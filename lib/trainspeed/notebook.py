@@ -5,13 +5,15 @@ Puts files and displays together; decides nothing.
 
 from __future__ import annotations
 
+import html
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import HTML, Markdown, display
+from pandas.io.formats.style import Styler
 
 from trainspeed.comparison import NAMES, Verdict, as_json, describe
 from trainspeed.files import write_atomically
@@ -32,6 +34,15 @@ def say(sentences: Iterable[str], *, otherwise: str = "") -> None:
 def show_blocks(texts: Iterable[str], *, otherwise: str = "") -> None:
     """Show pieces of Markdown below each other."""
     display(Markdown("\n\n".join(texts) or otherwise))
+
+
+def show_folded(tables: Mapping[str, Styler]) -> None:
+    """Show long tables behind their names, to open one by one; plain HTML, so it works in any browser."""
+    parts = (
+        f"<details><summary>{html.escape(name)}</summary>{table.to_html()}</details>"
+        for name, table in tables.items()
+    )
+    display(HTML("\n".join(parts)))
 
 
 def table(rows: Sequence[dict]) -> pd.DataFrame:

@@ -36,7 +36,9 @@ def unsupported_reason(
             return "TF32 is a mode of NVIDIA GPUs; this is a CPU"
         wanted = {"bf16": ("avx512_bf16", "amx_bf16", "bf16"), "fp16": ("avx512_fp16", "amx_fp16", "fphp")}
         if not flags & set(wanted[precision]):
-            return f"this CPU has no {precision} arithmetic (none of the flags {', '.join(wanted[precision])})"
+            return (
+                f"this CPU has no {precision} arithmetic (none of the flags {', '.join(wanted[precision])})"
+            )
         return None
     least = VOLTA if precision == "fp16" else AMPERE
     if capability < least:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import psutil
 
+from trainspeed.errors import UserError
+
 LIMIT_VARIABLE = "TRAINSPEED_MEMORY_BYTES"  # the reader's own limit for what one run may add
 SPARE_SHARE = 0.05  # of the free memory, left to the machine so that it does not start to swap
 CGROUP = Path("/sys/fs/cgroup")
@@ -16,15 +18,31 @@ CGROUP = Path("/sys/fs/cgroup")
 
 def allowance_bytes(environment: Mapping[str, str] = os.environ, cgroup: Path = CGROUP) -> int:
     """Return how many bytes a run may add: what is free here, or in this container if that is less."""
-    if LIMIT_VARIABLE in environment:
-        return int(environment[LIMIT_VARIABLE])
+    if wanted := environment.get(LIMIT_VARIABLE):
+        if not wanted.isdecimal():
+            raise UserError(
+                f"{LIMIT_VARIABLE} (={wanted!r}) must be a whole number of bytes, such as 4000000000."
+            )
+        return int(wanted)
     free = psutil.virtual_memory().available
     try:
         limit, used = (int((cgroup / name).read_text()) for name in ("memory.max", "memory.current"))
-        free = min(free, limit - used)
+        free = min(free, limit - used + _file_cache_bytes(cgroup))
     except (OSError, ValueError):  # no cgroup v2, or the limit is the word "max"
         pass
     return int(max(free, 0) * (1 - SPARE_SHARE))
+
+
+def _file_cache_bytes(cgroup: Path) -> int:
+    """Memory that counts as used but is given up as soon as somebody needs it.
+
+    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (inactive_file)
+    """
+    stat = cgroup / "memory.stat"
+    for line in stat.read_text().splitlines() if stat.exists() else ():
+        if line.startswith("inactive_file "):
+            return int(line.split()[1])
+    return 0
 
 
 def limit_memory(allowance: int) -> None:
@@ -34,7 +52,10 @@ def limit_memory(allowance: int) -> None:
     """
     if (data := _status_bytes("VmData")) is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        resource.setrlimit(resource.RLIMIT_DATA, (data + allowance, hard))
+        most = data + allowance
+        resource.setrlimit(
+            resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+        )
 
 
 class PeakMemory:

@@ -68,7 +68,11 @@ class Lines:
         if self._last is None or now - self._last >= self._every_s:
             self._last = now
             left = "" if left_s is None else f", {minutes(left_s)} left"
-            print(f"{self._study}: run {done + 1} of {total}{left}: {name}", file=self._stream or sys.stdout, flush=True)
+            print(
+                f"{self._study}: run {done + 1} of {total}{left}: {name}",
+                file=self._stream or sys.stdout,
+                flush=True,
+            )
 
 
 class Bar:
@@ -77,7 +81,9 @@ class Bar:
     def __init__(self, study: str) -> None:
         from tqdm.auto import tqdm
 
-        self._bar = tqdm(desc=study, bar_format="{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} {postfix}")
+        self._bar = tqdm(
+            desc=study, bar_format="{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} {postfix}"
+        )
 
     def __call__(self, done: int, total: int, left_s: float | None, name: str) -> None:
         """Move the bar."""

@@ -17,10 +17,11 @@ from trainspeed.comparison import Verdict, measured, ratios
 from trainspeed.environments import ROOT
 from trainspeed.run import Run, Status
 from trainspeed.schedule import AUXILIARY
-from trainspeed.verdict import Judgement, Outcome, median_interval
+from trainspeed.verdict import LEAST_BLOCKS, Judgement, Outcome, median_interval
 
 FOLDER = ROOT / "data/published"
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"
+AS_PUBLISHED = ("fp32", False)  # precision and compile of everything that the articles measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +78,8 @@ def _fits(claim: Claim, verdict: Verdict) -> bool | None:
     trial = verdict.baseline
     if (verdict.quantity, verdict.factor, trial.model) != ("time", claim.factor, claim.model):
         return None
+    if (trial.precision, trial.compile) != AS_PUBLISHED:
+        return None
     if claim.framework and trial.framework != claim.framework:
         return None
     if claim.layout and trial.layout != claim.layout:
@@ -103,9 +106,12 @@ def _gap(claim: Claim, runs: Iterable[Run]) -> tuple[str, str]:
     rows = [
         row
         for row in ratios(runs, claim.factor, claim.baseline, claim.candidate)
-        if row["model"] == claim.model and row["layout"] == claim.layout and not row["compile"]
+        if (row["model"], row["layout"]) == (claim.model, claim.layout)
+        and (row["precision"], row["compile"]) == AS_PUBLISHED
     ]
     batches = sorted({row["batch_size"] for row in rows})
+    if not batches:
+        return CANNOT_TELL, f"{claim.model} was not measured here in both arms."
     if len(batches) < 2:
         return CANNOT_TELL, "Only one batch size was measured here with both frameworks."
     small, large = (
@@ -116,26 +122,32 @@ def _gap(claim: Claim, runs: Iterable[Run]) -> tuple[str, str]:
     interval = median_interval(changes)
     sizes = f"from batch {batches[0]} to {batches[-1]}"
     if interval is None:
-        return CANNOT_TELL, f"{len(changes)} block {sizes}: no interval; measure 6 blocks or more."
+        return CANNOT_TELL, (
+            f"No interval for the change {sizes}: it has {len(changes)} of the {LEAST_BLOCKS} blocks it needs."
+        )
     low, high = (math.exp(end) for end in interval)
     reason = f"Here the gap shrinks {low:.2f} to {high:.2f} times {sizes} (above 1: it closes)."
     return (AGREES if low > 1 else DISAGREES if high < 1 else CANNOT_TELL), reason
 
 
 def _larger_batch(claim: Claim, runs: Iterable[Run]) -> tuple[str, str]:
+    """Whether the candidate ran at a batch size at which the baseline was tried and ran out of memory."""
     mine = [run for run in runs if run.trial.model == claim.model and run.label not in AUXILIARY]
     if not any(run.status == Status.OOM for run in mine):
         return CANNOT_TELL, "No run here ran out of memory."
-    largest = {
-        framework: max(
-            (r.trial.batch_size for r in mine if r.trial.framework == framework and r.status == Status.OK),
-            default=0,
-        )
-        for framework in (claim.baseline, claim.candidate)
-    }
-    base, cand = largest[claim.baseline], largest[claim.candidate]
-    reason = f"The largest batch that ran here: {claim.candidate} {cand}, {claim.baseline} {base}."
-    return (AGREES if cand > base else DISAGREES), reason
+
+    def batches(framework: str, status: Status) -> set[int]:
+        return {r.trial.batch_size for r in mine if r.trial.framework == framework and r.status == status}
+
+    base, cand = batches(claim.baseline, Status.OK), batches(claim.candidate, Status.OK)
+    if not base or not cand:
+        return CANNOT_TELL, f"{claim.model} was not measured here in both arms."
+    base_oom = batches(claim.baseline, Status.OOM) - base
+    cand_oom = batches(claim.candidate, Status.OOM) - cand
+    reason = f"The largest batch that ran here: {claim.candidate} {max(cand)}, {claim.baseline} {max(base)}."
+    if cand & base_oom:
+        return AGREES, reason
+    return (DISAGREES if cand_oom & (base | base_oom) else CANNOT_TELL), reason
 
 
 def batch_size_ratios(runs: Iterable[Run], folder: Path = FOLDER) -> pd.DataFrame:

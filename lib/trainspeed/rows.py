@@ -15,7 +15,7 @@ DATA_LABELS = ("", "A")
 
 VERDICT_FIELDS = ("label", "speedup", "low", "high", "outcome", "blocks")
 
-# What else may differ between two runs of one framework, model, layout and batch size, and how it is said.
+# What else may differ between two runs of one model, layout and batch size, and how it is said.
 VARIANTS: Mapping[str, Callable[[Any], str]] = {
     "precision": str,
     "compile": lambda value: "compiled" if value else "not compiled",
@@ -48,10 +48,13 @@ def data_rows(frame: pd.DataFrame) -> pd.DataFrame:
     require(frame, ("label", "framework", "model"))
     data = frame[frame["label"].fillna("").isin(DATA_LABELS)].reset_index(drop=True)
     texts = pd.Series("", index=data.index, dtype=object)
-    for _, group in data.groupby(["framework", "model"], dropna=False):
-        names = [c for c in VARIANTS if c in group and group[c].nunique(dropna=False) > 1]
-        for index, row in group[names].iterrows() if names else ():
-            texts[index] = ", ".join(say(name, row[name]) for name in names)
+    for _, group in data.groupby("model", dropna=False):
+        # JAX is always compiled: beside the others that is no choice, and its name needs no addition.
+        chosen = group[group["framework"] != "jax"]
+        names = [n for n in varying(group) if n != "compile" or chosen["compile"].nunique() > 1]
+        for index, row in group.iterrows():
+            said = [n for n in names if n != "compile" or row["framework"] != "jax"]
+            texts[index] = ", ".join(say(n, row[n]) for n in said)
     return name_arms(data.assign(variant=texts))
 
 

@@ -116,9 +116,7 @@ class Runner:
             worker = self._workers[framework] = self.start(framework)
         return worker
 
-    def _line(
-        self, planned: Planned, outcome: Outcome, started_at: str, versions: Mapping[str, str]
-    ) -> Run:
+    def _line(self, planned: Planned, outcome: Outcome, started_at: str, versions: Mapping[str, str]) -> Run:
         result, place = outcome.result, self.place
         notes = [*result.get("notes", ()), *filter(None, [result.get("inspect_note")])]
         return Run(

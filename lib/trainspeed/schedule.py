@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 from trainspeed.run import FINAL, Run, Status
 from trainspeed.trial import WIDE_RESNET, Trial
@@ -105,16 +107,22 @@ CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
 WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared
 
 
+def estimates_s(plan: Iterable[Planned], known: Iterable[Run], device: str) -> list[float]:
+    """Return about how long each run will take, in seconds: as it took before, else by its arithmetic."""
+    before: dict[Trial, list[float]] = defaultdict(list)
+    for run in known:
+        if run.status == Status.OK and run.stages_s:  # a failed run says nothing of a whole one
+            before[run.trial.without_seed()].append(sum(run.stages_s.values()))
+    trials = [planned.trial.without_seed() for planned in plan]
+    return [fmean(before[trial]) if trial in before else _by_arithmetic_s(trial, device) for trial in trials]
+
+
 def estimate_s(planned: Planned, known: Iterable[Run], device: str) -> float:
-    """Return about how long a run will take, in seconds: as before, else from its arithmetic."""
-    before = [
-        sum(run.stages_s.values())
-        for run in known
-        if run.trial.without_seed() == planned.trial.without_seed() and run.stages_s
-    ]
-    if before:
-        return sum(before) / len(before)
-    trial = planned.trial
+    """Return about how long one run will take, in seconds."""
+    return estimates_s([planned], known, device)[0]
+
+
+def _by_arithmetic_s(trial: Trial, device: str) -> float:
     wide = WIDE_RESNET.fullmatch(trial.model)
     flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2 if wide else CNN10_TRAIN_FLOP
     rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices

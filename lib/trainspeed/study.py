@@ -31,7 +31,7 @@ from trainspeed.schedule import (
     DEFAULT_ALLOCATION,
     Part,
     Planned,
-    estimate_s,
+    estimates_s,
     one_per_framework,
     schedule,
     still_to_do,
@@ -118,7 +118,9 @@ def measure(
     """
     session = session or current()
     if not timeout_s > 0 or not interval_s > 0:
-        raise UserError(f"timeout_s (={timeout_s!r}) and interval_s (={interval_s!r}) must be positive seconds.")
+        raise UserError(
+            f"timeout_s (={timeout_s!r}) and interval_s (={interval_s!r}) must be positive seconds."
+        )
     if session.render_from:
         return _recorded(study, session)
     plan = schedule([_with_dataset(part) for part in parts], seed)
@@ -126,7 +128,7 @@ def measure(
     known, doubts = ledger.read()
     device, uuids, machine = _devices()
     if session.plan_only:
-        _print_plan(study, plan, [estimate_s(planned, known, device) for planned in plan])
+        _print_plan(study, plan, estimates_s(plan, known, device))
         raise PlanOnly
     done = [run for run in known if (run.session, run.study) == (session.id, study)] if session.resume else []
     todo = still_to_do(plan, done)
@@ -150,7 +152,12 @@ def measure(
 
 
 def _measure(
-    place: Place, todo: Sequence[Planned], known: Sequence[Run], timeout_s: float, accuracy_blocks: int, show: Any
+    place: Place,
+    todo: Sequence[Planned],
+    known: Sequence[Run],
+    timeout_s: float,
+    accuracy_blocks: int,
+    show: Any,
 ) -> Iterator[Run]:
     def start(framework: str) -> WorkerProcess:
         python = interpreters.find(framework)
@@ -158,11 +165,13 @@ def _measure(
             raise Unavailable("it is not installed here; `make setup` installs it")
         return WorkerProcess(python, backends.MODULES[framework], environment=_worker_environment(place))
 
-    progress = Progress([estimate_s(planned, known, place.device) for planned in todo], show)
+    progress = Progress(estimates_s(todo, known, place.device), show)
     runner = Runner(place=place, start=start, timeout_s=timeout_s, accuracy_blocks=accuracy_blocks)
     with closing(runner):
         for planned in todo:
-            progress.starting(", ".join(describe(planned.trial, without=("image_size", "precision", "compile"))))
+            progress.starting(
+                ", ".join(describe(planned.trial, without=("image_size", "precision", "compile")))
+            )
             if run := runner.measure(planned):
                 yield run
             progress.finished()
@@ -210,7 +219,9 @@ def _devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
     uuids = () if wanted == "cpu" else tuple(visible_uuids(nvml.gpus, os.environ.get("CUDA_VISIBLE_DEVICES")))
     nvml.close()
     if wanted == "gpu" and not uuids:
-        raise UserError(f"{DEVICE_VARIABLE} is gpu, but there is none to use here: {nvml.reason or 'none visible'}.")
+        raise UserError(
+            f"{DEVICE_VARIABLE} is gpu, but there is none to use here: {nvml.reason or 'none visible'}."
+        )
     device = "gpu" if uuids else "cpu"
     return device, uuids, {"device": device, **detect.machine()}
 

@@ -6,7 +6,7 @@ Every number is derived from what it is given; a failure is a row with its reaso
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -25,55 +25,35 @@ from trainspeed.rows import (
     varying,
     verdict_frame,
 )
+from trainspeed.tables_machine import layer_table, machine_table
 from trainspeed.theme import framework_name, status_name
 
+__all__ = [
+    "failures_table",
+    "largest_batch_table",
+    "layer_table",
+    "layout_effect_table",
+    "machine_table",
+    "memory_table",
+    "results_table",
+    "verdict_table",
+]
+
 ARM = ("framework", "model", "layout", "batch_size")
-# What `machine_table` prints first, in this order; other keys follow under their own names.
-MACHINE_ROWS: Mapping[str, str] = {
-    "cpu": "CPU",
-    "cores": "cores",
-    "memory_bytes": "memory",
-    "gpus": "GPUs",
-    "topology": "interconnect",
-    "driver": "NVIDIA driver",
-    "cuda": "CUDA (driver)",
-    "cudnn": "cuDNN",
-    "os": "operating system",
-    "container": "in a container",
-    "python": "Python",
-}
 HEADERS = {"batch_size": "batch", "compile": "compiled", "images_per_epoch": "images per epoch"}
-
-
-def machine_table(machine: Mapping[str, Any], versions: Mapping[str, Mapping[str, Any]]) -> Styler:
-    """Return what was measured on: a row per part of the machine, then the versions of each framework.
-
-    Args:
-        machine: cpu, cores, memory_bytes, gpus (a list of name, memory_bytes, power_limit_w,
-            compute_capability), topology, driver, cuda, cudnn, os, container, python. None: not known.
-        versions: Framework -> package -> version.
-    """
-    rows = [(name, _part(key, machine.get(key))) for key, name in MACHINE_ROWS.items()]
-    rows += [(key, _part(key, value)) for key, value in machine.items() if key not in MACHINE_ROWS]
-    for framework, packages in versions.items():
-        text = ", ".join(f"{package} {or_nothing(version)}" for package, version in packages.items())
-        rows.append((framework_name(framework), text or NOTHING))
-    return styled(pd.DataFrame(rows, columns=["what", "value"]), "machine", "The machine")
 
 
 def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the blocks") -> Styler:
     """Return the articles' table: a row per framework, model, layout and batch size, medians over blocks.
 
     A failed arm keeps its row, with status and reason. Factors that vary beside these get a column.
-    The training time is a projection where fewer than 100 epochs ran, and its header says so.
+    The training time (h:mm:ss) is a projection where fewer than 100 epochs ran; its header says so.
     """
     measured = ("first_epoch_s", "median_epoch_s", "training_s", "test_accuracy", "images_per_s")
     require(frame, (*ARM, "label", "status", "reason", "epochs", *measured, "peak_memory_bytes"))
     data = data_rows(frame)
     projected = (data["epochs"] < ARTICLE_EPOCHS).any()
-    training_time = "training time h:mm:ss" + (
-        f" (projected to {ARTICLE_EPOCHS} epochs)" if projected else ""
-    )
+    training_time = f"{ARTICLE_EPOCHS} epochs, projected" if projected else "training time"
     divisor, unit = memory_unit(data["peak_memory_bytes"].astype(float))
     rows = []
     for names, runs in _arms(data):
@@ -115,29 +95,6 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
     ]
     columns = ["comparison", "speed-up", "95 % interval", "blocks", "outcome"]
     return styled(pd.DataFrame(rows, columns=columns), "verdicts", caption)
-
-
-def layer_table(layers_by_arm: Mapping[str, Sequence[Mapping[str, Any]]]) -> Styler:
-    """Return what each layer was told about the layout, arm by arm, with a mark on one that forgot it.
-
-    Args:
-        layers_by_arm: Name of the arm -> rows of `trainspeed.layers.row`.
-    """
-    rows = [
-        {
-            "arm": arm,
-            "layer": layer["layer"],
-            "type": layer["type"],
-            "output shape": " × ".join(or_nothing(size) for size in layer["output_shape"] or ()) or NOTHING,
-            "data format": or_nothing(layer["data_format"]),
-            "BatchNorm axis": or_nothing(layer["bn_axis"]),
-            "layout": "◀ forgot it" if layer["forgot"] else "",
-        }
-        for arm, layers in layers_by_arm.items()
-        for layer in layers
-    ]
-    columns = ["arm", "layer", "type", "output shape", "data format", "BatchNorm axis", "layout"]
-    return styled(pd.DataFrame(rows, columns=columns), "layers", "Layers, and which forgot the layout")
 
 
 def memory_table(frame: pd.DataFrame) -> Styler:
@@ -254,26 +211,3 @@ def _status(runs: pd.DataFrame) -> str:
         share = "" if len(several) == len(runs) else f" in {len(several)} of {len(runs)} blocks"
         ways.append(f"{status_name(status)}{share}{f': {reasons}' if reasons else ''}")
     return ". ".join(["ok", *ways] if len(bad) < len(runs) else ways)
-
-
-def _part(key: str, value: Any) -> str:
-    """Return one part of the machine as text, with its unit."""
-    if value is None or value == "" or value == []:
-        return NOTHING
-    if key.endswith("memory_bytes"):
-        return f"{value / 1e9:,.0f} GB"
-    if key == "gpus":
-        return "; ".join(_gpu(gpu) for gpu in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
-
-
-def _gpu(gpu: Mapping[str, Any]) -> str:
-    limit, capability = gpu.get("power_limit_w"), gpu.get("compute_capability")
-    memory = _part("memory_bytes", gpu.get("memory_bytes"))
-    return (
-        f"{or_nothing(gpu.get('name'))}: memory {memory}, "
-        f"power limit {NOTHING if limit is None else f'{limit:,.0f} W'}, "
-        f"compute capability {or_nothing(capability)}"
-    )

@@ -19,6 +19,7 @@ PIPELINES = ("arrays",)
 DATASETS = ("auto", "cifar10", "digits")
 MODEL_NAMES = ("cnn10", "wrn28_10")  # wrn28_<width> is valid for every width of at least 1
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
+LEAST = {"devices": 1, "batch_size": 1, "images_per_epoch": 1, "image_size": 8, "workers": 0, "seed": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,21 +56,25 @@ class Trial:
 
     def __post_init__(self) -> None:
         _check_name("framework", self.framework, FRAMEWORKS)
-        if not WIDE_RESNET.fullmatch(self.model):
-            _check_name("model", self.model, MODEL_NAMES)
+        if not (isinstance(self.model, str) and WIDE_RESNET.fullmatch(self.model)):
+            _check_name("model", self.model, MODEL_NAMES, "wrn28_<width> for widths from 1 to 99")
         _check_name("layout", self.layout, LAYOUTS)
         _check_name("precision", self.precision, PRECISIONS)
         _check_name("strategy", self.strategy, STRATEGIES)
         _check_name("pipeline", self.pipeline, PIPELINES)
         _check_name("dataset", self.dataset, DATASETS)
-        for name, least in (("devices", 1), ("batch_size", 1), ("images_per_epoch", 1), ("image_size", 8)):
+        for name in ("compile", "augment"):
+            if not isinstance(getattr(self, name), bool):
+                raise UserError(f"{name} (={getattr(self, name)!r}) must be true or false.")
+        for name, least in LEAST.items():
             _check_least(name, getattr(self, name), least)
         _check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
         if self.batch_size % self.devices:
             near = self.batch_size - self.batch_size % self.devices
             choices = " or ".join(str(n) for n in (near, near + self.devices) if n)
             raise UserError(
-                f"batch_size (={self.batch_size}) must be divisible by devices (={self.devices}): try {choices}."
+                f"batch_size (={self.batch_size}) must be divisible by devices (={self.devices}): "
+                f"try {choices}."
             )
         if self.batch_size > self.images_per_epoch:
             raise UserError(
@@ -102,7 +107,9 @@ def grid(**factors: Any) -> tuple[Trial, ...]:
     JAX has no uncompiled training worth the name, so its trials are always compiled, once each.
     """
     if unknown := sorted(set(factors) - {field.name for field in fields(Trial)}):
-        raise UserError(f"unknown factor {unknown[0]!r}{_suggest(unknown[0], [f.name for f in fields(Trial)])}")
+        raise UserError(
+            f"unknown factor {unknown[0]!r}{_suggest(unknown[0], [f.name for f in fields(Trial)])}"
+        )
     axes = [value if _is_list(value) else [value] for value in factors.values()]
     for name, axis in zip(factors, axes, strict=True):
         if not axis:
@@ -122,11 +129,14 @@ def _suggest(value: str, known: Iterable[str]) -> str:
     return (f": did you mean {close[0]!r}?" if close else ":") + f" Known: {', '.join(known)}."
 
 
-def _check_name(field: str, value: object, known: Sequence[str]) -> None:
+def _check_name(field: str, value: object, known: Sequence[str], others: str = "") -> None:
     if value not in known:
-        raise UserError(f"unknown {field} {value!r}{_suggest(str(value), known)}")
+        suggestion = _suggest(str(value), known).removesuffix(".")
+        raise UserError(f"unknown {field} {value!r}{suggestion}{', ' + others if others else ''}.")
 
 
 def _check_least(field: str, value: object, least: int, why: str = "") -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise UserError(f"{field} (={value!r}) must be a whole number of at least {least}{': ' + why if why else ''}.")
+        raise UserError(
+            f"{field} (={value!r}) must be a whole number of at least {least}{': ' + why if why else ''}."
+        )

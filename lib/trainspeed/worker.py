@@ -9,6 +9,7 @@ because frameworks print on standard output what they like. Does not know what i
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from trainspeed import backends
 from trainspeed.backends.base import Backend
@@ -63,11 +64,21 @@ def _fork(request: Request, backend: Backend, images: Images, emit: Events) -> N
         parent, child = os.getpid(), os.fork()
         if not child:
             _be_child(request, backend, images, emit, output.fileno(), parent)
+        with contextlib.suppress(OSError):  # whoever comes first: the child does it too
+            os.setpgid(child, child)
+        signal.signal(signal.SIGTERM, lambda *_: _end_with(child))
         emit({"event": "forked", "pid": child})
         _, status = os.waitpid(child, 0)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         code = os.waitstatus_to_exitcode(status)
         output.seek(max(0, output.tell() - LAST_WORDS_BYTES))
         emit({"event": "exit", "code": code, "last_words": output.read().decode(errors="replace")})
+
+
+def _end_with(child: int) -> NoReturn:
+    """The runner is gone: take the child's whole group along, data loaders and other ranks too."""
+    os.killpg(child, signal.SIGKILL)
+    os._exit(1)
 
 
 def _be_child(
@@ -76,6 +87,7 @@ def _be_child(
     """Never returns. Its own process group, so that a timeout ends whatever it starts itself."""
     code = 1
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
         die_with_parent(signal.SIGKILL, parent=parent)
         os.dup2(output, 1)
@@ -94,7 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--plain", action="store_true", help="measure one request in this process")
     options = parser.parse_args(arguments)
-    die_with_parent(signal.SIGKILL, parent=options.parent)
+    die_with_parent(signal.SIGTERM, parent=options.parent)
     emit = Events(options.events)
     try:
         backend = backends.load(options.backend)

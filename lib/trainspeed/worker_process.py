@@ -47,7 +47,7 @@ class WorkerProcess:
         self, python: str, backend: str, *, environment: Mapping[str, str] | None = None, plain: bool = False
     ) -> None:
         reader, writer = os.pipe()
-        self._output = tempfile.TemporaryFile()
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         command = [python, "-u", "-m", "trainspeed.worker", "--backend", backend]
         command += ["--events", str(writer), "--parent", str(os.getpid())]
         self._process = subprocess.Popen(
@@ -68,8 +68,9 @@ class WorkerProcess:
             self.close()
             raise
         if hello is None or hello["event"] != "hello":
+            reason = hello["reason"] if hello else self._last_words()
             self.close()
-            raise Unavailable(hello["reason"] if hello else self._last_words() or "importing it took too long")
+            raise Unavailable(reason or "importing it took too long")
         self.versions: dict[str, str] = hello["versions"]
 
     @property
@@ -116,6 +117,7 @@ class WorkerProcess:
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         self._events.close()
+        self._output.close()
 
     def _last_words(self) -> str:
         self._output.seek(0)
@@ -130,7 +132,9 @@ class WorkerProcess:
         """No more events: the time is over, or the worker itself died."""
         self.close()
         if timed_out:
-            reason = f"not finished after {timeout_s:g} s, in stage {stage!r}: raise timeout_s or ask for less"
+            reason = (
+                f"not finished after {timeout_s:g} s, in stage {stage!r}: raise timeout_s or ask for less"
+            )
             return Outcome(status=Status.TIMEOUT, reason=reason)
         return _died({"code": self._process.returncode, "last_words": ""}, stage, kills_before, who="worker")
 
@@ -140,7 +144,10 @@ def _died(event: Event, stage: str, kills_before: int | None, who: str = "run") 
     code, words = event["code"], event.get("last_words", "")
     kills = host_oom_kills()
     if code == -signal.SIGKILL and None not in (kills, kills_before) and kills > kills_before:
-        return Outcome(status=Status.OOM, reason=f"killed by the kernel in stage {stage!r}: the machine ran out of memory")
+        return Outcome(
+            status=Status.OOM,
+            reason=f"killed by the kernel in stage {stage!r}: the machine ran out of memory",
+        )
     if says_out_of_memory(words):
         return Outcome(status=Status.OOM, reason=f"ran out of memory in stage {stage!r} and aborted")
     how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

@@ -36,7 +36,9 @@ class JaxBackend:
             del os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"]
         _use_cache()
         # "highest" is strict fp32; anything else may use TF32 on a GPU.
-        jax.config.update("jax_default_matmul_precision", "tensorfloat32" if trial.precision == "tf32" else "highest")
+        jax.config.update(
+            "jax_default_matmul_precision", "tensorfloat32" if trial.precision == "tf32" else "highest"
+        )
         device = jax.devices()[0]
         capability = None
         if device.platform == "gpu":

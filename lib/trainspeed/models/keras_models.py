@@ -47,9 +47,9 @@ class _Layers:
         )(x)
 
     def norm_relu(self, x):
-        x = layers.BatchNormalization(
-            axis=self.axis, momentum=recipes.BN_DECAY, epsilon=recipes.BN_EPSILON
-        )(x)
+        x = layers.BatchNormalization(axis=self.axis, momentum=recipes.BN_DECAY, epsilon=recipes.BN_EPSILON)(
+            x
+        )
         return layers.ReLU()(x)
 
     def halve(self, x):

@@ -1,0 +1,25 @@
+"""Fixtures that more than one file of tests needs."""
+
+from __future__ import annotations
+
+import pytest
+
+
+class FakeClock:
+    """Seconds that pass only when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+
+@pytest.fixture
+def fake_clock() -> FakeClock:
+    """A clock to pass as `clock`."""
+    return FakeClock()

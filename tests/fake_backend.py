@@ -1,0 +1,108 @@
+"""A backend without a framework. `Trial.weights` says how it behaves: see BEHAVIOURS."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from trainspeed.backends.base import Unsupported, says_out_of_memory
+
+
+def _hang() -> None:
+    while True:
+        time.sleep(60)
+
+
+def _hang_with_grandchild() -> None:
+    """A process that the run starts itself, as a data loader's workers are; its pid goes to a file."""
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    Path(os.environ["FAKE_PID_FILE"]).write_text(f"{os.getpid()} {child.pid}")
+    _hang()
+
+
+def _out_of_memory() -> None:
+    raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+
+def _abort() -> None:
+    os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\n")
+    os.abort()
+
+
+def _unsupported() -> None:
+    raise Unsupported("this device has no such arithmetic")
+
+
+def _bug() -> None:
+    raise KeyError("a bug in a framework")
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _memory() -> None:
+    hold = bytearray(3 * 10**9)
+    hold[::4096] = b"x" * len(hold[::4096])
+
+
+BEHAVIOURS = {
+    "hang": _hang,
+    "hang with grandchild": _hang_with_grandchild,
+    "out of memory": _out_of_memory,
+    "abort": _abort,
+    "unsupported": _unsupported,
+    "bug": _bug,
+    "die": _die,
+    "3 GB": _memory,
+}
+
+
+class FakeTraining:
+    """Epochs that take a made-up time: 1 s the first, then 0.1 s; channels_last takes half."""
+
+    def __init__(self, trial) -> None:
+        self.trial = trial
+
+    @property
+    def final_loss(self) -> float:
+        return float("nan") if self.trial.weights == "nan" else 0.5
+
+    def train(self) -> tuple[float, ...]:
+        factor = 0.5 if self.trial.layout == "channels_last" else 1.0
+        return (1.0, *(0.1 * factor for _ in range(self.trial.epochs - 1)))
+
+    def test_accuracy(self) -> float:
+        return 0.9
+
+    def peak_memory_bytes(self) -> int | None:
+        return 123
+
+    def effective_layout(self) -> str | None:
+        return self.trial.layout
+
+    def effective_precision(self) -> str | None:
+        return "float32"
+
+    def layers(self) -> list[dict]:
+        return []
+
+
+class FakeBackend:
+    def versions(self) -> dict[str, str]:
+        return {"fake": "1.0"}
+
+    def start(self, trial, images, *, default_allocation: bool) -> FakeTraining:
+        if trial.weights in BEHAVIOURS:
+            BEHAVIOURS[trial.weights]()
+        return FakeTraining(trial)
+
+    def is_out_of_memory(self, problem: BaseException) -> bool:
+        return isinstance(problem, MemoryError) or says_out_of_memory(str(problem))
+
+
+BACKEND = FakeBackend()

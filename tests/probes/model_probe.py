@@ -1,0 +1,175 @@
+"""In a framework's own environment: build a model with given weights, and save what it puts out.
+
+    python model_probe.py FRAMEWORK OUT.npz
+
+The weights come from a seed, in an order that is the same in every framework: convolutions, then
+BatchNormalization, then the dense layer, each in the order in which the model makes them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import numpy as np
+
+MODELS = ("cnn10", "wrn28_2")
+LAYOUTS = ("channels_first", "channels_last")
+SIZE, BATCH = 16, 4
+
+
+class Weights:
+    """Random weights, drawn as they are asked for."""
+
+    def __init__(self) -> None:
+        self.random = np.random.default_rng(7)
+
+    def conv(self, out: int, into: int, kernel: int) -> np.ndarray:
+        shape = (out, into, kernel, kernel)
+        return self.draw(shape, (2 / (into * kernel * kernel)) ** 0.5)
+
+    def draw(self, shape, scale=0.1, around=0.0) -> np.ndarray:
+        return (around + scale * self.random.standard_normal(shape)).astype(np.float32)
+
+
+def images() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(11)
+    return random.random((BATCH, SIZE, SIZE, 3), dtype=np.float32), random.integers(0, 10, BATCH)
+
+
+def torch_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
+    import torch
+    from torch import nn
+
+    from trainspeed.backends.torch_backend import MEMORY_FORMATS
+    from trainspeed.models import torch_models
+
+    model = torch_models.build(name).to(memory_format=MEMORY_FORMATS[layout])
+    weights = Weights()
+
+    def put(parameter, value) -> None:
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(value))
+
+    modules = list(model.modules())
+    convs = [m for m in modules if isinstance(m, nn.Conv2d)]
+    for m in convs:
+        put(m.weight, weights.conv(m.out_channels, m.in_channels, m.kernel_size[0]))
+        if m.bias is not None:
+            put(m.bias, weights.draw(m.out_channels))
+    for m in (m for m in modules if isinstance(m, nn.BatchNorm2d)):
+        put(m.weight, weights.draw(m.num_features, around=1.0))
+        put(m.bias, weights.draw(m.num_features))
+    dense = next(m for m in modules if isinstance(m, nn.Linear))
+    put(dense.weight, weights.draw((10, dense.in_features)))
+    put(dense.bias, weights.draw(10))
+    x, y = images()
+    x = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=MEMORY_FORMATS[layout])
+    evaluated = model.eval()(x).detach().numpy()
+    loss = nn.functional.cross_entropy(model.train()(x), torch.from_numpy(y))
+    loss.backward()
+    return {
+        "logits": evaluated,
+        "loss": np.float32(loss.item()),
+        "first_gradient": convs[0].weight.grad.contiguous().numpy(),
+        "dense_gradient": dense.weight.grad.numpy(),
+        "parameters": np.int64(sum(p.numel() for p in model.parameters())),
+    }
+
+
+def keras_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
+    import keras
+
+    from trainspeed.models import keras_models
+
+    keras.backend.clear_session()
+    model = keras_models.build(name, layout=layout, image_size=SIZE)
+    weights = Weights()
+
+    def made(kind) -> list:
+        """Layers of a kind in the order they were made, which their names count."""
+        return sorted(
+            (x for x in model.layers if type(x) is kind),
+            key=lambda x: int(f"0{x.name.split('_')[-1]}") if x.name.split("_")[-1].isdigit() else -1,
+        )
+
+    convs = made(keras.layers.Conv2D)
+    for layer in convs:
+        height, _, into, out = layer.kernel.shape
+        layer.kernel.assign(weights.conv(out, into, height).transpose(2, 3, 1, 0))
+        if layer.use_bias:
+            layer.bias.assign(weights.draw(out))
+    for layer in made(keras.layers.BatchNormalization):
+        layer.gamma.assign(weights.draw(layer.gamma.shape, around=1.0))
+        layer.beta.assign(weights.draw(layer.beta.shape))
+    (dense,) = made(keras.layers.Dense)
+    dense.kernel.assign(weights.draw((10, dense.kernel.shape[0])).T)
+    dense.bias.assign(weights.draw(10))
+    x, y = images()
+    x = x if layout == "channels_last" else np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    logits = model.predict(x, verbose=0)  # before training moves the statistics of BatchNormalization
+    loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    loss, gradients = gradients_of(keras.backend.backend(), model, loss_of, x, y)
+    names = [variable.path for variable in model.trainable_variables]
+    return {
+        "logits": logits,
+        "loss": np.float32(loss),
+        "first_gradient": np.asarray(gradients[names.index(convs[0].kernel.path)]).transpose(3, 2, 0, 1),
+        "dense_gradient": np.asarray(gradients[names.index(dense.kernel.path)]).T,
+        "parameters": np.int64(sum(int(np.prod(v.shape)) for v in model.trainable_variables)),
+    }
+
+
+def gradients_of(backend: str, model, loss_of, x, y):
+    if backend == "jax":
+        import jax
+
+        def loss(trainable, fixed):
+            logits, _ = model.stateless_call(trainable, fixed, x, training=True)
+            return loss_of(y, logits)
+
+        trainable = [v.value for v in model.trainable_variables]
+        return jax.jit(jax.value_and_grad(loss))(trainable, [v.value for v in model.non_trainable_variables])
+    import tensorflow as tf
+
+    @tf.function  # eager convolutions on a CPU refuse channels_first
+    def step():
+        with tf.GradientTape() as tape:
+            loss = loss_of(y, model(x, training=True))
+        return loss, tape.gradient(loss, [v.value for v in model.trainable_variables])
+
+    loss, gradients = step()
+    return loss.numpy(), [g.numpy() for g in gradients]
+
+
+def full_size_parameters(framework: str) -> int:
+    """Trainable weights of wrn28_10, without running it."""
+    if framework == "torch":
+        import torch
+
+        from trainspeed.models import torch_models
+
+        with torch.device("meta"):
+            model = torch_models.build("wrn28_10")
+        return sum(p.numel() for p in model.parameters())
+    from trainspeed.models import keras_models
+
+    model = keras_models.build("wrn28_10", layout="channels_last", image_size=32)
+    return sum(int(np.prod(v.shape)) for v in model.trainable_variables)
+
+
+def main() -> None:
+    framework, out = sys.argv[1:]
+    if framework != "torch":
+        os.environ["KERAS_BACKEND"] = framework
+    outputs_of = torch_outputs if framework == "torch" else keras_outputs
+    found = {"wrn28_10/parameters": np.int64(full_size_parameters(framework))}
+    for model in MODELS:
+        for layout in LAYOUTS:
+            for name, value in outputs_of(model, layout).items():
+                found[f"{model}/{layout}/{name}"] = value
+    np.savez(out, **found)
+
+
+if __name__ == "__main__":
+    main()

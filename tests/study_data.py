@@ -1,0 +1,56 @@
+"""Trials and runs for the tests of what judges them: exact numbers, no noise."""
+
+from __future__ import annotations
+
+from trainspeed.run import Run, Status
+from trainspeed.trial import Trial
+
+TRIAL = {
+    "framework": "torch",
+    "model": "cnn10",
+    "layout": "channels_first",
+    "batch_size": 32,
+    "images_per_epoch": 128,
+    "epochs": 4,
+    "image_size": 16,
+}
+MACHINE = {"device": "cpu", "cpu": "Test CPU", "gpus": []}
+VERSIONS = {"torch": "2.15.0", "tensorflow": "2.21.0", "jax": "0.10.2"}
+
+
+def make_trial(**changed) -> Trial:
+    """Return a trial that differs from the usual one as told; JAX is compiled, as `grid` has it."""
+    compiled = {"compile": True} if changed.get("framework") == "jax" else {}
+    return Trial(**{**TRIAL, **compiled, **changed})
+
+
+def make_run(seconds: float = 1.0, *, block: int = 0, status: Status = Status.OK, **more) -> Run:
+    """Return a run whose epochs after the first took so many seconds; `more` is of the run or the trial."""
+    of_trial = {name: more.pop(name) for name in list(more) if name in Trial.__dataclass_fields__}
+    trial = make_trial(**{"seed": block, **of_trial})
+    measured = {"epoch_s": (3 * seconds, seconds, seconds, seconds), "images_per_epoch": trial.images_per_epoch}
+    fields = {
+        "session": "20261120T100000Z-abcd",
+        "study": "layout",
+        "trial": trial,
+        "block": block,
+        "status": status,
+        "machine": MACHINE,
+        "versions": {trial.framework: VERSIONS[trial.framework]},
+        **(measured if status == Status.OK else {"reason": "for a test"}),
+    }
+    return Run(**{**fields, **more})
+
+
+def make_pair(factor: str, values: tuple, ratios, **more) -> list[Run]:
+    """Return runs of two arms in as many blocks as ratios: baseline time / candidate time is the ratio."""
+    runs = []
+    for block, ratio in enumerate(ratios):
+        runs.append(make_run(ratio, block=block, **{factor: values[0]}, **more))
+        runs.append(make_run(1.0, block=block, **{factor: values[1]}, **more))
+    return runs
+
+
+def layout_pair(ratios, **more) -> list[Run]:
+    """Return channels_first against channels_last."""
+    return make_pair("layout", ("channels_first", "channels_last"), ratios, **more)

@@ -1,0 +1,107 @@
+import json
+from dataclasses import replace
+
+import pytest
+from study_data import make_run, make_trial
+from trainspeed.run import FINAL, SCHEMA, Run, Status
+
+# The contract of design.md, and two fields more: where a run's time went, and the layer table.
+LINE = [
+    "schema",
+    "session",
+    "study",
+    "trial",
+    "block",
+    "label",
+    "status",
+    "reason",
+    "epoch_s",
+    "stages_s",
+    "images_per_epoch",
+    "test_accuracy",
+    "peak_memory_bytes",
+    "effective_layout",
+    "effective_precision",
+    "energy_j",
+    "notes",
+    "started_at",
+    "machine",
+    "versions",
+    "monitor",
+    "layers",
+]
+
+
+def full_run():
+    return make_run(
+        2.0,
+        block=3,
+        label="A",
+        stages_s={"start": 0.5, "build": 1.0},
+        test_accuracy=0.75,
+        peak_memory_bytes=10**9,
+        effective_layout="channels_last",
+        effective_precision="float32",
+        energy_j=12.5,
+        notes=("a note",),
+        started_at="2026-11-20T10:00:00.000+00:00",
+        monitor="monitor/s.csv",
+        layers=({"layer": "conv1", "forgot": False},),
+    )
+
+
+def test_a_line_has_the_fields_of_the_contract_in_this_order():
+    assert list(full_run().as_dict()) == LINE
+    assert list(Run.__dataclass_fields__) == [*LINE[1:], "schema"]
+    assert full_run().as_dict()["schema"] == SCHEMA
+
+
+def test_json_and_back_gives_the_same_run():
+    line = json.dumps(full_run().as_dict(), allow_nan=False)
+    assert Run.from_dict(json.loads(line)) == full_run()
+
+
+def test_a_failed_run_keeps_its_status_as_a_word_and_its_reason():
+    line = json.loads(json.dumps(make_run(status=Status.OOM, reason="12 GB asked for").as_dict()))
+    assert (line["status"], line["reason"], line["epoch_s"]) == ("oom", "12 GB asked for", [])
+    assert Run.from_dict(line).status is Status.OOM
+
+
+def test_a_field_of_a_later_trainspeed_is_ignored():
+    assert Run.from_dict({**full_run().as_dict(), "carbon_g": 3}) == full_run()
+
+
+def test_an_unknown_status_is_refused():
+    with pytest.raises(ValueError, match="exploded"):
+        Run.from_dict({**full_run().as_dict(), "status": "exploded"})
+
+
+def test_the_median_leaves_the_first_epoch_out():
+    run = make_run(epoch_s=(100.0, 3.0, 1.0, 2.0))
+    assert (run.first_epoch_s, run.median_epoch_s) == (100.0, 2.0)
+
+
+def test_the_median_is_scaled_to_the_images_asked_for():
+    """100 images asked for, batches of 32: 96 are trained on in 3 s, so 100 take 3.125 s."""
+    run = make_run(epoch_s=(9.0, 3.0, 3.0), trial=make_trial(images_per_epoch=100))
+    assert replace(run, images_per_epoch=100).median_epoch_s == 3.0
+    assert replace(run, images_per_epoch=96).median_epoch_s == pytest.approx(3.0 * 100 / 96)
+    assert replace(run, images_per_epoch=96).images_per_s == pytest.approx(96 / 3.0)
+
+
+@pytest.mark.parametrize("epoch_s", [(), (1.0,)])
+def test_without_a_second_epoch_there_is_no_median(epoch_s):
+    run = make_run(epoch_s=epoch_s)
+    assert run.median_epoch_s is None
+    assert run.images_per_s is None
+    assert run.first_epoch_s == (epoch_s[0] if epoch_s else None)
+
+
+def test_what_would_end_the_same_again_is_final_and_a_crash_is_not():
+    assert set(FINAL) == set(Status) - {Status.OK, Status.CRASHED}
+
+
+def test_the_same_trial_in_another_block_or_under_another_label_is_another_measurement():
+    keys = {make_run().key, make_run(block=1).key, make_run(label="A").key, make_run(layout="channels_last").key}
+    assert len(keys) == 4
+    assert make_run(5.0).key == make_run(1.0).key

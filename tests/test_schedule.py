@@ -1,0 +1,227 @@
+from collections import Counter
+
+import pytest
+from study_data import make_run, make_trial
+from trainspeed.run import Status
+from trainspeed.schedule import (
+    CONTROL,
+    CONTROL_AGAIN,
+    DEFAULT_ALLOCATION,
+    Part,
+    Planned,
+    estimate_s,
+    estimates_s,
+    one_per_framework,
+    schedule,
+    still_to_do,
+)
+from trainspeed.trial import FRAMEWORKS, LAYOUTS, grid
+
+CORE = grid(
+    framework=list(FRAMEWORKS),
+    model="cnn10",
+    layout=list(LAYOUTS),
+    batch_size=[32, 64],
+    images_per_epoch=128,
+    epochs=3,
+)
+SURVEY = grid(
+    framework="torch", model="wrn28_2", layout=list(LAYOUTS), batch_size=8, images_per_epoch=64, epochs=3
+)
+
+
+def blocks_of(plan):
+    """Return block -> [(label, trial without seed)] in order."""
+    found = {}
+    for planned in plan:
+        found.setdefault(planned.block, []).append(planned.kind)
+    return found
+
+
+# The plan.
+
+
+def test_every_block_runs_every_trial_once_block_after_block():
+    plan = schedule([Part(trials=CORE, blocks=6)], seed=0)
+    assert [planned.block for planned in plan] == sorted(planned.block for planned in plan)
+    for kinds in blocks_of(plan).values():
+        assert Counter(kinds) == Counter(("", trial) for trial in CORE)
+    assert len(blocks_of(plan)) == 6
+
+
+def test_the_order_is_another_in_every_block():
+    orders = {tuple(kinds) for kinds in blocks_of(schedule([Part(trials=CORE, blocks=6)], seed=0)).values()}
+    assert len(orders) == 6
+
+
+def test_the_seed_alone_decides_the_order():
+    part = Part(trials=CORE, blocks=3)
+    assert schedule([part], seed=4) == schedule([part], seed=4)
+    assert schedule([part], seed=4) != schedule([part], seed=5)
+    assert set(schedule([part], seed=4)) == set(schedule([part], seed=5))
+
+
+def test_more_blocks_later_leave_the_order_of_the_first_as_it_was():
+    """A study that is continued with more blocks has the same beginning."""
+    short, long = (schedule([Part(trials=CORE, blocks=blocks)], seed=0) for blocks in (2, 6))
+    assert long[: len(short)] == short
+
+
+def test_the_place_in_a_block_is_random():
+    """Over 200 blocks every trial comes first about equally often: no arm always follows another."""
+    first = Counter(kinds[0] for kinds in blocks_of(schedule([Part(trials=CORE, blocks=240)], seed=0)).values())
+    assert len(first) == len(CORE) == 12
+    assert max(first.values()) <= 40  # 20 expected, standard deviation 4.3
+
+
+def test_the_training_seed_is_the_trials_plus_the_block_equal_in_all_arms():
+    part = Part(trials=tuple(make_trial(layout=layout, seed=10) for layout in LAYOUTS), blocks=3)
+    seeds = {(planned.block, planned.trial.seed) for planned in schedule([part], seed=0)}
+    assert seeds == {(0, 10), (1, 11), (2, 12)}
+
+
+def test_a_control_runs_twice_in_every_block_under_two_labels():
+    plan = schedule([Part(trials=CORE, blocks=3, controls=(CORE[0],))], seed=0)
+    for kinds in blocks_of(plan).values():
+        assert Counter(label for label, trial in kinds if trial == CORE[0]) == {CONTROL: 1, CONTROL_AGAIN: 1}
+        assert all(label == "" for label, trial in kinds if trial != CORE[0])
+        assert len(kinds) == len(CORE) + 1
+
+
+def test_both_runs_of_a_control_have_the_same_seed():
+    plan = schedule([Part(trials=CORE, blocks=2, controls=(CORE[0],))], seed=0)
+    pairs = {planned.block: set() for planned in plan}
+    for planned in plan:
+        if planned.label:
+            pairs[planned.block].add(planned.trial)
+    assert all(len(trials) == 1 for trials in pairs.values())
+
+
+def test_a_survey_runs_only_in_its_own_blocks():
+    plan = schedule([Part(trials=CORE, blocks=6), Part(trials=SURVEY, blocks=2)], seed=0)
+    found = blocks_of(plan)
+    assert [len(kinds) for kinds in found.values()] == [len(CORE) + len(SURVEY)] * 2 + [len(CORE)] * 4
+
+
+def test_a_trial_that_two_parts_name_runs_once_by_the_first():
+    plan = schedule([Part(trials=CORE, blocks=3, controls=CORE[:1]), Part(trials=CORE[:2], blocks=1)], seed=0)
+    assert plan == schedule([Part(trials=CORE, blocks=3, controls=CORE[:1])], seed=0)
+
+
+def test_a_trial_named_twice_in_one_part_runs_once():
+    assert len(schedule([Part(trials=(CORE[0], CORE[0]), blocks=1)], seed=0)) == 1
+
+
+def test_a_part_with_a_label_of_its_own_runs_beside_the_same_trial():
+    parts = [Part(trials=CORE, blocks=2), Part(trials=CORE[:1], blocks=1, label=DEFAULT_ALLOCATION)]
+    kinds = [planned.kind for planned in schedule(parts, seed=0)]
+    assert kinds.count((DEFAULT_ALLOCATION, CORE[0])) == 1
+    assert kinds.count(("", CORE[0])) == 2
+
+
+@pytest.mark.parametrize("parts", [[], [Part(trials=(), blocks=6)], [Part(trials=CORE, blocks=0)]])
+def test_nothing_asked_for_is_nothing_planned(parts):
+    assert schedule(parts, seed=0) == ()
+
+
+def test_one_trial_per_framework_is_measured_twice_the_last_layout_of_its_first():
+    chosen = one_per_framework(CORE)
+    assert [(t.framework, t.layout, t.batch_size) for t in chosen] == [
+        (framework, "channels_last", 32) for framework in FRAMEWORKS
+    ]
+    assert set(chosen) <= set(CORE)
+    assert one_per_framework(()) == ()
+
+
+# What is left when a report is continued.
+
+
+def run_of(planned, status):
+    return make_run(trial=planned.trial, block=planned.block, label=planned.label, status=status)
+
+
+def plan_of_two_trials():
+    return schedule([Part(trials=CORE[:2], blocks=3, controls=CORE[:1])], seed=0)
+
+
+def test_a_fresh_session_has_everything_to_do():
+    plan = plan_of_two_trials()
+    assert still_to_do(plan, []) == plan
+
+
+def test_what_ended_well_is_not_done_again():
+    plan = plan_of_two_trials()
+    assert still_to_do(plan, [run_of(p, Status.OK) for p in plan[:4]]) == plan[4:]
+    assert still_to_do(plan, [run_of(p, Status.OK) for p in plan]) == ()
+
+
+def test_what_crashed_is_done_again():
+    plan = plan_of_two_trials()
+    assert still_to_do(plan, [run_of(plan[0], Status.CRASHED)]) == plan
+
+
+def test_a_run_that_crashed_and_then_went_well_is_done():
+    plan = plan_of_two_trials()
+    again = [run_of(plan[0], Status.CRASHED), run_of(plan[0], Status.OK)]
+    assert still_to_do(plan, again) == plan[1:]
+
+
+@pytest.mark.parametrize("status", [Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED, Status.INVALID])
+def test_what_would_end_the_same_is_not_tried_again_in_any_block(status):
+    plan = plan_of_two_trials()
+    left = still_to_do(plan, iter([run_of(plan[0], status)]))
+    assert left == tuple(p for p in plan if p.kind != plan[0].kind)
+    assert len(left) == len(plan) - 3
+
+
+def test_an_ok_run_of_one_label_is_not_that_of_another():
+    """Of the control, "A" may be there and "A again" not."""
+    plan = plan_of_two_trials()
+    (a,) = (p for p in plan if (p.label, p.block) == (CONTROL, 0))
+    left = still_to_do(plan, [run_of(a, Status.OK)])
+    assert [p.label for p in plan if p not in left] == [CONTROL]
+
+
+def test_another_batch_size_is_another_trial_to_do():
+    plan = plan_of_two_trials()
+    assert still_to_do(plan, [make_run(batch_size=16)]) == plan
+
+
+# How long it may take.
+
+
+def planned(**changed):
+    return Planned(block=0, label="", trial=make_trial(**changed))
+
+
+def test_an_estimate_is_how_long_it_took_before_in_any_block():
+    known = [make_run(stages_s={"start": 1.0, "train": 3.0}), make_run(block=1, stages_s={"train": 6.0})]
+    assert estimate_s(planned(seed=9), known, "cpu") == 5.0
+
+
+def test_a_failed_run_and_another_trial_say_nothing_of_how_long_it_takes():
+    by_arithmetic = estimate_s(planned(), [], "cpu")
+    known = [
+        make_run(status=Status.CRASHED, stages_s={"start": 0.01}),
+        make_run(stages_s={"train": 50.0}, layout="channels_last"),
+        make_run(),
+    ]
+    assert estimate_s(planned(), known, "cpu") == by_arithmetic
+
+
+def test_all_estimates_read_the_ledger_once():
+    """With a ledger of thousands of runs, a comparison of each with each took minutes."""
+    known = iter([make_run(stages_s={"train": 7.0})])
+    assert estimates_s([planned(), planned(seed=1)], known, "cpu") == [7.0, 7.0]
+
+
+def test_without_a_run_before_more_work_is_estimated_to_take_longer():
+    def estimate(device="cpu", **changed):
+        return estimate_s(planned(**changed), [], device)
+
+    assert 0 < estimate() < estimate(images_per_epoch=1280) < estimate(images_per_epoch=12800)
+    assert estimate(epochs=3) < estimate(epochs=30)
+    assert estimate(image_size=16) < estimate(image_size=32)
+    assert estimate(model="wrn28_2") < estimate(model="wrn28_10")
+    assert estimate("gpu", images_per_epoch=12800) < estimate("cpu", images_per_epoch=12800)
+    assert all(estimate(framework=framework) > 0 for framework in FRAMEWORKS)

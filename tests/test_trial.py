@@ -1,0 +1,136 @@
+import json
+import re
+from dataclasses import fields
+
+import pytest
+from study_data import TRIAL, make_trial
+from trainspeed import environments, trial
+from trainspeed.errors import UserError
+from trainspeed.trial import Trial, grid
+
+# What is wrong -> what the reader is told.
+MISTAKES = {
+    "framework=pytorch": "unknown framework 'pytorch': did you mean 'torch'? Known: tensorflow, torch, jax.",
+    "framework=caffe": "unknown framework 'caffe': Known: tensorflow, torch, jax.",
+    "model=cnn": "unknown model 'cnn': did you mean 'cnn10'? Known: cnn10, wrn28_10, wrn28_<width>",
+    "model=wrn28_0": "unknown model 'wrn28_0': did you mean 'wrn28_10'?",
+    "model=wrn28_100": "unknown model 'wrn28_100'",
+    "model=None": "unknown model None: Known: cnn10",
+    "model=10": "unknown model 10: Known: cnn10",
+    "layout=channel_last": "unknown layout 'channel_last': did you mean 'channels_last'?",
+    "layout=NHWC": "unknown layout 'NHWC': Known: channels_first, channels_last.",
+    "precision=float16": "unknown precision 'float16'",
+    "precision=bf61": "did you mean 'bf16'?",
+    "strategy=ddp": "unknown strategy 'ddp'",
+    "dataset=cifar": "unknown dataset 'cifar': did you mean 'cifar10'?",
+    "pipeline=file": "unknown pipeline 'file'",
+    "batch_size=0": "batch_size (=0) must be a whole number of at least 1.",
+    "batch_size=-8": "batch_size (=-8) must be a whole number of at least 1.",
+    "batch_size=True": "batch_size (=True) must be a whole number of at least 1.",
+    "batch_size=32.0": "batch_size (=32.0) must be a whole number of at least 1.",
+    "batch_size='32'": "batch_size (='32') must be a whole number of at least 1.",
+    "batch_size=None": "batch_size (=None) must be a whole number of at least 1.",
+    "batch_size=129": "batch_size (=129) is larger than the epoch: images_per_epoch (=128). Raise",
+    "devices=0": "devices (=0) must be a whole number of at least 1.",
+    "devices=3": "batch_size (=32) must be divisible by devices (=3): try 30 or 33.",
+    "devices=64": "batch_size (=32) must be divisible by devices (=64): try 64.",
+    "images_per_epoch=0": "images_per_epoch (=0) must be a whole number of at least 1.",
+    "image_size=4": "image_size (=4) must be a whole number of at least 8.",
+    "epochs=2": "epochs (=2) must be a whole number of at least 3: the first is shown apart",
+    "epochs=True": "epochs (=True) must be a whole number of at least 3",
+    "seed=-1": "seed (=-1) must be a whole number of at least 0.",
+    "seed='a'": "seed (='a') must be a whole number of at least 0.",
+    "workers=-1": "workers (=-1) must be a whole number of at least 0.",
+    "compile='false'": "compile (='false') must be true or false.",
+    "augment=1": "augment (=1) must be true or false.",
+}
+
+
+def parse(mistake):
+    """Return the field and the value of "field=value"; a bare word is a text."""
+    field, _, text = mistake.partition("=")
+    known = {"None": None, "True": True}
+    if text in known:
+        return {field: known[text]}
+    if re.fullmatch(r"-?\d+(\.\d+)?", text):
+        return {field: float(text) if "." in text else int(text)}
+    return {field: text.strip("'")}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line_that_names_it_and_a_way_out(mistake):
+    with pytest.raises(UserError, match=re.escape(MISTAKES[mistake])) as caught:
+        make_trial(**parse(mistake))
+    assert "\n" not in str(caught.value)
+
+
+def test_every_width_of_wide_resnet_from_1_to_99_is_a_model():
+    assert [make_trial(model=f"wrn28_{width}").model for width in (1, 2, 10, 99)]
+
+
+def test_the_grid_is_every_combination_of_the_lists_in_their_order():
+    trials = grid(**{**TRIAL, "layout": ["channels_first", "channels_last"], "batch_size": (8, 16, 32)})
+    assert [(t.layout, t.batch_size) for t in trials] == [
+        (layout, size) for layout in ("channels_first", "channels_last") for size in (8, 16, 32)
+    ]
+
+
+def test_a_value_named_twice_is_measured_once():
+    assert grid(**{**TRIAL, "batch_size": [32, 32]}) == (make_trial(),)
+
+
+def test_a_range_is_a_list_and_a_text_is_not():
+    trials = grid(**{**TRIAL, "batch_size": range(8, 10), "framework": "torch"})
+    assert [t.batch_size for t in trials] == [8, 9]
+
+
+def test_jax_is_always_compiled_and_measured_once():
+    trials = grid(**{**TRIAL, "framework": ["torch", "jax"], "compile": [False, True]})
+    assert [(t.framework, t.compile) for t in trials] == [("torch", False), ("torch", True), ("jax", True)]
+    assert grid(**{**TRIAL, "framework": "jax"}) == (make_trial(framework="jax", compile=True),)
+
+
+@pytest.mark.parametrize("empty", [[], ()])
+def test_an_empty_list_is_named(empty):
+    with pytest.raises(UserError, match=r"^layout is an empty list: name at least one"):
+        grid(**{**TRIAL, "layout": empty})
+
+
+def test_an_unknown_factor_is_named_with_a_suggestion():
+    with pytest.raises(UserError, match="unknown factor 'batchsize': did you mean 'batch_size'"):
+        grid(**TRIAL, batchsize=32)
+
+
+def test_one_bad_combination_spoils_the_grid_before_anything_runs():
+    with pytest.raises(UserError, match=re.escape("batch_size (=256) is larger than the epoch")):
+        grid(**{**TRIAL, "batch_size": [32, 256]})
+
+
+def test_json_and_back_gives_the_same_trial():
+    original = make_trial(model="wrn28_2", compile=True, fold=3, weights="weights.npz", seed=7)
+    assert list(original.as_dict()) == [field.name for field in fields(Trial)]
+    assert Trial.from_dict(json.loads(json.dumps(original.as_dict()))) == original
+
+
+def test_fields_of_a_later_trainspeed_are_ignored_and_missing_ones_have_their_default():
+    line = make_trial().as_dict()
+    assert Trial.from_dict({**line, "gradient_accumulation": 2}) == make_trial()
+    del line["pipeline"]
+    assert Trial.from_dict(line) == make_trial()
+
+
+def test_equal_trials_are_one_key_of_a_dictionary():
+    assert {make_trial(): 1}[Trial(**TRIAL)] == 1
+    assert len({make_trial(), make_trial(seed=1), make_trial(layout="channels_last")}) == 3
+
+
+def test_without_its_seed_a_trial_is_the_same_in_every_block():
+    assert make_trial(seed=5).without_seed() == make_trial(seed=9).without_seed() == make_trial()
+
+
+def test_a_last_partial_batch_is_no_step():
+    assert make_trial(batch_size=32, images_per_epoch=100).steps_per_epoch == 3
+
+
+def test_the_environments_are_built_for_the_frameworks_that_can_be_measured():
+    assert environments.FRAMEWORKS == trial.FRAMEWORKS
