@@ -1,6 +1,6 @@
 """A study on the fake backend, as a program that a test can interrupt and kill.
 
-    python fake_study.py OUT SESSION [--resume] [--hang FRAMEWORK]
+python fake_study.py OUT SESSION [--resume] [--hang FRAMEWORK]
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ BLOCKS = 2
 RUNS = BLOCKS * 3 * 2  # frameworks and layouts
 
 
-def run_study(session: Session, *, frameworks=FRAMEWORKS, weights=None, blocks: int = BLOCKS, **options) -> Measured:
+def run_study(
+    session: Session, *, frameworks=FRAMEWORKS, weights=None, blocks: int = BLOCKS, **options
+) -> Measured:
     """Measure both layouts in every framework, each by the fake backend."""
     tests = str(Path(__file__).parent)
     os.environ["PYTHONPATH"] = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
@@ -54,6 +56,8 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     behaviour = [None, "hang with grandchild"] if chosen.hang else None
     measured = run_study(
-        Session(id=chosen.session, out=chosen.out, resume=chosen.resume), weights=behaviour, frameworks=["torch"]
+        Session(id=chosen.session, out=chosen.out, resume=chosen.resume),
+        weights=behaviour,
+        frameworks=["torch"],
     )
     print(measured.summary())

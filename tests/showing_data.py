@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+
 from trainspeed.frame import to_frame
 from trainspeed.run import Run, Status
 from trainspeed.trial import Trial

@@ -28,7 +28,10 @@ def make_run(seconds: float = 1.0, *, block: int = 0, status: Status = Status.OK
     """Return a run whose epochs after the first took so many seconds; `more` is of the run or the trial."""
     of_trial = {name: more.pop(name) for name in list(more) if name in Trial.__dataclass_fields__}
     trial = make_trial(**{"seed": block, **of_trial})
-    measured = {"epoch_s": (3 * seconds, seconds, seconds, seconds), "images_per_epoch": trial.images_per_epoch}
+    measured = {
+        "epoch_s": (3 * seconds, seconds, seconds, seconds),
+        "images_per_epoch": trial.images_per_epoch,
+    }
     fields = {
         "session": "20261120T100000Z-abcd",
         "study": "layout",

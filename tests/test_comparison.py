@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from study_data import MACHINE, layout_pair, make_pair, make_run, make_trial
 from trainspeed.comparison import as_json, compare, controls, describe, measured, ratios
 from trainspeed.run import Status
@@ -53,7 +54,9 @@ def test_runs_are_paired_by_block_whatever_their_order():
         for block in range(6)
         for layout, seconds in ((FIRST, 1.5), (LAST, 1.0))
     ]
-    shuffled = sorted(runs, key=lambda run: (run.trial.layout, -run.block if run.trial.layout == FIRST else run.block))
+    shuffled = sorted(
+        runs, key=lambda run: (run.trial.layout, -run.block if run.trial.layout == FIRST else run.block)
+    )
     verdict = one(by_layout(shuffled))
     assert (verdict.low, verdict.high) == pytest.approx((1.5, 1.5))
 
@@ -154,7 +157,9 @@ def test_a_control_compares_a_trial_with_itself():
     assert verdict.baseline == verdict.candidate
     assert (verdict.low, verdict.high) == pytest.approx((0.99, 1.01))
     assert verdict.label == "control, PyTorch, cnn10, channels_first, batch 32"
-    assert verdict.sentence.startswith("control, channels_first vs itself: 1.00x (95 % interval 0.99 to 1.01)")
+    assert verdict.sentence.startswith(
+        "control, channels_first vs itself: 1.00x (95 % interval 0.99 to 1.01)"
+    )
 
 
 def test_without_its_second_half_a_control_is_none():
@@ -199,7 +204,9 @@ def test_the_sentence_does_not_say_that_jax_was_not_compiled():
 
 
 def test_the_sentence_of_compiling_says_so_once():
-    sentence = one(compare(make_pair("compile", (False, True), SIX), "compile", False, True, question="")).sentence
+    sentence = one(
+        compare(make_pair("compile", (False, True), SIX), "compile", False, True, question="")
+    ).sentence
     assert sentence.startswith("compiled vs not compiled: 1.34x")
     assert sentence.count("compiled") == 2
 
@@ -224,7 +231,10 @@ def test_a_label_tells_compiled_and_reduced_precision_apart():
         ([1.5] * 6, "1.50x (95 % interval 1.50 to 1.50): faster"),
         ([0.5] * 6, "0.50x (95 % interval 0.50 to 0.50): slower"),
         ([1.0] * 6, "1.00x (95 % interval 1.00 to 1.00): the same within the margin"),
-        ([0.9, 1.0, 1.0, 1.0, 1.0, 1.1], "1.00x (95 % interval 0.90 to 1.10): undecided, measure more blocks"),
+        (
+            [0.9, 1.0, 1.0, 1.0, 1.0, 1.1],
+            "1.00x (95 % interval 0.90 to 1.10): undecided, measure more blocks",
+        ),
         ([], "not measured"),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from fake_nvml import FakeGpu, FakeNvml, install, install_none
 from trainspeed import detect
 

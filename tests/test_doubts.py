@@ -1,4 +1,5 @@
 import pytest
+
 from study_data import layout_pair, make_run
 from test_comparison import control_runs
 from trainspeed.comparison import controls

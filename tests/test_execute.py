@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+
 from tiny_notebooks import write
 from trainspeed.execute import Outcome, execute
 from trainspeed.interruption import Interruption

@@ -7,6 +7,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from nbformat.v4 import new_notebook, new_output
+
 from tiny_notebooks import PARAMETERS, code, text
 from trainspeed.export import POLICY, TEMPLATES, export_html
 

@@ -1,4 +1,5 @@
 import pytest
+
 from trainspeed import files
 from trainspeed.files import write_atomically
 

@@ -1,12 +1,15 @@
 import pandas as pd
 import pytest
+
 from study_data import make_run
 from trainspeed.frame import to_frame, write_csv
 from trainspeed.run import Status
 
 
 def test_a_run_is_a_row_with_the_trial_and_what_is_derived():
-    (row,) = to_frame([make_run(2.0, block=4, notes=("one.", "two."), stages_s={"start": 0.5})]).to_dict("records")
+    (row,) = to_frame([make_run(2.0, block=4, notes=("one.", "two."), stages_s={"start": 0.5})]).to_dict(
+        "records"
+    )
     assert (row["framework"], row["batch_size"], row["block"], row["seed"]) == ("torch", 32, 4, 4)
     assert (row["first_epoch_s"], row["median_epoch_s"], row["timed_s"]) == (6.0, 2.0, 12.0)
     assert (row["images_per_s"], row["images_consumed"]) == (64.0, 128)

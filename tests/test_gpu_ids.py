@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+
 from trainspeed.gpu_ids import hashed, visible_uuids
 
 GPUS = [SimpleNamespace(uuid=uuid) for uuid in ("GPU-aaaa-1", "GPU-aabb-2", "GPU-cccc-3")]

@@ -1,6 +1,7 @@
 """The lines are as XLA prints them: jaxlib 0.10 on a CPU, and the GPU compiler's own tests and logs."""
 
 import pytest
+
 from trainspeed.hlo import convolution_layouts
 
 CPU = (
@@ -25,8 +26,14 @@ def cudnn(labels, order="3,2,1,0"):
         (CPU.replace("b01f", "bf01"), "channels_first"),
         (cudnn("bf01_oi01->bf01"), "channels_first"),
         (cudnn("b01f_o01i->b01f"), "channels_last"),
-        ("  %c = f32[8,16,16,64]{3,2,1,0:T(8,128)} convolution(%a, %b), dim_labels=b01f_01io->b01f", "channels_last"),
-        ("  conv.3 = convolution(input.1, filter.2), window={size=3x3}, dim_labels=bf01_oi01->bf01", "channels_first"),
+        (
+            "  %c = f32[8,16,16,64]{3,2,1,0:T(8,128)} convolution(%a, %b), dim_labels=b01f_01io->b01f",
+            "channels_last",
+        ),
+        (
+            "  conv.3 = convolution(input.1, filter.2), window={size=3x3}, dim_labels=bf01_oi01->bf01",
+            "channels_first",
+        ),
         ("dim_labels=bf01_oi01->bf01", "channels_first"),
     ],
 )
@@ -41,7 +48,9 @@ def test_the_layout_of_a_convolution(line, layout):
         ("b01f_o01i->b01f", "2,1,3,0", "channels_first"),
     ],
 )
-def test_where_memory_is_laid_out_otherwise_than_the_labels_it_is_the_memory_that_counts(labels, order, layout):
+def test_where_memory_is_laid_out_otherwise_than_the_labels_it_is_the_memory_that_counts(
+    labels, order, layout
+):
     """As in XLA's own test of a convolution that it laid out for Tensor Cores: f16[…]{1,3,2,0}, bf01."""
     assert convolution_layouts(cudnn(labels, order)) == [layout]
 
@@ -62,7 +71,9 @@ def test_every_convolution_of_a_module_is_counted_in_order_and_nothing_else():
 
 def test_an_order_that_is_neither_layout_is_told_as_it_stands():
     """As the gradient of a kernel: the batch takes the place of the channels."""
-    line = "  %g = f32[3,3,3,64]{3,2,1,0} convolution(%x, %dy), window={size=16x16}, dim_labels=f01b_i01o->01bf"
+    line = (
+        "  %g = f32[3,3,3,64]{3,2,1,0} convolution(%x, %dy), window={size=16x16}, dim_labels=f01b_i01o->01bf"
+    )
     assert convolution_layouts(line) == ["XLA's order f01b"]
 
 

@@ -5,6 +5,7 @@ import time
 
 import psutil
 import pytest
+
 from trainspeed.host import (
     HostLoad,
     HostSensors,

@@ -1,4 +1,5 @@
 import pytest
+
 from trainspeed.layers import forgotten, row, summarise_layouts
 
 FIRST, LAST = "channels_first", "channels_last"
@@ -15,7 +16,9 @@ def test_a_layer_without_a_layout_forgets_none(layout):
     assert not forgot(layout, type="ReLU")
 
 
-@pytest.mark.parametrize(("layout", "told", "wrong"), [(FIRST, FIRST, False), (FIRST, LAST, True), (LAST, FIRST, True)])
+@pytest.mark.parametrize(
+    ("layout", "told", "wrong"), [(FIRST, FIRST, False), (FIRST, LAST, True), (LAST, FIRST, True)]
+)
 @pytest.mark.parametrize("type", ["Conv2D", "MaxPooling2D"])
 def test_a_layer_that_was_told_the_other_layout_forgot_it(layout, told, wrong, type):
     assert forgot(layout, data_format=told, type=type) is wrong
@@ -27,7 +30,9 @@ def test_global_average_pooling_without_an_image_behind_it_can_forget_too():
     assert not forgot(FIRST, data_format=FIRST, shape=(64,), type="GlobalAveragePooling2D")
 
 
-@pytest.mark.parametrize(("layout", "axis", "wrong"), [(FIRST, 1, False), (FIRST, 3, True), (LAST, 3, False), (LAST, 1, True)])
+@pytest.mark.parametrize(
+    ("layout", "axis", "wrong"), [(FIRST, 1, False), (FIRST, 3, True), (LAST, 3, False), (LAST, 1, True)]
+)
 def test_batch_normalization_must_normalise_the_channels(layout, axis, wrong):
     """Keras's default axis is the last, whatever the data format is."""
     assert forgot(layout, bn_axis=axis, type="BatchNormalization") is wrong
@@ -40,7 +45,12 @@ def test_batch_normalization_of_features_without_an_image_is_right_on_axis_1(lay
 
 def test_a_row_says_what_the_layer_was_told():
     made = row(
-        layer="bn", type="BatchNormalization", output_shape=(64, 8, 8), data_format=None, bn_axis=3, layout=FIRST
+        layer="bn",
+        type="BatchNormalization",
+        output_shape=(64, 8, 8),
+        data_format=None,
+        bn_axis=3,
+        layout=FIRST,
     )
     assert made == {
         "layer": "bn",

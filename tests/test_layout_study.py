@@ -1,4 +1,5 @@
 import pytest
+
 from study_data import layout_pair, make_pair, make_run
 from trainspeed import layers, layout_study
 from trainspeed.layout_study import (
@@ -42,7 +43,9 @@ def test_a_framework_that_ran_as_asked_is_told_so():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_framework_that_ran_one_layout_for_both_compares_transposes(layout):
     sentence = one(effect_sentences(ran("tensorflow", layout, layout)))
-    assert sentence.startswith(f"TensorFlow: both arms ran their convolutions as {layout}, whatever was asked")
+    assert sentence.startswith(
+        f"TensorFlow: both arms ran their convolutions as {layout}, whatever was asked"
+    )
     assert "the price of transposing" in sentence
 
 
@@ -123,8 +126,12 @@ def test_layer_tables_stand_by_framework_and_model():
         for model in ("cnn10", "wrn28_2")
     ]
     found = layers_by_model([*runs, make_run(block=1)])
-    assert set(found) == {f"{name}, {model}" for name in ("PyTorch", "TensorFlow") for model in ("cnn10", "wrn28_2")}
-    assert {layout: len(rows) for layout, rows in found["TensorFlow, cnn10"].items()} == dict.fromkeys(LAYOUTS, 4)
+    assert set(found) == {
+        f"{name}, {model}" for name in ("PyTorch", "TensorFlow") for model in ("cnn10", "wrn28_2")
+    }
+    assert {layout: len(rows) for layout, rows in found["TensorFlow, cnn10"].items()} == dict.fromkeys(
+        LAYOUTS, 4
+    )
     assert layers_by_model([]) == {}
 
 
@@ -147,7 +154,9 @@ def test_torch_is_the_baseline_wherever_it_ran():
 
 def test_frameworks_are_judged_layout_by_layout():
     runs = [
-        run for layout in LAYOUTS for run in make_pair("framework", ("torch", "tensorflow"), [1.2] * 6, layout=layout)
+        run
+        for layout in LAYOUTS
+        for run in make_pair("framework", ("torch", "tensorflow"), [1.2] * 6, layout=layout)
     ]
     assert [v.baseline.layout for v in framework_verdicts(runs)] == list(LAYOUTS)
 

@@ -3,6 +3,7 @@ import os
 import re
 
 import pytest
+
 from study_data import make_run
 from trainspeed import ledger as module
 from trainspeed.errors import UserError

@@ -10,6 +10,7 @@ from itertools import islice
 
 import psutil
 import pytest
+
 from trainspeed import monitor
 from trainspeed.monitor_frame import read_monitor
 

@@ -4,6 +4,7 @@ import csv
 
 import pandas as pd
 import pytest
+
 from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml, install, install_none
 from trainspeed.errors import UserError
 from trainspeed.host import HostSensors

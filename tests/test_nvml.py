@@ -4,6 +4,7 @@ import os
 
 import pynvml
 import pytest
+
 from fake_nvml import LOST, NOT_SUPPORTED, Code, FakeGpu, FakeNvml, install, install_none
 from trainspeed.nvml import PCIE_SKIPPED, READERS, GpuSample, open_nvml
 

@@ -1,4 +1,5 @@
 import pytest
+
 from tiny_notebooks import code, write
 from trainspeed.errors import UserError
 from trainspeed.parameters import check_notebooks, read_file, read_notebook, resolve

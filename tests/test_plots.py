@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.text import Text
+
 from showing_data import failed_run, found, make_frame, make_ratios, make_run, select, texts
 from trainspeed import plots
 from trainspeed.axes import spread

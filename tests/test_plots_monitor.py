@@ -5,6 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+
 from showing_data import START, found, make_samples, make_spans, texts
 from trainspeed import plots
 from trainspeed.plots_monitor import thin

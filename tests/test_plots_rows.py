@@ -4,6 +4,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+
 from showing_data import found, make_frame, make_verdicts, select, texts
 from trainspeed import plots
 from trainspeed.theme import OUTCOME_STYLES, PALE

@@ -1,4 +1,5 @@
 import pytest
+
 from trainspeed.precision import cpu_flags, unsupported_reason
 from trainspeed.trial import PRECISIONS
 

@@ -1,6 +1,7 @@
 import io
 
 import pytest
+
 from trainspeed.progress import Lines, Progress, minutes
 
 

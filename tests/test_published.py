@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import pandas as pd
 import pytest
+
 from study_data import layout_pair, make_pair, make_run
 from trainspeed import layout_study, published
 from trainspeed.published import (
@@ -267,7 +268,9 @@ def test_a_run_that_shows_the_default_allocation_is_no_evidence():
 
 
 def test_epoch_times_are_relative_to_the_smallest_batch_of_their_series():
-    runs = [make_run(time, block=b, batch_size=size) for b in range(2) for size, time in ((8, 4.0), (32, 1.0))]
+    runs = [
+        make_run(time, block=b, batch_size=size) for b in range(2) for size, time in ((8, 4.0), (32, 1.0))
+    ]
     data = batch_size_ratios(runs)
     ours = data[data["kind"] == "measured"]
     assert ours[["batch_size", "relative_time", "blocks"]].values.tolist() == [[8, 1.0, 2], [32, 0.25, 2]]

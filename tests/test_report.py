@@ -5,6 +5,7 @@ import signal
 
 import nbformat
 import pytest
+
 import trainspeed.report
 from tiny_notebooks import write
 from trainspeed.errors import UserError

@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from study_data import make_run, make_trial
 from trainspeed.run import FINAL, SCHEMA, Run, Status
 
@@ -102,6 +103,11 @@ def test_what_would_end_the_same_again_is_final_and_a_crash_is_not():
 
 
 def test_the_same_trial_in_another_block_or_under_another_label_is_another_measurement():
-    keys = {make_run().key, make_run(block=1).key, make_run(label="A").key, make_run(layout="channels_last").key}
+    keys = {
+        make_run().key,
+        make_run(block=1).key,
+        make_run(label="A").key,
+        make_run(layout="channels_last").key,
+    }
     assert len(keys) == 4
     assert make_run(5.0).key == make_run(1.0).key

@@ -1,6 +1,7 @@
 from collections import Counter
 
 import pytest
+
 from study_data import make_run, make_trial
 from trainspeed.run import Status
 from trainspeed.schedule import (
@@ -69,7 +70,9 @@ def test_more_blocks_later_leave_the_order_of_the_first_as_it_was():
 
 def test_the_place_in_a_block_is_random():
     """Over 200 blocks every trial comes first about equally often: no arm always follows another."""
-    first = Counter(kinds[0] for kinds in blocks_of(schedule([Part(trials=CORE, blocks=240)], seed=0)).values())
+    first = Counter(
+        kinds[0] for kinds in blocks_of(schedule([Part(trials=CORE, blocks=240)], seed=0)).values()
+    )
     assert len(first) == len(CORE) == 12
     assert max(first.values()) <= 40  # 20 expected, standard deviation 4.3
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from fake_study import RUNS, run_study
 from processes_helper import is_gone, until, with_text
-
 from trainspeed import backends
 from trainspeed.errors import PlanOnly, UserError
 from trainspeed.ledger import Ledger, append_line
@@ -88,7 +88,9 @@ def test_nothing_private_is_in_what_is_shared(whole):
 
 
 def test_a_framework_that_is_not_installed_is_one_row_and_the_others_run(tmp_path, monkeypatch):
-    monkeypatch.setattr("trainspeed.interpreters.find", lambda name: None if name == "jax" else sys.executable)
+    monkeypatch.setattr(
+        "trainspeed.interpreters.find", lambda name: None if name == "jax" else sys.executable
+    )
     measured = run_study(Session(id="s1", out=tmp_path), blocks=1)
 
     assert list(measured.skipped) == ["jax"]

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from showing_data import failed_run, make_frame, make_run, make_verdicts
 from trainspeed import tables
 from trainspeed.cells import clock, digits

@@ -3,6 +3,7 @@
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
+
 from trainspeed import theme
 
 mpl.use("Agg")

@@ -1,4 +1,5 @@
 import pytest
+
 from trainspeed.timing import EpochMarks, time_epochs
 
 

@@ -3,6 +3,7 @@ import re
 from dataclasses import fields
 
 import pytest
+
 from study_data import TRIAL, make_trial
 from trainspeed import environments, trial
 from trainspeed.errors import UserError

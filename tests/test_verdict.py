@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 from scipy.stats import binom
+
 from trainspeed.verdict import (
     LEAST_BLOCKS,
     Outcome,

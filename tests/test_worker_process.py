@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from processes_helper import is_gone, until, with_text
 
+from processes_helper import is_gone, until, with_text
 from trainspeed.child import Request
 from trainspeed.run import Status
 from trainspeed.trial import Trial
@@ -22,7 +22,9 @@ TESTS = Path(__file__).parent
 
 def request(behaviour: str | None = None, **changes) -> Request:
     fields = {"layout": "channels_first", "batch_size": 8, "images_per_epoch": 20, "epochs": 3}
-    trial = Trial(framework="torch", model="cnn10", dataset="digits", weights=behaviour, image_size=8, **fields)
+    trial = Trial(
+        framework="torch", model="cnn10", dataset="digits", weights=behaviour, image_size=8, **fields
+    )
     return Request(trial=trial, device="cpu", requested_at=time.monotonic(), **changes)
 
 

@@ -42,6 +42,7 @@ DATA_SETS = {
     "mnist": "MNIST",
     "digits": "the digits of scikit-learn (1,797 real images of 8×8 pixels, resized)",
 }
+UNDECIDED, CONTROLS = "undecided", "of a trial against itself"  # what the folded lists are called
 MANY_S = 90.0  # longer times are given in minutes
 
 
@@ -146,16 +147,22 @@ def _earlier(out: Path, now: set[str]) -> list[dict[str, Any]]:
 
 
 def _verdicts(path: Path, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Group the verdicts by study, in the order of the notebooks, controls apart."""
+    """Group the verdicts by study, in the order of the notebooks; undecided ones and controls are folded."""
     titles = {row["name"]: row["title"] for row in rows}
     groups: dict[str, dict[str, Any]] = {name: {} for name in titles}
     for element in read_verdicts(path):
         study = str(element.get("study", ""))
         group = groups.setdefault(study, {})
         if not group:
-            group.update(study=study, title=titles.get(study, study), found=[], controls=[])
+            folded: dict[str, list[Any]] = {UNDECIDED: [], CONTROLS: []}
+            group.update(study=study, title=titles.get(study, study), found=[], folded=folded)
         verdict = {"outcome": str(element.get("outcome", "")), "sentence": str(element.get("sentence", ""))}
-        group["controls" if element.get("factor") == "control" else "found"].append(verdict)
+        if element.get("factor") == "control":
+            group["folded"][CONTROLS].append(verdict)
+        elif verdict["outcome"] == "undecided":
+            group["folded"][UNDECIDED].append(verdict)
+        else:
+            group["found"].append(verdict)
     return [group for group in groups.values() if group]
 
 

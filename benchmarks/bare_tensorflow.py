@@ -1,0 +1,39 @@
+"""A plain Keras training script: what a user would write. Prints the seconds of each epoch."""
+
+import json
+import os
+import sys
+import time
+
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+os.environ |= {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"}
+
+import keras
+import tensorflow as tf
+
+from trainspeed.datasets import epoch_of, load
+from trainspeed.models.keras_models import build
+
+batch, count, epochs, size = map(int, sys.argv[1:])
+tf.config.threading.set_intra_op_parallelism_threads(1)
+tf.config.threading.set_inter_op_parallelism_threads(1)
+keras.utils.set_random_seed(0)
+x, y = epoch_of(load("digits", size), count, 0)
+model = build("cnn10", layout="channels_last", image_size=size)
+loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+model.compile(keras.optimizers.Adam(1e-3, epsilon=1e-7), loss, jit_compile=False)
+
+
+class Timer(keras.callbacks.Callback):
+    epoch_s: list = []  # noqa: RUF012
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.started = time.perf_counter()
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.epoch_s.append(time.perf_counter() - self.started)
+
+
+timer = Timer()
+model.fit(x, y, batch_size=batch, epochs=epochs, verbose=0, callbacks=[timer])
+print(json.dumps(timer.epoch_s))

@@ -1,0 +1,30 @@
+"""A plain torch training script: what a user would write. Prints the seconds of each epoch."""
+
+import json
+import os
+import sys
+import time
+
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+import torch
+
+from trainspeed.datasets import epoch_of, load
+from trainspeed.models.torch_models import build
+
+batch, count, epochs, size = map(int, sys.argv[1:])
+torch.set_num_threads(1)
+torch.manual_seed(0)
+x, y = epoch_of(load("digits", size), count, 0)
+x, y = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y).long()
+model = build("cnn10").train()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, eps=1e-7)
+epoch_s = []
+for _ in range(epochs):
+    started = time.perf_counter()
+    for chosen in torch.randperm(count).split(batch):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x[chosen]), y[chosen]).backward()
+        optimizer.step()
+    epoch_s.append(time.perf_counter() - started)
+print(json.dumps(epoch_s))

@@ -1,0 +1,219 @@
+"""Measure Trainspeed itself, as ratios from one run, and write docs/benchmarks.md.
+
+make bench            everything, about 15 minutes; leave the machine alone meanwhile
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+from trainspeed import backends, detect, interpreters
+from trainspeed.child import Request
+from trainspeed.environments import ROOT
+from trainspeed.ledger import Ledger
+from trainspeed.run import Status
+from trainspeed.trial import Trial
+from trainspeed.verdict import Judgement, judge
+from trainspeed.worker_process import WorkerProcess
+
+BLOCKS = 8
+BATCH, IMAGES, EPOCHS, SIZE = 32, 128, 5, 16
+ENOUGH = 0.98  # of the bare script's throughput
+LAYOUTS = {"torch": "channels_first", "tensorflow": "channels_last"}  # each framework's default
+HERE = Path(__file__).parent
+
+
+def trial(framework: str) -> Trial:
+    """The work that the bare scripts do too."""
+    return Trial(
+        framework=framework,
+        model="cnn10",
+        layout=LAYOUTS[framework],
+        batch_size=BATCH,
+        images_per_epoch=IMAGES,
+        epochs=EPOCHS,
+        image_size=SIZE,
+        dataset="digits",
+    )
+
+
+def start(framework: str, *, plain: bool = False) -> WorkerProcess:
+    return WorkerProcess(interpreters.find(framework), backends.MODULES[framework], plain=plain)
+
+
+def run(worker: WorkerProcess, framework: str) -> dict:
+    outcome = worker.run(Request(trial=trial(framework), device="cpu", requested_at=time.monotonic()), 300)
+    if outcome.status != Status.OK:
+        raise SystemExit(f"bench: {framework}: {outcome.status}: {outcome.reason}")
+    return dict(outcome.result)
+
+
+def plain_epoch_s(framework: str) -> float:
+    worker = start(framework, plain=True)
+    try:
+        return median(run(worker, framework)["epoch_s"][1:])
+    finally:
+        worker.close()
+
+
+def bare_epoch_s(framework: str) -> float:
+    command = [interpreters.find(framework), str(HERE / f"bare_{framework}.py")]
+    command += [str(n) for n in (BATCH, IMAGES, EPOCHS, SIZE)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib")}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return median(json.loads(result.stdout.splitlines()[-1])[1:])
+
+
+def interleaved(arms: dict[str, Callable[[], float]]) -> dict[str, list[float]]:
+    """Run every arm once a block, forwards in even and backwards in odd blocks."""
+    seconds: dict[str, list[float]] = {name: [] for name in arms}
+    for block in range(BLOCKS):
+        for name in list(arms)[:: 1 if block % 2 == 0 else -1]:
+            seconds[name].append(arms[name]())
+    return seconds
+
+
+def ratio(judged: Judgement) -> str:
+    return f"{judged.speedup:.3f} ({judged.low:.3f} to {judged.high:.3f})"
+
+
+def epochs_against_bare(framework: str) -> list[str]:
+    """Epochs of a forked run, of a plain process and of the bare script, and the bare script twice."""
+    worker = start(framework)
+    run(worker, framework)  # the first run of a worker loads its images
+    starts: list[float] = []
+
+    def forked() -> float:
+        result = run(worker, framework)
+        starts.append(result["stages_s"]["start"])
+        return median(result["epoch_s"][1:])
+
+    seconds = interleaved(
+        {
+            "bare": lambda: bare_epoch_s(framework),
+            "forked": forked,
+            "again": lambda: bare_epoch_s(framework),
+            "plain": lambda: plain_epoch_s(framework),
+        }
+    )
+    worker.close()
+    throughput = judge(seconds["bare"], seconds["forked"])
+    noise = judge(seconds["bare"], seconds["again"])
+    resolution = max(noise.high, 1 / noise.low)
+    met = throughput.speedup >= ENOUGH or throughput.high * resolution >= 1 >= throughput.low
+    fork = judge(seconds["plain"], seconds["forked"])
+    return [
+        f"| {framework}: throughput of a measured epoch / bare script | {ratio(throughput)} | at least {ENOUGH} "
+        f"or not distinguishable from 1 | {'yes' if met else 'NO'} |",
+        f"| {framework}: the bare script against itself (A/A) | {ratio(noise)} | the resolution | |",
+        f"| {framework}: plain process / forked child, epoch time | {ratio(fork)} | covers 1 within the resolution | "
+        f"{'yes' if fork.low / resolution <= 1 <= fork.high * resolution else 'NO'} |",
+        f"| {framework}: start-up of a run after the first | {median(starts):.3f} s | at most 0.3 s | "
+        f"{'yes' if median(starts) <= 0.3 else 'NO'} |",
+    ]
+
+
+@contextmanager
+def monitor(interval_s: float) -> Iterator[psutil.Process]:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "trainspeed.monitor", "--interval", str(interval_s)]
+        process = subprocess.Popen([*command, "--out", f"{folder}/monitor.csv"])
+        try:
+            yield psutil.Process(process.pid)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def monitor_cost(framework: str = "torch") -> list[str]:
+    """Epochs with and without the monitor beside them, and what the monitor itself uses."""
+    worker = start(framework)
+    run(worker, framework)
+    shares: list[float] = []
+
+    def off() -> float:
+        return median(run(worker, framework)["epoch_s"][1:])
+
+    def on() -> float:
+        with monitor(1.0) as process:
+            time.sleep(2)  # past its imports
+            before, began = sum(process.cpu_times()[:2]), time.monotonic()
+            seconds = off()
+            shares.append((sum(process.cpu_times()[:2]) - before) / (time.monotonic() - began))
+            return seconds
+
+    seconds = interleaved({"off": off, "on": on, "off again": off})
+    worker.close()
+    judged = judge(seconds["on"], seconds["off"])
+    noise = judge(seconds["off again"], seconds["off"])
+    return [
+        f"| monitor on / off, epoch time | {ratio(judged)} | at most 1.01 | "
+        f"{'yes' if judged.speedup <= 1.01 or judged.low <= 1 else 'NO'} |",
+        f"| monitor off / off (A/A) | {ratio(noise)} | the resolution | |",
+        f"| monitor at 1 s, share of one core | {median(shares):.2%} | under 1 % | "
+        f"{'yes' if median(shares) < 0.01 else 'NO'} |",
+    ]
+
+
+def report_share(out: Path = ROOT / "outputs") -> list[str]:
+    """Share of a report's wall time inside timed epochs, and how long rendering it again takes."""
+    runs, _ = Ledger(out).read()
+    if not runs:
+        return ["| quick report | not measured: run `make report` first | | |"]
+    newest = [run for run in runs if run.session == max(r.session for r in runs)]
+    begun = [datetime.fromisoformat(run.started_at).timestamp() for run in newest]
+    ended = max(b + sum(run.stages_s.values()) for b, run in zip(begun, newest, strict=True))
+    timed, wall = sum(sum(run.epoch_s) for run in newest), ended - min(begun)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "trainspeed", "render", "--from", str(out), "--out", folder]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    rendering = time.monotonic() - started
+    notebooks = len({run.study for run in newest})
+    return [
+        f"| last report: share of {wall:.0f} s inside timed epochs | {timed / wall:.0%} | as high as can be | |",
+        f"| rendering {notebooks} notebook(s) again | {rendering:.1f} s | under 30 s each | "
+        f"{'yes' if rendering < 30 * notebooks else 'NO'} |",
+    ]
+
+
+def main() -> int:
+    machine = detect.machine()
+    rows = [*report_share(), *monitor_cost()]
+    for framework in LAYOUTS:
+        if interpreters.find(framework):
+            rows += epochs_against_bare(framework)
+    gpus = ", ".join(gpu["name"] for gpu in machine["gpus"]) or "no GPU"
+    text = "\n".join(
+        [
+            "# Benchmarks of Trainspeed itself",
+            "",
+            f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: {machine['cpu']}, "
+            f"{machine['cores']['logical']} cores, {gpus}, {machine['os']}. {BLOCKS} blocks; ratios with their "
+            f"95 % interval. cnn10, batch {BATCH}, {IMAGES} images of {SIZE} px, {EPOCHS} epochs, on one core.",
+            "",
+            "| what | measured | wanted | met |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+    (ROOT / "docs/benchmarks.md").write_text(text)
+    print(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

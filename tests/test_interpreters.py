@@ -1,0 +1,82 @@
+import re
+import sys
+
+import pytest
+
+from trainspeed.errors import UserError
+from trainspeed.interpreters import find
+
+
+def built(root, framework):
+    """Make what `make setup` would have made."""
+    python = root / ".venvs" / framework / "bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    return str(python)
+
+
+def everything(_):
+    return True
+
+
+def nothing(_):
+    return False
+
+
+def test_the_variable_comes_before_what_setup_built(tmp_path):
+    built(tmp_path, "torch")
+    named = {"TRAINSPEED_PYTHON_TORCH": sys.executable}
+    assert find("torch", environment=named, root=tmp_path, is_installed=nothing) == sys.executable
+
+
+def test_what_setup_built_comes_before_the_current_interpreter(tmp_path):
+    python = built(tmp_path, "torch")
+    assert find("torch", environment={}, root=tmp_path, is_installed=everything) == python
+
+
+def test_the_current_interpreter_serves_where_it_has_the_framework(tmp_path):
+    asked = []
+    found = find("jax", environment={}, root=tmp_path, is_installed=lambda name: not asked.append(name))
+    assert (found, asked) == (sys.executable, ["jax"])
+
+
+def test_a_framework_that_is_nowhere_has_no_interpreter(tmp_path):
+    built(tmp_path, "torch")
+    assert find("tensorflow", environment={}, root=tmp_path, is_installed=nothing) is None
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_an_empty_variable_is_none(tmp_path, value):
+    environment = {} if value is None else {"TRAINSPEED_PYTHON_TORCH": value}
+    assert find("torch", environment=environment, root=tmp_path, is_installed=nothing) is None
+
+
+def test_another_frameworks_variable_does_not_count(tmp_path):
+    environment = {"TRAINSPEED_PYTHON_JAX": sys.executable}
+    assert find("torch", environment=environment, root=tmp_path, is_installed=nothing) is None
+
+
+@pytest.mark.parametrize("kind", ["nothing", "folder", "text"])
+def test_a_variable_that_names_no_program_is_told(tmp_path, kind):
+    path = tmp_path / kind
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "text":
+        path.write_text("not a program")
+        path.chmod(0o644)
+    message = (
+        f"TRAINSPEED_PYTHON_TORCH (={str(path)!r}) is not a program: give the path of a Python interpreter."
+    )
+    with pytest.raises(UserError, match=re.escape(message)):
+        find(
+            "torch",
+            environment={"TRAINSPEED_PYTHON_TORCH": str(path)},
+            root=tmp_path,
+            is_installed=everything,
+        )
+
+
+def test_looking_for_a_framework_imports_it_not():
+    find("torch", environment={})
+    assert "torch" not in sys.modules
