@@ -69,6 +69,15 @@ def test_a_block_counts_only_where_both_arms_ended_well():
     assert (verdict.blocks, verdict.outcome, verdict.low) == (4, Outcome.UNDECIDED, None)
 
 
+def test_epochs_of_a_run_that_did_not_end_well_do_not_count():
+    """It may have been timed before it failed."""
+    runs = layout_pair(SIX)
+    runs[0] = make_run(
+        block=0, layout=FIRST, status=Status.INVALID, epoch_s=(9.0, 9.0, 9.0), images_per_epoch=128
+    )
+    assert one(by_layout(runs)).blocks == 5
+
+
 def test_an_arm_that_never_ended_well_gives_no_verdict():
     runs = [run for run in layout_pair(SIX) if run.trial.layout == FIRST]
     runs += [make_run(block=block, layout=LAST, status=Status.OOM) for block in range(6)]

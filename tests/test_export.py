@@ -47,9 +47,10 @@ def requests_of(html):
     )
 
 
-@pytest.fixture
-def page(tmp_path):
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
     """A page with one of everything."""
+    tmp_path = tmp_path_factory.mktemp("page")
     picture = base64.b64decode(PIXEL)
     (tmp_path / "local.png").write_bytes(picture)
     values = {"blocks": 9, "batch_sizes": [32]}

@@ -77,6 +77,7 @@ def test_a_variable_that_names_no_program_is_told(tmp_path, kind):
         )
 
 
-def test_looking_for_a_framework_imports_it_not():
-    find("torch", environment={})
-    assert "torch" not in sys.modules
+def test_looking_for_a_framework_does_not_import_it(tmp_path, monkeypatch):
+    (tmp_path / "torch.py").write_text("raise AssertionError('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert find("torch", environment={}, root=tmp_path) == sys.executable

@@ -253,6 +253,16 @@ def test_a_larger_batch_fits_where_the_other_was_tried_and_ran_out_of_memory(ten
         assert reason.startswith("The largest batch that ran here: torch ")
 
 
+def test_a_batch_that_fits_in_one_layout_fits():
+    runs = [
+        *ended("tensorflow", b64="ok"),
+        make_run(framework="tensorflow", batch_size=128, layout="channels_first", status=Status.OOM),
+        make_run(framework="tensorflow", batch_size=128, layout="channels_last"),
+        *ended("torch", b64="ok", b128="ok"),
+    ]
+    assert answer("memory", runs)[0] == CANNOT_TELL
+
+
 def test_where_nothing_ran_out_of_memory_the_largest_batch_is_not_known():
     runs = [*ended("tensorflow", b64="ok"), *ended("torch", b64="ok", b128="ok")]
     assert answer("memory", runs) == (CANNOT_TELL, "No run here ran out of memory.")

@@ -95,6 +95,10 @@ def test_fewer_than_six_blocks_are_undecided_without_an_interval(blocks):
     assert judged.speedup == (2.0 if blocks else None)
 
 
+def test_five_blocks_are_too_few_at_any_confidence():
+    assert judge_ratios(*[2.0] * 5, confidence=0.5).outcome == Outcome.UNDECIDED
+
+
 def test_the_interval_of_six_blocks_is_from_the_smallest_to_the_largest():
     ratios = [1.32, 1.3, 1.5, 1.31, 1.1, 1.33]
     judged = judge_ratios(*ratios)

@@ -1,0 +1,73 @@
+"""What every file of the repository keeps to."""
+
+import ast
+import json
+import re
+
+import pytest
+
+from trainspeed.environments import ROOT
+
+LONGEST = 320  # lines: one job fits in fewer than 300, and a little more is no reason to split it badly
+MODULES = sorted((ROOT / "lib/trainspeed").rglob("*.py"))
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def too_long(text):
+    return len(text.splitlines()) > LONGEST
+
+
+def outputs(notebook):
+    """Return the numbers of the cells that were committed with what they printed."""
+    return [
+        number
+        for number, cell in enumerate(notebook["cells"])
+        if cell["cell_type"] == "code" and (cell["outputs"] or cell["execution_count"] is not None)
+    ]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name)
+def test_a_module_is_short(path):
+    assert not too_long(path.read_text())
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.stat().st_size], ids=name)
+def test_a_module_says_in_its_first_line_what_it_is_for(path):
+    documentation = ast.get_docstring(ast.parse(path.read_text()))
+    assert documentation
+    assert re.match(r"[A-Z].*[.:]", documentation.splitlines()[0])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_a_notebook_is_committed_without_outputs(path):
+    assert outputs(json.loads(path.read_text())) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_a_notebook_defines_no_function_and_installs_nothing(path):
+    """Those are in lib/: the notebook is a report."""
+    for cell in json.loads(path.read_text())["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            assert not re.search(r"^\s*(def |class |async def |[!%]|pip )", source, flags=re.MULTILINE), (
+                source
+            )
+            assert len(source.splitlines()) <= 20 or "parameters" in cell["metadata"].get("tags", ())
+
+
+def test_there_is_something_to_check():
+    assert len(MODULES) > 40
+    assert NOTEBOOKS
+
+
+def test_the_checks_can_fail():
+    assert too_long("line\n" * (LONGEST + 1))
+    assert not too_long("line\n" * LONGEST)
+    printed = {"cell_type": "code", "outputs": [{"output_type": "stream"}], "execution_count": None}
+    counted = {"cell_type": "code", "outputs": [], "execution_count": 1}
+    clean = {"cell_type": "code", "outputs": [], "execution_count": None}
+    assert outputs({"cells": [clean, printed, counted, {"cell_type": "markdown"}]}) == [1, 2]
