@@ -153,7 +153,7 @@ def test_a_worker_dies_with_the_process_that_started_it(tmp_path):
 
 def test_a_backend_that_cannot_be_imported_says_why():
     with pytest.raises(Unavailable, match="No module named 'no_such_backend'"):
-        WorkerProcess(sys.executable, "no_such_backend")
+        WorkerProcess(sys.executable, "no_such_backend").wait_until_ready()
 
 
 def test_a_plain_worker_measures_one_request_in_its_own_process():

@@ -85,6 +85,8 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
     stages.next("evaluate")
     accuracy = training.test_accuracy() if request.evaluate else None
     stages.next("inspect")
+    found = _inspect(training) if request.inspect else {}
+    stages.next("end")
     return {
         "epoch_s": epoch_s,
         "images_per_epoch": trial.steps_per_epoch * trial.batch_size,
@@ -92,7 +94,7 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
         "peak_memory_bytes": peak,
         "energy_j": None if energy_before is None or energy_after is None else energy_after - energy_before,
         "notes": [*_load_notes(load_before, load_after), *_loss_notes(training.final_loss)],
-        **(_inspect(training) if request.inspect else {}),
+        **found,
     }
 
 

@@ -35,7 +35,17 @@ SETTINGS = {
 
 def layout_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict]:
     """Return channels_last over channels_first for every framework, model, batch size and precision."""
-    return compare(runs, "layout", FIRST, LAST, question=LAYOUT_QUESTION, quantity=quantity)
+    return _ordered(compare(runs, "layout", FIRST, LAST, question=LAYOUT_QUESTION, quantity=quantity))
+
+
+def _ordered(verdicts: list[Verdict]) -> list[Verdict]:
+    """Those with the most blocks first, then by framework, model and batch size."""
+
+    def place(verdict: Verdict) -> tuple:
+        trial = verdict.baseline
+        return -verdict.blocks, FRAMEWORKS.index(trial.framework), trial.model, trial.batch_size
+
+    return sorted(verdicts, key=place)
 
 
 def framework_pairs(runs: Sequence[Run]) -> list[tuple[str, str]]:
@@ -47,11 +57,12 @@ def framework_pairs(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 def framework_verdicts(runs: Sequence[Run]) -> list[Verdict]:
     """Return framework against framework, layout by layout."""
-    return [
+    verdicts = [
         verdict
         for baseline, candidate in framework_pairs(runs)
         for verdict in compare(runs, "framework", baseline, candidate, question=FRAMEWORK_QUESTION)
     ]
+    return _ordered(verdicts)
 
 
 def effect_sentences(runs: Sequence[Run]) -> list[str]:

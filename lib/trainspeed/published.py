@@ -183,6 +183,8 @@ def batch_size_ratios(runs: Iterable[Run], folder: Path = FOLDER) -> pd.DataFram
     data = data.groupby(["series", "kind", "model", "batch_size"], as_index=False).agg(
         epoch_s=("epoch_s", "median"), blocks=("epoch_s", "size")
     )
+    sizes = data.groupby(["series", "model"])["batch_size"].transform("nunique")
+    data = data[sizes > 1].reset_index(drop=True)  # one batch size has nothing to be relative to
     first = data.sort_values("batch_size").groupby(["series", "model"])["epoch_s"].transform("first")
     data["relative_time"] = data.pop("epoch_s") / first
     return data

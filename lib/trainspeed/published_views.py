@@ -64,7 +64,7 @@ def plot_relative_time(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         xlabel="batch size",
         ylabel="epoch time / that of\nthe smallest batch (less is better)",
         title="PyTorch, channels_first: epoch time relative to the smallest batch",
-        ylim=(0, None),
+        ylim=(0, 1.1 * data["relative_time"].max()),
     )
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2)
     return ax

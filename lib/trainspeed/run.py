@@ -38,7 +38,7 @@ class Run:
         block: Which repeat of the whole grid, from 0.
         epoch_s: Duration of each epoch, in seconds, in the order measured; the first is epoch_s[0].
         stages_s: Seconds of "start" (request to ready child), "build" (model on device), "train"
-            (all epochs) and "evaluate" (test images, outside the epochs), in the order they ran.
+            (all epochs), "evaluate" (test images) and "inspect" (layout and layers), in this order.
         images_per_epoch: Images consumed by one epoch, summed over all devices.
         test_accuracy: Share of held-out images classified rightly, 0 to 1; None where not asked for.
         peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the

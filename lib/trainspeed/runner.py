@@ -6,7 +6,7 @@ Knows neither what is asked nor how it is shown.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,10 +22,12 @@ from trainspeed.worker_process import Outcome, Unavailable
 class Worker(Protocol):
     """What the runner needs of `WorkerProcess`; tests pass a fake."""
 
-    versions: Mapping[str, str]
+    versions: Mapping[str, str] | None
 
     @property
     def alive(self) -> bool: ...
+
+    def wait_until_ready(self) -> None: ...
 
     def run(self, request: Request, timeout_s: float) -> Outcome: ...
 
@@ -56,7 +58,7 @@ class Runner:
     """Measures planned runs.
 
     Attributes:
-        start: Starts the worker of a framework; raises `Unavailable` where it cannot be imported.
+        start: Starts the worker of a framework; raises `Unavailable` where there is none.
         accuracy_blocks: Test accuracy is measured in so many blocks, from the first.
     """
 
@@ -66,7 +68,8 @@ class Runner:
     accuracy_blocks: int = 1
     _workers: dict[str, Worker] = field(default_factory=dict, init=False)
     _hopeless: set[Any] = field(default_factory=set, init=False)
-    _missing: set[str] = field(default_factory=set, init=False)
+    _missing: dict[str, str] = field(default_factory=dict, init=False)
+    _told: set[str] = field(default_factory=set, init=False)
 
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; None where an earlier one has shown that it is no use.
@@ -74,22 +77,28 @@ class Runner:
         A trial that ran out of memory, timed out or is unsupported is not tried in later blocks. A
         framework that is not there is one row with that reason.
         """
-        if planned.kind in self._hopeless or planned.trial.framework in self._missing:
+        framework = planned.trial.framework
+        if planned.kind in self._hopeless or framework in self._told:
             return None
+        worker = self._worker(framework)
         started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        try:
-            worker = self._worker(planned.trial.framework)
-        except Unavailable as problem:
-            self._missing.add(planned.trial.framework)
-            reason = f"{planned.trial.framework}: {problem}"
-            run = self._line(planned, Outcome(status=Status.UNSUPPORTED, reason=reason), started_at, {})
+        if worker is None:
+            self._told.add(framework)
+            outcome = Outcome(status=Status.UNSUPPORTED, reason=f"{framework}: {self._missing[framework]}")
         else:
             outcome = worker.run(self._request(planned), self.timeout_s)
-            run = self._line(planned, outcome, started_at, worker.versions)
+        run = self._line(planned, outcome, started_at, worker.versions if worker else {})
         self.place.ledger.append(run)
         if run.status in FINAL:
             self._hopeless.add(planned.kind)
         return run
+
+    def start_all(self, frameworks: Iterable[str]) -> None:
+        """Start the workers side by side, and wait for all: no import may run beside a measured epoch."""
+        for framework in frameworks:
+            self._start(framework)
+        for framework in list(self._workers):
+            self._wait_for(framework)
 
     def close(self) -> None:
         """End every worker and whatever it runs."""
@@ -107,14 +116,29 @@ class Runner:
             gpu_uuids=self.place.gpu_uuids,
         )
 
-    def _worker(self, framework: str) -> Worker:
-        """Return the framework's worker, started anew if the last one died."""
+    def _worker(self, framework: str) -> Worker | None:
+        """Return the framework's worker, started anew if the last one died; None where it is missing."""
         worker = self._workers.get(framework)
         if worker is None or not worker.alive:
             if worker:
                 worker.close()
-            worker = self._workers[framework] = self.start(framework)
-        return worker
+            self._start(framework)
+            self._wait_for(framework)
+        return self._workers.get(framework)
+
+    def _start(self, framework: str) -> None:
+        try:
+            self._workers[framework] = self.start(framework)
+        except Unavailable as problem:
+            self._missing[framework] = str(problem)
+
+    def _wait_for(self, framework: str) -> None:
+        try:
+            if framework in self._workers:
+                self._workers[framework].wait_until_ready()
+        except Unavailable as problem:
+            self._missing[framework] = f"it could not be imported: {problem}"
+            del self._workers[framework]
 
     def _line(self, planned: Planned, outcome: Outcome, started_at: str, versions: Mapping[str, str]) -> Run:
         result, place = outcome.result, self.place

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from trainspeed.run import FINAL, Run, Status
-from trainspeed.trial import WIDE_RESNET, Trial
+from trainspeed.trial import FRAMEWORKS, WIDE_RESNET, Trial, check_name
 
 CONTROL, CONTROL_AGAIN = "A", "A again"
 DEFAULT_ALLOCATION = "default allocation"
@@ -82,14 +82,22 @@ def _labelled(part: Part, named: set[Trial]) -> Iterable[tuple[str, Trial]]:
                 yield CONTROL_AGAIN, trial
 
 
-def one_per_framework(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return one trial of each framework to measure twice: the last layout of its first model and batch."""
+def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None = None) -> tuple[Trial, ...]:
+    """Return one trial of each framework: the last layout of its first model and batch size.
+
+    Args:
+        frameworks: Only of these; of all by default.
+    Raises:
+        UserError: A framework that does not exist.
+    """
+    for name in frameworks or ():
+        check_name("framework", name, FRAMEWORKS)
     first = {trial.framework: trial for trial in reversed(trials)}
     last_layout: dict[str, Trial] = {}
     for trial in trials:
         if replace(trial, layout=first[trial.framework].layout) == first[trial.framework]:
             last_layout[trial.framework] = trial
-    return tuple(last_layout.values())
+    return tuple(t for name, t in last_layout.items() if frameworks is None or name in frameworks)
 
 
 def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, ...]:

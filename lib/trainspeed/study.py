@@ -168,6 +168,8 @@ def _measure(
     progress = Progress(estimates_s(todo, known, place.device), show)
     runner = Runner(place=place, start=start, timeout_s=timeout_s, accuracy_blocks=accuracy_blocks)
     with closing(runner):
+        if todo:
+            runner.start_all(dict.fromkeys(planned.trial.framework for planned in todo))
         for planned in todo:
             progress.starting(
                 ", ".join(describe(planned.trial, without=("image_size", "precision", "compile")))

@@ -55,14 +55,14 @@ class Trial:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_name("framework", self.framework, FRAMEWORKS)
+        check_name("framework", self.framework, FRAMEWORKS)
         if not (isinstance(self.model, str) and WIDE_RESNET.fullmatch(self.model)):
-            _check_name("model", self.model, MODEL_NAMES, "wrn28_<width> for widths from 1 to 99")
-        _check_name("layout", self.layout, LAYOUTS)
-        _check_name("precision", self.precision, PRECISIONS)
-        _check_name("strategy", self.strategy, STRATEGIES)
-        _check_name("pipeline", self.pipeline, PIPELINES)
-        _check_name("dataset", self.dataset, DATASETS)
+            check_name("model", self.model, MODEL_NAMES, "wrn28_<width> for widths from 1 to 99")
+        check_name("layout", self.layout, LAYOUTS)
+        check_name("precision", self.precision, PRECISIONS)
+        check_name("strategy", self.strategy, STRATEGIES)
+        check_name("pipeline", self.pipeline, PIPELINES)
+        check_name("dataset", self.dataset, DATASETS)
         for name in ("compile", "augment"):
             if not isinstance(getattr(self, name), bool):
                 raise UserError(f"{name} (={getattr(self, name)!r}) must be true or false.")
@@ -129,7 +129,8 @@ def _suggest(value: str, known: Iterable[str]) -> str:
     return (f": did you mean {close[0]!r}?" if close else ":") + f" Known: {', '.join(known)}."
 
 
-def _check_name(field: str, value: object, known: Sequence[str], others: str = "") -> None:
+def check_name(field: str, value: object, known: Sequence[str], others: str = "") -> None:
+    """Raise a UserError with a suggestion where a name is not a known one."""
     if value not in known:
         suggestion = _suggest(str(value), known).removesuffix(".")
         raise UserError(f"unknown {field} {value!r}{suggestion}{', ' + others if others else ''}.")

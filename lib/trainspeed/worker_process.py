@@ -41,7 +41,10 @@ class Outcome:
 
 
 class WorkerProcess:
-    """One worker in its own session, so that a Ctrl-C in the terminal reaches only the runner."""
+    """One worker in its own session, so that a Ctrl-C in the terminal reaches only the runner.
+
+    It starts at once and imports its framework meanwhile: see `wait_until_ready`.
+    """
 
     def __init__(
         self, python: str, backend: str, *, environment: Mapping[str, str] | None = None, plain: bool = False
@@ -62,16 +65,22 @@ class WorkerProcess:
         os.close(writer)
         self._events = _Lines(reader)
         self._child: int | None = None
-        try:
-            hello = self._next(time.monotonic() + START_TIMEOUT_S)
-        except BaseException:
-            self.close()
-            raise
+        self.versions: dict[str, str] | None = None
+
+    def wait_until_ready(self) -> None:
+        """Wait until the framework is imported and `versions` are known.
+
+        Raises:
+            Unavailable: It cannot be imported; the worker has ended.
+        """
+        if self.versions is not None:
+            return
+        hello = self._next(time.monotonic() + START_TIMEOUT_S)
         if hello is None or hello["event"] != "hello":
             reason = hello["reason"] if hello else self._last_words()
             self.close()
             raise Unavailable(reason or "importing it took too long")
-        self.versions: dict[str, str] = hello["versions"]
+        self.versions = hello["versions"]
 
     @property
     def alive(self) -> bool:
@@ -80,6 +89,7 @@ class WorkerProcess:
 
     def run(self, request: Request, timeout_s: float) -> Outcome:
         """Have a trial measured and return how it ended. A worker that died is told by `alive`."""
+        self.wait_until_ready()
         deadline = time.monotonic() + timeout_s
         kills_before = host_oom_kills()
         try:

@@ -49,6 +49,8 @@ class KerasTraining:
         self.trial, self.images, self.device = trial, images, device
         self.model = keras_models.build(trial.model, layout=trial.layout, image_size=trial.image_size)
         compile_model(self.model, trial.model, jit_compile=trial.compile)
+        # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
+        self.model.optimizer.build(self.model.trainable_variables)
         consumed = trial.steps_per_epoch * trial.batch_size
         x, self.y = epoch_of(images, consumed, trial.seed)
         self.x = self._transposed(x)

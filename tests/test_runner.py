@@ -1,0 +1,141 @@
+"""The runner, with workers that only pretend: what is asked of them, and what becomes a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from trainspeed.ledger import Ledger
+from trainspeed.run import Status
+from trainspeed.runner import Place, Runner, closing
+from trainspeed.schedule import DEFAULT_ALLOCATION, Part, schedule
+from trainspeed.trial import grid
+from trainspeed.worker_process import Outcome, Unavailable
+
+
+@dataclass
+class FakeWorker:
+    """Answers with `outcomes` in turn, then with a good run; dies after the ones in `dies_after`."""
+
+    log: list
+    framework: str
+    outcomes: list = field(default_factory=list)
+    versions: dict = field(default_factory=lambda: {"fake": "1"})
+    alive: bool = True
+    dies: bool = False
+
+    def wait_until_ready(self) -> None:
+        self.log.append(("ready", self.framework))
+
+    def run(self, request, timeout_s):
+        self.log.append(request)
+        if self.dies:
+            self.alive = False
+            return Outcome(status=Status.CRASHED, reason="the worker was killed")
+        if self.outcomes:
+            return self.outcomes.pop(0)
+        return Outcome(status=Status.OK, result={"epoch_s": [2.0, 1.0, 1.0], "images_per_epoch": 16})
+
+    def close(self) -> None:
+        self.log.append(("closed", self.framework))
+
+
+TRIALS = grid(
+    framework=["torch", "jax"],
+    model="cnn10",
+    layout="channels_last",
+    batch_size=8,
+    images_per_epoch=16,
+    epochs=3,
+)
+
+
+@pytest.fixture
+def log():
+    return []
+
+
+def runner(tmp_path, log, start=None, **changes) -> Runner:
+    place = Place(ledger=Ledger(tmp_path), session="s1", study="layout", device="cpu", machine={"cpu": "x"})
+    return Runner(place=place, start=start or (lambda name: FakeWorker(log, name)), timeout_s=9, **changes)
+
+
+def measure_all(runner: Runner, *parts: Part) -> list:
+    return [runner.measure(planned) for planned in schedule(parts, seed=0)]
+
+
+def test_workers_start_side_by_side_before_anything_is_measured(tmp_path, log):
+    """An import beside a measured epoch would disturb it."""
+    one = runner(tmp_path, log)
+    one.start_all(["torch", "jax"])
+    measure_all(one, Part(trials=TRIALS, blocks=1))
+
+    assert log[:2] == [("ready", "torch"), ("ready", "jax")]
+    assert len(log) == 4, "no worker was started twice"
+
+
+def test_a_line_is_in_the_ledger_before_the_next_run(tmp_path, log):
+    one = runner(tmp_path, log)
+    first, second = schedule([Part(trials=TRIALS, blocks=1)], seed=0)
+    one.measure(first)
+
+    assert [run.trial for run in Ledger(tmp_path).read()[0]] == [first.trial]
+    one.measure(second)
+    assert len(Ledger(tmp_path).read()[0]) == 2
+
+
+def test_accuracy_and_inspection_are_asked_for_in_the_blocks_meant(tmp_path, log):
+    measure_all(runner(tmp_path, log, accuracy_blocks=2), Part(trials=TRIALS[:1], blocks=3))
+
+    requests = [entry for entry in log if not isinstance(entry, tuple)]
+    assert [r.evaluate for r in requests] == [True, True, False]
+    assert [r.inspect for r in requests] == [True, False, False]
+
+
+def test_only_the_run_with_that_label_leaves_the_allocation_alone(tmp_path, log):
+    parts = Part(trials=TRIALS[:1], blocks=1), Part(trials=TRIALS[:1], blocks=1, label=DEFAULT_ALLOCATION)
+    runs = measure_all(runner(tmp_path, log), *parts)
+
+    asked = {r.label: q.default_allocation for r, q in zip(runs, log[1:], strict=True)}
+    assert asked == {"": False, DEFAULT_ALLOCATION: True}
+
+
+@pytest.mark.parametrize("status", [Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED])
+def test_what_would_end_the_same_again_is_not_tried_again(tmp_path, log, status):
+    start = lambda name: FakeWorker(log, name, [Outcome(status=status, reason="why")])  # noqa: E731
+    runs = measure_all(runner(tmp_path, log, start), Part(trials=TRIALS[:1], blocks=3))
+
+    assert [run and run.status for run in runs] == [status, None, None]
+    assert runs[0].reason == "why"
+
+
+def test_a_crash_is_tried_again_in_the_next_block_by_a_new_worker(tmp_path, log):
+    workers = iter([FakeWorker(log, "torch", dies=True), FakeWorker(log, "torch")])
+    runs = measure_all(runner(tmp_path, log, lambda name: next(workers)), Part(trials=TRIALS[:1], blocks=2))
+
+    assert [run.status for run in runs] == [Status.CRASHED, Status.OK]
+    assert ("closed", "torch") in log
+
+
+def test_a_framework_that_is_not_there_is_one_row_with_the_reason(tmp_path, log):
+    def start(name):
+        if name == "jax":
+            raise Unavailable("it is not installed here")
+        return FakeWorker(log, name)
+
+    runs = measure_all(runner(tmp_path, log, start), Part(trials=TRIALS, blocks=3))
+
+    missing = [run for run in runs if run and run.trial.framework == "jax"]
+    assert [(run.status, run.reason) for run in missing] == [
+        (Status.UNSUPPORTED, "jax: it is not installed here")
+    ]
+    assert sum(run is not None and run.status == Status.OK for run in runs) == 3
+
+
+def test_however_the_block_is_left_the_workers_are_closed(tmp_path, log):
+    with pytest.raises(KeyboardInterrupt), closing(runner(tmp_path, log)) as one:
+        one.start_all(["torch", "jax"])
+        raise KeyboardInterrupt
+
+    assert sorted(entry for entry in log if entry[0] == "closed") == [("closed", "jax"), ("closed", "torch")]
