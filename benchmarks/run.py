@@ -28,7 +28,7 @@ from trainspeed.trial import Trial
 from trainspeed.verdict import Judgement, judge
 from trainspeed.worker_process import WorkerProcess
 
-BLOCKS = 8
+BLOCKS = 6
 BATCH, IMAGES, EPOCHS, SIZE = 32, 128, 5, 16
 ENOUGH = 0.98  # of the bare script's throughput
 LAYOUTS = {"torch": "channels_first", "tensorflow": "channels_last"}  # each framework's default
