@@ -96,7 +96,7 @@ class FakeBackend:
     def versions(self) -> dict[str, str]:
         return {"fake": "1.0"}
 
-    def start(self, trial, images, *, default_allocation: bool) -> FakeTraining:
+    def start(self, trial, images, *, device: str, default_allocation: bool) -> FakeTraining:
         if trial.weights in BEHAVIOURS:
             BEHAVIOURS[trial.weights]()
         return FakeTraining(trial)

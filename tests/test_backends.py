@@ -95,6 +95,15 @@ def test_a_precision_that_a_cpu_lacks_is_unsupported(worker):
     assert "TF32 is a mode of NVIDIA GPUs" in outcome.reason
 
 
+def test_on_a_machine_with_a_gpu_nothing_trains_on_the_cpu_instead(worker):
+    """The worker sees no GPU here, as a CPU build would not."""
+    request = Request(trial=trial(worker.framework), device="gpu", requested_at=time.monotonic())
+    outcome = worker.run(request, 300)
+
+    assert outcome.status == Status.UNSUPPORTED
+    assert "cannot reach the GPU" in outcome.reason
+
+
 def test_running_out_of_memory_is_a_row_and_a_smaller_batch_still_runs(worker):
     """The allocation itself fails: activations of 4,096 images of 32 pixels want more than is allowed."""
     big = run(worker, trial(worker.framework, batch_size=4096, images_per_epoch=4096, image_size=32))

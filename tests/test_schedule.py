@@ -1,3 +1,4 @@
+import dataclasses
 from collections import Counter
 
 import pytest
@@ -175,6 +176,13 @@ def test_what_would_end_the_same_is_not_tried_again_in_any_block(status):
     left = still_to_do(plan, iter([run_of(plan[0], status)]))
     assert left == tuple(p for p in plan if p.kind != plan[0].kind)
     assert len(left) == len(plan) - 3
+
+
+def test_a_framework_that_was_not_installed_is_tried_again():
+    """It may have been installed meanwhile; its row has no versions."""
+    plan = plan_of_two_trials()
+    missing = dataclasses.replace(run_of(plan[0], Status.UNSUPPORTED), versions={})
+    assert still_to_do(plan, [missing]) == plan
 
 
 def test_an_ok_run_of_one_label_is_not_that_of_another():

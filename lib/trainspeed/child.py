@@ -75,7 +75,9 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
         limit_memory(allowance_bytes())
     memory = PeakMemory()
     stages.next("build")
-    training = backend.start(trial, images, default_allocation=request.default_allocation)
+    training = backend.start(
+        trial, images, device=request.device, default_allocation=request.default_allocation
+    )
     stages.next("train")
     energy_before, load_before = _energy_j(request.gpu_uuids), host_load()
     epoch_s = training.train()

@@ -101,10 +101,13 @@ def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None 
 
 
 def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, ...]:
-    """Return what a resumed session has left: all but what ended well or would end the same again."""
+    """Return what a resumed session has left: all but what ended well or would end the same again.
+
+    A framework that was not installed (its row has no versions) may be there by now.
+    """
     done = list(done)
     finished = {run.key for run in done if run.status == Status.OK}
-    hopeless = {(run.label, run.trial.without_seed()) for run in done if run.status in FINAL}
+    hopeless = {(run.label, run.trial.without_seed()) for run in done if run.status in FINAL and run.versions}
     return tuple(p for p in plan if p.key not in finished and p.kind not in hopeless)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from typing import Any
 from trainspeed import parameters
 from trainspeed.errors import UserError
 from trainspeed.ledger import SESSIONS, read_lines
+from trainspeed.session import new_id
 
 SUMMARY = "summary"  # draws on the other notebooks' runs, so it is not run as one of them
 
@@ -55,7 +55,7 @@ def new_session(
     names = parameters.check_notebooks(names, folder)
     now = datetime.now(UTC)
     return Session(
-        session=f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
+        session=new_id(now),
         preset=preset,
         notebooks=names,
         parameters=parameters.resolve(names, folder, preset=preset, params_file=params_file),

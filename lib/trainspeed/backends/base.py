@@ -49,15 +49,26 @@ class Backend(Protocol):
     def versions(self) -> dict[str, str]:
         """Version of the framework and of what it brings, by name."""
 
-    def start(self, trial: Trial, images: Images, *, default_allocation: bool) -> Training:
+    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> Training:
         """Build the model of a trial on its device.
 
+        Args:
+            device: "gpu" or "cpu". On "gpu" nothing trains on the CPU instead.
         Raises:
             Unsupported: The framework or the device cannot run it.
         """
 
     def is_out_of_memory(self, problem: BaseException) -> bool:
         """Whether this exception means that memory ran out."""
+
+
+def check_device(framework: str, wanted: str, gpus: int) -> None:
+    """Raise Unsupported where a framework sees no GPU on a machine that has one to train on."""
+    if wanted == "gpu" and not gpus:
+        raise Unsupported(
+            f"this build of {framework} cannot reach the GPU that is here: install its CUDA build, "
+            "or set TRAINSPEED_DEVICE=cpu to train everything on the CPU"
+        )
 
 
 # What frameworks, cuDNN and the C++ library say when memory runs out, lower case.

@@ -12,7 +12,7 @@ import jax
 import keras
 import numpy as np
 
-from trainspeed.backends.base import Unsupported, says_out_of_memory
+from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
 from trainspeed.backends.keras_training import Device, KerasTraining
 from trainspeed.datasets import Images
 from trainspeed.environments import ROOT
@@ -30,7 +30,7 @@ class JaxBackend:
         """Versions of JAX and Keras."""
         return {"jax": jax.__version__, "keras": keras.__version__}
 
-    def start(self, trial: Trial, images: Images, *, default_allocation: bool) -> KerasTraining:
+    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
         """Build the model on the GPU where there is one, else on one CPU core."""
         if default_allocation:
             del os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"]
@@ -39,10 +39,11 @@ class JaxBackend:
         jax.config.update(
             "jax_default_matmul_precision", "tensorfloat32" if trial.precision == "tf32" else "highest"
         )
-        device = jax.devices()[0]
+        here = jax.devices()[0]
+        check_device("JAX", device, here.platform == "gpu")
         capability = None
-        if device.platform == "gpu":
-            capability = tuple(int(part) for part in device.compute_capability.split("."))
+        if here.platform == "gpu":
+            capability = tuple(int(part) for part in here.compute_capability.split("."))
         if reason := unsupported_reason(trial.precision, capability):
             raise Unsupported(reason)
         if trial.devices != 1:
@@ -52,7 +53,7 @@ class JaxBackend:
             images,
             Device(
                 synchronize=_synchronize,
-                peak_memory_bytes=lambda: _peak_memory_bytes(device),
+                peak_memory_bytes=lambda: _peak_memory_bytes(here),
                 convolution_layouts=_convolution_layouts,
             ),
         )

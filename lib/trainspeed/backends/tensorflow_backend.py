@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from trainspeed.backends.base import Unsupported, says_out_of_memory
+from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
 from trainspeed.backends.keras_training import Device, KerasTraining
 from trainspeed.datasets import Images
 from trainspeed.hlo import LAYOUT_OF_FORMAT, convolution_layouts
@@ -35,9 +35,10 @@ class TensorFlowBackend:
             "cudnn": build.get("cudnn_version", "none"),
         }
 
-    def start(self, trial: Trial, images: Images, *, default_allocation: bool) -> KerasTraining:
+    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
         """Build the model on the GPU where there is one, else on one CPU core."""
         gpus = tf.config.list_physical_devices("GPU")
+        check_device("TensorFlow", device, len(gpus))
         capability = None
         if gpus:
             capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")

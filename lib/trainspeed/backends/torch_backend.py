@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from trainspeed import layers as layer_table
-from trainspeed.backends.base import Unsupported, says_out_of_memory
+from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
 from trainspeed.datasets import Images, epoch_of
 from trainspeed.models import torch_models
 from trainspeed.precision import unsupported_reason
@@ -32,22 +32,23 @@ class TorchBackend:
         """Version of torch and of the CUDA and cuDNN that it was built with."""
         return {"torch": torch.__version__, "cuda": torch.version.cuda or "none"}
 
-    def start(self, trial: Trial, images: Images, *, default_allocation: bool) -> TorchTraining:
+    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> TorchTraining:
         """Build the model on the GPU where there is one, else on one CPU core."""
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        capability = torch.cuda.get_device_capability(device) if device.type == "cuda" else None
+        check_device("PyTorch", device, torch.cuda.device_count() if device == "gpu" else 0)
+        where = torch.device("cuda" if device == "gpu" else "cpu")
+        capability = torch.cuda.get_device_capability(where) if device == "gpu" else None
         if reason := unsupported_reason(trial.precision, capability):
             raise Unsupported(reason)
         if trial.devices != 1:
             raise Unsupported(f"strategy 'single' uses one device, not {trial.devices}")
-        if device.type == "cpu":
+        if device == "cpu":
             torch.set_num_threads(1)
         else:
-            torch.cuda.reset_peak_memory_stats(device)
+            torch.cuda.reset_peak_memory_stats(where)
         _set_precision(trial.precision)
         torch.backends.cudnn.benchmark = True
         torch.manual_seed(trial.seed)
-        return TorchTraining(trial, images, device)
+        return TorchTraining(trial, images, where)
 
     def is_out_of_memory(self, problem: BaseException) -> bool:
         """Whether this exception means that memory ran out."""
