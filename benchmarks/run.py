@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -189,29 +190,34 @@ def report_share(out: Path = ROOT / "outputs") -> list[str]:
     ]
 
 
+def write(rows: list[str], machine: dict) -> None:
+    """Write what is measured so far: an interrupted benchmark loses nothing."""
+    gpus = ", ".join(gpu["name"] for gpu in machine["gpus"]) or "no GPU"
+    text = [
+        "# Benchmarks of Trainspeed itself",
+        "",
+        f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: {machine['cpu']}, "
+        f"{machine['cores']['logical']} cores, {gpus}, {machine['os']}. {BLOCKS} blocks; ratios with their "
+        f"95 % interval. cnn10, batch {BATCH}, {IMAGES} images of {SIZE} px, {EPOCHS} epochs, on one core.",
+        "",
+        "| what | measured | wanted | met |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+    ]
+    (ROOT / "docs/benchmarks.md").write_text("\n".join(text))
+
+
 def main() -> int:
     machine = detect.machine()
-    rows = [*report_share(), *monitor_cost()]
-    for framework in LAYOUTS:
-        if interpreters.find(framework):
-            rows += epochs_against_bare(framework)
-    gpus = ", ".join(gpu["name"] for gpu in machine["gpus"]) or "no GPU"
-    text = "\n".join(
-        [
-            "# Benchmarks of Trainspeed itself",
-            "",
-            f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: {machine['cpu']}, "
-            f"{machine['cores']['logical']} cores, {gpus}, {machine['os']}. {BLOCKS} blocks; ratios with their "
-            f"95 % interval. cnn10, batch {BATCH}, {IMAGES} images of {SIZE} px, {EPOCHS} epochs, on one core.",
-            "",
-            "| what | measured | wanted | met |",
-            "|---|---|---|---|",
-            *rows,
-            "",
-        ]
-    )
-    (ROOT / "docs/benchmarks.md").write_text(text)
-    print(text)
+    parts = [report_share, monitor_cost]
+    parts += [partial(epochs_against_bare, name) for name in LAYOUTS if interpreters.find(name)]
+    rows: list[str] = []
+    for part in parts:
+        found = part()
+        print(*found, sep="\n", flush=True)
+        rows += found
+        write(rows, machine)
     return 0
 
 
