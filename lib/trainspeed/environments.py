@@ -89,12 +89,12 @@ def install(folder: Path, pins: Path, *, cpu_torch: bool = False) -> bool:
     """Install pinned packages and this package into an environment; False when it failed."""
     uv = str(ROOT / ".venv/bin/uv")
     pip = (uv, "pip", "install", "--quiet", "--python", str(folder / "bin/python"))
+    # Containers often forbid Python to write bytecode; every import would then compile TensorFlow anew.
+    pins_install = (*pip, "--compile-bytecode", "-r", str(pins))
     installed = False
     if cpu_torch:  # 0.2 GB; where that index cannot be reached, it fails at once without retries
-        installed = _run(
-            *pip, "--torch-backend", "cpu", "-r", str(pins), env={"UV_HTTP_RETRIES": "0"}, quiet=True
-        )
-    installed = installed or _run(*pip, "-r", str(pins))
+        installed = _run(*pins_install, "--torch-backend", "cpu", env={"UV_HTTP_RETRIES": "0"}, quiet=True)
+    installed = installed or _run(*pins_install)
     return installed and _run(*pip, "--no-deps", "-e", str(ROOT))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from trainspeed.child import Request
 from trainspeed.ledger import Ledger
 from trainspeed.run import FINAL, Run, Status
 from trainspeed.schedule import DEFAULT_ALLOCATION, Planned
+from trainspeed.trial import Trial
 from trainspeed.worker_process import Outcome, Unavailable
 
 
@@ -70,6 +71,7 @@ class Runner:
     _hopeless: set[Any] = field(default_factory=set, init=False)
     _missing: dict[str, str] = field(default_factory=dict, init=False)
     _told: set[str] = field(default_factory=set, init=False)
+    _inspected: set[Trial] = field(default_factory=set, init=False)
 
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; None where an earlier one has shown that it is no use.
@@ -91,6 +93,8 @@ class Runner:
         self.place.ledger.append(run)
         if run.status in FINAL:
             self._hopeless.add(planned.kind)
+        if run.layers is not None:
+            self._inspected.add(_program(planned.trial))
         return run
 
     def start_all(self, frameworks: Iterable[str]) -> None:
@@ -111,7 +115,7 @@ class Runner:
             device=self.place.device,
             requested_at=time.monotonic(),
             evaluate=planned.block < self.accuracy_blocks,
-            inspect=planned.block == 0,
+            inspect=_program(planned.trial) not in self._inspected,
             default_allocation=planned.label == DEFAULT_ALLOCATION,
             gpu_uuids=self.place.gpu_uuids,
         )
@@ -166,6 +170,11 @@ class Runner:
             monitor=place.monitor,
             layers=tuple(result["layers"]) if "layers" in result else None,
         )
+
+
+def _program(trial: Trial) -> Trial:
+    """Trials that differ in their batch size and seed alone run the same layers in the same layout."""
+    return replace(trial.without_seed(), batch_size=trial.devices)
 
 
 @contextmanager

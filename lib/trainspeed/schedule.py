@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Any
 
 from trainspeed.run import FINAL, Run, Status
 from trainspeed.trial import FRAMEWORKS, WIDE_RESNET, Trial, check_name
@@ -23,6 +24,8 @@ class Part:
     Attributes:
         blocks: How often every trial runs; 6 or more give an interval.
         controls: Trials among `trials` that run twice in each block: their difference is noise.
+        factor: Name of the field that is compared: in a block, trials that differ in nothing else
+            follow each other, so that a machine that gets slower or faster meanwhile meets both.
         label: What the trials are for, where that is not to be compared with each other.
     """
 
@@ -30,6 +33,7 @@ class Part:
     blocks: int
     controls: tuple[Trial, ...] = ()
     label: str = ""
+    factor: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,21 +58,31 @@ class Planned:
 def schedule(parts: Sequence[Part], seed: int) -> tuple[Planned, ...]:
     """Return every run of a study: block after block, in a fresh random order in each.
 
-    The order comes from the seed alone. A trial that two parts name runs once, by the first of them.
+    The trials of a comparison are neighbours, in random order too. The order comes from the seed alone.
+    A trial that two parts name runs once, by the first of them.
     """
     plan: list[Planned] = []
     for block in range(max((part.blocks for part in parts), default=0)):
         runs: dict[tuple[str, Trial], Planned] = {}
+        groups: dict[Planned, Any] = {}
         named: set[Trial] = set()
         for part in parts:
             if block < part.blocks:
                 for label, trial in _labelled(part, named):
                     seeded = replace(trial, seed=trial.seed + block)
                     runs[label, trial] = Planned(block=block, label=label, trial=seeded)
+                    groups[runs[label, trial]] = _without(part.factor, trial)
         order = list(runs.values())
         random.Random(f"{seed}:{block}").shuffle(order)
-        plan += order
+        first: dict[Any, int] = {}
+        for place, planned in enumerate(order):
+            first.setdefault(groups[planned], place)
+        plan += sorted(order, key=lambda planned: first[groups[planned]])
     return tuple(plan)
+
+
+def _without(factor: str, trial: Trial) -> Any:
+    return tuple(item for item in trial.as_dict().items() if item[0] != factor)
 
 
 def _labelled(part: Part, named: set[Trial]) -> Iterable[tuple[str, Trial]]:

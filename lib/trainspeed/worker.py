@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -49,6 +50,8 @@ class Events:
 
 def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> None:
     """Measure every request in a child of its own; with `plain`, only the first, in this process."""
+    gc.collect()
+    gc.freeze()  # else each child's first collection walks, and so copies, all that was imported
     for line in requests:
         request = Request.from_dict(json.loads(line))
         images = _images(request.trial.dataset, request.trial.image_size)

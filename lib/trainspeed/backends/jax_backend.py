@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
-from trainspeed.backends.keras_training import Device, KerasTraining
+from trainspeed.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
 from trainspeed.datasets import Images
 from trainspeed.environments import ROOT
 from trainspeed.hlo import convolution_layouts
@@ -54,6 +54,7 @@ class JaxBackend:
             Device(
                 synchronize=_synchronize,
                 peak_memory_bytes=lambda: _peak_memory_bytes(here),
+                predict=_predict,
                 convolution_layouts=_convolution_layouts,
             ),
         )
@@ -70,6 +71,12 @@ def _use_cache() -> None:
     jax.config.update("jax_compilation_cache_dir", str(CACHE))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def _predict(model: keras.Model, x: np.ndarray) -> np.ndarray:
+    """In batches of one size, so that one program is compiled."""
+    batch = max(n for n in range(1, EVALUATION_BATCH + 1) if len(x) % n == 0)
+    return model.predict(x, batch_size=batch, verbose=0)
 
 
 def _synchronize(model: keras.Model) -> None:

@@ -20,7 +20,7 @@ from trainspeed.timing import EpochMarks
 from trainspeed.trial import Trial
 
 POLICIES = {"fp32": "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
-EVALUATION_BATCH = 128  # at most; a divisor of the test images, so that nothing is traced twice
+EVALUATION_BATCH = 128  # images, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,12 +30,14 @@ class Device:
     Attributes:
         synchronize: Blocks until the model's queued steps are finished.
         peak_memory_bytes: Allocator peak on the device; None on a CPU.
+        predict: Returns the model's logits, (images, classes), of an array of images.
         convolution_layouts: Layout of each convolution that really runs, for one batch; empty where
             it cannot be found out.
     """
 
     synchronize: Callable[[keras.Model], None]
     peak_memory_bytes: Callable[[], int | None]
+    predict: Callable[[keras.Model, np.ndarray], np.ndarray]
     convolution_layouts: Callable[[keras.Model, np.ndarray, np.ndarray], list[str]]
 
 
@@ -77,8 +79,7 @@ class KerasTraining:
     def test_accuracy(self) -> float:
         """Share of the held-out images classified rightly, 0 to 1."""
         labels = self.images.test_y
-        batch = max(n for n in range(1, EVALUATION_BATCH + 1) if len(labels) % n == 0)
-        logits = self.model.predict(self._transposed(self.images.test_x), batch_size=batch, verbose=0)
+        logits = self.device.predict(self.model, self._transposed(self.images.test_x))
         return float((logits.argmax(axis=1) == labels).mean())
 
     def peak_memory_bytes(self) -> int | None:

@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
-from trainspeed.backends.keras_training import Device, KerasTraining
+from trainspeed.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
 from trainspeed.datasets import Images
 from trainspeed.hlo import LAYOUT_OF_FORMAT, convolution_layouts
 from trainspeed.precision import unsupported_reason
@@ -59,6 +59,7 @@ class TensorFlowBackend:
             Device(
                 synchronize=lambda model: tf.test.experimental.sync_devices(),
                 peak_memory_bytes=lambda: _peak_memory_bytes() if gpus else None,
+                predict=_predict,
                 convolution_layouts=_xla_layouts if trial.compile else _graph_layouts,
             ),
         )
@@ -72,6 +73,12 @@ class TensorFlowBackend:
 
 def _peak_memory_bytes() -> int:
     return tf.config.experimental.get_memory_info("GPU:0")["peak"]
+
+
+def _predict(model: keras.Model, x: np.ndarray) -> np.ndarray:
+    """Eagerly: for few images, tracing `Model.predict` would take most of the time."""
+    batches = range(0, len(x), EVALUATION_BATCH)
+    return np.concatenate([model(x[i : i + EVALUATION_BATCH], training=False).numpy() for i in batches])
 
 
 def _gradients(model: keras.Model):
