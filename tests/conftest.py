@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+
+import matplotlib.pyplot as plt
 import pytest
 
 
@@ -23,3 +26,15 @@ class FakeClock:
 def fake_clock() -> FakeClock:
     """A clock to pass as `clock`."""
     return FakeClock()
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Leave no figure behind."""
+    yield
+    plt.close("all")
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C even where a background job ignores it: tests of an interruption would wait for ever."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)

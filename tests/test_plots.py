@@ -18,13 +18,6 @@ from trainspeed.theme import FRAMEWORK_COLOURS
 mpl.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def closed_figures():
-    """Leave no figure behind."""
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def frame():
     return make_frame()

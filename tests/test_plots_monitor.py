@@ -1,7 +1,6 @@
 """The monitor's chart, by its artists."""
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,13 +11,6 @@ from trainspeed.plots_monitor import thin
 from trainspeed.theme import FRAMEWORK_COLOURS
 
 mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    """Leave no figure behind."""
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Accuracy and the forest of speed-ups, by their artists."""
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -10,13 +9,6 @@ from trainspeed import plots
 from trainspeed.theme import OUTCOME_STYLES, PALE
 
 mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    """Leave no figure behind."""
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -88,6 +88,7 @@ def test_the_median_is_scaled_to_the_images_asked_for():
     assert replace(run, images_per_epoch=100).median_epoch_s == 3.0
     assert replace(run, images_per_epoch=96).median_epoch_s == pytest.approx(3.0 * 100 / 96)
     assert replace(run, images_per_epoch=96).images_per_s == pytest.approx(96 / 3.0)
+    assert replace(run, images_per_epoch=96).first_epoch_s == pytest.approx(9.0 + 3.0 * 4 / 96)
 
 
 @pytest.mark.parametrize("epoch_s", [(), (1.0,)])

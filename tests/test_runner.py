@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -85,12 +85,23 @@ def test_a_line_is_in_the_ledger_before_the_next_run(tmp_path, log):
     assert len(Ledger(tmp_path).read()[0]) == 2
 
 
-def test_accuracy_and_inspection_are_asked_for_in_the_blocks_meant(tmp_path, log):
+def test_accuracy_is_asked_for_in_the_blocks_meant(tmp_path, log):
     measure_all(runner(tmp_path, log, accuracy_blocks=2), Part(trials=TRIALS[:1], blocks=3))
 
     requests = [entry for entry in log if not isinstance(entry, tuple)]
     assert [r.evaluate for r in requests] == [True, True, False]
-    assert [r.inspect for r in requests] == [True, False, False]
+
+
+def test_a_program_is_looked_at_until_it_was_seen_once(tmp_path, log):
+    """Not at every batch size, and again where the first look failed: it costs seconds."""
+    other_batch = tuple(replace(trial, batch_size=trial.batch_size * 2) for trial in TRIALS[:1])
+    crash = Outcome(status=Status.CRASHED, reason="why")
+    seen = Outcome(status=Status.OK, result={"epoch_s": (1.0, 1.0, 1.0), "layers": ()})
+    start = lambda name: FakeWorker(log, name, [crash, seen, seen, seen])  # noqa: E731
+    measure_all(runner(tmp_path, log, start), Part(trials=TRIALS[:1] + other_batch, blocks=2))
+
+    requests = [entry for entry in log if not isinstance(entry, tuple)]
+    assert [r.inspect for r in requests] == [True, True, False, False]
 
 
 def test_only_the_run_with_that_label_leaves_the_allocation_alone(tmp_path, log):

@@ -56,6 +56,20 @@ def test_the_order_is_another_in_every_block():
     assert len(orders) == 6
 
 
+def test_the_arms_of_a_comparison_are_neighbours_in_random_order():
+    """So a machine that slows down for minutes meets both arms of a pair, and the control's too."""
+    part = Part(trials=CORE, blocks=6, factor="layout", controls=one_per_framework(CORE, ["torch"]))
+    orders = set()
+    for kinds in blocks_of(schedule([part], seed=0)).values():
+        groups = [dataclasses.replace(trial, layout=LAYOUTS[0]) for _, trial in kinds]
+        runs_of_one_group = [
+            group for group, before in zip(groups, [None, *groups], strict=False) if group != before
+        ]
+        assert len(runs_of_one_group) == len(set(groups)) == 6
+        orders.add(tuple(trial.layout for _, trial in kinds if trial.framework == "jax"))
+    assert len(orders) > 1
+
+
 def test_the_seed_alone_decides_the_order():
     part = Part(trials=CORE, blocks=3)
     assert schedule([part], seed=4) == schedule([part], seed=4)

@@ -77,15 +77,25 @@ class Run:
 
     @property
     def first_epoch_s(self) -> float | None:
-        """The first epoch: it holds tracing, compiling and autotuning."""
-        return self.epoch_s[0] if self.epoch_s else None
+        """The first epoch: it holds tracing, compiling and autotuning, which do not grow with the images.
+
+        Where a last partial batch was dropped, its share of a later epoch is added.
+        """
+        if not self.epoch_s:
+            return None
+        return self.epoch_s[0] + (self.median_epoch_s or 0.0) * (1 - self._consumed)
 
     @property
     def median_epoch_s(self) -> float | None:
         """Median of the epochs after the first, scaled to the images asked for."""
         if len(self.epoch_s) < 2 or not self.images_per_epoch:
             return None
-        return median(self.epoch_s[1:]) * self.trial.images_per_epoch / self.images_per_epoch
+        return median(self.epoch_s[1:]) / self._consumed
+
+    @property
+    def _consumed(self) -> float:
+        """Share of the images asked for that an epoch used."""
+        return (self.images_per_epoch or self.trial.images_per_epoch) / self.trial.images_per_epoch
 
     @property
     def images_per_s(self) -> float | None:

@@ -30,6 +30,7 @@ class Device:
     Attributes:
         synchronize: Blocks until the model's queued steps are finished.
         peak_memory_bytes: Allocator peak on the device; None on a CPU.
+        fed: Returns what `Model.fit` is fed with: (images, labels, batch size, seed) -> arguments.
         predict: Returns the model's logits, (images, classes), of an array of images.
         convolution_layouts: Layout of each convolution that really runs, for one batch; empty where
             it cannot be found out.
@@ -37,6 +38,7 @@ class Device:
 
     synchronize: Callable[[keras.Model], None]
     peak_memory_bytes: Callable[[], int | None]
+    fed: Callable[[np.ndarray, np.ndarray, int, int], Mapping[str, Any]]
     predict: Callable[[keras.Model, np.ndarray], np.ndarray]
     convolution_layouts: Callable[[keras.Model, np.ndarray, np.ndarray], list[str]]
 
@@ -66,14 +68,8 @@ class KerasTraining:
     def train(self) -> tuple[float, ...]:
         """Train in one `fit` and return the duration of each epoch, in seconds."""
         marks = EpochMarks(lambda: self.device.synchronize(self.model))
-        self.history = self.model.fit(
-            self.x,
-            self.y,
-            batch_size=self.trial.batch_size,
-            epochs=self.trial.epochs,
-            verbose=0,
-            callbacks=[_Marks(marks)],
-        )
+        fed = self.device.fed(self.x, self.y, self.trial.batch_size, self.trial.seed)
+        self.history = self.model.fit(**fed, epochs=self.trial.epochs, verbose=0, callbacks=[_Marks(marks)])
         return marks.epoch_s
 
     def test_accuracy(self) -> float:
