@@ -82,7 +82,9 @@ class Bar:
         from tqdm.auto import tqdm
 
         self._bar = tqdm(
-            desc=study, bar_format="{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} {postfix}"
+            desc=study,
+            dynamic_ncols=True,
+            bar_format="{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} {postfix}",
         )
 
     def __call__(self, done: int, total: int, left_s: float | None, name: str) -> None:
