@@ -58,7 +58,7 @@ def test_the_order_is_another_in_every_block():
 
 def test_the_arms_of_a_comparison_are_neighbours_in_random_order():
     """So a machine that slows down for minutes meets both arms of a pair, and the control's too."""
-    part = Part(trials=CORE, blocks=6, factor="layout", controls=one_per_framework(CORE, ["torch"]))
+    part = Part(trials=CORE, blocks=6, factors=("layout",), controls=one_per_framework(CORE, ["torch"]))
     orders = set()
     for kinds in blocks_of(schedule([part], seed=0)).values():
         groups = [dataclasses.replace(trial, layout=LAYOUTS[0]) for _, trial in kinds]

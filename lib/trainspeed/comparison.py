@@ -45,6 +45,9 @@ class Verdict:
         arm = {"framework": f"{NAMES.get(self.candidate.framework)} vs {NAMES[self.baseline.framework]}"}
         if self.factor == "control":
             return ", ".join(["control", *describe(self.baseline, without=COMMON)])
+        if self.factor == "devices":
+            words = describe(self.candidate, without=("strategy", *COMMON))
+            return ", ".join([devices_of(self.candidate), *words])
         words = [
             *filter(None, [arm.get(self.factor)]),
             *describe(self.baseline, without=(self.factor, *COMMON)),
@@ -121,6 +124,30 @@ def compare(
         for other, other_runs in arms.items():
             if getattr(other, factor) == candidate and _differ_only_in(factor, trial, other):
                 verdicts.append(_verdict(base_runs, other_runs, factor, question, quantity))
+    return [verdict for verdict in verdicts if verdict.judgement.blocks]
+
+
+def compare_with(
+    runs: Iterable[Run],
+    baselines: Callable[[Trial], Iterable[Trial]],
+    factor: str,
+    *,
+    question: str,
+    quantity: str = "time",
+) -> list[Verdict]:
+    """Return a verdict for every trial and each of the baselines that it names, where they ran.
+
+    Args:
+        baselines: Of a trial without seed. For what one factor's name cannot say: N devices are
+            compared with one, which needs no strategy and may have another batch size.
+    """
+    arms = _by_trial(run for run in runs if run.label not in AUXILIARY)
+    verdicts = [
+        _verdict(arms[base], candidate_runs, factor, question, quantity)
+        for trial, candidate_runs in arms.items()
+        for base in baselines(trial)
+        if base in arms
+    ]
     return [verdict for verdict in verdicts if verdict.judgement.blocks]
 
 
@@ -210,10 +237,19 @@ def _sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) 
     versus = f"{_name(b, factor)} vs {_name(a, factor)}"
     if factor == "control":
         versus = f"control, {_name(a, 'layout')} vs itself"
+    if factor == "devices":
+        versus = f"{devices_of(b.trial)} vs {devices_of(a.trial)}"
     jax_beside_other = factor != "compile" and a.trial.compile != b.trial.compile
     frameworks = {a.trial.framework: a, b.trial.framework: b}
-    where = [_machine(a), *(_version(run, with_compile=jax_beside_other) for run in frameworks.values())]
-    where += describe(a.trial, without=("framework", factor, *["compile"] * jax_beside_other))
+    where = [
+        _machine(b if factor == "devices" else a),
+        *(_version(run, with_compile=jax_beside_other) for run in frameworks.values()),
+    ]
+    same_batch = a.trial.batch_size == b.trial.batch_size
+    unsaid = ["framework", factor, *["compile"] * jax_beside_other, *["strategy"] * (factor == "devices")]
+    where += describe(a.trial, without=[*unsaid, *["batch_size"] * (not same_batch)])
+    if not same_batch:
+        where.append(f"batch {a.trial.batch_size} on each device")
     blocks = f"{judgement.blocks} block{'s' if judgement.blocks != 1 else ''}"
     return f"{versus}: {measured(judgement, quantity)}. {', '.join(where)}, {blocks}."
 
@@ -243,7 +279,18 @@ def describe(trial: Trial, without: Sequence[str] = ()) -> list[str]:
         "precision": trial.precision,
         "compile": "compiled" if trial.compile else "not compiled",
     }
+    if trial.devices > 1:
+        words["strategy"] = devices_of(trial)
+    if trial.pipeline != "arrays":
+        words["pipeline"] = trial.pipeline + (f" ({trial.workers} workers)" if trial.workers else "")
+    if trial.part != "both":
+        words["part"] = f"{trial.part} only"
     return [text for field, text in words.items() if field not in without]
+
+
+def devices_of(trial: Trial) -> str:
+    """Return how many devices, and what spreads the batch over them, in words."""
+    return "1 device" if trial.devices == 1 else f"{trial.devices} devices ({trial.strategy})"
 
 
 def _name(run: Run, factor: str) -> str:

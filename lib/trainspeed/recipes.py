@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trainspeed.errors import UserError
 from trainspeed.trial import WIDE_RESNET
 
 CLASSES = 10
+CNN_KERAS_CHANNELS = (32, 64)  # two 3x3 convolutions each, the second without padding, then max pooling
+CNN_KERAS_UNITS = 512
+CNN_KERAS_DROPOUT = (0.25, 0.25, 0.5)  # after each pooling, and before the last layer
+CNN_KERAS_LEAST_PX = 12  # smaller images have no pixel left after the second pooling
 CNN10_CHANNELS = (64, 128, 256)
 CNN10_REPEATS = 3
 WIDE_RESNET_BLOCKS = 4  # (28 - 4) / 6: two convolutions per block, three groups
@@ -16,6 +21,7 @@ BN_DECAY = 0.9  # share of the running statistics kept per step (torch calls 1 -
 BN_EPSILON = 1e-5
 # Equal everywhere. Keras and torch have other defaults (1e-7, 1e-8); both add it outside the root.
 ADAM_EPSILON = 1e-7
+RMSPROP_RHO = 0.9  # torch calls it alpha and has 0.99
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +40,23 @@ class Recipe:
 def recipe(model: str) -> Recipe:
     """Return the recipe of a model.
 
-    Source: the articles' CNN uses Adam's defaults; Zagoruyko and Komodakis, Wide Residual Networks,
+    Source: the articles' CNN uses Adam's defaults; cnn_keras is Keras's example cifar10_cnn.py as in
+    article 002, its decay of 1e-6 per step left out; Zagoruyko and Komodakis, Wide Residual Networks,
     https://arxiv.org/abs/1605.07146, section 3, for SGD with momentum 0.9 and learning rate 0.1.
     """
     if WIDE_RESNET.fullmatch(model):
         return Recipe(optimizer="sgd", learning_rate=0.1, momentum=0.9)
+    if model == "cnn_keras":
+        return Recipe(optimizer="rmsprop", learning_rate=1e-4)
     return Recipe(optimizer="adam", learning_rate=1e-3)
+
+
+def check_image_size(model: str, image_size: int) -> None:
+    """Raise a UserError where the images are too small for the model."""
+    if model == "cnn_keras" and image_size < CNN_KERAS_LEAST_PX:
+        raise UserError(
+            f"image_size (={image_size}) is too small for cnn_keras: {CNN_KERAS_LEAST_PX} px or more."
+        )
 
 
 def wide_resnet_width(model: str) -> int:

@@ -23,6 +23,8 @@ VARIANTS: Mapping[str, Callable[[Any], str]] = {
     "devices": lambda value: f"{value} device{'' if value == 1 else 's'}",
     "pipeline": str,
     "workers": lambda value: f"{value} worker{'' if value == 1 else 's'}",
+    "queue": lambda value: f"queue of {value}",
+    "part": lambda value: "whole steps" if value == "both" else f"{value} only",
     "augment": lambda value: "augmented" if value else "not augmented",
     "dataset": str,
     "image_size": lambda value: f"{value} px",

@@ -24,7 +24,7 @@ class Part:
     Attributes:
         blocks: How often every trial runs; 6 or more give an interval.
         controls: Trials among `trials` that run twice in each block: their difference is noise.
-        factor: Name of the field that is compared: in a block, trials that differ in nothing else
+        factors: Names of the fields that are compared: in a block, trials that differ in nothing else
             follow each other, so that a machine that gets slower or faster meanwhile meets both.
         label: What the trials are for, where that is not to be compared with each other.
     """
@@ -33,7 +33,7 @@ class Part:
     blocks: int
     controls: tuple[Trial, ...] = ()
     label: str = ""
-    factor: str = ""
+    factors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def schedule(parts: Sequence[Part], seed: int) -> tuple[Planned, ...]:
                 for label, trial in _labelled(part, named):
                     seeded = replace(trial, seed=trial.seed + block)
                     runs[label, trial] = Planned(block=block, label=label, trial=seeded)
-                    groups[runs[label, trial]] = _without(part.factor, trial)
+                    groups[runs[label, trial]] = _without(part.factors, trial)
         order = list(runs.values())
         random.Random(f"{seed}:{block}").shuffle(order)
         first: dict[Any, int] = {}
@@ -81,8 +81,8 @@ def schedule(parts: Sequence[Part], seed: int) -> tuple[Planned, ...]:
     return tuple(plan)
 
 
-def _without(factor: str, trial: Trial) -> Any:
-    return tuple(item for item in trial.as_dict().items() if item[0] != factor)
+def _without(factors: tuple[str, ...], trial: Trial) -> Any:
+    return tuple(item for item in trial.as_dict().items() if item[0] not in factors)
 
 
 def _labelled(part: Part, named: set[Trial]) -> Iterable[tuple[str, Trial]]:

@@ -127,6 +127,7 @@ def measure(
     ledger = Ledger(session.out)
     known, doubts = ledger.read()
     device, uuids, machine = _devices()
+    _check_devices(plan, devices_here())
     if session.plan_only:
         _print_plan(study, plan, estimates_s(plan, known, device))
         raise PlanOnly
@@ -203,6 +204,21 @@ def default_allocation(trials: Sequence[Trial]) -> Part:
     """Return one run per framework that leaves the memory allocation as it comes; none without a GPU."""
     has_gpu = _devices()[0] == "gpu"
     return Part(trials=one_per_framework(trials) if has_gpu else (), blocks=1, label=DEFAULT_ALLOCATION)
+
+
+def devices_here() -> tuple[int, str]:
+    """Return how many devices there are to train on, and what they are: "GPU" or "CPU core"."""
+    device, uuids, _ = _devices()
+    return (len(uuids), "GPU") if device == "gpu" else (detect.logical_cores(), "CPU core")
+
+
+def _check_devices(plan: Sequence[Planned], here: tuple[int, str]) -> None:
+    count, kind = here
+    if (most := max((planned.trial.devices for planned in plan), default=1)) > count:
+        plural = "s" if count > 1 else ""
+        raise UserError(
+            f"devices (={most}) is more than there are: {count} {kind}{plural} to use here. Lower devices."
+        )
 
 
 def _with_dataset(part: Part) -> Part:

@@ -14,12 +14,27 @@ from trainspeed.errors import UserError
 FRAMEWORKS = ("tensorflow", "torch", "jax")
 LAYOUTS = ("channels_first", "channels_last")
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
-STRATEGIES = ("single",)
-PIPELINES = ("arrays",)
+SINGLE = "single"
+# What spreads a batch over devices, per framework. Keras's `multi_gpu_model` of 2019 is gone.
+STRATEGIES = {
+    "tensorflow": (SINGLE, "mirrored"),
+    "torch": (SINGLE, "ddp", "data_parallel"),
+    "jax": (SINGLE, "data_parallel"),
+}
+PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data", "in_model")
+PARTS = ("both", "input", "compute", "exchange")
 DATASETS = ("auto", "cifar10", "digits")
-MODEL_NAMES = ("cnn10", "wrn28_10")  # wrn28_<width> is valid for every width of at least 1
+MODEL_NAMES = ("cnn10", "cnn_keras", "wrn28_10")  # wrn28_<width> is valid for every width of at least 1
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
-LEAST = {"devices": 1, "batch_size": 1, "images_per_epoch": 1, "image_size": 8, "workers": 0, "seed": 0}
+LEAST = {
+    "devices": 1,
+    "batch_size": 1,
+    "images_per_epoch": 1,
+    "image_size": 8,
+    "workers": 0,
+    "queue": 1,
+    "seed": 0,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +43,10 @@ class Trial:
 
     Attributes:
         compile: XLA (TensorFlow, JAX) or torch.compile. JAX is always compiled.
+        strategy: What spreads a batch over the devices; "single" on one.
+        part: Of a training step, what is run: "both" input and compute, only "input", "compute" (the
+            same batch again and again), or "exchange" (as many gradients as the model has, summed
+            over the devices).
         devices: GPUs; where there is none, CPU cores of one thread each.
         batch_size: Images per step, summed over all devices.
         image_size: Height and width of the input, in pixels.
@@ -47,6 +66,8 @@ class Trial:
     devices: int = 1
     pipeline: str = "arrays"
     workers: int = 0
+    queue: int = 10
+    part: str = "both"
     augment: bool = False
     dataset: str = "auto"
     image_size: int = 32
@@ -60,8 +81,8 @@ class Trial:
             check_name("model", self.model, MODEL_NAMES, "wrn28_<width> for widths from 1 to 99")
         check_name("layout", self.layout, LAYOUTS)
         check_name("precision", self.precision, PRECISIONS)
-        check_name("strategy", self.strategy, STRATEGIES)
         check_name("pipeline", self.pipeline, PIPELINES)
+        check_name("part", self.part, PARTS)
         check_name("dataset", self.dataset, DATASETS)
         for name in ("compile", "augment"):
             if not isinstance(getattr(self, name), bool):
@@ -69,6 +90,7 @@ class Trial:
         for name, least in LEAST.items():
             _check_least(name, getattr(self, name), least)
         _check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
+        check_strategy(self.framework, self.strategy, self.devices)
         if self.batch_size % self.devices:
             near = self.batch_size - self.batch_size % self.devices
             choices = " or ".join(str(n) for n in (near, near + self.devices) if n)
@@ -134,6 +156,15 @@ def check_name(field: str, value: object, known: Sequence[str], others: str = ""
     if value not in known:
         suggestion = _suggest(str(value), known).removesuffix(".")
         raise UserError(f"unknown {field} {value!r}{suggestion}{', ' + others if others else ''}.")
+
+
+def check_strategy(framework: str, strategy: str, devices: int) -> None:
+    """Raise a UserError where a framework lacks a strategy, or the strategy cannot use so many devices."""
+    known = STRATEGIES[framework]
+    if strategy not in known:
+        raise UserError(f"{framework} has no strategy {strategy!r}: it has {', '.join(known)}.")
+    if strategy == SINGLE and devices != 1:
+        raise UserError(f"strategy 'single' uses one device, not {devices}: choose {' or '.join(known[1:])}.")
 
 
 def _check_least(field: str, value: object, least: int, why: str = "") -> None:

@@ -18,7 +18,7 @@ from trainspeed.datasets import Images
 from trainspeed.environments import ROOT
 from trainspeed.hlo import convolution_layouts
 from trainspeed.precision import unsupported_reason
-from trainspeed.trial import Trial
+from trainspeed.trial import SINGLE, Trial
 
 CACHE = ROOT / ".cache/jax"
 
@@ -39,6 +39,8 @@ class JaxBackend:
         jax.config.update(
             "jax_default_matmul_precision", "tensorfloat32" if trial.precision == "tf32" else "highest"
         )
+        if device == "cpu":
+            jax.config.update("jax_num_cpu_devices", trial.devices)
         here = jax.devices()[0]
         check_device("JAX", device, here.platform == "gpu")
         capability = None
@@ -46,8 +48,9 @@ class JaxBackend:
             capability = tuple(int(part) for part in here.compute_capability.split("."))
         if reason := unsupported_reason(trial.precision, capability):
             raise Unsupported(reason)
-        if trial.devices != 1:
-            raise Unsupported(f"strategy 'single' uses one device, not {trial.devices}")
+        if trial.strategy != SINGLE:
+            used = keras.distribution.list_devices()[: trial.devices]
+            keras.distribution.set_distribution(keras.distribution.DataParallel(devices=used))
         return KerasTraining(
             trial,
             images,
@@ -75,9 +78,11 @@ def _use_cache() -> None:
 
 
 def _predict(model: keras.Model, x: np.ndarray) -> np.ndarray:
-    """In batches of one size, so that one program is compiled."""
-    batch = max(n for n in range(1, EVALUATION_BATCH + 1) if len(x) % n == 0)
-    return model.predict(x, batch_size=batch, verbose=0)
+    """In batches of one size that the devices can share, so that one program is compiled."""
+    devices = jax.device_count()
+    batch = max(EVALUATION_BATCH // devices, 1) * devices
+    filled = np.concatenate([x, np.repeat(x[:1], -len(x) % batch, axis=0)])
+    return model.predict(filled, batch_size=batch, verbose=0)[: len(x)]
 
 
 def _synchronize(model: keras.Model) -> None:

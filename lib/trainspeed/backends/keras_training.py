@@ -6,7 +6,8 @@ Does not know which of the two runs: what differs comes from the backend module 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import keras
@@ -15,7 +16,7 @@ import numpy as np
 from trainspeed import layers as layer_table
 from trainspeed.datasets import Images, epoch_of
 from trainspeed.models import keras_models
-from trainspeed.recipes import ADAM_EPSILON, recipe
+from trainspeed.recipes import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.timing import EpochMarks
 from trainspeed.trial import Trial
 
@@ -32,6 +33,7 @@ class Device:
         peak_memory_bytes: Allocator peak on the device; None on a CPU.
         fed: Returns what `Model.fit` is fed with: (images, labels, batch size, seed) -> arguments.
         predict: Returns the model's logits, (images, classes), of an array of images.
+        scope: Context in which the model is made, for strategies that spread it over devices.
         convolution_layouts: Layout of each convolution that really runs, for one batch; empty where
             it cannot be found out.
     """
@@ -41,6 +43,7 @@ class Device:
     fed: Callable[[np.ndarray, np.ndarray, int, int], Mapping[str, Any]]
     predict: Callable[[keras.Model, np.ndarray], np.ndarray]
     convolution_layouts: Callable[[keras.Model, np.ndarray, np.ndarray], list[str]]
+    scope: AbstractContextManager = field(default_factory=nullcontext)
 
 
 class KerasTraining:
@@ -51,10 +54,11 @@ class KerasTraining:
         keras.config.set_dtype_policy(POLICIES[trial.precision])
         keras.config.set_image_data_format(trial.layout)
         self.trial, self.images, self.device = trial, images, device
-        self.model = keras_models.build(trial.model, layout=trial.layout, image_size=trial.image_size)
-        compile_model(self.model, trial.model, jit_compile=trial.compile)
-        # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
-        self.model.optimizer.build(self.model.trainable_variables)
+        with device.scope:
+            self.model = keras_models.build(trial.model, layout=trial.layout, image_size=trial.image_size)
+            compile_model(self.model, trial.model, jit_compile=trial.compile)
+            # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
+            self.model.optimizer.build(self.model.trainable_variables)
         consumed = trial.steps_per_epoch * trial.batch_size
         x, self.y = epoch_of(images, consumed, trial.seed)
         self.x = self._transposed(x)
@@ -120,6 +124,8 @@ def compile_model(model: keras.Model, name: str, *, jit_compile: bool) -> None:
     how = recipe(name)
     if how.optimizer == "adam":
         optimizer = keras.optimizers.Adam(how.learning_rate, epsilon=ADAM_EPSILON)
+    elif how.optimizer == "rmsprop":
+        optimizer = keras.optimizers.RMSprop(how.learning_rate, rho=RMSPROP_RHO, epsilon=ADAM_EPSILON)
     else:
         optimizer = keras.optimizers.SGD(how.learning_rate, momentum=how.momentum)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)

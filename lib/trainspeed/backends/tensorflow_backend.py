@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -17,7 +18,7 @@ from trainspeed.backends.keras_training import EVALUATION_BATCH, Device, KerasTr
 from trainspeed.datasets import Images
 from trainspeed.hlo import LAYOUT_OF_FORMAT, convolution_layouts
 from trainspeed.precision import unsupported_reason
-from trainspeed.trial import Trial
+from trainspeed.trial import SINGLE, Trial
 
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
 
@@ -47,12 +48,11 @@ class TensorFlowBackend:
                     tf.config.experimental.set_memory_growth(gpu, True)
         else:
             tf.config.threading.set_intra_op_parallelism_threads(1)
-            tf.config.threading.set_inter_op_parallelism_threads(1)
+            tf.config.threading.set_inter_op_parallelism_threads(trial.devices)
         tf.config.experimental.enable_tensor_float_32_execution(trial.precision == "tf32")
         if reason := unsupported_reason(trial.precision, capability):
             raise Unsupported(reason)
-        if trial.devices != 1:
-            raise Unsupported(f"strategy 'single' uses one device, not {trial.devices}")
+        scope = nullcontext() if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
         return KerasTraining(
             trial,
             images,
@@ -62,6 +62,7 @@ class TensorFlowBackend:
                 fed=lambda *arrays_and_sizes: {"x": _batches(*arrays_and_sizes), "shuffle": False},
                 predict=_predict,
                 convolution_layouts=_xla_layouts if trial.compile else _graph_layouts,
+                scope=scope,
             ),
         )
 
@@ -70,6 +71,15 @@ class TensorFlowBackend:
         return isinstance(problem, tf.errors.ResourceExhaustedError | MemoryError) or (
             isinstance(problem, tf.errors.OpError) and says_out_of_memory(str(problem))
         )
+
+
+def _mirrored(devices: int, gpus: list) -> tf.distribute.MirroredStrategy:
+    """Return the strategy over the first GPUs; without one, over logical devices of the CPU."""
+    if gpus:
+        return tf.distribute.MirroredStrategy([f"GPU:{index}" for index in range(devices)])
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
+    return tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(devices)])
 
 
 def _peak_memory_bytes() -> int:

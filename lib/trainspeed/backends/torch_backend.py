@@ -1,4 +1,4 @@
-"""PyTorch: a native training loop. `memory_format` is the layout."""
+"""PyTorch: a native training loop. `memory_format` is the layout; a strategy wraps the model."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import torch
 import torch._dynamo  # every optimiser imports it, for seconds: once before the forks, not in each run
 from torch import nn
 from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
 
 from trainspeed import layers as layer_table
-from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
+from trainspeed.backends import torch_ranks
+from trainspeed.backends.base import OutOfMemory, Unsupported, check_device, says_out_of_memory
 from trainspeed.datasets import Images, epoch_of
 from trainspeed.models import torch_models
 from trainspeed.precision import unsupported_reason
-from trainspeed.recipes import ADAM_EPSILON, recipe
+from trainspeed.recipes import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.timing import time_epochs
 from trainspeed.trial import Trial
 
@@ -39,22 +41,31 @@ class TorchBackend:
         capability = torch.cuda.get_device_capability(where) if device == "gpu" else None
         if reason := unsupported_reason(trial.precision, capability):
             raise Unsupported(reason)
-        if trial.devices != 1:
-            raise Unsupported(f"strategy 'single' uses one device, not {trial.devices}")
-        if device == "cpu":
-            torch.set_num_threads(1)
-        else:
-            torch.cuda.reset_peak_memory_stats(where)
-        _set_precision(trial.precision)
-        torch.backends.cudnn.benchmark = True
-        torch.manual_seed(trial.seed)
-        return TorchTraining(trial, images, where)
+        if trial.strategy == "data_parallel" and device == "cpu":
+            raise Unsupported("torch's DataParallel spreads a batch over GPUs only; on a CPU use ddp")
+        if trial.strategy != "ddp":
+            return _training(trial, images, where)
+        return torch_ranks.start(trial.devices, where, lambda rank: _training(trial, images, where, rank))
 
     def is_out_of_memory(self, problem: BaseException) -> bool:
         """Whether this exception means that memory ran out."""
-        return isinstance(problem, torch.OutOfMemoryError | MemoryError) or (
+        return isinstance(problem, torch.OutOfMemoryError | MemoryError | OutOfMemory) or (
             isinstance(problem, RuntimeError) and says_out_of_memory(str(problem))
         )
+
+
+def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0) -> TorchTraining:
+    """Return the training of one process: all devices of it, or one rank of several."""
+    if device.type == "cuda":
+        device = torch.device("cuda", rank)
+        torch.cuda.set_device(device)
+        torch.cuda.reset_peak_memory_stats(device)
+    else:
+        torch.set_num_threads(1)
+    _set_precision(trial.precision)
+    torch.backends.cudnn.benchmark = True
+    torch.manual_seed(trial.seed)
+    return TorchTraining(trial, images, device, rank)
 
 
 def _set_precision(precision: str) -> None:
@@ -67,11 +78,14 @@ def _set_precision(precision: str) -> None:
 class TorchTraining:
     """A torch model on its device and one epoch of host arrays, as Keras's `fit` has them too."""
 
-    def __init__(self, trial: Trial, images: Images, device: torch.device) -> None:
-        self.trial, self.images, self.device = trial, images, device
+    def __init__(self, trial: Trial, images: Images, device: torch.device, rank: int = 0) -> None:
+        self.trial, self.images, self.device, self.rank = trial, images, device, rank
+        self.ranks = trial.devices if trial.strategy == "ddp" else 1
         self.format = MEMORY_FORMATS[trial.layout]
-        self.model = torch_models.build(trial.model).to(device, memory_format=self.format)
-        self.step_model: nn.Module = torch.compile(self.model) if trial.compile else self.model
+        model = torch_models.build(trial.model, image_size=trial.image_size)
+        self.model = model.to(device, memory_format=self.format)
+        spread = _spread(self.model, trial, device)
+        self.step_model: nn.Module = torch.compile(spread) if trial.compile else spread
         self.optimizer = _optimizer(self.model, trial.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
         self.batches = trial.steps_per_epoch
@@ -93,7 +107,8 @@ class TorchTraining:
     def _epoch(self) -> None:
         order = torch.randperm(len(self.y), generator=self.order)
         self.loss_sum = torch.zeros((), device=self.device)
-        for chosen in order.split(self.trial.batch_size):
+        for batch in order.split(self.trial.batch_size):
+            chosen = batch.chunk(self.ranks)[self.rank]
             x, y = self._to_device(self.x[chosen]), self._to_device(self.y[chosen])
             self.optimizer.zero_grad(set_to_none=True)
             with self._autocast():
@@ -119,8 +134,12 @@ class TorchTraining:
         return batch.pin_memory().to(self.device, non_blocking=True)
 
     def _synchronize(self) -> None:
+        """Wait for every device: this process's own, then the other ranks."""
         if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
+            for index in range(self.trial.devices) if self.ranks == 1 else [self.device.index]:
+                torch.cuda.synchronize(index)
+        if self.ranks > 1:
+            torch.distributed.barrier()
 
     @torch.inference_mode()
     def test_accuracy(self) -> float:
@@ -180,10 +199,23 @@ class TorchTraining:
         return seen
 
 
+def _spread(model: nn.Module, trial: Trial, device: torch.device) -> nn.Module:
+    """Wrap the model for its strategy."""
+    if trial.strategy == "ddp":
+        return DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
+    if trial.strategy == "data_parallel":
+        return nn.DataParallel(model, device_ids=list(range(trial.devices)))
+    return model
+
+
 def _optimizer(model: nn.Module, name: str) -> torch.optim.Optimizer:
     how = recipe(name)
     if how.optimizer == "adam":
         return torch.optim.Adam(model.parameters(), lr=how.learning_rate, eps=ADAM_EPSILON)
+    if how.optimizer == "rmsprop":
+        return torch.optim.RMSprop(
+            model.parameters(), lr=how.learning_rate, alpha=RMSPROP_RHO, eps=ADAM_EPSILON
+        )
     return torch.optim.SGD(model.parameters(), lr=how.learning_rate, momentum=how.momentum)
 
 

@@ -19,9 +19,12 @@ def build(model: str, *, layout: str, image_size: int, classes: int = recipes.CL
     kit = _Layers(layout)
     if WIDE_RESNET.fullmatch(model):
         x = _wide_resnet(kit, inputs, recipes.wide_resnet_width(model))
+        x = layers.GlobalAveragePooling2D(data_format=layout)(x)
+    elif model == "cnn_keras":
+        x = _cnn_keras(kit, inputs)
     else:
         x = _cnn10(kit, inputs)
-    x = layers.GlobalAveragePooling2D(data_format=layout)(x)
+        x = layers.GlobalAveragePooling2D(data_format=layout)(x)
     x = layers.Dense(classes, kernel_initializer="he_normal", dtype="float32")(x)
     return keras.Model(inputs, x, name=model)
 
@@ -33,14 +36,16 @@ class _Layers:
         self.layout = layout
         self.axis = 3 if layout == "channels_last" else 1
 
-    def conv(self, x, channels: int, kernel: int = 3, *, stride: int = 1, bias: bool = False):
+    def conv(
+        self, x, channels: int, kernel: int = 3, *, stride: int = 1, bias: bool = False, padded: bool = True
+    ):
         if stride > 1 and kernel > 1:  # "same" would pad only the far side; torch pads both
             x = layers.ZeroPadding2D(kernel // 2, data_format=self.layout)(x)
         return layers.Conv2D(
             channels,
             kernel,
             strides=stride,
-            padding="same" if stride == 1 else "valid",
+            padding="same" if stride == 1 and padded else "valid",
             use_bias=bias,
             kernel_initializer="he_normal",
             data_format=self.layout,
@@ -63,6 +68,17 @@ def _cnn10(kit: _Layers, x):
         for _ in range(recipes.CNN10_REPEATS):
             x = kit.norm_relu(kit.conv(x, channels, bias=True))
     return x
+
+
+def _cnn_keras(kit: _Layers, x):
+    """Keras's old example cifar10_cnn.py, which article 002 trained: no normalisation, but dropout."""
+    for channels, dropout in zip(recipes.CNN_KERAS_CHANNELS, recipes.CNN_KERAS_DROPOUT, strict=False):
+        x = layers.ReLU()(kit.conv(x, channels, bias=True))
+        x = layers.ReLU()(kit.conv(x, channels, bias=True, padded=False))
+        x = layers.Dropout(dropout)(layers.MaxPooling2D(2, data_format=kit.layout)(x))
+    x = layers.Flatten(data_format=kit.layout)(x)  # pixels before channels in both layouts
+    x = layers.ReLU()(layers.Dense(recipes.CNN_KERAS_UNITS, kernel_initializer="he_normal")(x))
+    return layers.Dropout(recipes.CNN_KERAS_DROPOUT[-1])(x)
 
 
 def _wide_resnet(kit: _Layers, x, width: int):

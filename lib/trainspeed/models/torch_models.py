@@ -13,13 +13,15 @@ from trainspeed.trial import WIDE_RESNET
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut at 2; Keras's he_normal divides by it
 
 
-def build(model: str, *, classes: int = recipes.CLASSES) -> nn.Module:
+def build(model: str, *, image_size: int = 32, classes: int = recipes.CLASSES) -> nn.Module:
     """Return an untrained model from (batch, 3, height, width) images to logits.
 
     The layout is not the model's: it is the memory format of its weights and of its input.
     """
     if WIDE_RESNET.fullmatch(model):
         net: nn.Module = WideResNet(recipes.wide_resnet_width(model), classes)
+    elif model == "cnn_keras":
+        net = cnn_keras(image_size, classes)
     else:
         net = cnn10(classes)
     net.apply(_initialise)
@@ -51,6 +53,27 @@ def cnn10(classes: int) -> nn.Sequential:
             parts += [nn.Conv2d(before, channels, 3, padding=1), _norm(channels), nn.ReLU(inplace=True)]
             before = channels
     parts += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes)]
+    return nn.Sequential(*parts)
+
+
+class _PixelsFirst(nn.Module):
+    """Flatten with the pixels before the channels, as Keras does in both layouts."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.permute(0, 2, 3, 1).flatten(1)
+
+
+def cnn_keras(image_size: int, classes: int) -> nn.Sequential:
+    """Return Keras's old example cifar10_cnn.py, which article 002 trained."""
+    parts: list[nn.Module] = []
+    before, size = 3, image_size
+    for channels, dropout in zip(recipes.CNN_KERAS_CHANNELS, recipes.CNN_KERAS_DROPOUT, strict=False):
+        parts += [nn.Conv2d(before, channels, 3, padding=1), nn.ReLU(inplace=True)]
+        parts += [nn.Conv2d(channels, channels, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2)]
+        parts.append(nn.Dropout(dropout))
+        before, size = channels, (size - 2) // 2
+    parts += [_PixelsFirst(), nn.Linear(before * size * size, recipes.CNN_KERAS_UNITS), nn.ReLU(inplace=True)]
+    parts += [nn.Dropout(recipes.CNN_KERAS_DROPOUT[-1]), nn.Linear(recipes.CNN_KERAS_UNITS, classes)]
     return nn.Sequential(*parts)
 
 

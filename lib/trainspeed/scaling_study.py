@@ -1,0 +1,187 @@
+"""What the multi-GPU notebook asks of its runs: does a second device pay, and how far from ideal is it?
+
+Pure functions on trials and runs; every sentence with a result in it is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from trainspeed.comparison import NAMES, Verdict, compare_with
+from trainspeed.errors import UserError
+from trainspeed.run import Run
+from trainspeed.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
+from trainspeed.verdict import Outcome
+
+STRONG, WEAK = "strong", "weak"
+QUESTIONS = {
+    STRONG: "Do more devices train faster, at the same global batch?",
+    WEAK: "Do more devices train faster, at the same batch on each device?",
+}
+VARIED = ("devices", "strategy", "batch_size")  # between the arms of one comparison
+WANTED = 0.9  # efficiency from which a further device is called well used
+
+# Settings to copy, in current APIs.
+SETTINGS = {
+    ("tensorflow", "mirrored"): "strategy = tf.distribute.MirroredStrategy()\n"
+    "with strategy.scope():  # make and compile the model inside\n"
+    "    model = make_model()\n    model.compile(..., jit_compile=False)",
+    ("torch", "ddp"): "# torchrun --nproc-per-node N train.py\n"
+    'torch.distributed.init_process_group("nccl")\n'
+    "model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[local_rank])",
+    ("torch", "data_parallel"): "model = torch.nn.DataParallel(model)",
+    ("jax", "data_parallel"): "keras.distribution.set_distribution(keras.distribution.DataParallel())"
+    "  # before the model is made",
+}
+
+
+def device_counts(devices: Sequence[int], most: int, available: int) -> list[int]:
+    """Return the numbers of devices to measure: those asked for, else 1, 2, 4 … and all that there are.
+
+    Args:
+        most: No more than so many where none are named; 0 for all.
+    Raises:
+        UserError: One that was asked for is not a whole number from 1.
+    """
+    for count in devices:
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise UserError(f"devices: {count!r} must be a whole number of at least 1.")
+    if devices:
+        return sorted({1, *devices})
+    top = min(available, most) if most else available
+    return sorted({1, top, *(2**k for k in range(1, top.bit_length()) if 2**k <= top)})
+
+
+def scaling_trials(
+    frameworks: Sequence[str],
+    strategies: Sequence[str],
+    counts: Sequence[int],
+    *,
+    kinds: Sequence[str] = (STRONG, WEAK),
+    **factors: Any,
+) -> tuple[Trial, ...]:
+    """Return one device, and N devices at the same global batch and at the same batch on each device.
+
+    Args:
+        kinds: Of scaling.
+        strategies: Those that a framework has are used; each must be of one of the frameworks at least.
+        factors: As of `trial.grid`; `batch_size` is that of one device.
+    """
+    singles = grid(framework=frameworks, **factors)
+    known = {strategy for framework in frameworks for strategy in STRATEGIES[framework][1:]}
+    if unknown := [strategy for strategy in strategies if strategy not in known]:
+        raise UserError(
+            f"strategies: {unknown[0]!r} is of none of {', '.join(frameworks)}, "
+            f"which have {', '.join(sorted(known))}."
+        )
+    spread = [
+        replace(trial, strategy=strategy, devices=count, batch_size=trial.batch_size * times)
+        for trial in singles
+        for count in counts
+        if count > 1
+        for strategy in STRATEGIES[trial.framework][1:]
+        if strategy in strategies
+        for times in ([1] * (STRONG in kinds) + [count] * (WEAK in kinds))
+    ]
+    return tuple(dict.fromkeys([*singles, *spread]))
+
+
+def devices_sentences(runs: Sequence[Run], machine: Mapping[str, Any]) -> list[str]:
+    """Return what a device was, and what was not measured here."""
+    kind = "a GPU" if machine.get("device") == "gpu" else "one CPU core with one thread, not a GPU"
+    most = max((run.trial.devices for run in runs), default=1)
+    sentences = [f"A device is {kind}."]
+    if most == 1:
+        sentences.append("More than one device: not measured here.")
+    return sentences
+
+
+def scaling_verdicts(runs: Sequence[Run]) -> list[Verdict]:
+    """Return N devices over one, strong scaling first: the most blocks, then by framework and devices."""
+
+    def strong(trial: Trial) -> Iterable[Trial]:
+        return [replace(trial, devices=1, strategy=SINGLE)] if trial.devices > 1 else []
+
+    def weak(trial: Trial) -> Iterable[Trial]:
+        one = trial.batch_size // trial.devices
+        return [replace(base, batch_size=one) for base in strong(trial)]
+
+    verdicts = [
+        *compare_with(runs, strong, "devices", question=QUESTIONS[STRONG]),
+        *compare_with(runs, weak, "devices", question=QUESTIONS[WEAK]),
+    ]
+    return sorted(verdicts, key=_place)
+
+
+def _place(verdict: Verdict) -> tuple:
+    trial = verdict.candidate
+    order = FRAMEWORKS.index(trial.framework)
+    return scaling_of(verdict), -verdict.blocks, order, trial.model, trial.batch_size, trial.devices
+
+
+def scaling_of(verdict: Verdict) -> str:
+    """Return "strong" (global batch fixed) or "weak" (batch on each device fixed)."""
+    return STRONG if verdict.baseline.batch_size == verdict.candidate.batch_size else WEAK
+
+
+def efficiency(verdict: Verdict) -> float | None:
+    """Return the speed-up as a share of the ideal one: 1 where N devices are N times as fast."""
+    return None if verdict.speedup is None else verdict.speedup / verdict.candidate.devices
+
+
+def scaling_frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """Return a row per verdict: framework, model, strategy, scaling, devices, batch_size, speedup, low, high."""
+    columns = ["framework", "model", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high"]
+    rows = [
+        {
+            "framework": v.candidate.framework,
+            "model": v.candidate.model,
+            "strategy": v.candidate.strategy,
+            "scaling": scaling_of(v),
+            "devices": v.candidate.devices,
+            "batch_size": v.candidate.batch_size,
+            "speedup": v.speedup,
+            "low": v.low,
+            "high": v.high,
+        }
+        for v in verdicts
+    ]
+    return pd.DataFrame(rows, columns=columns).astype({"speedup": float, "low": float, "high": float})
+
+
+def scaling_sentences(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return, for each decided or undecided verdict with an interval, its sentence and its efficiency."""
+    sentences = []
+    for verdict in verdicts:
+        if verdict.low is None:
+            continue
+        count, share = verdict.candidate.devices, efficiency(verdict)
+        low, high = verdict.low / count, verdict.high / count
+        well = (
+            "near ideal" if low >= WANTED else "far from ideal" if high < WANTED else "not decided how near"
+        )
+        sentences.append(
+            f"{scaling_of(verdict).capitalize()} scaling: {verdict.sentence} Efficiency {share:.0%} "
+            f"({low:.0%} to {high:.0%}) of {count} times: {well}.".replace("%", " %")
+        )
+    return sentences
+
+
+def settings(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return, for each framework, the strategy to copy as Markdown: only where more devices were faster."""
+    texts = []
+    for framework in FRAMEWORKS:
+        mine = [v for v in verdicts if v.candidate.framework == framework]
+        wins = [v for v in mine if v.outcome == Outcome.FASTER]
+        if mine and not wins:
+            texts.append(f"**{NAMES[framework]}**: more devices were not decided to be faster; use one.")
+        for strategy in dict.fromkeys(v.candidate.strategy for v in wins):
+            found = [v for v in wins if v.candidate.strategy == strategy]
+            where = "; ".join(f"{v.label}, {scaling_of(v)} scaling: {v.speedup:.2f}x" for v in found)
+            code = f"```python\n{SETTINGS[framework, strategy]}\n```"
+            texts.append(f"**{NAMES[framework]}**, {strategy} ({where})\n\n{code}")
+    return texts

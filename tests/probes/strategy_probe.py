@@ -1,0 +1,114 @@
+"""In a framework's own environment: train on one device and on two, and save the weights of each.
+
+    python strategy_probe.py FRAMEWORK OUT_FOLDER
+
+One process per arm, forked as the worker does. The model is cnn_keras without its dropout: no
+normalisation over a batch, so that two halves of a batch must give what the whole gives.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from trainspeed import backends, datasets, recipes
+from trainspeed.child import pin
+from trainspeed.trial import STRATEGIES, Trial
+
+SIZE = 12
+
+
+def trial(framework: str, strategy: str, devices: int, model: str = "cnn_keras") -> Trial:
+    return Trial(
+        framework=framework,
+        model=model,
+        layout="channels_last",
+        batch_size=16,
+        images_per_epoch=64,
+        epochs=3,
+        strategy=strategy,
+        devices=devices,
+        compile=framework == "jax",
+        dataset="digits",
+        image_size=SIZE,
+        seed=3,
+    )
+
+
+def weights(training) -> list[np.ndarray]:
+    if hasattr(training.model, "get_weights"):
+        return training.model.get_weights()
+    return [value.detach().numpy().copy() for value in training.model.state_dict().values()]
+
+
+def arm(framework: str, strategy: str, devices: int, out: Path) -> None:
+    """Train one arm; save the weights before and after, and the test accuracy."""
+    recipes.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)
+    pin(devices)
+    backend = backends.load(backends.MODULES[framework])
+    images = datasets.load("digits", SIZE)
+    training = backend.start(
+        trial(framework, strategy, devices), images, device="cpu", default_allocation=False
+    )
+    before = weights(training)
+    training.train()
+    saved = {f"before{i}": array for i, array in enumerate(before)}
+    saved |= {f"after{i}": array for i, array in enumerate(weights(training))}
+    np.savez(out / f"{strategy}{devices}.npz", accuracy=training.test_accuracy(), **saved)
+    save(training.model, out / f"{strategy}{devices}")
+    (out / f"{strategy}{devices}.accuracy").write_text(repr(training.test_accuracy()))
+
+
+def save(model, path: Path) -> None:
+    if hasattr(model, "get_weights"):
+        model.save(path.with_suffix(".keras"))
+    else:
+        import torch
+
+        torch.save(model.state_dict(), path.with_suffix(".pt"))
+
+
+def loaded_accuracy(framework: str, path: Path, out: Path) -> None:
+    """Load what two devices saved, on one device, and evaluate it."""
+    pin(1)
+    backend = backends.load(backends.MODULES[framework])
+    images = datasets.load("digits", SIZE)
+    training = backend.start(trial(framework, "single", 1), images, device="cpu", default_allocation=False)
+    if framework == "torch":
+        import torch
+
+        training.model.load_state_dict(torch.load(path.with_suffix(".pt")))
+    else:
+        import keras
+
+        training.model = keras.models.load_model(path.with_suffix(".keras"))
+    (out / "loaded.accuracy").write_text(repr(training.test_accuracy()))
+
+
+def in_a_child(do, *arguments) -> None:
+    pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            do(*arguments)
+            code = 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    if os.waitpid(pid, 0)[1]:
+        raise SystemExit(f"{arguments} failed")
+
+
+if __name__ == "__main__":
+    name, folder = sys.argv[1], Path(sys.argv[2])
+    backends.load(backends.MODULES[name])
+    several = STRATEGIES[name][1]
+    in_a_child(arm, name, "single", 1, folder)
+    in_a_child(arm, name, several, 2, folder)
+    in_a_child(loaded_accuracy, name, folder / f"{several}2", folder)

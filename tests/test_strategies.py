@@ -1,0 +1,150 @@
+"""Two replicas on CPU cores, in each framework: they learn what one device learns, and fail as a row."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from trainspeed import backends, interpreters
+from trainspeed.child import Request
+from trainspeed.detect import logical_cores
+from trainspeed.environments import ROOT
+from trainspeed.run import Status
+from trainspeed.trial import FRAMEWORKS, STRATEGIES, Trial
+from trainspeed.worker_process import WorkerProcess
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(logical_cores() < 2, reason="two devices need two CPU cores"),
+]
+
+PROBE = Path(__file__).parent / "probes/strategy_probe.py"
+ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": ""}
+
+
+def python_of(framework: str) -> str:
+    python = interpreters.find(framework)
+    if python is None:
+        pytest.skip(f"{framework} is not installed here")
+    return python
+
+
+@pytest.fixture(scope="module", params=FRAMEWORKS)
+def trained(request, tmp_path_factory):
+    """Weights after one device and after two, from the framework's own environment."""
+    folder = tmp_path_factory.mktemp(request.param)
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT / "lib")}
+    subprocess.run(
+        [python_of(request.param), str(PROBE), request.param, str(folder)],
+        check=True,
+        env=environment,
+        timeout=300,
+    )
+    return request.param, folder
+
+
+def distance(one, other, names) -> float:
+    return float(np.sqrt(sum(((one[a] - other[b]).astype(float) ** 2).sum() for a, b in names)))
+
+
+def test_two_replicas_learn_what_one_device_learns(trained):
+    """Without normalisation over the batch the mean gradient is the same to rounding.
+
+    RMSprop divides a gradient by its own size, so that a gradient of nearly 0 turns rounding into a
+    step: the tolerance is 2 % of the way that training went.
+    """
+    framework, folder = trained
+    one, two = np.load(folder / "single1.npz"), np.load(folder / f"{STRATEGIES[framework][1]}2.npz")
+    count = sum(name.startswith("after") for name in one)
+    went = distance(one, one, [(f"after{i}", f"before{i}") for i in range(count)])
+
+    assert count == sum(name.startswith("after") for name in two) == 12
+    assert distance(one, two, [(f"before{i}", f"before{i}") for i in range(count)]) == 0
+    assert went > 0.1
+    assert distance(one, two, [(f"after{i}", f"after{i}") for i in range(count)]) < 0.02 * went
+
+
+def test_a_model_saved_from_two_devices_evaluates_the_same_on_one(trained):
+    """Article 002 could not save its multi-GPU model."""
+    framework, folder = trained
+    spread = float((folder / f"{STRATEGIES[framework][1]}2.accuracy").read_text())
+
+    assert float((folder / "loaded.accuracy").read_text()) == spread
+
+
+def ddp(**changes) -> Trial:
+    fields = {"framework": "torch", "model": "cnn10", "layout": "channels_last", "batch_size": 16}
+    fields |= {"images_per_epoch": 32, "epochs": 3, "image_size": 8, "dataset": "digits"}
+    return Trial(**{**fields, "strategy": "ddp", "devices": 2, **changes})
+
+
+@pytest.fixture(scope="module")
+def worker():
+    process = WorkerProcess(python_of("torch"), backends.MODULES["torch"], environment=ENVIRONMENT)
+    yield process
+    process.close()
+
+
+def run(worker, trial, timeout_s=120):
+    return worker.run(
+        Request(trial=trial, device="cpu", requested_at=time.monotonic(), evaluate=True), timeout_s
+    )
+
+
+def ranks_of(worker) -> list[psutil.Process]:
+    return [p for p in psutil.Process(worker._process.pid).children(recursive=True) if p.status() != "zombie"]
+
+
+def test_a_ddp_run_is_a_run_like_any_other(worker):
+    outcome = run(worker, ddp())
+
+    assert (outcome.status, outcome.reason) == (Status.OK, None)
+    assert len(outcome.result["epoch_s"]) == 3
+    assert outcome.result["test_accuracy"] > 0.05
+    assert not ranks_of(worker)
+
+
+@pytest.mark.parametrize(("how", "status"), [("die", Status.CRASHED), ("oom", Status.OOM)])
+def test_a_rank_that_ends_ends_the_run_as_a_row(how, status):
+    environment = {**ENVIRONMENT, "TRAINSPEED_TEST_RANK": how, "PYTHONPATH": str(PROBE.parent)}
+    process = WorkerProcess(python_of("torch"), "failing_ranks", environment=environment)
+    try:
+        outcome = run(process, ddp(), timeout_s=60)
+        assert outcome.status == status
+        assert "rank" in outcome.reason
+        assert not ranks_of(process)
+        assert run(process, ddp(strategy="single", devices=1)).status == Status.OK
+    finally:
+        process.close()
+
+
+def test_a_rank_that_hangs_ends_at_the_timeout():
+    environment = {**ENVIRONMENT, "TRAINSPEED_TEST_RANK": "hang", "PYTHONPATH": str(PROBE.parent)}
+    process = WorkerProcess(python_of("torch"), "failing_ranks", environment=environment)
+    try:
+        outcome = run(process, ddp(), timeout_s=10)
+        assert outcome.status == Status.TIMEOUT
+        assert not ranks_of(process)
+    finally:
+        process.close()
+
+
+def test_the_same_training_runs_under_torchrun(tmp_path):
+    python = Path(python_of("torch"))
+    (tmp_path / "trial.json").write_text(json.dumps(ddp().as_dict()))
+    command = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += ["-m", "trainspeed.backends.torch_ranks", str(tmp_path / "trial.json")]
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT / "lib"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    printed = json.loads(done.stdout.strip().splitlines()[-1])
+    assert len(printed["epoch_s"]) == 3
+    assert np.isfinite(printed["final_loss"])
