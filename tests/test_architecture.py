@@ -17,14 +17,18 @@ LAYERS = {
     # No framework, no GPU, no plotting.
     "values": "errors files frame ledger run trial",
     # Pure functions on runs and numbers.
-    "judgement": "comparison doubts layers layout_study published schedule verdict",
+    "judgement": """
+        comparison doubts forecast layers layout_study published published_beside
+        published_scaling scaling_study schedule verdict
+    """,
     # NVML, the host, the machine, the monitor, processes.
     "sensing": "detect gpu_ids host monitor monitor_frame monitor_table nvml process_memory processes",
     # What runs inside a worker's child.
     "work": """
         backends backends.base backends.jax_backend backends.keras_training backends.tensorflow_backend
-        backends.torch_backend child datasets hlo models models.keras_models models.torch_models precision
-        recipes timing
+        augmentation backends.torch_backend backends.torch_ranks child datasets hlo models models.keras_models
+        models.torch_models pipelines pipelines.keras_pipelines pipelines.torch_pipelines precision recipes
+        timing
     """,
     # From a notebook's question to runs in the ledger.
     "conduct": """
@@ -33,7 +37,8 @@ LAYERS = {
     # Tables, charts, notebooks, reports, the command line.
     "showing": """
         __main__ axes cells execute export index interruption kernel lines notebook output_folder plots
-        plots_batch plots_monitor plots_rows published_views report rows scrub tables tables_machine theme
+        plots_batch plots_monitor plots_rows plots_scaling published_scaling_views published_views report
+        rows scrub tables tables_machine theme
     """,
 }
 LAYER_OF = {module: layer for layer, modules in LAYERS.items() for module in modules.split()}

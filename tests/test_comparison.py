@@ -111,7 +111,10 @@ def test_every_pair_gets_a_verdict_of_its_own():
 )
 def test_any_factor_can_be_compared_beside_trials_that_it_does_not_fit(factor, values):
     """A batch of 12 cannot be split over 8 devices: no pair, and no error."""
-    runs = make_pair(factor, values, SIX) + [make_run(batch_size=12, block=block) for block in range(6)]
+    spread = {"strategy": "ddp"} if factor == "devices" else {}
+    runs = make_pair(factor, values, SIX, **spread) + [
+        make_run(batch_size=12, block=block) for block in range(6)
+    ]
     verdict = one(compare(runs, factor, *values, question=""))
     assert getattr(verdict.baseline, factor) == values[0]
     assert getattr(verdict.candidate, factor) == values[1]

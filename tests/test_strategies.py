@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 import pytest
 
-from trainspeed import backends, interpreters
+from trainspeed import interpreters
 from trainspeed.child import Request
 from trainspeed.detect import logical_cores
 from trainspeed.environments import ROOT
@@ -85,55 +85,46 @@ def ddp(**changes) -> Trial:
     return Trial(**{**fields, "strategy": "ddp", "devices": 2, **changes})
 
 
-@pytest.fixture(scope="module")
-def worker():
-    process = WorkerProcess(python_of("torch"), backends.MODULES["torch"], environment=ENVIRONMENT)
-    yield process
-    process.close()
-
-
 def run(worker, trial, timeout_s=120):
-    return worker.run(
-        Request(trial=trial, device="cpu", requested_at=time.monotonic(), evaluate=True), timeout_s
-    )
+    request = Request(trial=trial, device="cpu", requested_at=time.monotonic(), evaluate=True)
+    return worker.run(request, timeout_s)
 
 
-def ranks_of(worker) -> list[psutil.Process]:
-    return [p for p in psutil.Process(worker._process.pid).children(recursive=True) if p.status() != "zombie"]
-
-
-def test_a_ddp_run_is_a_run_like_any_other(worker):
-    outcome = run(worker, ddp())
-
-    assert (outcome.status, outcome.reason) == (Status.OK, None)
-    assert len(outcome.result["epoch_s"]) == 3
-    assert outcome.result["test_accuracy"] > 0.05
-    assert not ranks_of(worker)
-
-
-@pytest.mark.parametrize(("how", "status"), [("die", Status.CRASHED), ("oom", Status.OOM)])
-def test_a_rank_that_ends_ends_the_run_as_a_row(how, status):
+def with_ranks_that(how: str) -> WorkerProcess:
+    """A worker whose rank 1 does this in its second epoch."""
     environment = {**ENVIRONMENT, "TRAINSPEED_TEST_RANK": how, "PYTHONPATH": str(PROBE.parent)}
-    process = WorkerProcess(python_of("torch"), "failing_ranks", environment=environment)
+    return WorkerProcess(python_of("torch"), "failing_ranks", environment=environment)
+
+
+def left_running(worker: WorkerProcess | None = None) -> list[psutil.Process]:
+    """Processes of a run, wherever they hang now: forked, they have their worker's command line."""
+    of_worker = worker._process.pid if worker else None
+    found = (p for p in psutil.process_iter(["cmdline", "status", "pid"]) if p.info["pid"] != of_worker)
+    return [p for p in found if "failing_ranks" in (p.info["cmdline"] or ()) and p.info["status"] != "zombie"]
+
+
+@pytest.mark.parametrize(
+    ("how", "status"), [("train", Status.OK), ("die", Status.CRASHED), ("run out of memory", Status.OOM)]
+)
+def test_a_rank_that_ends_ends_the_run_as_a_row_and_the_next_run_runs(how, status):
+    worker = with_ranks_that(how)
     try:
-        outcome = run(process, ddp(), timeout_s=60)
+        outcome = run(worker, ddp(), timeout_s=60)
         assert outcome.status == status
-        assert "rank" in outcome.reason
-        assert not ranks_of(process)
-        assert run(process, ddp(strategy="single", devices=1)).status == Status.OK
+        assert (outcome.reason is None) if status == Status.OK else ("rank" in outcome.reason)
+        assert not left_running(worker)
+        assert run(worker, ddp(strategy="single", devices=1)).status == Status.OK
     finally:
-        process.close()
+        worker.close()
 
 
 def test_a_rank_that_hangs_ends_at_the_timeout():
-    environment = {**ENVIRONMENT, "TRAINSPEED_TEST_RANK": "hang", "PYTHONPATH": str(PROBE.parent)}
-    process = WorkerProcess(python_of("torch"), "failing_ranks", environment=environment)
+    worker = with_ranks_that("hang")
     try:
-        outcome = run(process, ddp(), timeout_s=10)
-        assert outcome.status == Status.TIMEOUT
-        assert not ranks_of(process)
+        assert run(worker, ddp(), timeout_s=10).status == Status.TIMEOUT
     finally:
-        process.close()
+        worker.close()
+    assert not left_running()
 
 
 def test_the_same_training_runs_under_torchrun(tmp_path):

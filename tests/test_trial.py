@@ -22,7 +22,7 @@ MISTAKES = {
     "layout=NHWC": "unknown layout 'NHWC': Known: channels_first, channels_last.",
     "precision=float16": "unknown precision 'float16'",
     "precision=bf61": "did you mean 'bf16'?",
-    "strategy=ddp": "unknown strategy 'ddp'",
+    "strategy=mirrored": "torch has no strategy 'mirrored': it has single, ddp, data_parallel.",
     "dataset=cifar": "unknown dataset 'cifar': did you mean 'cifar10'?",
     "pipeline=file": "unknown pipeline 'file'",
     "batch_size=0": "batch_size (=0) must be a whole number of at least 1.",
@@ -33,8 +33,9 @@ MISTAKES = {
     "batch_size=None": "batch_size (=None) must be a whole number of at least 1.",
     "batch_size=129": "batch_size (=129) is larger than the epoch: images_per_epoch (=128). Raise",
     "devices=0": "devices (=0) must be a whole number of at least 1.",
-    "devices=3": "batch_size (=32) must be divisible by devices (=3): try 30 or 33.",
-    "devices=64": "batch_size (=32) must be divisible by devices (=64): try 64.",
+    "devices=3": "strategy 'single' uses one device, not 3: choose ddp or data_parallel.",
+    "queue=0": "queue (=0) must be a whole number of at least 1.",
+    "part=inputs": "unknown part 'inputs': did you mean 'input'?",
     "images_per_epoch=0": "images_per_epoch (=0) must be a whole number of at least 1.",
     "image_size=4": "image_size (=4) must be a whole number of at least 8.",
     "epochs=2": "epochs (=2) must be a whole number of at least 3: the first is shown apart",
@@ -63,6 +64,14 @@ def test_a_mistake_is_one_line_that_names_it_and_a_way_out(mistake):
     with pytest.raises(UserError, match=re.escape(MISTAKES[mistake])) as caught:
         make_trial(**parse(mistake))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("devices", "near"), [(3, "30 or 33"), (64, "64")])
+def test_a_batch_that_the_devices_cannot_share_is_refused_with_one_that_they_can(devices, near):
+    with pytest.raises(
+        UserError, match=rf"\(=32\) must be divisible by devices \(={devices}\): try {near}\."
+    ):
+        make_trial(strategy="ddp", devices=devices)
 
 
 def test_every_width_of_wide_resnet_from_1_to_99_is_a_model():

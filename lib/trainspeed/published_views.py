@@ -27,7 +27,7 @@ def claims_table(checked: Iterable[tuple[Claim, str, str]]) -> Styler:
     """
     rows = [
         {
-            "article": f"{claim.source}, {claim.gpu}, {claim.year}",
+            "article": ", ".join(str(part) for part in (claim.source, claim.gpu, claim.year) if part),
             "found there": f"{claim.claim} ({claim.size})",
             "this machine": answer,
             "why": reason,

@@ -3,7 +3,8 @@
     python strategy_probe.py FRAMEWORK OUT_FOLDER
 
 One process per arm, forked as the worker does. The model is cnn_keras without its dropout: no
-normalisation over a batch, so that two halves of a batch must give what the whole gives.
+normalisation over a batch, so that two halves of a batch must give what the whole gives. A step takes
+all images: the order in which TensorFlow shuffles them differs under a strategy.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ def trial(framework: str, strategy: str, devices: int, model: str = "cnn_keras")
         framework=framework,
         model=model,
         layout="channels_last",
-        batch_size=16,
+        batch_size=64,  # the whole epoch: so the order of the images does not matter
         images_per_epoch=64,
-        epochs=3,
+        epochs=8,
         strategy=strategy,
         devices=devices,
         compile=framework == "jax",
