@@ -35,8 +35,6 @@ class Timer(keras.callbacks.Callback):
 
 
 timer = Timer()
-steps = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(count).batch(batch).prefetch(1)
-options = tf.data.Options()
-options.autotune.enabled = False
-model.fit(steps.with_options(options), epochs=epochs, verbose=0, callbacks=[timer])
+steps = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(count).batch(batch).repeat().prefetch(1)
+model.fit(steps, steps_per_epoch=count // batch, epochs=epochs, verbose=0, callbacks=[timer])
 print(json.dumps(timer.epoch_s))
