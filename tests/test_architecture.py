@@ -19,16 +19,16 @@ LAYERS = {
     # Pure functions on runs and numbers.
     "judgement": """
         comparison doubts forecast layers layout_study published published_beside
-        published_scaling scaling_study schedule verdict
+        published_scaling pipeline_study scaling_study schedule verdict
     """,
     # NVML, the host, the machine, the monitor, processes.
     "sensing": "detect gpu_ids host monitor monitor_frame monitor_table nvml process_memory processes",
     # What runs inside a worker's child.
     "work": """
-        backends backends.base backends.jax_backend backends.keras_training backends.tensorflow_backend
-        augmentation backends.torch_backend backends.torch_ranks child datasets hlo models models.keras_models
-        models.torch_models pipelines pipelines.keras_pipelines pipelines.torch_pipelines precision recipes
-        timing
+        augmentation backends backends.base backends.jax_backend backends.keras_training
+        backends.tensorflow_backend backends.torch_backend backends.torch_ranks child datasets hlo models
+        models.keras_models models.torch_models pipelines pipelines.batches pipelines.keras_pipelines
+        pipelines.tensorflow_data pipelines.torch_pipelines pipelines.workers precision recipes timing
     """,
     # From a notebook's question to runs in the ledger.
     "conduct": """
@@ -37,7 +37,8 @@ LAYERS = {
     # Tables, charts, notebooks, reports, the command line.
     "showing": """
         __main__ axes cells execute export index interruption kernel lines notebook output_folder plots
-        plots_batch plots_monitor plots_rows plots_scaling published_scaling_views published_views report
+        plots_batch plots_monitor plots_pipelines plots_rows plots_scaling published_scaling_views
+        published_views report
         rows scrub tables tables_machine theme
     """,
 }
@@ -153,9 +154,9 @@ def test_an_import_from_an_earlier_layer_is_allowed():
 # Who may import what.
 
 
-def test_only_backends_and_models_import_a_framework():
+def test_only_backends_models_and_pipelines_import_a_framework():
     found = importers(sources(), *FRAMEWORKS)
-    assert {module.partition(".")[0] for module in found} == {"backends", "models"}
+    assert {module.partition(".")[0] for module in found} == {"backends", "models", "pipelines"}
 
 
 def test_only_one_module_imports_pynvml():

@@ -14,6 +14,7 @@ from trainspeed.datasets import Images
 from trainspeed.host import HostLoad, foreign_cores, host_load, stolen_share
 from trainspeed.nvml import open_nvml
 from trainspeed.process_memory import PeakMemory, allowance_bytes, limit_memory
+from trainspeed.processes import CORES
 from trainspeed.run import Status
 from trainspeed.trial import Trial
 
@@ -85,9 +86,9 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
     device_bytes = training.peak_memory_bytes()
     peak = device_bytes if request.device == "gpu" else memory.bytes()
     stages.next("evaluate")
-    accuracy = training.test_accuracy() if request.evaluate else None
+    accuracy = training.test_accuracy() if request.evaluate and trial.part == "both" else None
     stages.next("inspect")
-    found = _inspect(training) if request.inspect else {}
+    found = _inspect(training) if request.inspect and trial.part == "both" else {}
     stages.next("end")
     return {
         "epoch_s": epoch_s,
@@ -138,6 +139,7 @@ def pin(cores: int) -> None:
         allowed = sorted(os.sched_getaffinity(0))
         if cores > len(allowed):
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
+        os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline
         os.sched_setaffinity(0, allowed[-cores:])
 
 
@@ -163,5 +165,7 @@ def _load_notes(before: HostLoad, after: HostLoad) -> list[str]:
     return notes
 
 
-def _loss_notes(loss: float) -> list[str]:
-    return [] if math.isfinite(loss) else [f"The training loss ended as {loss}: the model did not learn."]
+def _loss_notes(loss: float | None) -> list[str]:
+    if loss is None or math.isfinite(loss):
+        return []
+    return [f"The training loss ended as {loss}: the model did not learn."]

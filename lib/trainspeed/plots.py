@@ -6,6 +6,7 @@ Each chart lives with its kind; a notebook needs this module only. Set the theme
 
 from trainspeed.plots_batch import plot_memory, plot_ratio_trend, plot_time_vs_batch
 from trainspeed.plots_monitor import plot_monitor
+from trainspeed.plots_pipelines import plot_pipelines
 from trainspeed.plots_rows import plot_accuracy, plot_speedups
 from trainspeed.plots_scaling import plot_efficiency, plot_scaling
 
@@ -14,6 +15,7 @@ __all__ = [
     "plot_efficiency",
     "plot_memory",
     "plot_monitor",
+    "plot_pipelines",
     "plot_ratio_trend",
     "plot_scaling",
     "plot_speedups",

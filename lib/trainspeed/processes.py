@@ -11,6 +11,7 @@ import select
 import signal as signals
 import sys
 
+CORES = "TRAINSPEED_CORES"  # all that a pinned process might have used
 PR_SET_PDEATHSIG = 1  # Source: linux/prctl.h
 STDIN = 0
 
@@ -31,6 +32,12 @@ def die_with_parent(signal: int = signals.SIGKILL, *, parent: int | None = None)
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
     if parent is not None and os.getppid() != parent:
         os.kill(os.getpid(), signal)
+
+
+def use_all_cores() -> None:
+    """Let this thread run on every core again, and not on that of the device it works for."""
+    if os.environ.get(CORES):
+        os.sched_setaffinity(0, {int(core) for core in os.environ[CORES].split(",")})
 
 
 class Attention:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trainspeed.errors import UserError
 from trainspeed.trial import WIDE_RESNET
 
 CLASSES = 10
 CNN_KERAS_CHANNELS = (32, 64)  # two 3x3 convolutions each, the second without padding, then max pooling
 CNN_KERAS_UNITS = 512
 CNN_KERAS_DROPOUT = (0.25, 0.25, 0.5)  # after each pooling, and before the last layer
-CNN_KERAS_LEAST_PX = 12  # smaller images have no pixel left after the second pooling
 CNN10_CHANNELS = (64, 128, 256)
 CNN10_REPEATS = 3
 WIDE_RESNET_BLOCKS = 4  # (28 - 4) / 6: two convolutions per block, three groups
@@ -49,14 +47,6 @@ def recipe(model: str) -> Recipe:
     if model == "cnn_keras":
         return Recipe(optimizer="rmsprop", learning_rate=1e-4)
     return Recipe(optimizer="adam", learning_rate=1e-3)
-
-
-def check_image_size(model: str, image_size: int) -> None:
-    """Raise a UserError where the images are too small for the model."""
-    if model == "cnn_keras" and image_size < CNN_KERAS_LEAST_PX:
-        raise UserError(
-            f"image_size (={image_size}) is too small for cnn_keras: {CNN_KERAS_LEAST_PX} px or more."
-        )
 
 
 def wide_resnet_width(model: str) -> int:

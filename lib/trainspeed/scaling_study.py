@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import pandas as pd
 
-from trainspeed.comparison import NAMES, Verdict, compare_with
+from trainspeed.comparison import NAMES, Verdict, compare_with, devices_of
 from trainspeed.errors import UserError
-from trainspeed.run import Run
+from trainspeed.run import Run, Status
 from trainspeed.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
 from trainspeed.verdict import Outcome
 
@@ -88,6 +89,33 @@ def scaling_trials(
         for times in ([1] * (STRONG in kinds) + [count] * (WEAK in kinds))
     ]
     return tuple(dict.fromkeys([*singles, *spread]))
+
+
+def exchange_trials(trials: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Return the gradient exchange alone, for every trial of torch's ddp: the others hide it in their graph."""
+    return tuple(replace(trial, part="exchange") for trial in trials if trial.strategy == "ddp")
+
+
+def exchange_sentences(runs: Sequence[Run]) -> list[str]:
+    """Return how long the gradients' sum takes beside a whole step, where both were measured."""
+    seconds: dict[Trial, list[float]] = {}
+    for run in runs:
+        if run.status == Status.OK and run.median_epoch_s is not None:
+            seconds.setdefault(run.trial.without_seed(), []).append(run.median_epoch_s)
+    sentences = []
+    for trial, epochs in seconds.items():
+        whole = replace(trial, part="both")
+        if trial.part == "exchange" and whole in seconds:
+            step_s = median(seconds[whole]) / trial.steps_per_epoch
+            sum_s = median(epochs) / trial.steps_per_epoch
+            sentences.append(
+                f"{NAMES[trial.framework]}, {trial.model}, batch {trial.batch_size}, {devices_of(trial)}: summing "
+                f"the gradients alone takes {1000 * sum_s:.2f} ms a step, {sum_s / step_s:.0%} of a whole step's "
+                f"{1000 * step_s:.1f} ms; in training, part of it runs beside the backward pass.".replace(
+                    "%", " %"
+                )
+            )
+    return sentences
 
 
 def devices_sentences(runs: Sequence[Run], machine: Mapping[str, Any]) -> list[str]:

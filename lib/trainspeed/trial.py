@@ -22,9 +22,11 @@ STRATEGIES = {
     "jax": (SINGLE, "data_parallel"),
 }
 PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data", "in_model")
+WITH_WORKERS = ("threads", "processes")
 PARTS = ("both", "input", "compute", "exchange")
 DATASETS = ("auto", "cifar10", "digits")
 MODEL_NAMES = ("cnn10", "cnn_keras", "wrn28_10")  # wrn28_<width> is valid for every width of at least 1
+CNN_KERAS_LEAST_PX = 12  # smaller images have no pixel left after its second pooling
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
 LEAST = {
     "devices": 1,
@@ -91,6 +93,11 @@ class Trial:
             _check_least(name, getattr(self, name), least)
         _check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
         check_strategy(self.framework, self.strategy, self.devices)
+        check_pipeline(self.framework, self.pipeline, self.workers, self.augment)
+        if self.model == "cnn_keras" and self.image_size < CNN_KERAS_LEAST_PX:
+            raise UserError(
+                f"image_size (={self.image_size}) is too small for cnn_keras: {CNN_KERAS_LEAST_PX} px or more."
+            )
         if self.batch_size % self.devices:
             near = self.batch_size - self.batch_size % self.devices
             choices = " or ".join(str(n) for n in (near, near + self.devices) if n)
@@ -165,6 +172,17 @@ def check_strategy(framework: str, strategy: str, devices: int) -> None:
         raise UserError(f"{framework} has no strategy {strategy!r}: it has {', '.join(known)}.")
     if strategy == SINGLE and devices != 1:
         raise UserError(f"strategy 'single' uses one device, not {devices}: choose {' or '.join(known[1:])}.")
+
+
+def check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -> None:
+    """Raise a UserError where a pipeline lacks its workers, has them in vain, or cannot augment."""
+    if (pipeline in WITH_WORKERS) != (workers > 0):
+        needed = "needs workers of at least 1" if pipeline in WITH_WORKERS else "has no workers: use 0"
+        raise UserError(f"pipeline {pipeline!r} {needed}, not {workers}.")
+    if pipeline == "arrays" and augment:
+        raise UserError("pipeline 'arrays' does not augment images: use 'in_model' or another pipeline.")
+    if pipeline == "tf_data" and framework != "tensorflow":
+        raise UserError(f"pipeline 'tf_data' needs TensorFlow, not {framework}.")
 
 
 def _check_least(field: str, value: object, least: int, why: str = "") -> None:

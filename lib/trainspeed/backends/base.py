@@ -24,8 +24,8 @@ class Training(Protocol):
         """Train and return the duration of each epoch, in seconds, first epoch first."""
 
     @property
-    def final_loss(self) -> float:
-        """Mean training loss of the last epoch."""
+    def final_loss(self) -> float | None:
+        """Mean training loss of the last epoch; None where nothing was trained."""
 
     def test_accuracy(self) -> float:
         """Share of the held-out images classified rightly, 0 to 1."""

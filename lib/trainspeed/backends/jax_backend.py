@@ -57,7 +57,6 @@ class JaxBackend:
             Device(
                 synchronize=_synchronize,
                 peak_memory_bytes=lambda: _peak_memory_bytes(here),
-                fed=lambda x, y, batch_size, seed: {"x": x, "y": y, "batch_size": batch_size},
                 predict=_predict,
                 convolution_layouts=_convolution_layouts,
             ),

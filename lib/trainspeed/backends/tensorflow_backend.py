@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
-from typing import Any
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -60,7 +59,6 @@ class TensorFlowBackend:
             Device(
                 synchronize=lambda model: tf.test.experimental.sync_devices(),
                 peak_memory_bytes=lambda: _peak_memory_bytes() if gpus else None,
-                fed=_fed,
                 predict=_predict,
                 convolution_layouts=_xla_layouts if trial.compile else _graph_layouts,
                 scope=scope,
@@ -85,22 +83,6 @@ def _mirrored(devices: int, gpus: list) -> tf.distribute.MirroredStrategy:
 
 def _peak_memory_bytes() -> int:
     return tf.config.experimental.get_memory_info("GPU:0")["peak"]
-
-
-def _fed(x: np.ndarray, y: np.ndarray, batch_size: int, seed: int) -> dict[str, Any]:
-    """Return shuffled batches of arrays without end, gathered one step ahead: one iterator for all epochs.
-
-    Fed with arrays, Keras makes a data set with autotuning anew in each epoch, and ending the last
-    one waits for its autotuning thread: seen on a CPU, 0.03 to 0.7 s idle, more than a short epoch.
-    Under a strategy, making an iterator takes as long.
-    """
-    images, labels = tf.constant(x), tf.constant(y)
-    order = tf.data.Dataset.range(len(x)).shuffle(len(x), seed=seed).batch(batch_size, drop_remainder=True)
-    batches = order.map(lambda chosen: (tf.gather(images, chosen), tf.gather(labels, chosen)))
-    options = tf.data.Options()
-    options.autotune.enabled = False
-    endless = batches.repeat().prefetch(1).with_options(options)
-    return {"x": endless, "steps_per_epoch": len(x) // batch_size, "shuffle": False}
 
 
 def _predict(model: keras.Model, x: np.ndarray) -> np.ndarray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from trainspeed.backends import torch_ranks
 from trainspeed.backends.base import OutOfMemory, Unsupported, check_device, says_out_of_memory
 from trainspeed.datasets import Images, epoch_of
 from trainspeed.models import torch_models
+from trainspeed.pipelines import torch_pipelines
+from trainspeed.pipelines.batches import PLAIN
 from trainspeed.precision import unsupported_reason
 from trainspeed.recipes import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.timing import time_epochs
@@ -91,25 +94,68 @@ class TorchTraining:
         self.batches = trial.steps_per_epoch
         x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
         self.x, self.y = self._host_images(x), torch.from_numpy(y).long()
+        self.loader = None
+        if trial.pipeline not in PLAIN:
+            self.loader = torch_pipelines.loader(trial, x, y, rank=rank, ranks=self.ranks)
+        self.in_model = trial.augment and trial.pipeline == "in_model"
+        self.draws = torch.Generator(device).manual_seed(trial.seed + rank) if self.in_model else None
         self.order = torch.Generator().manual_seed(trial.seed)
         self.loss_sum = torch.zeros((), device=device)
 
     @property
-    def final_loss(self) -> float:
-        """Mean training loss of the last epoch."""
+    def final_loss(self) -> float | None:
+        """Mean training loss of the last epoch; None where nothing was trained."""
+        if self.trial.part in ("input", "exchange"):
+            return None
         return self.loss_sum.item() / self.batches
 
     def train(self) -> tuple[float, ...]:
-        """Train and return the duration of each epoch, in seconds."""
+        """Train, or run the trial's part of it, and return the duration of each epoch, in seconds."""
         self.step_model.train()
-        return time_epochs(self._epoch, self._synchronize, epochs=self.trial.epochs)
+        parts = {"input": self._input, "exchange": self._exchange()}
+        try:
+            epoch = parts.get(self.trial.part, self._epoch)
+            return time_epochs(epoch, self._synchronize, epochs=self.trial.epochs)
+        finally:
+            if self.loader:
+                self.loader.close()
+
+    def _input(self) -> None:
+        for _ in self._batches():
+            pass
+
+    def _exchange(self) -> Callable[[], None]:
+        """Return an epoch of nothing but what DDP sends: the sum of as many gradients as there are weights."""
+        gradients = torch.zeros(sum(p.numel() for p in self.model.parameters()), device=self.device)
+
+        def epoch() -> None:
+            if self.ranks == 1:
+                raise Unsupported("one process has nobody to exchange gradients with: use ddp on 2 devices")
+            for _ in range(self.batches):
+                torch.distributed.all_reduce(gradients)
+
+        return epoch
+
+    def _batches(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """Yield the batches of an epoch on the device, of this rank."""
+        if self.trial.part == "compute":
+            chosen = torch.arange(self.trial.batch_size).chunk(self.ranks)[self.rank]
+            same = self._to_device(self.x[chosen]), self._to_device(self.y[chosen])
+            yield from itertools.repeat(same, self.batches)
+        elif self.loader:
+            for x, y in self.loader:
+                yield self._to_device(x), self._to_device(y)
+        else:
+            order = torch.randperm(len(self.y), generator=self.order)
+            for batch in order.split(self.trial.batch_size):
+                chosen = batch.chunk(self.ranks)[self.rank]
+                yield self._to_device(self.x[chosen]), self._to_device(self.y[chosen])
 
     def _epoch(self) -> None:
-        order = torch.randperm(len(self.y), generator=self.order)
         self.loss_sum = torch.zeros((), device=self.device)
-        for batch in order.split(self.trial.batch_size):
-            chosen = batch.chunk(self.ranks)[self.rank]
-            x, y = self._to_device(self.x[chosen]), self._to_device(self.y[chosen])
+        for x, y in self._batches():
+            if self.in_model:
+                x = torch_pipelines.augment_on_device(x, self.draws)
             self.optimizer.zero_grad(set_to_none=True)
             with self._autocast():
                 loss = functional.cross_entropy(self.step_model(x).float(), y)

@@ -1,0 +1,183 @@
+"""What the multi-GPU notebook asks of the input pipelines: which part of a step holds the other back?
+
+Pure functions on trials and runs; every sentence with a result in it is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+import pandas as pd
+
+from trainspeed.comparison import NAMES, Verdict, compare_with, devices_of
+from trainspeed.errors import UserError
+from trainspeed.run import Run, Status
+from trainspeed.trial import PIPELINES, SINGLE, STRATEGIES, WITH_WORKERS, Trial, check_name
+
+QUESTION = "Does another input pipeline train faster than a Python generator in the training thread?"
+BASELINE = "generator"
+VARIED = ("pipeline", "workers", "part", "augment")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """Median epoch of one pipeline: its input alone, the compute alone, and both. Seconds.
+
+    Attributes:
+        trial: Of the whole steps.
+    """
+
+    trial: Trial
+    input_s: float | None
+    compute_s: float | None
+    both_s: float | None
+
+    @property
+    def bottleneck(self) -> str | None:
+        """Return "input" or "compute", the longer one; None where one was not measured."""
+        if self.input_s is None or self.compute_s is None:
+            return None
+        return "input" if self.input_s > self.compute_s else "compute"
+
+    @property
+    def hidden(self) -> float | None:
+        """Return the share of the shorter part that ran behind the longer one: 1 hides all, 0 none.
+
+        Noise may take it a little beyond.
+        """
+        if self.bottleneck is None or self.both_s is None:
+            return None
+        shorter = min(self.input_s, self.compute_s)
+        return (self.input_s + self.compute_s - self.both_s) / shorter if shorter else None
+
+
+def pipeline_trials(
+    frameworks: Sequence[str],
+    pipelines: Sequence[str],
+    workers: Sequence[int],
+    counts: Sequence[int],
+    **fields: Any,
+) -> tuple[Trial, ...]:
+    """Return whole steps and input alone of every pipeline, and compute alone, on each number of devices.
+
+    Every pipeline but `arrays` augments. `tf_data` is TensorFlow's only. Input alone does not depend
+    on the devices, so it is taken on one.
+
+    Args:
+        workers: Of the pipelines that have them, one trial each.
+        counts: Numbers of devices, with the first strategy that a framework has.
+        fields: As of `Trial`, the same in all; `batch_size` is that of all devices together.
+    Raises:
+        UserError: A pipeline that does not exist.
+    """
+    for pipeline in pipelines:
+        check_name("pipeline", pipeline, PIPELINES)
+    if not pipelines:
+        return ()
+    if any(p in WITH_WORKERS for p in pipelines) and not workers:
+        raise UserError("workers is an empty list: name at least one number of workers.")
+    trials: list[Trial] = []
+    for framework in frameworks:
+        for count in counts:
+            strategy = SINGLE if count == 1 else STRATEGIES[framework][1]
+            base = Trial(
+                framework=framework,
+                devices=count,
+                strategy=strategy,
+                compile=framework == "jax",
+                **fields,
+            )
+            trials.append(replace(base, part="compute"))
+            for pipeline in pipelines:
+                if pipeline == "tf_data" and framework != "tensorflow":
+                    continue
+                for number in workers if pipeline in WITH_WORKERS else [0]:
+                    how = {"pipeline": pipeline, "workers": number, "augment": pipeline != "arrays"}
+                    trials.append(replace(base, **how))
+                    if count == 1 and pipeline != "in_model":
+                        trials.append(replace(base, part="input", **how))
+    return tuple(dict.fromkeys(trials))
+
+
+def balances(runs: Sequence[Run]) -> list[Balance]:
+    """Return a balance for every pipeline and number of devices whose whole steps were tried."""
+    seconds: dict[Trial, list[float]] = {}
+    for run in runs:
+        if run.status == Status.OK and run.median_epoch_s is not None:
+            seconds.setdefault(run.trial.without_seed(), []).append(run.median_epoch_s)
+
+    def of(trial: Trial) -> float | None:
+        return median(seconds[trial]) if trial in seconds else None
+
+    whole = dict.fromkeys(run.trial.without_seed() for run in runs if run.trial.part == "both")
+    result = []
+    for trial in whole:
+        plain = replace(trial, pipeline="arrays", workers=0, augment=False)
+        source = plain if trial.pipeline == "in_model" else trial
+        result.append(
+            Balance(
+                trial=trial,
+                input_s=of(replace(source, part="input", devices=1, strategy=SINGLE)),
+                compute_s=of(replace(plain, part="compute")),
+                both_s=of(trial),
+            )
+        )
+    return result
+
+
+def balance_sentences(found: Sequence[Balance]) -> list[str]:
+    """Return, for each pipeline that was measured in all parts, what holds it back and how far."""
+    sentences = []
+    for balance in found:
+        trial = balance.trial
+        where = f"{NAMES[trial.framework]}, {trial.model}, {devices_of(trial)}, {pipeline_name(trial)}"
+        if balance.bottleneck is None or balance.both_s is None:
+            sentences.append(f"{where}: not measured in all parts.")
+            continue
+        longer, shorter = balance.input_s, balance.compute_s
+        other = "compute"
+        if balance.bottleneck == "compute":
+            longer, shorter, other = balance.compute_s, balance.input_s, "input"
+        times = f"{longer / shorter:.1f} times the {other}" if shorter else f"the {other} takes no time"
+        lost = balance.both_s / longer - 1
+        sentences.append(
+            f"{where}: an epoch takes {balance.both_s:.3g} s, its input alone {balance.input_s:.3g} s, its "
+            f"compute alone {balance.compute_s:.3g} s. The {balance.bottleneck} is the bottleneck ({times}); "
+            f"together they take {lost:+.0%} against it alone.".replace("%", " %")
+        )
+    return sentences
+
+
+def pipeline_name(trial: Trial) -> str:
+    """Return a pipeline and its workers in words."""
+    return trial.pipeline + (f", {trial.workers} worker{'s' * (trial.workers > 1)}" if trial.workers else "")
+
+
+def balance_frame(found: Sequence[Balance]) -> pd.DataFrame:
+    """Return a row per balance: where, pipeline, input_s, compute_s, both_s; None where not measured."""
+    columns = ["where", "pipeline", "input_s", "compute_s", "both_s"]
+    rows = [
+        {
+            "where": f"{NAMES[b.trial.framework]}, {b.trial.model}, {devices_of(b.trial)}",
+            "pipeline": pipeline_name(b.trial),
+            "input_s": b.input_s,
+            "compute_s": b.compute_s,
+            "both_s": b.both_s,
+        }
+        for b in found
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def pipeline_verdicts(runs: Sequence[Run]) -> list[Verdict]:
+    """Return every augmenting pipeline against the generator, on the same devices."""
+
+    def generator(trial: Trial) -> list[Trial]:
+        if trial.part != "both" or trial.pipeline in (BASELINE, "arrays"):
+            return []
+        return [replace(trial, pipeline=BASELINE, workers=0)]
+
+    return compare_with(runs, generator, "pipeline", question=QUESTION)
