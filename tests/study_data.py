@@ -27,7 +27,8 @@ def make_trial(**changed) -> Trial:
 def make_run(seconds: float = 1.0, *, block: int = 0, status: Status = Status.OK, **more) -> Run:
     """Return a run whose epochs after the first took so many seconds; `more` is of the run or the trial."""
     of_trial = {name: more.pop(name) for name in list(more) if name in Trial.__dataclass_fields__}
-    trial = make_trial(**{"seed": block, **of_trial})
+    given = {"images_per_epoch": more["trial"].images_per_epoch} if "trial" in more else {}
+    trial = make_trial(**{"seed": block, **given, **of_trial})
     measured = {
         "epoch_s": (3 * seconds, seconds, seconds, seconds),
         "images_per_epoch": trial.images_per_epoch,

@@ -14,9 +14,9 @@ from trainspeed.environments import ROOT
 from trainspeed.trial import FRAMEWORKS, LAYOUTS
 
 PROBE = Path(__file__).parent / "probes/model_probe.py"
-MODELS = ("cnn10", "wrn28_2")
+MODELS = ("cnn10", "cnn_keras", "wrn28_2")
 ARMS = [(framework, layout) for framework in FRAMEWORKS for layout in LAYOUTS]
-PARAMETERS = {"cnn10": 1_925_258, "wrn28_2": 1_467_610, "wrn28_10": 36_479_194}
+PARAMETERS = {"cnn10": 1_925_258, "cnn_keras": 202_282, "wrn28_2": 1_467_610, "wrn28_10": 36_479_194}
 
 pytestmark = pytest.mark.slow
 
@@ -45,11 +45,12 @@ def of(outputs, framework: str):
 @pytest.mark.parametrize(("framework", "layout"), ARMS)
 @pytest.mark.parametrize("model", MODELS)
 def test_has_the_published_number_of_weights(outputs, framework, layout, model):
-    """By hand from the layers; 36.5 M for the canonical Wide ResNet."""
+    """By hand from the layers; 36.5 M for the canonical Wide ResNet, 1.25 M for Keras's example."""
     found = of(outputs, framework)
 
     assert found[f"{model}/{layout}/parameters"] == PARAMETERS[model]
     assert found["wrn28_10/parameters"] == PARAMETERS["wrn28_10"]
+    assert found["cnn_keras/parameters"] == 1_250_858
 
 
 @pytest.mark.parametrize(("framework", "layout"), ARMS)

@@ -8,6 +8,8 @@ from trainspeed.scaling_study import (
     device_counts,
     devices_sentences,
     efficiency,
+    exchange_sentences,
+    exchange_trials,
     scaling_frame,
     scaling_of,
     scaling_sentences,
@@ -142,3 +144,16 @@ def test_without_runs_there_is_an_empty_frame_with_its_columns():
     frame = scaling_frame([])
     assert list(frame.columns)[:4] == ["framework", "model", "strategy", "scaling"]
     assert frame.empty
+
+
+def test_the_exchange_is_told_beside_the_step_it_belongs_to():
+    found = [t for t in trials(frameworks=("torch",), strategies=("ddp",)) if t.devices == 2]
+    alone = exchange_trials(trials(frameworks=("torch",), strategies=("ddp", "data_parallel")))
+    assert [t.part for t in alone] == ["exchange"] * 2
+    runs = [make_run(8.0, trial=t) for t in found] + [make_run(0.8, trial=t) for t in alone]
+
+    sentences = exchange_sentences(runs)
+
+    assert len(sentences) == 2
+    assert "100.00 ms a step, 10 % of a whole step's 1000.0 ms" in sentences[0]  # 8 steps of 8 images
+    assert exchange_sentences(runs[:2]) == []

@@ -282,7 +282,9 @@ def describe(trial: Trial, without: Sequence[str] = ()) -> list[str]:
     if trial.devices > 1:
         words["strategy"] = devices_of(trial)
     if trial.pipeline != "arrays":
-        words["pipeline"] = trial.pipeline + (f" ({trial.workers} workers)" if trial.workers else "")
+        words["pipeline"] = trial.pipeline + (
+            f" ({trial.workers} worker{'s' * (trial.workers > 1)})" if trial.workers else ""
+        )
     if trial.part != "both":
         words["part"] = f"{trial.part} only"
     return [text for field, text in words.items() if field not in without]

@@ -3,7 +3,7 @@
     python model_probe.py FRAMEWORK OUT.npz
 
 The weights come from a seed, in an order that is the same in every framework: convolutions, then
-BatchNormalization, then the dense layer, each in the order in which the model makes them.
+BatchNormalization, then the dense layers, each in the order in which the model makes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import sys
 
 import numpy as np
 
-MODELS = ("cnn10", "wrn28_2")
+from trainspeed import recipes
+
+MODELS = ("cnn10", "cnn_keras", "wrn28_2")
+FULL_SIZE = ("cnn_keras", "wrn28_10")
 LAYOUTS = ("channels_first", "channels_last")
 SIZE, BATCH = 16, 4
 
@@ -44,7 +47,7 @@ def torch_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
     from trainspeed.backends.torch_backend import MEMORY_FORMATS
     from trainspeed.models import torch_models
 
-    model = torch_models.build(name).to(memory_format=MEMORY_FORMATS[layout])
+    model = torch_models.build(name, image_size=SIZE).to(memory_format=MEMORY_FORMATS[layout])
     weights = Weights()
 
     def put(parameter, value) -> None:
@@ -60,9 +63,9 @@ def torch_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
     for m in (m for m in modules if isinstance(m, nn.BatchNorm2d)):
         put(m.weight, weights.draw(m.num_features, around=1.0))
         put(m.bias, weights.draw(m.num_features))
-    dense = next(m for m in modules if isinstance(m, nn.Linear))
-    put(dense.weight, weights.draw((10, dense.in_features)))
-    put(dense.bias, weights.draw(10))
+    for dense in (m for m in modules if isinstance(m, nn.Linear)):
+        put(dense.weight, weights.draw((dense.out_features, dense.in_features)))
+        put(dense.bias, weights.draw(dense.out_features))
     x, y = images()
     x = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=MEMORY_FORMATS[layout])
     evaluated = model.eval()(x).detach().numpy()
@@ -102,9 +105,10 @@ def keras_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
     for layer in made(keras.layers.BatchNormalization):
         layer.gamma.assign(weights.draw(layer.gamma.shape, around=1.0))
         layer.beta.assign(weights.draw(layer.beta.shape))
-    (dense,) = made(keras.layers.Dense)
-    dense.kernel.assign(weights.draw((10, dense.kernel.shape[0])).T)
-    dense.bias.assign(weights.draw(10))
+    for dense in made(keras.layers.Dense):
+        into, out = dense.kernel.shape
+        dense.kernel.assign(weights.draw((out, into)).T)
+        dense.bias.assign(weights.draw(out))
     x, y = images()
     x = x if layout == "channels_last" else np.ascontiguousarray(x.transpose(0, 3, 1, 2))
     logits = model.predict(x, verbose=0)  # before training moves the statistics of BatchNormalization
@@ -142,19 +146,19 @@ def gradients_of(backend: str, model, loss_of, x, y):
     return loss.numpy(), [g.numpy() for g in gradients]
 
 
-def full_size_parameters(framework: str) -> int:
-    """Trainable weights of wrn28_10, without running it."""
+def full_size_parameters(framework: str, name: str) -> int:
+    """Trainable weights at 32 px, without running it."""
     if framework == "torch":
         import torch
 
         from trainspeed.models import torch_models
 
         with torch.device("meta"):
-            model = torch_models.build("wrn28_10")
+            model = torch_models.build(name)
         return sum(p.numel() for p in model.parameters())
     from trainspeed.models import keras_models
 
-    model = keras_models.build("wrn28_10", layout="channels_last", image_size=32)
+    model = keras_models.build(name, layout="channels_last", image_size=32)
     return sum(int(np.prod(v.shape)) for v in model.trainable_variables)
 
 
@@ -163,7 +167,8 @@ def main() -> None:
     if framework != "torch":
         os.environ["KERAS_BACKEND"] = framework
     outputs_of = torch_outputs if framework == "torch" else keras_outputs
-    found = {"wrn28_10/parameters": np.int64(full_size_parameters(framework))}
+    recipes.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)  # else each framework drops other units
+    found = {f"{name}/parameters": np.int64(full_size_parameters(framework, name)) for name in FULL_SIZE}
     for model in MODELS:
         for layout in LAYOUTS:
             for name, value in outputs_of(model, layout).items():

@@ -1,0 +1,164 @@
+import matplotlib as mpl
+import pytest
+
+from study_data import make_run
+from trainspeed.errors import UserError
+from trainspeed.pipeline_study import (
+    Balance,
+    balance_frame,
+    balance_sentences,
+    balances,
+    pipeline_trials,
+    pipeline_verdicts,
+)
+from trainspeed.plots_pipelines import plot_pipelines
+
+mpl.use("Agg")
+
+ALL = ["arrays", "generator", "threads", "processes", "tf_data", "in_model"]
+FIELDS = {
+    "model": "cnn_keras",
+    "layout": "channels_last",
+    "batch_size": 8,
+    "images_per_epoch": 64,
+    "epochs": 3,
+}
+# Seconds per epoch: the generator is slower than the computing, workers are not.
+SECONDS = {"input": {"arrays": 0.1, "generator": 3.0, "threads": 1.5, "processes": 0.5, "tf_data": 0.4}}
+
+
+def trials(pipelines=ALL, counts=(1,), workers=(2,), frameworks=("tensorflow", "torch")):
+    return pipeline_trials(frameworks, pipelines, workers, counts, **FIELDS)
+
+
+def seconds_of(trial) -> float:
+    if trial.part == "compute":
+        return 1.0 / trial.devices
+    taken = SECONDS["input"].get(trial.pipeline, 0.1)
+    return taken if trial.part == "input" else taken + 1.0 / trial.devices
+
+
+def measured(blocks=6, **kwargs):
+    return [make_run(seconds_of(t), block=b, trial=t) for t in trials(**kwargs) for b in range(blocks)]
+
+
+def balance(found, framework, pipeline, devices=1) -> Balance:
+    (one,) = [
+        b
+        for b in found
+        if (b.trial.framework, b.trial.pipeline, b.trial.devices) == (framework, pipeline, devices)
+    ]
+    return one
+
+
+def test_every_pipeline_is_measured_whole_and_alone_and_the_computing_once():
+    found = [(t.pipeline, t.part) for t in trials(frameworks=("tensorflow",))]
+
+    assert found.count(("arrays", "compute")) == 1
+    assert {pipeline for pipeline, part in found if part == "both"} == set(ALL)
+    assert {pipeline for pipeline, part in found if part == "input"} == set(ALL) - {"in_model"}
+    assert len(found) == len(set(found)) == 12
+
+
+def test_tf_data_is_left_out_where_there_is_no_tensorflow():
+    assert "tf_data" not in {t.pipeline for t in trials(frameworks=("torch",))}
+
+
+def test_workers_are_swept_where_there_are_any():
+    swept = [t.workers for t in trials(workers=(1, 4), frameworks=("torch",)) if t.pipeline == "threads"]
+    assert sorted(swept) == [1, 1, 4, 4]
+
+
+def test_everything_augments_but_arrays():
+    assert {t.pipeline for t in trials() if not t.augment} == {"arrays"}
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "workers", "words"),
+    [
+        (["genrator"], (1,), "unknown pipeline 'genrator': did you mean 'generator'"),
+        (["threads"], (), "workers is an empty list"),
+        (["threads"], (0,), "needs workers of at least 1"),
+        (["threads"], (-1,), "workers (=-1) must be a whole number of at least 0"),
+    ],
+)
+def test_bad_input_is_one_line(pipelines, workers, words):
+    with pytest.raises(UserError) as caught:
+        trials(pipelines=pipelines, workers=workers)
+    assert words in str(caught.value)
+
+
+def test_no_pipelines_is_nothing_to_measure():
+    assert trials(pipelines=[]) == ()
+
+
+def test_the_longer_part_is_the_bottleneck():
+    found = balances(measured())
+
+    slow = balance(found, "tensorflow", "generator")
+    assert (slow.input_s, slow.compute_s, slow.both_s) == (3.0, 1.0, 4.0)
+    assert (slow.bottleneck, slow.hidden) == ("input", 0.0)
+    assert balance(found, "tensorflow", "processes").bottleneck == "compute"
+    assert balance(found, "tensorflow", "in_model").input_s == 0.1, "its images are those of arrays"
+
+
+def test_more_devices_have_their_own_computing_and_the_input_of_one():
+    found = balances(measured(counts=(1, 2)))
+
+    two = balance(found, "torch", "processes", devices=2)
+    assert (two.input_s, two.compute_s, two.both_s) == (0.5, 0.5, 1.0)
+
+
+def test_what_ran_side_by_side_is_counted():
+    trial = trials()[1]
+    perfect = Balance(trial=trial, input_s=1.0, compute_s=3.0, both_s=3.0)
+    assert perfect.hidden == 1.0
+    assert Balance(trial=trial, input_s=None, compute_s=3.0, both_s=3.0).hidden is None
+
+
+def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
+    sentences = balance_sentences(
+        balances(measured(pipelines=["generator", "processes"], frameworks=("torch",)))
+    )
+
+    assert sentences[0].startswith("PyTorch, cnn_keras, 1 device, generator: an epoch takes 4 s")
+    assert "The input is the bottleneck (3.0 times the compute); together they take +33 %" in sentences[0]
+    assert "PyTorch, cnn_keras, 1 device, processes, 2 workers" in sentences[1]
+    assert "The compute is the bottleneck (2.0 times the input)" in sentences[1]
+
+
+def test_a_part_that_was_not_measured_is_said_and_not_made_up():
+    runs = [run for run in measured(pipelines=["generator"]) if run.trial.part != "input"]
+
+    found = balances(runs)
+    assert all(sentence.endswith("not measured in all parts.") for sentence in balance_sentences(found))
+    assert balance_frame(found)["input_s"].isna().all()
+
+
+def test_pipelines_are_compared_with_the_generator_on_the_same_devices():
+    verdicts = pipeline_verdicts(measured(counts=(1, 2), frameworks=("torch",)))
+
+    assert {v.candidate.pipeline for v in verdicts} == {"threads", "processes", "in_model"}
+    assert all(v.baseline.pipeline == "generator" for v in verdicts)
+    assert all(v.baseline.devices == v.candidate.devices for v in verdicts)
+    assert all(v.factor == "pipeline" for v in verdicts)
+    (one,) = [v for v in verdicts if (v.candidate.pipeline, v.candidate.devices) == ("processes", 1)]
+    assert one.speedup == pytest.approx(4.0 / 1.5)
+
+
+def test_the_chart_has_a_panel_per_place_and_a_row_per_pipeline():
+    figure = plot_pipelines(balance_frame(balances(measured())))
+
+    assert [ax.get_title() for ax in figure.axes] == [
+        "TensorFlow, cnn_keras, 1 device",
+        "PyTorch, cnn_keras, 1 device",
+    ]
+    rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    assert rows == ["arrays", "generator", "threads, 2 workers", "processes, 2 workers", "in_model"]
+    whole = next(line for line in figure.axes[1].lines if line.get_label() == "whole steps")
+    assert list(whole.get_xdata()) == [1.1, 4.0, 2.5, 1.5, 1.1]
+
+
+def test_an_empty_chart_says_so():
+    figure = plot_pipelines(balance_frame([]))
+    assert "not measured" in figure.axes[0].texts[0].get_text()
