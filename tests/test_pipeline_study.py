@@ -123,7 +123,7 @@ def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
 
     assert sentences[0].startswith("PyTorch, cnn_keras, 1 device, generator: an epoch takes 4 s")
     assert "The input is the bottleneck (3.0 times the compute); together they take +33 %" in sentences[0]
-    assert "PyTorch, cnn_keras, 1 device, processes, 2 workers" in sentences[1]
+    assert "PyTorch, cnn_keras, 1 device, processes (2 workers)" in sentences[1]
     assert "The compute is the bottleneck (2.0 times the input)" in sentences[1]
 
 
@@ -142,6 +142,11 @@ def test_pipelines_are_compared_with_the_generator_on_the_same_devices():
     assert all(v.baseline.pipeline == "generator" for v in verdicts)
     assert all(v.baseline.devices == v.candidate.devices for v in verdicts)
     assert all(v.factor == "pipeline" for v in verdicts)
+    assert {v.label.split(",")[0] for v in verdicts} == {
+        "threads (2 workers) vs generator",
+        "processes (2 workers) vs generator",
+        "in_model vs generator",
+    }
     (one,) = [v for v in verdicts if (v.candidate.pipeline, v.candidate.devices) == ("processes", 1)]
     assert one.speedup == pytest.approx(4.0 / 1.5)
 
@@ -154,7 +159,7 @@ def test_the_chart_has_a_panel_per_place_and_a_row_per_pipeline():
         "PyTorch, cnn_keras, 1 device",
     ]
     rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
-    assert rows == ["arrays", "generator", "threads, 2 workers", "processes, 2 workers", "in_model"]
+    assert rows == ["arrays", "generator", "threads (2 workers)", "processes (2 workers)", "in_model"]
     whole = next(line for line in figure.axes[1].lines if line.get_label() == "whole steps")
     assert list(whole.get_xdata()) == [1.1, 4.0, 2.5, 1.5, 1.1]
 

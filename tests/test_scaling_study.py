@@ -56,14 +56,14 @@ def halved(trial):
         ([], 0, 1, [1]),
         ([], 4, 2, [1, 2]),
         ([4, 2], 2, 8, [1, 2, 4]),
-        ([3], 0, 2, [1, 3]),
+        ([3], 0, 4, [1, 3]),
     ],
 )
 def test_device_counts(asked, most, available, found):
     assert device_counts(asked, most, available) == found
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", True, 9])
 def test_a_wrong_count_is_named(wrong):
     with pytest.raises(UserError, match="devices"):
         device_counts([wrong], 0, 8)

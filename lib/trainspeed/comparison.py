@@ -48,6 +48,9 @@ class Verdict:
         if self.factor == "devices":
             words = describe(self.candidate, without=("strategy", *COMMON))
             return ", ".join([devices_of(self.candidate), *words])
+        if self.factor == "pipeline":
+            versus = f"{pipeline_of(self.candidate)} vs {pipeline_of(self.baseline)}"
+            return ", ".join([versus, *describe(self.candidate, without=("pipeline", *COMMON))])
         words = [
             *filter(None, [arm.get(self.factor)]),
             *describe(self.baseline, without=(self.factor, *COMMON)),
@@ -239,6 +242,8 @@ def _sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) 
         versus = f"control, {_name(a, 'layout')} vs itself"
     if factor == "devices":
         versus = f"{devices_of(b.trial)} vs {devices_of(a.trial)}"
+    if factor == "pipeline":
+        versus = f"{pipeline_of(b.trial)} vs {pipeline_of(a.trial)}"
     jax_beside_other = factor != "compile" and a.trial.compile != b.trial.compile
     frameworks = {a.trial.framework: a, b.trial.framework: b}
     where = [
@@ -282,12 +287,16 @@ def describe(trial: Trial, without: Sequence[str] = ()) -> list[str]:
     if trial.devices > 1:
         words["strategy"] = devices_of(trial)
     if trial.pipeline != "arrays":
-        words["pipeline"] = trial.pipeline + (
-            f" ({trial.workers} worker{'s' * (trial.workers > 1)})" if trial.workers else ""
-        )
+        words["pipeline"] = pipeline_of(trial)
     if trial.part != "both":
         words["part"] = f"{trial.part} only"
     return [text for field, text in words.items() if field not in without]
+
+
+def pipeline_of(trial: Trial) -> str:
+    """Return an input pipeline and its workers in words."""
+    workers = f" ({trial.workers} worker{'s' * (trial.workers > 1)})" if trial.workers else ""
+    return trial.pipeline + workers
 
 
 def devices_of(trial: Trial) -> str:

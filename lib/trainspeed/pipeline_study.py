@@ -12,10 +12,10 @@ from typing import Any
 
 import pandas as pd
 
-from trainspeed.comparison import NAMES, Verdict, compare_with, devices_of
+from trainspeed.comparison import NAMES, Verdict, compare_with, devices_of, pipeline_of
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
-from trainspeed.trial import PIPELINES, SINGLE, STRATEGIES, WITH_WORKERS, Trial, check_name
+from trainspeed.trial import FRAMEWORKS, PIPELINES, SINGLE, STRATEGIES, WITH_WORKERS, Trial, check_name
 
 QUESTION = "Does another input pipeline train faster than a Python generator in the training thread?"
 BASELINE = "generator"
@@ -125,7 +125,13 @@ def balances(runs: Sequence[Run]) -> list[Balance]:
                 both_s=of(trial),
             )
         )
-    return result
+    return sorted(result, key=_place)
+
+
+def _place(balance: Balance) -> tuple:
+    trial = balance.trial
+    order = FRAMEWORKS.index(trial.framework), trial.model, trial.devices
+    return *order, PIPELINES.index(trial.pipeline), trial.workers
 
 
 def balance_sentences(found: Sequence[Balance]) -> list[str]:
@@ -133,15 +139,15 @@ def balance_sentences(found: Sequence[Balance]) -> list[str]:
     sentences = []
     for balance in found:
         trial = balance.trial
-        where = f"{NAMES[trial.framework]}, {trial.model}, {devices_of(trial)}, {pipeline_name(trial)}"
-        if balance.bottleneck is None or balance.both_s is None:
+        where = f"{NAMES[trial.framework]}, {trial.model}, {devices_of(trial)}, {pipeline_of(trial)}"
+        if not (balance.input_s and balance.compute_s and balance.both_s):
             sentences.append(f"{where}: not measured in all parts.")
             continue
         longer, shorter = balance.input_s, balance.compute_s
         other = "compute"
         if balance.bottleneck == "compute":
             longer, shorter, other = balance.compute_s, balance.input_s, "input"
-        times = f"{longer / shorter:.1f} times the {other}" if shorter else f"the {other} takes no time"
+        times = f"{longer / shorter:.{1 if longer < 10 * shorter else 0}f} times the {other}"
         lost = balance.both_s / longer - 1
         sentences.append(
             f"{where}: an epoch takes {balance.both_s:.3g} s, its input alone {balance.input_s:.3g} s, its "
@@ -151,18 +157,13 @@ def balance_sentences(found: Sequence[Balance]) -> list[str]:
     return sentences
 
 
-def pipeline_name(trial: Trial) -> str:
-    """Return a pipeline and its workers in words."""
-    return trial.pipeline + (f", {trial.workers} worker{'s' * (trial.workers > 1)}" if trial.workers else "")
-
-
 def balance_frame(found: Sequence[Balance]) -> pd.DataFrame:
     """Return a row per balance: where, pipeline, input_s, compute_s, both_s; None where not measured."""
     columns = ["where", "pipeline", "input_s", "compute_s", "both_s"]
     rows = [
         {
             "where": f"{NAMES[b.trial.framework]}, {b.trial.model}, {devices_of(b.trial)}",
-            "pipeline": pipeline_name(b.trial),
+            "pipeline": pipeline_of(b.trial),
             "input_s": b.input_s,
             "compute_s": b.compute_s,
             "both_s": b.both_s,

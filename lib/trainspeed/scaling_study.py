@@ -46,11 +46,15 @@ def device_counts(devices: Sequence[int], most: int, available: int) -> list[int
     Args:
         most: No more than so many where none are named; 0 for all.
     Raises:
-        UserError: One that was asked for is not a whole number from 1.
+        UserError: One that was asked for is not a whole number from 1, or more than there are.
     """
     for count in devices:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
             raise UserError(f"devices: {count!r} must be a whole number of at least 1.")
+        if count > available:
+            raise UserError(
+                f"devices (={count}) is more than there are: {available} to use here. Lower devices."
+            )
     if devices:
         return sorted({1, *devices})
     top = min(available, most) if most else available
