@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from study_data import make_run
@@ -10,6 +12,7 @@ from trainspeed.scaling_study import (
     efficiency,
     exchange_sentences,
     exchange_trials,
+    runs_of,
     scaling_frame,
     scaling_of,
     scaling_sentences,
@@ -157,3 +160,12 @@ def test_the_exchange_is_told_beside_the_step_it_belongs_to():
     assert len(sentences) == 2
     assert "100.00 ms a step, 10 % of a whole step's 1000.0 ms" in sentences[0]  # 8 steps of 8 images
     assert exchange_sentences(runs[:2]) == []
+
+
+def test_runs_are_found_by_their_trial_whatever_its_seed_and_data_set():
+    first, *others = trials()
+    runs = [make_run(trial=replace(t, seed=5, dataset="digits")) for t in (first, *others)]
+
+    assert [run.trial.framework for run in runs_of(runs, [first])] == [first.framework]
+    assert len(runs_of(runs, [first, *others])) == len(runs)
+    assert runs_of(runs, []) == []

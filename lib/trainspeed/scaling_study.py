@@ -95,6 +95,16 @@ def scaling_trials(
     return tuple(dict.fromkeys([*singles, *spread]))
 
 
+def runs_of(runs: Sequence[Run], trials: Iterable[Trial]) -> list[Run]:
+    """Return the runs of these trials; by what data set `auto` came to, they are not told apart."""
+
+    def kind(trial: Trial) -> Trial:
+        return replace(trial.without_seed(), dataset="auto")
+
+    wanted = {kind(trial) for trial in trials}
+    return [run for run in runs if kind(run.trial) in wanted]
+
+
 def exchange_trials(trials: Sequence[Trial]) -> tuple[Trial, ...]:
     """Return the gradient exchange alone, for every trial of torch's ddp: the others hide it in their graph."""
     return tuple(replace(trial, part="exchange") for trial in trials if trial.strategy == "ddp")
