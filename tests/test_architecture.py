@@ -19,7 +19,7 @@ LAYERS = {
     # Pure functions on runs and numbers.
     "judgement": """
         comparison doubts forecast layers layout_study published published_beside
-        published_scaling pipeline_study scaling_study schedule verdict
+        published_scaling pipeline_study scaling_study schedule verdict wording
     """,
     # NVML, the host, the machine, the monitor, processes.
     "sensing": "detect gpu_ids host monitor monitor_frame monitor_table nvml process_memory processes",

@@ -3,10 +3,11 @@ import json
 import pytest
 
 from study_data import MACHINE, layout_pair, make_pair, make_run, make_trial
-from trainspeed.comparison import as_json, compare, controls, describe, measured, ratios
+from trainspeed.comparison import as_json, compare, controls, ratios
 from trainspeed.run import Status
 from trainspeed.schedule import CONTROL, CONTROL_AGAIN, DEFAULT_ALLOCATION
 from trainspeed.verdict import Outcome, judge
+from trainspeed.wording import describe, measured
 
 FIRST, LAST = "channels_first", "channels_last"
 SIX = (1.31, 1.34, 1.34, 1.34, 1.34, 1.37)

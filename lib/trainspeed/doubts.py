@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from trainspeed.comparison import NAMES, Verdict, describe
+from trainspeed.comparison import Verdict
 from trainspeed.run import Run, Status
 from trainspeed.verdict import LEAST_BLOCKS
+from trainspeed.wording import NAMES, describe
 
 DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
 SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training

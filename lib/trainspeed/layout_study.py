@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from trainspeed import layers as layer_table
-from trainspeed.comparison import NAMES, Verdict, compare, describe
+from trainspeed.comparison import Verdict, compare
 from trainspeed.run import Run, Status
 from trainspeed.trial import FRAMEWORKS
 from trainspeed.verdict import Outcome, expected_false
+from trainspeed.wording import NAMES, describe
 
 FIRST, LAST = "channels_first", "channels_last"
 LAYOUT_QUESTION = "Does channels_last train faster than channels_first?"

@@ -15,12 +15,13 @@ import pandas as pd
 from IPython.display import HTML, Markdown, display
 from pandas.io.formats.style import Styler
 
-from trainspeed.comparison import NAMES, Verdict, as_json, describe
+from trainspeed.comparison import Verdict, as_json
 from trainspeed.files import write_atomically
 from trainspeed.monitor_frame import read_monitor
 from trainspeed.run import Run
 from trainspeed.schedule import DEFAULT_ALLOCATION
 from trainspeed.study import Measured
+from trainspeed.wording import NAMES, describe
 
 VERDICTS = "verdicts.json"
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from trainspeed.comparison import NAMES, Verdict, compare_with, devices_of, pipeline_of
+from trainspeed.comparison import Verdict, compare_with
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
 from trainspeed.trial import FRAMEWORKS, PIPELINES, SINGLE, STRATEGIES, WITH_WORKERS, Trial, check_name
+from trainspeed.wording import NAMES, devices_of, pipeline_of
 
 QUESTION = "Does another input pipeline train faster than a Python generator in the training thread?"
 BASELINE = "generator"

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from trainspeed.comparison import Verdict, measured, ratios
+from trainspeed.comparison import Verdict, ratios
 from trainspeed.environments import ROOT
 from trainspeed.run import Run, Status
 from trainspeed.schedule import AUXILIARY
 from trainspeed.verdict import LEAST_BLOCKS, Judgement, Outcome, median_interval
+from trainspeed.wording import measured
 
 FOLDER = ROOT / "data/published"
 AGREES, DISAGREES, CANNOT_TELL = "agrees", "disagrees", "cannot tell"

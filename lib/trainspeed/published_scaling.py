@@ -13,9 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from trainspeed import published
-from trainspeed.comparison import Verdict, measured
+from trainspeed.comparison import Verdict
 from trainspeed.published import AGREES, AS_PUBLISHED, CANNOT_TELL, DISAGREES, FOLDER, Claim
 from trainspeed.verdict import Outcome
+from trainspeed.wording import measured
 
 LITTLE_GAIN = "little_gain"
 LITTLE = 0.5  # a smaller share of the ideal gain is little; the article's 8 GPUs gained 2 % of it

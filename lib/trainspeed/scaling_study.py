@@ -12,11 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from trainspeed.comparison import NAMES, Verdict, compare_with, devices_of
+from trainspeed.comparison import Verdict, compare_with
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
 from trainspeed.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
 from trainspeed.verdict import Outcome
+from trainspeed.wording import NAMES, devices_of
 
 STRONG, WEAK = "strong", "weak"
 QUESTIONS = {

@@ -18,7 +18,6 @@ from typing import Any
 import pandas as pd
 
 from trainspeed import backends, datasets, detect, interpreters
-from trainspeed.comparison import NAMES, describe
 from trainspeed.errors import PlanOnly, UserError
 from trainspeed.frame import to_frame, write_csv
 from trainspeed.gpu_ids import visible_uuids
@@ -38,6 +37,7 @@ from trainspeed.schedule import (
 )
 from trainspeed.session import Session, current
 from trainspeed.trial import Trial
+from trainspeed.wording import NAMES, describe
 from trainspeed.worker_process import Unavailable, WorkerProcess
 
 DEVICE_VARIABLE = "TRAINSPEED_DEVICE"  # "cpu": leave the GPUs alone
