@@ -85,7 +85,9 @@ def test_one_block_decides_nothing(out):
     [
         ("devices: [64]", "devices (=64) is more than there are"),
         ("devices: [0]", "devices: 0 must be a whole number"),
-        ("strategies: [mirored]", "'mirored' is of none of"),
+        ("pipeline_devices: [64]", "devices (=64) is more than there are"),
+        ("compared: [wek]", "did you mean 'weak'?"),
+        ("strategies: [mirored]", "did you mean 'mirrored'?"),
         ("workers: [-1]", "workers (=-1) must be a whole number"),
         ("pipelines: [genrator]", "did you mean 'generator'"),
     ],

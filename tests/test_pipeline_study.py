@@ -57,6 +57,8 @@ def test_every_pipeline_is_measured_whole_and_alone_and_the_computing_once():
     assert found.count(("arrays", "compute")) == 1
     assert {pipeline for pipeline, part in found if part == "both"} == set(ALL)
     assert {pipeline for pipeline, part in found if part == "input"} == set(ALL) - {"in_model"}
+    alone = trials(pipelines=["in_model"], frameworks=("tensorflow",))
+    assert ("arrays", "input") in {(t.pipeline, t.part) for t in alone}
     assert len(found) == len(set(found)) == 12
 
 
@@ -102,11 +104,13 @@ def test_the_longer_part_is_the_bottleneck():
     assert balance(found, "tensorflow", "in_model").input_s == 0.1, "its images are those of arrays"
 
 
-def test_more_devices_have_their_own_computing_and_the_input_of_one():
-    found = balances(measured(counts=(1, 2)))
+def test_more_devices_have_their_own_computing_and_the_input_of_one_but_for_ranks():
+    found = balances(measured(counts=(2,)))
 
-    two = balance(found, "torch", "processes", devices=2)
+    two = balance(found, "tensorflow", "processes", devices=2)
     assert (two.input_s, two.compute_s, two.both_s) == (0.5, 0.5, 1.0)
+    inputs = {(t.framework, t.devices) for t in trials(counts=(2,)) if t.part == "input"}
+    assert inputs == {("tensorflow", 1), ("torch", 2)}
 
 
 def test_what_ran_side_by_side_is_counted():

@@ -223,7 +223,7 @@ def test_too_few_blocks_cannot_tell():
 def test_what_was_not_claimed_cannot_tell(other):
     assert check_scaling(CLAIMS["torch_cnn10"], [make_verdict(**other)]) == (
         CANNOT_TELL,
-        "cnn10 was not measured here on one device and on more.",
+        "cnn10 as in the article was not measured here on one device and on more.",
     )
 
 

@@ -64,8 +64,7 @@ def pipeline_trials(
 ) -> tuple[Trial, ...]:
     """Return whole steps and input alone of every pipeline, and compute alone, on each number of devices.
 
-    Every pipeline but `arrays` augments. `tf_data` is TensorFlow's only. Input alone does not depend
-    on the devices, so it is taken on one.
+    Every pipeline but `arrays` augments. `tf_data` is TensorFlow's only.
 
     Args:
         workers: Of the pipelines that have them, one trial each.
@@ -98,9 +97,21 @@ def pipeline_trials(
                 for number in workers if pipeline in WITH_WORKERS else [0]:
                     how = {"pipeline": pipeline, "workers": number, "augment": pipeline != "arrays"}
                     trials.append(replace(base, **how))
-                    if count == 1 and pipeline != "in_model":
-                        trials.append(replace(base, part="input", **how))
+                    trials.append(_input_of(replace(base, **how)))
     return tuple(dict.fromkeys(trials))
+
+
+def _input_of(trial: Trial) -> Trial:
+    """Return the input alone of whole steps. The model's own augmentation is computing.
+
+    Ranks of ddp each make their share of the input, with workers of their own; elsewhere one process
+    makes it for all devices, and so on one device.
+    """
+    if trial.pipeline == "in_model":
+        trial = replace(trial, pipeline="arrays", workers=0, augment=False)
+    if trial.strategy != "ddp":
+        trial = replace(trial, devices=1, strategy=SINGLE)
+    return replace(trial, part="input")
 
 
 def balances(runs: Sequence[Run]) -> list[Balance]:
@@ -117,11 +128,10 @@ def balances(runs: Sequence[Run]) -> list[Balance]:
     result = []
     for trial in whole:
         plain = replace(trial, pipeline="arrays", workers=0, augment=False)
-        source = plain if trial.pipeline == "in_model" else trial
         result.append(
             Balance(
                 trial=trial,
-                input_s=of(replace(source, part="input", devices=1, strategy=SINGLE)),
+                input_s=of(_input_of(trial)),
                 compute_s=of(replace(plain, part="compute")),
                 both_s=of(trial),
             )

@@ -57,7 +57,10 @@ def check_scaling(claim: ScalingClaim, verdicts: Sequence[Verdict]) -> tuple[str
         return published.check(claim, several, ())
     fitting = [verdict for verdict in verdicts if _fits(claim, verdict)]
     if not fitting:
-        return CANNOT_TELL, f"{claim.model} was not measured here on one device and on more."
+        return (
+            CANNOT_TELL,
+            f"{claim.model} as in the article was not measured here on one device and on more.",
+        )
     wanted = int(claim.candidate)
     verdict = max(fitting, key=lambda v: (v.judgement.blocks, -abs(v.candidate.devices - wanted)))
     one, more, judgement = verdict.baseline, verdict.candidate, verdict.judgement

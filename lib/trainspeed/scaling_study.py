@@ -15,11 +15,12 @@ import pandas as pd
 from trainspeed.comparison import Verdict, compare_with
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
-from trainspeed.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
+from trainspeed.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, check_name, grid
 from trainspeed.verdict import Outcome
 from trainspeed.wording import NAMES, devices_of
 
 STRONG, WEAK = "strong", "weak"
+ALL_STRATEGIES = tuple(sorted({name for names in STRATEGIES.values() for name in names} - {SINGLE}))
 QUESTIONS = {
     STRONG: "Do more devices train faster, at the same global batch?",
     WEAK: "Do more devices train faster, at the same batch on each device?",
@@ -42,7 +43,7 @@ SETTINGS = {
 
 
 def device_counts(devices: Sequence[int], most: int, available: int) -> list[int]:
-    """Return the numbers of devices to measure: those asked for, else 1, 2, 4 … and all that there are.
+    """Return the numbers of devices to measure: those asked for and 1, else 1, 2, 4 … as there are.
 
     Args:
         most: No more than so many where none are named; 0 for all.
@@ -58,8 +59,10 @@ def device_counts(devices: Sequence[int], most: int, available: int) -> list[int
             )
     if devices:
         return sorted({1, *devices})
+    if most < 0:
+        raise UserError(f"max_devices (={most}) must be 0, for all, or more.")
     top = min(available, most) if most else available
-    return sorted({1, top, *(2**k for k in range(1, top.bit_length()) if 2**k <= top)})
+    return [2**k for k in range(top.bit_length())]  # batches are powers of two, and others do not share them
 
 
 def scaling_trials(
@@ -74,16 +77,14 @@ def scaling_trials(
 
     Args:
         kinds: Of scaling.
-        strategies: Those that a framework has are used; each must be of one of the frameworks at least.
+        strategies: Those that a framework has are used.
         factors: As of `trial.grid`; `batch_size` is that of one device.
     """
     singles = grid(framework=frameworks, **factors)
-    known = {strategy for framework in frameworks for strategy in STRATEGIES[framework][1:]}
-    if unknown := [strategy for strategy in strategies if strategy not in known]:
-        raise UserError(
-            f"strategies: {unknown[0]!r} is of none of {', '.join(frameworks)}, "
-            f"which have {', '.join(sorted(known))}."
-        )
+    for strategy in strategies:
+        check_name("strategy", strategy, ALL_STRATEGIES)
+    for kind in kinds:
+        check_name("kind of scaling", kind, (STRONG, WEAK))
     spread = [
         replace(trial, strategy=strategy, devices=count, batch_size=trial.batch_size * times)
         for trial in singles
@@ -220,8 +221,10 @@ def settings(verdicts: Sequence[Verdict]) -> list[str]:
     for framework in FRAMEWORKS:
         mine = [v for v in verdicts if v.candidate.framework == framework]
         wins = [v for v in mine if v.outcome == Outcome.FASTER]
+        decided = [v for v in mine if v.outcome != Outcome.UNDECIDED]
         if mine and not wins:
-            texts.append(f"**{NAMES[framework]}**: more devices were not decided to be faster; use one.")
+            advice = "were not faster; use one" if decided else "are undecided: measure more blocks"
+            texts.append(f"**{NAMES[framework]}**: more devices {advice}.")
         for strategy in dict.fromkeys(v.candidate.strategy for v in wins):
             found = [v for v in wins if v.candidate.strategy == strategy]
             where = "; ".join(f"{v.label}, {scaling_of(v)} scaling: {v.speedup:.2f}x" for v in found)

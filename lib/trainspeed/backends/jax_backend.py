@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 os.environ["KERAS_BACKEND"] = "jax"
@@ -57,7 +58,7 @@ class JaxBackend:
             Device(
                 synchronize=_synchronize,
                 peak_memory_bytes=lambda: _peak_memory_bytes(here),
-                predict=_predict,
+                predict=functools.partial(_predict, devices=trial.devices),
                 convolution_layouts=_convolution_layouts,
             ),
         )
@@ -76,9 +77,8 @@ def _use_cache() -> None:
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
-def _predict(model: keras.Model, x: np.ndarray) -> np.ndarray:
+def _predict(model: keras.Model, x: np.ndarray, devices: int) -> np.ndarray:
     """In batches of one size that the devices can share, so that one program is compiled."""
-    devices = jax.device_count()
     batch = max(EVALUATION_BATCH // devices, 1) * devices
     filled = np.concatenate([x, np.repeat(x[:1], -len(x) % batch, axis=0)])
     return model.predict(filled, batch_size=batch, verbose=0)[: len(x)]

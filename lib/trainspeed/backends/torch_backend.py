@@ -41,13 +41,11 @@ class TorchBackend:
         """Build the model on the GPU where there is one, else on one CPU core."""
         check_device("PyTorch", device, torch.cuda.device_count() if device == "gpu" else 0)
         where = torch.device("cuda" if device == "gpu" else "cpu")
-        capability = torch.cuda.get_device_capability(where) if device == "gpu" else None
-        if reason := unsupported_reason(trial.precision, capability):
-            raise Unsupported(reason)
         if trial.strategy == "data_parallel" and device == "cpu":
             raise Unsupported("torch's DataParallel spreads a batch over GPUs only; on a CPU use ddp")
         if trial.strategy != "ddp":
             return _training(trial, images, where)
+        # Until the ranks are forked, nothing may touch CUDA but counting: a fork cannot use it again.
         return torch_ranks.start(trial.devices, where, lambda rank: _training(trial, images, where, rank))
 
     def is_out_of_memory(self, problem: BaseException) -> bool:
@@ -59,6 +57,9 @@ class TorchBackend:
 
 def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0) -> TorchTraining:
     """Return the training of one process: all devices of it, or one rank of several."""
+    capability = torch.cuda.get_device_capability(rank) if device.type == "cuda" else None
+    if reason := unsupported_reason(trial.precision, capability):
+        raise Unsupported(reason)
     if device.type == "cuda":
         device = torch.device("cuda", rank)
         torch.cuda.set_device(device)
@@ -112,9 +113,9 @@ class TorchTraining:
     def train(self) -> tuple[float, ...]:
         """Train, or run the trial's part of it, and return the duration of each epoch, in seconds."""
         self.step_model.train()
-        parts = {"input": self._input, "exchange": self._exchange()}
+        parts = {"input": lambda: self._input, "exchange": self._exchange}
         try:
-            epoch = parts.get(self.trial.part, self._epoch)
+            epoch = parts.get(self.trial.part, lambda: self._epoch)()
             return time_epochs(epoch, self._synchronize, epochs=self.trial.epochs)
         finally:
             if self.loader:

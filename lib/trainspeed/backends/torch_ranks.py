@@ -20,7 +20,8 @@ from typing import Any
 import torch
 from torch import distributed
 
-from trainspeed.backends.base import OutOfMemory, says_out_of_memory
+from trainspeed.backends.base import OutOfMemory, Unsupported, says_out_of_memory
+from trainspeed.errors import UserError
 from trainspeed.processes import die_with_parent
 
 LOCALHOST = "127.0.0.1"
@@ -38,6 +39,8 @@ def start(ranks: int, device: torch.device, make: Callable[[int], Any]) -> Any:
         make: Returns the training of a rank, in its own process.
     """
     if "RANK" in os.environ:  # torchrun has started every rank
+        if int(os.environ["WORLD_SIZE"]) != ranks:
+            raise UserError(f"devices (={ranks}) is not torchrun's WORLD_SIZE (={os.environ['WORLD_SIZE']}).")
         _join(device)
         return make(int(os.environ["LOCAL_RANK"]))
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
@@ -83,6 +86,10 @@ class _RankZero:
     def _guarded(self, do: Callable[[], Any]) -> Any:
         try:
             return do()
+        except Unsupported:  # by every rank alike
+            for pid in self._others:
+                os.kill(pid, signal.SIGKILL)
+            raise
         except Exception as problem:
             words = self._last_words(wait_s=LAST_WORDS_S)
             for pid in self._others:
