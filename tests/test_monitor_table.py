@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml, install, install_none
+from trainspeed.cores import CoreSensors
 from trainspeed.errors import UserError
 from trainspeed.host import HostSensors
 from trainspeed.monitor_frame import read_monitor
@@ -13,10 +14,10 @@ from trainspeed.monitor_table import COLUMNS, Table, open_table
 from trainspeed.nvml import open_nvml
 
 
-def write_samples(path, samples=1, interval_s=5.0):
+def write_samples(path, samples=1, interval_s=5.0, cores=None):
     nvml = open_nvml()
     with open_table(path) as file:
-        table = Table(file, nvml, HostSensors(), interval_s)
+        table = Table(file, nvml, HostSensors(), interval_s, cores=cores)
         for _ in range(samples):
             table.sample()
 
@@ -75,6 +76,29 @@ def test_a_machine_without_a_driver_still_samples_its_host(tmp_path, monkeypatch
     assert "gpus: no NVIDIA driver library found" in comments
     assert list(frame["device"]) == ["host"]
     assert frame["memory_used_bytes"].iloc[0] > 0
+
+
+def test_a_core_is_a_row_with_its_load_alone_and_no_comment_for_what_no_core_has(tmp_path, monkeypatch):
+    install_none(monkeypatch)
+    stat, seconds = tmp_path / "stat", iter(range(10))
+
+    def clock():
+        now = next(seconds)
+        stat.write_text(f"cpu {30 * now} 0 0 {170 * now} 0 0 0 0\ncpu2 {25 * now} 0 0 {75 * now} 0 0 0 0\n")
+        return now
+
+    write_samples(tmp_path / "gpu.csv", samples=2, cores=CoreSensors([2, 9], stat=stat, clock=clock))
+    frame, comments = read_monitor(tmp_path / "gpu.csv")
+
+    assert list(frame["device"]) == ["host", "core2", "core9"] * 2
+    core = frame[frame["device"] == "core2"]
+    assert list(core["load_percent"]) == [25, 25]
+    assert core.drop(columns=["utc", "device", "load_percent"]).isna().all(axis=None)
+    assert frame[frame["device"] == "core9"]["load_percent"].isna().all()
+    assert [comment for comment in comments if comment.startswith("core")] == [
+        "core9 load_percent: /proc/stat does not list this core"
+    ]
+    assert "a core: has only load_percent" in comments
 
 
 def test_a_gpu_lost_later_is_noted_once_and_the_other_goes_on(tmp_path, monkeypatch):

@@ -18,6 +18,14 @@ def monitor_figure():
     return plots.plot_monitor(make_samples(), make_spans(6))
 
 
+def make_core_samples(*cores):
+    """Return samples of the host and of cores, which have only their load."""
+    samples = make_samples(devices=("host", *(f"core{core}" for core in cores)))
+    others = samples.columns.difference(["utc", "device", "load_percent"])
+    samples[others] = samples[others].where(samples["device"] == "host", None)
+    return samples
+
+
 class TestMonitor:
     def test_panels_share_time_since_the_first_run(self, monitor_figure):
         """Five quantities; the first run starts at 0 seconds."""
@@ -72,8 +80,31 @@ class TestMonitor:
         assert (box.x0, box.x1) == pytest.approx((121, 140))
         assert "throttled (sw_power_cap)" in texts(figure.axes[-1], "note")[0]
 
-    def test_the_caption_says_what_load_means(self, monitor_figure):
-        assert "not how full the GPU was" in texts(monitor_figure.axes[-1], "note")[0].replace("\n", " ")
+    def test_the_caption_says_what_load_means_for_the_devices_of_the_chart(self, monitor_figure):
+        caption = texts(monitor_figure.axes[-1], "note")[0].replace("\n", " ")
+        assert "not how full the GPU was" in caption and "Load of the host" in caption
+        assert "Load of a core" not in caption
+
+    def test_cores_are_lines_in_the_panel_of_the_load_alone(self):
+        """A core has no other sensor, so no other panel has a line of it; the host stays grey."""
+        figure = plots.plot_monitor(make_core_samples(2, 10), make_spans())
+        assert [ax.get_ylabel() for ax in figure.axes] == ["load\nin %", "memory\nin GB"]
+        (line,) = found(figure.axes[0], "core10")
+        assert (
+            len(line.get_xdata()) == 250 and line.get_color() != found(figure.axes[0], "host")[0].get_color()
+        )
+        assert found(figure.axes[1], "host") and not found(figure.axes[1], "core10")
+        listed = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert listed[:3] == ["host: AMD EPYC 9454 (128 GB)", "core 2", "core 10"]
+        caption = texts(figure.axes[-1], "note")[0].replace("\n", " ")
+        assert "Load of a core: share of time it was busy, by any process." in caption
+        assert "GPU" not in caption
+
+    def test_a_device_that_never_answered_is_not_in_the_legend(self):
+        samples = make_core_samples(2)
+        samples.loc[samples["device"] == "core2", "load_percent"] = None
+        figure = plots.plot_monitor(samples, make_spans())
+        assert "core 2" not in [text.get_text() for text in figure.legends[0].get_texts()]
 
     def test_no_line_has_more_than_max_points_and_no_spike_is_lost(self):
         """A single sample of 100 among 10,000 zeros is still drawn."""

@@ -13,6 +13,7 @@ from trainspeed.verdict import LEAST_BLOCKS
 from trainspeed.wording import NAMES, describe
 
 DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
+NUMBER = re.compile(r"GPU \d+|\d")  # which GPU it was is no mere number
 SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
 
 
@@ -77,7 +78,7 @@ def _counted(runs: Sequence[Run]) -> list[str]:
     frameworks: dict[str, set[str]] = {}
     for run in runs:
         for doubt in run_doubts(run):
-            kind = "".join(c for c in doubt if not c.isdigit())
+            kind = NUMBER.sub(lambda found: found[0] if found[0].startswith("GPU") else "", doubt)
             examples[kind] = max(examples.get(kind, doubt), doubt, key=_numbers)
             counts[kind] += 1
             frameworks.setdefault(kind, set()).add(NAMES[run.trial.framework])

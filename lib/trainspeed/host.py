@@ -19,6 +19,7 @@ HWMON = Path("/sys/class/hwmon")
 CPU_THERMOMETERS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
 TICKS_PER_S = 100  # USER_HZ: /proc/stat counts in hundredths of a second on every Linux
 SHORTEST_WINDOW_S = 0.1  # ten ticks: over less, the share of one tick is no longer small
+CpuSeconds = tuple[float, float, float]  # busy, stolen, total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,16 +75,25 @@ def stolen_share(before: HostLoad, after: HostLoad) -> float | None:
     return (after.steal_s - before.steal_s) / total_s if total_s > 0 else None
 
 
-def cpu_seconds(stat: Path = STAT) -> tuple[float, float, float] | None:
+def cpu_seconds(stat: Path = STAT) -> CpuSeconds | None:
     """Return (busy, stolen, total) CPU seconds since boot over all cores; None where /proc/stat is absent."""
     try:
-        label, *ticks = stat.read_text().split("\n", 1)[0].split()
+        label, seconds = read_cpu_line(stat.read_text().split("\n", 1)[0]) or ("", None)
+    except OSError:
+        return None
+    return seconds if label == "cpu" else None
+
+
+def read_cpu_line(line: str) -> tuple[str, CpuSeconds] | None:
+    """Return a line of /proc/stat as ("cpu2", (busy, stolen, total) seconds); None where it is no such line."""
+    try:
+        label, *ticks = line.split()
         # Guest time, after these eight, is counted in user time already. Source: proc_stat(5)
         user, nice, system, idle, iowait, irq, softirq, steal = (int(n) / TICKS_PER_S for n in ticks[:8])
-    except (OSError, ValueError):
+    except ValueError:
         return None
     busy_s = user + nice + system + irq + softirq
-    return (busy_s, steal, busy_s + steal + idle + iowait) if label == "cpu" else None
+    return label, (busy_s, steal, busy_s + steal + idle + iowait)
 
 
 def _own_s() -> float:
@@ -161,9 +171,9 @@ class HostSensors:
         cpu, energy_j = cpu_seconds(self._stat), self._rapl.energy_j()
         memory = psutil.virtual_memory()
         temperature_c = max((t for t in map(_celsius, self._thermometers) if t is not None), default=None)
-        load_percent = power_w = None
+        busy_percent = power_w = None
         if seconds >= SHORTEST_WINDOW_S:
-            load_percent = _load_percent(self._last_cpu, cpu)
+            busy_percent = load_percent(self._last_cpu, cpu)
             if energy_j is not None and self._last_energy_j is not None:
                 power_w = (energy_j - self._last_energy_j) / seconds
             self._last_s, self._last_cpu, self._last_energy_j = self._clock(), cpu, energy_j
@@ -175,7 +185,7 @@ class HostSensors:
         if temperature_c is None:
             reasons["temperature_c"] = "no CPU thermometer found"
         return HostSample(
-            load_percent=load_percent,
+            load_percent=busy_percent,
             memory_used_bytes=memory.total - memory.available,
             memory_total_bytes=memory.total,
             power_w=power_w,
@@ -185,12 +195,12 @@ class HostSensors:
         )
 
 
-def _load_percent(
-    before: tuple[float, float, float] | None, after: tuple[float, float, float] | None
-) -> float | None:
+def load_percent(before: CpuSeconds | None, after: CpuSeconds | None) -> float | None:
+    """Return the busy share of the time between two readings, 0 to 100; None where it cannot be told."""
     if before is None or after is None or after[2] <= before[2]:
         return None
-    return 100 * (after[0] - before[0]) / (after[2] - before[2])
+    share = (after[0] - before[0]) / (after[2] - before[2])
+    return 100 * min(1.0, max(0.0, share))  # a core's iowait may count backwards. Source: proc_stat(5)
 
 
 class Rapl:

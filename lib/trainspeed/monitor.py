@@ -1,4 +1,4 @@
-"""Sample every GPU and the host into a CSV, as a process of its own, alone or around any command.
+"""Sample every GPU, the host and single CPU cores into a CSV, as a process of its own, alone or around any command.
 
     python -m trainspeed.monitor --interval 5 --out gpu.csv [-- command ...]
 
@@ -20,6 +20,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NoReturn
 
+from trainspeed.cores import CoreSensors
 from trainspeed.errors import UserError
 from trainspeed.host import HostSensors
 from trainspeed.monitor_table import Table, open_table
@@ -58,6 +59,7 @@ def record(
     interval_s: float,
     *,
     command: Sequence[str] = (),
+    cores: Sequence[int] = (),
     until_stdin_closes: bool = False,
     parent: int | None = None,
 ) -> int:
@@ -74,7 +76,7 @@ def record(
         Attention((*heeded, signal.SIGCHLD), watch_stdin=until_stdin_closes) as attention,
     ):
         watch = _Watch(attention, parent)
-        table: Table | None = Table(file, nvml, HostSensors(), interval_s)
+        table: Table | None = Table(file, nvml, HostSensors(), interval_s, cores=CoreSensors(cores))
         for _ in ticks(interval_s, watch.wait):
             table = _sample(table, out)
             if command and watch.child is None:
@@ -164,6 +166,13 @@ def _interval(text: str) -> float:
     raise UserError(f"--interval (={text}) must be a number of seconds, at least {SHORTEST_INTERVAL_S:g}.")
 
 
+def _cores(text: str) -> list[int]:
+    with suppress(ValueError):
+        if min(numbers := [int(part) for part in text.split(",")]) >= 0:
+            return list(dict.fromkeys(numbers))
+    raise UserError(f"--cores (={text}) must be numbers of CPU cores with commas between, such as 2,3.")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code is the command's own, 2 for wrong input."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -172,16 +181,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ours, command = words[: words.index("--")], words[words.index("--") + 1 :]
     parser = _Parser(
         prog="python -m trainspeed.monitor",
-        usage="%(prog)s --out FILE [--interval SECONDS] [-- command ...]",
+        usage="%(prog)s --out FILE [--interval SECONDS] [--cores 2,3] [-- command ...]",
         description="Sample every GPU and the host into a CSV until SIGTERM, Ctrl-C or the command's end.",
     )
     parser.add_argument("--out", type=Path, required=True, help="the CSV; samples are appended")
     parser.add_argument("--interval", default="5", help="seconds from sample to sample (default 5)")
+    parser.add_argument("--cores", help="CPU cores to sample one by one, such as 2,3 (default none)")
     parser.add_argument("--until-stdin-closes", action="store_true", help="stop when stdin ends")
     parser.add_argument("--parent", type=int, metavar="PID", help="die with this process, the direct parent")
     try:
         options = parser.parse_args(ours)
         interval_s = _interval(options.interval)
+        cores = () if options.cores is None else _cores(options.cores)
         if command is not None and not command:
             raise UserError("nothing follows --: name a command, or leave -- out.")
         if command and options.until_stdin_closes:
@@ -195,6 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.out,
             interval_s,
             command=command or (),
+            cores=cores,
             until_stdin_closes=options.until_stdin_closes,
             parent=options.parent,
         )

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from trainspeed.cores import CoreSensors
 from trainspeed.errors import UserError
 from trainspeed.gpu_ids import hashed
 from trainspeed.host import HostSensors, cpu_name
@@ -33,10 +34,11 @@ COLUMNS = ("utc", "device", "name", "uuid", *SENSORS)
 NOTHING_THROTTLES = "none"  # an empty cell is a missing sensor
 LEGEND = (
     "load_percent of a GPU: share of the last sample period in which a kernel was running, not how full "
-    "the GPU was; of the host: share of all cores that was busy",
+    "the GPU was; of the host: share of all cores that was busy; of a core: share of time it was busy",
     "energy_j: a counter, only differences mean something",
     "throttle_reasons: none means that nothing holds the clocks down; an empty cell is a missing sensor",
     "host: has no sm_clock_mhz, throttle_reasons and PCIe counters of its own",
+    "a core: has only load_percent",
 )
 PCIE_SHARE = 0.1  # of the interval, at most: the values of a row must belong to about the same moment
 
@@ -44,10 +46,19 @@ PCIE_SHARE = 0.1  # of the interval, at most: the values of a row must belong to
 class Table:
     """The CSV being written: one row per device and sample. A sample is one write, with no buffer between."""
 
-    def __init__(self, file: BinaryIO, nvml: Nvml, host: HostSensors, interval_s: float) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        nvml: Nvml,
+        host: HostSensors,
+        interval_s: float,
+        *,
+        cores: CoreSensors | None = None,
+    ) -> None:
         self._file = file
         self._nvml = nvml
         self._host = host
+        self._cores = cores or CoreSensors()
         self._interval_s = interval_s
         self._pcie = 2 * PCIE_READ_S * len(nvml.gpus) <= PCIE_SHARE * interval_s
         self._host_name = cpu_name()
@@ -77,6 +88,8 @@ class Table:
 
     def _devices(self) -> Iterator[tuple[str, str | None, str, Any]]:
         yield "host", self._host_name, "", self._host.sample()
+        for core, sample in self._cores.sample().items():
+            yield f"core{core}", None, "", sample
         for gpu in self._nvml.gpus:
             uuid = "" if gpu.uuid is None else hashed(gpu.uuid)
             yield f"gpu{gpu.index}", gpu.name, uuid, gpu.sample(pcie=self._pcie)

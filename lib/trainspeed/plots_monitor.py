@@ -23,9 +23,9 @@ from matplotlib.ticker import MaxNLocator
 
 from trainspeed.axes import note_below, say, spread, title_above
 from trainspeed.errors import UserError
+from trainspeed.plots_devices import label, looks, meaning
 from trainspeed.rows import require
 from trainspeed.theme import (
-    OKABE_ITO,
     SMALL_PT,
     WIDTH_IN,
     framework_colour,
@@ -36,18 +36,8 @@ MOST_NAMES = 12  # more runs than this are shaded without a number
 LONGEST_IN_SECONDS = 300  # a longer time axis counts minutes
 LEAST_TICK_PT = 2.0  # epoch ends nearer to each other than this would be a solid bar: left out
 DENSE = 500  # samples per line from which a thinner line shows more
-MEANING = (
-    "Load of a GPU: share of time in which a kernel was running (not how full the GPU was). "
-    "Load of the host: share of all cores that were busy."
-)
 # Reasons for a lower clock that slow nothing down: the device had no work, or was told to by its user.
 HARMLESS = re.compile(r"^(|none|.*idle.*|.*application.*clock.*|.*display.*)$", re.IGNORECASE)
-# No colour of a framework; the host is grey.
-DEVICE_LOOKS = tuple(
-    {"color": OKABE_ITO[color], "linestyle": linestyle}
-    for linestyle in ("-", "--")
-    for color in ("black", "purple", "sky blue", "orange")
-)
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame, *, max_points: int =
     """Draw what the monitor sampled, a panel per quantity over time since the first run, the runs shaded.
 
     Args:
-        samples: utc, device ("host", "gpu0", …), name, and of load_percent, memory_used_bytes,
+        samples: utc, device ("host", "gpu0", "core2", …), name, and of load_percent, memory_used_bytes,
             memory_total_bytes, power_w, temperature_c, sm_clock_mhz and throttle_reasons what there is. A
             column that is missing or empty is a line of text.
         runs: start, end, name, framework, epoch_ends (a list of times); may have no rows.
@@ -100,10 +90,12 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame, *, max_points: int =
         axes[0].set(xticks=[], yticks=[])
         return figure
     clock = _Clock.of(samples, runs)
-    devices = _looks(samples)
+    devices = looks(samples[samples[[p.column for p in there]].notna().any(axis=1)])
     for ax, panel in zip(axes, there, strict=True):
         for device, look in devices.items():
             rows = samples[(samples["device"] == device) & samples[panel.column].notna()]
+            if rows.empty:
+                continue
             x, y = clock.read(rows["utc"]), rows[panel.column].to_numpy(float) / panel.divisor
             width = 1.3 if len(x) < DENSE else 0.8
             ax.plot(*thin(x, y, max_points), linewidth=width, label=device, gid=device, **look)
@@ -117,7 +109,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame, *, max_points: int =
     if len(runs) <= MOST_NAMES:
         _number(axes[0], runs, clock)
     missing = [p.sensor for p in PANELS if p not in there]
-    _caption(axes[-1], missing, throttled, ticks=ticks)
+    _caption(axes[-1], meaning(samples), missing, throttled, ticks=ticks)
     _legends(figure, samples, devices, runs)
     return figure
 
@@ -159,14 +151,6 @@ def _stack(count: int) -> list[Axes]:
     return list(
         plt.subplots(max(count, 1), sharex=True, squeeze=False, figsize=size, layout="constrained")[1][:, 0]
     )
-
-
-def _looks(samples: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return each device's line: the host in grey first, below the accelerators."""
-    names = sorted(samples["device"].unique(), key=lambda name: (name != "host", str(name)))
-    host = {"host": {"color": ".35", "linestyle": (0, (3, 1))}} if "host" in names else {}
-    others = [name for name in names if name != "host"]
-    return host | {name: DEVICE_LOOKS[place % len(DEVICE_LOOKS)] for place, name in enumerate(others)}
 
 
 def _shade(ax: Axes, runs: pd.DataFrame, clock: _Clock) -> None:
@@ -253,8 +237,8 @@ def _number(ax: Axes, runs: pd.DataFrame, clock: _Clock) -> None:
         )
 
 
-def _caption(ax: Axes, missing: list[str], throttled: list[str], *, ticks: bool) -> None:
-    texts = [MEANING, *(["Short ticks in the top panel: ends of epochs."] if ticks else [])]
+def _caption(ax: Axes, load: str, missing: list[str], throttled: list[str], *, ticks: bool) -> None:
+    texts = [*([load] if load else []), *(["Short ticks in the top panel: ends of epochs."] if ticks else [])]
     if throttled:
         texts.append(f"Hatched: throttled ({', '.join(throttled)}).")
     if missing:
@@ -269,7 +253,7 @@ def _legends(
     handles: list[Line2D | Patch] = []
     for device, look in devices.items():
         rows = samples[samples["device"] == device]
-        handles.append(Line2D([], [], label=_device_label(device, rows), **look))
+        handles.append(Line2D([], [], label=label(device, rows), **look))
     if len(runs) <= MOST_NAMES:
         names = [
             (f"{n}  {row['name']}", row["framework"]) for n, (_, row) in enumerate(runs.iterrows(), start=1)
@@ -283,10 +267,3 @@ def _legends(
     figure.legend(
         handles=handles, loc="outside lower left", ncols=columns, fontsize=SMALL_PT, columnspacing=1
     )
-
-
-def _device_label(device: str, rows: pd.DataFrame) -> str:
-    name = rows["name"].dropna().iloc[0] if "name" in rows and rows["name"].notna().any() else ""
-    total = rows["memory_total_bytes"].max() if "memory_total_bytes" in rows else None
-    size = f" ({total / 1e9:,.0f} GB)" if pd.notna(total) else ""
-    return f"{device}: {name}{size}" if name else f"{device}{size}"

@@ -34,6 +34,20 @@ def die_with_parent(signal: int = signals.SIGKILL, *, parent: int | None = None)
         os.kill(os.getpid(), signal)
 
 
+def usable_cores() -> list[int]:
+    """Return the cores this process may run on, lowest first; [] where the system has no such notion."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def device_cores(count: int) -> list[int]:
+    """Return the cores that are the first so many CPU devices; fewer where there are fewer.
+
+    The last usable ones: the first serve most interrupts.
+    """
+    cores = usable_cores()
+    return cores[max(0, len(cores) - count) :]
+
+
 def use_all_cores() -> None:
     """Let this thread run on every core again, and not on that of the device it works for."""
     if os.environ.get(CORES):
