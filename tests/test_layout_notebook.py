@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 
+from command_line import trainspeed
 from trainspeed import interpreters
 from trainspeed.environments import ROOT
 from trainspeed.ledger import Ledger
@@ -20,12 +19,6 @@ from trainspeed.trial import FRAMEWORKS
 pytestmark = pytest.mark.slow
 
 INSTALLED = [name for name in FRAMEWORKS if interpreters.find(name)]
-
-
-def trainspeed(*arguments: str, **variables: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "trainspeed", *arguments]
-    environment = {**os.environ, "TRAINSPEED_DEVICE": "cpu", **variables}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
 
 
 @pytest.fixture(scope="module")

@@ -42,11 +42,13 @@ def seconds(text):
 
 
 def test_every_file_of_published_numbers_is_checked_here_or_in_its_own_test():
-    here, in_test_published_scaling = (
-        {"claims.csv", "pytorch_2080ti.csv"},
-        {"claims_multi_gpu.csv", "keras_pipelines_p2_8xlarge.csv"},
-    )
-    assert {path.name for path in FOLDER.glob("*.csv")} == here | in_test_published_scaling
+    here = {"claims.csv", "pytorch_2080ti.csv"}
+    in_test_published_scaling = {"claims_multi_gpu.csv", "keras_pipelines_p2_8xlarge.csv"}
+    in_test_published_amp = {
+        *("claims_amp.csv", "ec2_gpus.csv", "matrix_unit_precisions.csv", "nvidia_mixed_accuracy.csv")
+    }
+    found = {path.name for path in FOLDER.glob("*.csv")}
+    assert found == here | in_test_published_scaling | in_test_published_amp
 
 
 @pytest.mark.parametrize("row", read("pytorch_2080ti.csv"), ids=lambda r: f"{r['table']}-{r['batch_size']}")

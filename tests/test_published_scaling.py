@@ -3,36 +3,21 @@
 import math
 from collections import Counter
 from statistics import median
-from types import SimpleNamespace
 
-import matplotlib as mpl
-import pandas as pd
 import pytest
 
-from showing_data import found
-from study_data import make_run
-from trainspeed.comparison import Verdict
+from scaling_data import FED, make_verdict
 from trainspeed.published import AGREES, CANNOT_TELL, DISAGREES, FOLDER
-from trainspeed.published_beside import pipelines_beside, speedups_beside
 from trainspeed.published_scaling import (
+    ARTICLE_WORKERS,
+    GPUS,
     check_scaling,
     pipeline_ratios,
     published_speedups,
     scaling_claims,
 )
-from trainspeed.published_scaling_views import (
-    FAIR,
-    pipelines_table,
-    plot_pipelines,
-    plot_speedups,
-    speedups_table,
-)
 from trainspeed.published_views import claims_table
-from trainspeed.run import Status
 from trainspeed.trial import FRAMEWORKS, LAYOUTS
-from trainspeed.verdict import judge
-
-mpl.use("Agg")
 
 CLAIMS = {claim.id: claim for claim in scaling_claims()}
 
@@ -60,36 +45,6 @@ LOGS = {
 @pytest.fixture(scope="module")
 def variants():
     return pipeline_ratios().set_index("variant")
-
-
-def make_verdict(ratio=1.5, *, factor="devices", values=(1, 2), blocks=6, quantity="time", **more):
-    """Return a verdict between two stand-ins for trials; "strategy" follows from the devices."""
-    usual = {
-        "framework": "torch",
-        "model": "cnn10",
-        "layout": "channels_first",
-        "precision": "fp32",
-        "compile": False,
-        "pipeline": "arrays",
-        "devices": 2,
-        "batch_size": 64,
-    }
-    trials = []
-    for end, value in enumerate(values):
-        fields = {**usual, **more, factor: value}
-        fields = {name: f[end] if isinstance(f, tuple) else f for name, f in fields.items()}
-        trials.append(SimpleNamespace(strategy="single" if fields["devices"] == 1 else "ddp", **fields))
-    return Verdict(
-        session="",
-        study="",
-        question="",
-        quantity=quantity,
-        factor=factor,
-        baseline=trials[0],
-        candidate=trials[1],
-        judgement=judge([ratio] * blocks, [1.0] * blocks),
-        sentence="",
-    )
 
 
 # The transcribed numbers.
@@ -198,7 +153,8 @@ def test_claims_are_told_apart_and_one_without_a_year_shows_none():
 def test_a_claim_about_a_second_device_is_checked_on_ours(name, framework, ratio, expected):
     found_here, reason = check_scaling(CLAIMS[name], [make_verdict(ratio, framework=framework)])
     assert found_here == expected
-    assert reason.startswith(f"Here 2 devices (ddp) against 1, batch 64: {ratio:.2f}x (95 % interval")
+    how = {"torch": "ddp", "tensorflow": "mirrored"}[framework]
+    assert reason.startswith(f"Here 2 devices ({how}) against 1, batch 64: {ratio:.2f}x (95 % interval")
 
 
 def test_too_few_blocks_cannot_tell():
@@ -217,7 +173,9 @@ def test_too_few_blocks_cannot_tell():
         {"batch_size": (64, 128)},
         {"values": (2, 4)},
         {"quantity": "accuracy"},
-        {"factor": "workers"},
+        {"factor": "layout", "values": ("channels_first", "channels_last")},
+        {"pipeline": "threads"},
+        {"part": "compute"},
     ],
 )
 def test_what_was_not_claimed_cannot_tell(other):
@@ -252,124 +210,76 @@ def test_the_most_blocks_answer_and_then_the_nearest_number_of_devices():
 )
 def test_a_gain_is_little_below_half_of_the_ideal_one(ratio, devices, expected):
     """The batch may grow with the devices: the generator's work in an epoch is the same."""
-    setting = {"framework": "tensorflow", "model": "cnn_keras", "pipeline": "threads"}
-    verdict = make_verdict(ratio, values=(1, devices), batch_size=(32, 32 * devices), **setting)
+    batches = (32, 32 * devices)
+    verdict = make_verdict(ratio, values=(1, devices), batch_size=batches, pipeline="threads", **FED)
     found_here, reason = check_scaling(CLAIMS["generator"], [verdict])
     assert found_here == expected
-    assert f"{devices} devices (ddp) against 1, batch 32 and {32 * devices}: {ratio:.2f}x" in reason
+    where = f"{devices} devices (mirrored) against 1, threads (4 workers), batch 32 and {32 * devices}"
+    assert f"{where}: {ratio:.2f}x" in reason
     assert f"Little is less than {1 + (devices - 1) / 2:.2f}x: 50 % of the ideal gain." in reason
 
 
 def test_a_little_gain_is_claimed_of_the_generator_only_and_needs_an_interval():
-    setting = {"framework": "tensorflow", "model": "cnn_keras"}
-    assert check_scaling(CLAIMS["generator"], [make_verdict(1.1, **setting)])[0] == CANNOT_TELL
-    one_block = make_verdict(1.1, blocks=1, pipeline="threads", **setting)
+    assert check_scaling(CLAIMS["generator"], [make_verdict(1.1, **FED)])[0] == CANNOT_TELL
+    one_block = make_verdict(1.1, blocks=1, pipeline="threads", **FED)
     assert check_scaling(CLAIMS["generator"], [one_block])[0] == CANNOT_TELL
 
 
+FRAMEWORKS_COMPARED = {"factor": "framework", "values": ("tensorflow", "torch")}
+PIPELINES_COMPARED = FED | {"factor": "pipeline", "values": ("threads", "processes")}
+
+
 @pytest.mark.parametrize(("ratio", "expected"), [(2.0, AGREES), (0.5, DISAGREES), (1.0, DISAGREES)])
-def test_a_claim_about_several_devices_of_frameworks_or_pipelines_is_checked_on_several(ratio, expected):
-    frameworks = {"factor": "framework", "values": ("tensorflow", "torch")}
-    pipelines = {"factor": "pipeline", "values": ("threads", "processes")}
-    pipelines |= {"framework": "tensorflow", "model": "cnn_keras"}
-    for name, setting in (("framework_cnn10", frameworks), ("processes", pipelines)):
-        assert check_scaling(CLAIMS[name], [make_verdict(ratio, **setting)])[0] == expected
-        on_one = make_verdict(ratio, devices=1, **setting)
-        assert check_scaling(CLAIMS[name], [on_one])[0] == CANNOT_TELL
+@pytest.mark.parametrize(
+    ("name", "setting"), [("framework_cnn10", FRAMEWORKS_COMPARED), ("processes", PIPELINES_COMPARED)]
+)
+def test_frameworks_and_pipelines_are_compared_on_several_devices(name, setting, ratio, expected):
+    assert check_scaling(CLAIMS[name], [make_verdict(ratio, **setting)])[0] == expected
+    on_one = make_verdict(ratio, devices=1, **setting)
+    assert check_scaling(CLAIMS[name], [on_one])[0] == CANNOT_TELL
 
 
-# Beside this machine's numbers.
-
-
-def test_only_a_second_device_as_in_the_article_stands_beside_it():
-    verdicts = [
-        make_verdict(1.25),
-        make_verdict(3, values=(1, 4)),
-        make_verdict(3, layout="channels_last"),
-        make_verdict(3, pipeline="threads"),
-        make_verdict(3, batch_size=(64, 128)),
-    ]
-    data = speedups_beside(verdicts)
-    ours = data[data["kind"] == "measured"]
-    assert ours[["series", "batch_size", "speedup", "low", "blocks"]].values.tolist() == [
-        ["this machine, ddp", 64, 1.25, 1.25, 6]
-    ]
-    assert set(data[data["kind"] == "published"]["series"]) == {"RTX 2080 Ti, 2019 (article 001)"}
-    assert len(speedups_beside([])) == 7
-
-
-def pipeline_run(seconds, *, block=0, devices=1, pipeline="threads", status=Status.OK, **more):
-    """Return a run of cnn_keras with a stand-in for its trial."""
-    trial = {"framework": "tensorflow", "model": "cnn_keras", "layout": "channels_last"}
-    trial |= {"precision": "fp32", "compile": False, "workers": 2, "batch_size": 64, "images_per_epoch": 640}
-    label = more.pop("label", "")
-    return SimpleNamespace(
-        trial=SimpleNamespace(**trial | {"devices": devices, "pipeline": pipeline} | more),
-        median_epoch_s=seconds,
-        test_accuracy=0.5 if block == 0 else None,
-        label=label,
-        status=status,
-        block=block,
+def test_the_reason_names_both_arms_and_the_devices():
+    _, frameworks = check_scaling(CLAIMS["framework_cnn10"], [make_verdict(2.0, **FRAMEWORKS_COMPARED)])
+    _, pipelines = check_scaling(CLAIMS["processes"], [make_verdict(2.0, **PIPELINES_COMPARED)])
+    assert frameworks.startswith(
+        "Here PyTorch (ddp) against TensorFlow (mirrored), 2 devices, batch 64: 2.00x"
     )
+    arms = "processes (16 workers) against threads (4 workers), 2 devices (mirrored), batch 64"
+    assert pipelines.startswith(f"Here {arms}: 2.00x")
 
 
-def test_our_pipelines_are_relative_to_one_device_fed_by_threads():
-    runs = [pipeline_run(seconds, block=block) for block, seconds in enumerate((4.0, 6.0, 5.0))]
-    runs += [pipeline_run(1.0, devices=2, pipeline="arrays")]
-    runs += [pipeline_run(9.0, label="A again"), pipeline_run(9.0, framework="torch")]
-    runs += [pipeline_run(None, status=Status.OOM, pipeline="processes")]
-    data = pipelines_beside(runs)
-    ours = data[data["kind"] == "measured"]
-    columns = ["devices", "pipeline", "relative_time", "ms_per_step", "accuracy_points", "blocks"]
-    assert ours[columns].values.tolist() == [
-        [1, "threads", 1.0, 500.0, 0.0, 3],
-        [2, "arrays", 0.2, 100.0, 0.0, 1],
-    ]
-    theirs = data[data["kind"] == "published"]
-    assert theirs["ms_per_step"].tolist() == pytest.approx([13, 90, 0.113 * 256, 36])
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("framework_cnn10", FRAMEWORKS_COMPARED | {"layout": "channels_last"}),
+        ("framework_cnn10", FRAMEWORKS_COMPARED | {"pipeline": "threads"}),
+        ("framework_cnn10", FRAMEWORKS_COMPARED | {"batch_size": (64, 128)}),
+        ("framework_cnn10", FRAMEWORKS_COMPARED | {"devices": (2, 4)}),
+        ("framework_cnn10", FRAMEWORKS_COMPARED | {"precision": "bf16"}),
+        ("processes", PIPELINES_COMPARED | {"values": ("generator", "processes")}),
+        ("processes", PIPELINES_COMPARED | {"framework": "torch"}),
+        ("processes", PIPELINES_COMPARED | {"part": "input"}),
+    ],
+)
+def test_other_frameworks_and_pipelines_than_those_claimed_cannot_tell(name, setting):
+    found_here, reason = check_scaling(CLAIMS[name], [make_verdict(2.0, **setting)])
+    assert found_here == CANNOT_TELL
+    assert " as in the article was not measured here with " in reason
+    assert reason.endswith(", on more than one device.")
 
 
-def test_without_one_device_fed_by_threads_nothing_of_ours_can_be_relative():
-    for runs in ([], [make_run()], [pipeline_run(1.0, pipeline="arrays")]):
-        assert set(pipelines_beside(runs)["kind"]) == {"published"}
+def test_of_equally_many_blocks_the_nearest_to_the_articles_gpus_and_workers_answers():
+    eight = make_verdict(1.5, devices=8, workers=(1, 1), **PIPELINES_COMPARED)
+    near = make_verdict(1.5, devices=8, workers=(4, 16), **PIPELINES_COMPARED)
+    two = make_verdict(0.5, devices=2, workers=(4, 32), **PIPELINES_COMPARED)
+    _, reason = check_scaling(CLAIMS["processes"], [eight, two, near])
+    assert reason.startswith("Here processes (16 workers) against threads (4 workers), 8 devices")
 
 
-# Tables and charts.
-
-
-def test_the_articles_markers_are_hollow_and_ours_are_filled():
-    ax = plot_speedups(speedups_beside([make_verdict(1.25)]))
-    assert {line.get_markerfacecolor() for line in found(ax, "published")} == {"none"}
-    (ours,) = found(ax, "measured")
-    assert ours.get_ydata().tolist() == [1.25] and ours.get_markerfacecolor() != "none"
-    assert FAIR in ax.get_xlabel() and "more is better" in ax.get_ylabel()
-
-
-def test_pipelines_are_drawn_with_what_rounding_leaves_open():
-    ax = plot_pipelines(pipelines_beside([pipeline_run(2.0), pipeline_run(1.0, devices=2)]))
-    assert [label.get_text() for label in ax.get_yticklabels()] == [
-        "1 device, 4 threads",
-        "8 devices, 4 threads",
-        "8 devices, arrays",
-        "8 devices, 32 processes",
-        "1 device, 2 threads",
-        "2 devices, 2 threads",
-    ]
-    assert len(found(ax, "published")) == 4 and len(found(ax, "measured")) == 2
-    assert ax.get_xlim()[0] == 0 and FAIR in ax.get_xlabel().replace("\n", " ")
-    spans = [segment for lines in ax.collections for segment in lines.get_segments()]
-    assert spans[1][:, 0].tolist() == pytest.approx([17.5 / 21.5, 18.5 / 20.5])
-
-
-def test_the_tables_say_that_only_ratios_compare():
-    speedups = speedups_table(speedups_beside([make_verdict(1.25)])).to_html()
-    pipelines = pipelines_table(pipelines_beside([])).to_html()
-    assert FAIR in speedups and FAIR in pipelines
-    assert "1.17x" in speedups and "1.25 to 1.25" in speedups
-    assert "0.81 to 0.90" in pipelines and "-1.65" in pipelines and "0.7966" in pipelines
-
-
-def test_the_views_need_no_run_of_ours():
-    assert isinstance(speedups_beside([]), pd.DataFrame)
-    assert plot_speedups(speedups_beside([])).get_title()
-    assert plot_pipelines(pipelines_beside([])).get_title()
+def test_the_articles_gpus_and_workers_are_those_of_its_numbers(variants):
+    assert variants.set_index("pipeline")["workers"].dropna().to_dict() == ARTICLE_WORKERS
+    assert GPUS["002"] == variants["devices"].max()
+    assert GPUS["001"] == published_speedups()["devices"].max()
+    for claim in CLAIMS.values():
+        assert claim.factor != "devices" or int(claim.candidate) == GPUS[claim.source]

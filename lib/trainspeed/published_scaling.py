@@ -12,16 +12,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from trainspeed import published
 from trainspeed.comparison import Verdict
 from trainspeed.published import AGREES, AS_PUBLISHED, CANNOT_TELL, DISAGREES, FOLDER, Claim
+from trainspeed.trial import STRATEGIES, WITH_WORKERS, Trial
 from trainspeed.verdict import Outcome
-from trainspeed.wording import measured
+from trainspeed.wording import NAMES, devices_of, measured, pipeline_of
 
 LITTLE_GAIN = "little_gain"
 LITTLE = 0.5  # a smaller share of the ideal gain is little; the article's 8 GPUs gained 2 % of it
 ROUNDING_S = 0.5  # article 002 prints whole seconds: 196 steps of 90 ms are 17.6 s and printed as 18 s
-THREADS, ARRAYS = "threads", "arrays"  # names of pipelines, as in a trial
+THREADS, PROCESSES, ARRAYS = "threads", "processes", "arrays"  # names of pipelines, as in a trial
+GPUS = {"000": 2, "001": 2, "002": 8}  # on which an article compared
+ARTICLE_WORKERS = {THREADS: 4, PROCESSES: 32}  # article 002's
+ARTICLE_PX = 32  # CIFAR-10, in every article
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +33,8 @@ class ScalingClaim(Claim):
 
     Attributes:
         year: None where the article does not say.
-        pipeline: Where it was claimed; empty where the article does not say or where it is compared.
+        pipeline: Where it was claimed; empty where it is compared, or where the article does not say:
+            then it is held against plain arrays.
         kind: What is claimed of the candidate: `faster`, `slower`, `little_gain`.
     """
 
@@ -50,25 +54,21 @@ def check_scaling(claim: ScalingClaim, verdicts: Sequence[Verdict]) -> tuple[str
 
     A claim about 8 GPUs is held against what is here, be it 2 CPU cores: the reason says how many. Of
     several verdicts the one with the most blocks answers, and of these the one nearest to the article's
-    number of GPUs.
+    numbers of GPUs and workers.
+
+    Args:
+        verdicts: As `published_verdicts.claim_verdicts` returns them.
     """
-    if claim.factor != "devices":
-        several = [v for v in verdicts if min(v.baseline.devices, v.candidate.devices) > 1]
-        return published.check(claim, several, ())
     fitting = [verdict for verdict in verdicts if _fits(claim, verdict)]
     if not fitting:
-        return (
-            CANNOT_TELL,
-            f"{claim.model} as in the article was not measured here on one device and on more.",
-        )
-    wanted = int(claim.candidate)
-    verdict = max(fitting, key=lambda v: (v.judgement.blocks, -abs(v.candidate.devices - wanted)))
-    one, more, judgement = verdict.baseline, verdict.candidate, verdict.judgement
-    sizes = dict.fromkeys((one.batch_size, more.batch_size))
-    where = f"{more.devices} devices ({more.strategy}) against 1, batch {' and '.join(map(str, sizes))}"
-    reason = f"Here {where}: {measured(judgement)}."
+        arms = f"with {_name(claim.baseline)} and with {_name(claim.candidate)}, on more than one device"
+        where = "on one device and on more" if claim.factor == "devices" else arms
+        return CANNOT_TELL, f"{claim.model} as in the article was not measured here {where}."
+    verdict = min(fitting, key=lambda v: _distance(claim, v))
+    judgement = verdict.judgement
+    reason = f"Here {_where(verdict)}: {measured(judgement)}."
     if claim.kind == LITTLE_GAIN:
-        enough = 1 + LITTLE * (more.devices - 1)
+        enough = 1 + LITTLE * (verdict.candidate.devices - 1)
         reason += f" Little is less than {enough:.2f}x: {LITTLE:.0%} of the ideal gain.".replace("%", " %")
         if judgement.low is None or judgement.low <= enough <= judgement.high:
             return CANNOT_TELL, reason
@@ -79,21 +79,67 @@ def check_scaling(claim: ScalingClaim, verdicts: Sequence[Verdict]) -> tuple[str
 
 
 def _fits(claim: ScalingClaim, verdict: Verdict) -> bool:
-    """Whether a verdict is about one device and more, in the claim's setting.
+    """Whether a verdict is about whole steps in the claim's setting, and compares what the claim compares."""
+    one, other = verdict.baseline, verdict.candidate
+    return (
+        (verdict.quantity, verdict.factor, one.model) == ("time", claim.factor, claim.model)
+        and one.part == other.part == "both"
+        and (one.precision, one.compile) == AS_PUBLISHED
+        and claim.framework in ("", one.framework)
+        and claim.layout in ("", one.layout)
+        and (claim.factor == "pipeline" or one.pipeline == (claim.pipeline or ARRAYS))
+        and (_devices_fit(claim, one, other) if claim.factor == "devices" else _arms_fit(claim, one, other))
+    )
+
+
+def _devices_fit(claim: ScalingClaim, one: Trial, more: Trial) -> bool:
+    """Whether one device is compared with more.
 
     "Faster" and "slower" were claimed at the same global batch. What a generator has to do in an epoch
     is the same at every batch size, so there the batch may grow with the devices.
     """
-    one, more = verdict.baseline, verdict.candidate
+    same_batch = one.batch_size == more.batch_size
+    return one.devices == int(claim.baseline) < more.devices and (same_batch or claim.kind == LITTLE_GAIN)
+
+
+def _arms_fit(claim: ScalingClaim, one: Trial, other: Trial) -> bool:
+    """Whether the claim's two frameworks or pipelines are compared, on the same devices, more than one."""
+    names = getattr(one, claim.factor), getattr(other, claim.factor)
     return (
-        (verdict.quantity, verdict.factor, one.model) == ("time", "devices", claim.model)
-        and one.devices == int(claim.baseline) < more.devices
-        and (one.precision, one.compile) == AS_PUBLISHED
-        and claim.framework in ("", one.framework)
-        and claim.layout in ("", one.layout)
-        and claim.pipeline in ("", one.pipeline)
-        and (claim.kind == LITTLE_GAIN or one.batch_size == more.batch_size)
+        names == (claim.baseline, claim.candidate)
+        and one.devices == other.devices > 1
+        and one.batch_size == other.batch_size
     )
+
+
+def _distance(claim: ScalingClaim, verdict: Verdict) -> tuple:
+    """Sort key: the most blocks, the article's GPUs and workers, then an order that does not vary."""
+    one, other = verdict.baseline, verdict.candidate
+    off = [abs(t.workers - ARTICLE_WORKERS[t.pipeline]) for t in (one, other) if t.pipeline in WITH_WORKERS]
+    strategy = STRATEGIES[other.framework].index(other.strategy)
+    return (
+        *(-verdict.blocks, abs(other.devices - GPUS[claim.source]), sum(off)),
+        *(one.batch_size, other.batch_size, strategy, one.layout),
+    )
+
+
+def _where(verdict: Verdict) -> str:
+    """Return what was compared here, in words."""
+    one, other = verdict.baseline, verdict.candidate
+    if verdict.factor == "devices":
+        fed = [] if other.pipeline == ARRAYS else [pipeline_of(other)]
+        what = [f"{devices_of(other)} against 1", *fed]
+    elif verdict.factor == "pipeline":
+        what = [f"{pipeline_of(other)} against {pipeline_of(one)}", devices_of(other)]
+    else:
+        arms = (f"{NAMES[trial.framework]} ({trial.strategy})" for trial in (other, one))
+        what = [" against ".join(arms), f"{other.devices} devices"]
+    batches = dict.fromkeys((one.batch_size, other.batch_size))
+    return ", ".join([*what, f"batch {' and '.join(map(str, batches))}"])
+
+
+def _name(arm: str) -> str:
+    return NAMES.get(arm, arm)
 
 
 def published_speedups(folder: Path = FOLDER) -> pd.DataFrame:
