@@ -1,6 +1,7 @@
 """Measure Trainspeed itself, as ratios from one run, and write docs/benchmarks.md.
 
-make bench            everything, about 15 minutes; leave the machine alone meanwhile
+make bench                            everything, about 20 minutes; leave the machine alone meanwhile
+python benchmarks/run.py ddp mirrored  only what has one of these words in its name; printed, not written
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import psutil
 
@@ -32,45 +35,83 @@ from trainspeed.worker_process import WorkerProcess
 BLOCKS = 6
 BATCH, IMAGES, EPOCHS, SIZE = 32, 128, 5, 16
 ENOUGH = 0.98  # of the bare script's throughput
-LAYOUTS = {"torch": "channels_first", "tensorflow": "channels_last"}  # each framework's default
 HERE = Path(__file__).parent
 
 
-def trial(framework: str) -> Trial:
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A trial of Trainspeed and the bare script of the same work.
+
+    Attributes:
+        script: In this folder; prints the epochs' seconds as JSON in its last line.
+        launcher: Arguments of the interpreter before the script.
+    """
+
+    name: str
+    trial: Trial
+    script: str
+    launcher: tuple[str, ...] = ()
+
+    @property
+    def framework(self) -> str:
+        return self.trial.framework
+
+
+def trial(framework: str, layout: str, **more: Any) -> Trial:
     """The work that the bare scripts do too."""
     return Trial(
         framework=framework,
         model="cnn10",
-        layout=LAYOUTS[framework],
+        layout=layout,  # the framework's default
         batch_size=BATCH,
         images_per_epoch=IMAGES,
         epochs=EPOCHS,
         image_size=SIZE,
         dataset="digits",
+        **more,
     )
+
+
+SINGLE = [
+    Case(name="torch", trial=trial("torch", "channels_first"), script="bare_torch.py"),
+    Case(name="tensorflow", trial=trial("tensorflow", "channels_last"), script="bare_tensorflow.py"),
+]
+SPREAD = [
+    Case(
+        name="torch ddp on 2 CPU devices",
+        trial=trial("torch", "channels_first", strategy="ddp", devices=2),
+        script="bare_ddp.py",
+        launcher=("-m", "torch.distributed.run", "--nproc-per-node", "2"),
+    ),
+    Case(
+        name="tensorflow mirrored on 2 CPU devices",
+        trial=trial("tensorflow", "channels_last", strategy="mirrored", devices=2),
+        script="bare_mirrored.py",
+    ),
+]
 
 
 def start(framework: str, *, plain: bool = False) -> WorkerProcess:
     return WorkerProcess(interpreters.find(framework), backends.MODULES[framework], plain=plain)
 
 
-def run(worker: WorkerProcess, framework: str) -> dict:
-    outcome = worker.run(Request(trial=trial(framework), device="cpu", requested_at=time.monotonic()), 300)
+def run(worker: WorkerProcess, case: Case) -> dict:
+    outcome = worker.run(Request(trial=case.trial, device="cpu", requested_at=time.monotonic()), 300)
     if outcome.status != Status.OK:
-        raise SystemExit(f"bench: {framework}: {outcome.status}: {outcome.reason}")
+        raise SystemExit(f"bench: {case.name}: {outcome.status}: {outcome.reason}")
     return dict(outcome.result)
 
 
-def plain_epoch_s(framework: str) -> float:
-    worker = start(framework, plain=True)
+def plain_epoch_s(case: Case) -> float:
+    worker = start(case.framework, plain=True)
     try:
-        return median(run(worker, framework)["epoch_s"][1:])
+        return median(run(worker, case)["epoch_s"][1:])
     finally:
         worker.close()
 
 
-def bare_epoch_s(framework: str) -> float:
-    command = [interpreters.find(framework), str(HERE / f"bare_{framework}.py")]
+def bare_epoch_s(case: Case) -> float:
+    command = [interpreters.find(case.framework), *case.launcher, str(HERE / case.script)]
     command += [str(n) for n in (BATCH, IMAGES, EPOCHS, SIZE)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib")}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -90,38 +131,41 @@ def ratio(judged: Judgement) -> str:
     return f"{judged.speedup:.3f} ({judged.low:.3f} to {judged.high:.3f})"
 
 
-def epochs_against_bare(framework: str) -> list[str]:
-    """Epochs of a forked run, of a plain process and of the bare script, and the bare script twice."""
-    worker = start(framework)
-    run(worker, framework)  # the first run of a worker loads its images
+def against_bare(case: Case, *, fork: bool = True) -> list[str]:
+    """Epochs of a forked run, of a plain process and of the bare script, and the bare script twice.
+
+    Args:
+        fork: Whether to look at what the fork costs, too.
+    """
+    worker = start(case.framework)
+    run(worker, case)  # the first run of a worker loads its images
     starts: list[float] = []
 
     def forked() -> float:
-        result = run(worker, framework)
+        result = run(worker, case)
         starts.append(result["stages_s"]["start"])
         return median(result["epoch_s"][1:])
 
-    seconds = interleaved(
-        {
-            "bare": lambda: bare_epoch_s(framework),
-            "forked": forked,
-            "again": lambda: bare_epoch_s(framework),
-            "plain": lambda: plain_epoch_s(framework),
-        }
-    )
+    arms = {"bare": lambda: bare_epoch_s(case), "forked": forked, "again": lambda: bare_epoch_s(case)}
+    seconds = interleaved(arms | ({"plain": lambda: plain_epoch_s(case)} if fork else {}))
     worker.close()
     throughput = judge(seconds["bare"], seconds["forked"])
     noise = judge(seconds["bare"], seconds["again"])
     resolution = max(noise.high, 1 / noise.low)
     met = throughput.speedup >= ENOUGH or throughput.high * resolution >= 1 >= throughput.low
-    fork = judge(seconds["plain"], seconds["forked"])
-    return [
-        f"| {framework}: throughput of a measured epoch / bare script | {ratio(throughput)} | at least {ENOUGH} "
+    rows = [
+        f"| {case.name}: throughput of a measured epoch / bare script | {ratio(throughput)} | at least {ENOUGH} "
         f"or not distinguishable from 1 | {'yes' if met else 'NO'} |",
-        f"| {framework}: the bare script against itself (A/A) | {ratio(noise)} | the resolution | |",
-        f"| {framework}: plain process / forked child, epoch time | {ratio(fork)} | covers 1 within the resolution | "
-        f"{'yes' if fork.low / resolution <= 1 <= fork.high * resolution else 'NO'} |",
-        f"| {framework}: start-up of a run after the first | {median(starts):.3f} s | at most 0.3 s | "
+        f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)} | the resolution | |",
+    ]
+    if not fork:
+        return rows
+    forking = judge(seconds["plain"], seconds["forked"])
+    return [
+        *rows,
+        f"| {case.name}: plain process / forked child, epoch time | {ratio(forking)} | covers 1 within the "
+        f"resolution | {'yes' if forking.low / resolution <= 1 <= forking.high * resolution else 'NO'} |",
+        f"| {case.name}: start-up of a run after the first | {median(starts):.3f} s | at most 0.3 s | "
         f"{'yes' if median(starts) <= 0.3 else 'NO'} |",
     ]
 
@@ -138,14 +182,14 @@ def monitor(interval_s: float) -> Iterator[psutil.Process]:
             process.wait()
 
 
-def monitor_cost(framework: str = "torch") -> list[str]:
+def monitor_cost(case: Case = SINGLE[0]) -> list[str]:
     """Epochs with and without the monitor beside them, and what the monitor itself uses."""
-    worker = start(framework)
-    run(worker, framework)
+    worker = start(case.framework)
+    run(worker, case)
     shares: list[float] = []
 
     def off() -> float:
-        return median(run(worker, framework)["epoch_s"][1:])
+        return median(run(worker, case)["epoch_s"][1:])
 
     def on() -> float:
         with monitor(1.0) as process:
@@ -208,18 +252,22 @@ def write(rows: list[str], machine: dict) -> None:
     (ROOT / "docs/benchmarks.md").write_text("\n".join(text))
 
 
-def main() -> int:
+def main(wanted: Sequence[str]) -> int:
     machine = detect.machine()
-    parts = [report_share, monitor_cost]
-    parts += [partial(epochs_against_bare, name) for name in LAYOUTS if interpreters.find(name)]
+    cases = [(case, case in SINGLE) for case in (*SINGLE, *SPREAD) if interpreters.find(case.framework)]
+    parts = {"report": report_share, "monitor": monitor_cost}
+    parts |= {case.name: partial(against_bare, case, fork=fork) for case, fork in cases}
     rows: list[str] = []
-    for part in parts:
+    for name, part in parts.items():
+        if wanted and not any(word in name for word in wanted):
+            continue
         found = part()
         print(*found, sep="\n", flush=True)
         rows += found
-        write(rows, machine)
+        if not wanted:
+            write(rows, machine)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
