@@ -82,19 +82,24 @@ class FakeTraining:
     def peak_memory_bytes(self) -> int | None:
         return 123
 
-    def effective_layout(self) -> str | None:
-        return self.trial.layout
+    def skipped_steps(self) -> int | None:
+        return None
 
-    def effective_precision(self) -> str | None:
-        return "float32"
-
-    def layers(self) -> list[dict]:
-        return []
+    def inspect(self) -> dict:
+        return {
+            "effective_layout": self.trial.layout,
+            "effective_precision": "float32",
+            "layers": [],
+            "parameters": 1000,
+        }
 
 
 class FakeBackend:
     def versions(self) -> dict[str, str]:
         return {"fake": "1.0"}
+
+    def prepare(self, trial) -> None:
+        pass
 
     def start(self, trial, images, *, device: str, default_allocation: bool) -> FakeTraining:
         if trial.weights in BEHAVIOURS:

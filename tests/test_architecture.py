@@ -18,17 +18,24 @@ LAYERS = {
     "values": "errors files frame ledger run trial",
     # Pure functions on runs and numbers.
     "judgement": """
-        comparison doubts forecast layers layout_study published published_beside
-        published_scaling pipeline_study scaling_study schedule verdict wording
+        comparison doubts forecast layers layout_study published published_amp published_beside
+        published_scaling published_verdicts pipeline_study scaling_costs scaling_study schedule verdict
+        wording
     """,
     # NVML, the host, the machine, the monitor, processes.
-    "sensing": "detect gpu_ids host monitor monitor_frame monitor_table nvml process_memory processes",
+    "sensing": """
+        cores detect gpu_ids gpu_strangers host monitor monitor_frame monitor_table nvml process_memory
+        processes
+    """,
     # What runs inside a worker's child.
     "work": """
-        augmentation backends backends.base backends.jax_backend backends.keras_training
-        backends.tensorflow_backend backends.torch_backend backends.torch_ranks child datasets hlo models
-        models.keras_models models.torch_models pipelines pipelines.batches pipelines.keras_pipelines
-        pipelines.tensorflow_data pipelines.torch_pipelines pipelines.workers precision recipes timing
+        augmentation backends backends.base backends.jax_backend backends.keras_inspect
+        backends.keras_training backends.tensorflow_backend backends.torch_backend
+        backends.torch_ceilings backends.torch_inspect backends.torch_ranks
+        backends.torch_training child datasets folds hlo
+        models models.keras_models models.keras_zoo models.torch_models models.torch_zoo pipelines
+        pipelines.batches pipelines.keras_pipelines pipelines.tensorflow_data
+        pipelines.torch_pipelines pipelines.workers precision recipes timing
     """,
     # From a notebook's question to runs in the ledger.
     "conduct": """
@@ -37,9 +44,9 @@ LAYERS = {
     # Tables, charts, notebooks, reports, the command line.
     "showing": """
         __main__ axes cells execute export index interruption kernel lines notebook output_folder plots
-        plots_batch plots_monitor plots_pipelines plots_rows plots_scaling published_scaling_views
-        published_views report
-        rows scrub tables tables_machine theme
+        plots_batch plots_costs plots_devices plots_monitor plots_pipelines plots_rows plots_scaling
+        published_amp_views published_scaling_views published_views report rows scrub tables
+        tables_machine theme
     """,
 }
 LAYER_OF = {module: layer for layer, modules in LAYERS.items() for module in modules.split()}

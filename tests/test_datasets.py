@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from trainspeed import datasets
-from trainspeed.datasets import Images, Source, download, epoch_of, load, resize, resolve
+from trainspeed.datasets import Source, download, load, resize, resolve
 from trainspeed.errors import UserError
 
-CIFAR10 = "cifar-10-python.tar.gz"
+CIFAR10, MNIST = "cifar-10-python.tar.gz", "mnist.npz"
 
 
 @pytest.fixture(scope="module")
@@ -68,63 +68,23 @@ def test_images_come_in_the_size_asked_for(size):
     assert images.train_x.max() <= 1
 
 
-def test_resizing_keeps_the_picture():
-    """A white left half stays left, and the mean brightness about the same."""
-    x = np.zeros((1, 8, 8, 1), np.float32)
-    x[:, :, :4] = 1
-    large = resize(x, 32)
-    assert large[0, :, :12].min() == 1
-    assert large[0, :, 20:].max() == 0
-    assert large.mean() == pytest.approx(0.5)
+def test_images_that_are_not_resized_keep_their_size_and_channels(digits):
+    own = load("digits", 224, resized=False)
+    assert own.train_x.shape == (1437, 8, 8, 1)
+    assert own.test_x.shape == (360, 8, 8, 1)
+    assert own.train_x.dtype == np.float32
+    assert (resize(own.train_x, 8) == digits.train_x).all()
 
 
-def test_a_grey_image_is_the_same_in_all_channels_and_a_coloured_one_keeps_them():
-    rng = np.random.default_rng(0)
-    grey = resize(rng.random((2, 8, 8, 1), np.float32), 8)
-    assert (grey[..., :1] == grey).all()
-    colour = rng.random((2, 8, 8, 3), np.float32)
-    assert (resize(colour, 8) == colour).all()
-    assert resize(colour, 16).shape == (2, 16, 16, 3)
+def test_the_first_images_alone_are_the_same_ones_without_the_test_images(digits):
+    first = load("digits", 8, first=10)
+    assert (first.train_x == digits.train_x[:10]).all()
+    assert first.train_y.tolist() == digits.train_y[:10].tolist()
+    assert first.test_x.shape == (0, 8, 8, 3)
+    assert len(load("digits", 8, first=5000).train_y) == 1437
 
 
-# An epoch of them.
-
-
-def numbered(count):
-    """Return images whose every pixel, and label, is their number."""
-    y = np.arange(count, dtype=np.int32)
-    x = np.broadcast_to(y[:, None, None, None], (count, 2, 2, 3)).astype(np.float32)
-    return Images(name="numbered", train_x=x, train_y=y, test_x=x[:0], test_y=y[:0])
-
-
-@pytest.mark.parametrize(("count", "most"), [(3, 1), (10, 1), (25, 3), (30, 3)])
-def test_an_epoch_uses_every_image_before_any_is_used_again(count, most):
-    x, y = epoch_of(numbered(10), count, seed=0)
-    assert x.shape == (count, 2, 2, 3)
-    uses = np.bincount(y, minlength=10)
-    assert uses.max() == most
-    assert uses.max() - uses.min() <= 1
-
-
-def test_an_epochs_images_keep_their_labels():
-    x, y = epoch_of(numbered(10), 25, seed=3)
-    assert (x[:, 0, 0, 0] == y).all()
-
-
-def test_the_seed_alone_decides_which_images_and_in_which_order():
-    first, again, other = (epoch_of(numbered(100), 50, seed)[1].tolist() for seed in (1, 1, 2))
-    assert first == again != other
-    assert first != sorted(first)
-
-
-def test_training_does_not_change_the_data_set():
-    images = numbered(4)
-    x, _ = epoch_of(images, 4, seed=0)
-    x[:] = -1
-    assert images.train_x.min() == 0
-
-
-# CIFAR-10, small, from a server on this machine.
+# CIFAR-10 and MNIST, small, from a server on this machine.
 
 
 def cifar_like(path, *, batches=5, size=2, test=3):
@@ -199,6 +159,47 @@ def test_cifar_10_is_fetched_checked_and_loaded_with_its_own_split(cifar, tmp_pa
     assert images.train_x.max() <= 1
 
 
+def test_cifar_10_that_is_not_resized_is_the_same(cifar, server):
+    own, resized = (load("cifar10", size, server[0], resized=size > 0) for size in (0, 32))
+    assert (own.train_x == resized.train_x).all()
+    assert own.test_x.dtype == np.float32
+    assert own.train_x.flags.c_contiguous
+
+
+@pytest.fixture
+def mnist(server, monkeypatch):
+    """The small MNIST: its arrays, and the sources to fetch it from."""
+    folder, address = server
+    rng = np.random.default_rng(0)
+    arrays = {}
+    for part, count in (("train", 12), ("test", 3)):
+        arrays[f"x_{part}"] = rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
+        arrays[f"y_{part}"] = rng.integers(0, 10, count, dtype=np.uint8)
+    np.savez(folder / MNIST, **arrays)
+    sha256 = hashlib.sha256((folder / MNIST).read_bytes()).hexdigest()
+    source = Source(file=MNIST, url=f"{address}/{MNIST}", sha256=sha256)
+    monkeypatch.setitem(datasets.SOURCES, "mnist", source)
+    return arrays, {"mnist": source}
+
+
+def test_mnist_is_fetched_checked_and_loaded_with_its_own_split(mnist, tmp_path):
+    arrays, sources = mnist
+    folder = tmp_path / "downloads"
+    assert download(folder, sources, progressbar=False) == [folder / MNIST]
+    assert resolve("auto", folder, auto="mnist") == resolve("mnist", folder) == "mnist"
+    assert resolve("auto", folder) == "digits", "CIFAR-10 is what is preferred unless told otherwise"
+
+    images = load("mnist", 224, folder, resized=False)
+
+    assert images.name == "mnist"
+    for part, x, y in (("train", images.train_x, images.train_y), ("test", images.test_x, images.test_y)):
+        assert (x.dtype, y.dtype) == (np.float32, np.int32)
+        assert np.array_equal(np.round(x * 255), arrays[f"x_{part}"][..., None])
+        assert x.max() <= 1
+        assert y.tolist() == arrays[f"y_{part}"].tolist()
+    assert load("mnist", 32, folder).test_x.shape == (3, 32, 32, 3)
+
+
 def test_what_was_fetched_is_not_fetched_again(cifar, server, tmp_path):
     _, sources = cifar
     download(tmp_path / "downloads", sources, progressbar=False)
@@ -245,25 +246,26 @@ def test_a_server_that_cannot_be_reached_is_told_in_one_line(tmp_path, monkeypat
 
 
 def test_without_a_file_auto_is_the_digits(tmp_path):
-    assert resolve("auto", tmp_path) == "digits"
+    assert resolve("auto", tmp_path) == resolve("auto", tmp_path, auto="mnist") == "digits"
     assert resolve("digits", tmp_path) == "digits"
 
 
-def test_cifar_10_that_was_never_fetched_is_told_in_one_line(tmp_path):
-    with pytest.raises(
-        UserError, match=re.escape("fetch it with `make data`, or use dataset 'digits'")
-    ) as caught:
-        resolve("cifar10", tmp_path)
+@pytest.mark.parametrize("name", ["cifar10", "mnist"])
+def test_a_data_set_that_was_never_fetched_is_told_in_one_line(tmp_path, name):
+    message = f"dataset '{name}' is not there: fetch it with `make data`, or use dataset 'digits'"
+    with pytest.raises(UserError, match=re.escape(message)) as caught:
+        resolve(name, tmp_path)
     one_line(caught)
 
 
-@pytest.mark.parametrize("name", ["auto", "cifar10"])
-def test_a_damaged_file_is_told_before_it_is_unpickled(tmp_path, name):
-    (tmp_path / CIFAR10).write_bytes(b"half of it")
-    with pytest.raises(
-        UserError, match=r"is damaged \(wrong checksum\): delete it and run `make data`"
-    ) as caught:
-        resolve(name, tmp_path)
+@pytest.mark.parametrize("by_name", [True, False])
+@pytest.mark.parametrize(("name", "file"), [("cifar10", CIFAR10), ("mnist", MNIST)])
+def test_a_damaged_file_is_told_before_it_is_read(tmp_path, by_name, name, file):
+    """Before it is unpickled, above all."""
+    (tmp_path / file).write_bytes(b"half of it")
+    message = rf"^{re.escape(file)} .* is damaged \(wrong checksum\): delete it and run `make data`"
+    with pytest.raises(UserError, match=message) as caught:
+        resolve(name if by_name else "auto", tmp_path, auto=name)
     one_line(caught)
 
 

@@ -90,6 +90,50 @@ def test_bad_input_is_one_line(pipelines, workers, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"batch_size": 0}, "pipeline_batch_size (=0) must be a whole number of at least 1."),
+        (
+            {"batch_size": 9},
+            "pipeline_batch_size (=9) must be divisible by pipeline_devices (=2): try 8 or 10.",
+        ),
+        (
+            {"batch_size": 128},
+            "pipeline_batch_size (=128) is larger than the epoch: pipeline_images_per_epoch (=64). "
+            "Raise pipeline_images_per_epoch or lower pipeline_batch_size.",
+        ),
+        ({"images_per_epoch": 0}, "pipeline_images_per_epoch (=0) must be a whole number of at least 1."),
+        ({"image_size": 4}, "image_size (=4) must be a whole number of at least 8."),
+    ],
+)
+def test_messages_name_the_parameters_of_the_notebook(wrong, words):
+    with pytest.raises(UserError) as caught:
+        pipeline_trials(["torch"], ALL, [1], [1, 2], **{**FIELDS, **wrong})
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("frameworks", "model", "name"),
+    [([], "cnn_keras", "pipeline_frameworks"), (["torch"], [], "pipeline_models")],
+)
+def test_input_of_nothing_is_one_line(frameworks, model, name):
+    with pytest.raises(
+        UserError, match=rf"^{name} is an empty list: .* measure no input: pipelines: \[\]\.$"
+    ):
+        pipeline_trials(frameworks, ALL, [1], [1], **{**FIELDS, "model": model})
+
+
+def test_an_unknown_framework_is_one_line_on_any_number_of_devices():
+    with pytest.raises(UserError, match="unknown framework 'pytorch': did you mean 'torch'"):
+        trials(frameworks=["pytorch"], counts=(2,))
+
+
+def test_several_models_are_measured_one_after_the_other():
+    both = pipeline_trials(["torch"], ["arrays"], [1], [1], **{**FIELDS, "model": ["cnn_keras", "cnn10"]})
+    assert [t.model for t in both] == ["cnn_keras"] * 3 + ["cnn10"] * 3
+
+
 def test_no_pipelines_is_nothing_to_measure():
     assert trials(pipelines=[]) == ()
 
@@ -99,7 +143,7 @@ def test_the_longer_part_is_the_bottleneck():
 
     slow = balance(found, "tensorflow", "generator")
     assert (slow.input_s, slow.compute_s, slow.both_s) == (3.0, 1.0, 4.0)
-    assert (slow.bottleneck, slow.hidden) == ("input", 0.0)
+    assert slow.bottleneck == "input"
     assert balance(found, "tensorflow", "processes").bottleneck == "compute"
     assert balance(found, "tensorflow", "in_model").input_s == 0.1, "its images are those of arrays"
 
@@ -111,13 +155,6 @@ def test_more_devices_have_their_own_computing_and_the_input_of_one_but_for_rank
     assert (two.input_s, two.compute_s, two.both_s) == (0.5, 0.5, 1.0)
     inputs = {(t.framework, t.devices) for t in trials(counts=(2,)) if t.part == "input"}
     assert inputs == {("tensorflow", 1), ("torch", 2)}
-
-
-def test_what_ran_side_by_side_is_counted():
-    trial = trials()[1]
-    perfect = Balance(trial=trial, input_s=1.0, compute_s=3.0, both_s=3.0)
-    assert perfect.hidden == 1.0
-    assert Balance(trial=trial, input_s=None, compute_s=3.0, both_s=3.0).hidden is None
 
 
 def test_a_sentence_names_the_bottleneck_and_how_far_it_is():

@@ -181,6 +181,29 @@ def test_resuming_continues_the_newest_session_with_its_own_parameters(kernels, 
     assert environment["TRAINSPEED_RESUME"] == "1"
 
 
+def test_resuming_runs_only_the_notebooks_that_are_named(kernels, folder, out, capsys):
+    report(out=out, folder=folder)
+    kernels.calls.clear()
+
+    assert report(out=out, folder=folder, notebooks=["layout"], resume=True) == 0
+
+    assert kernels.names == ["layout"]
+    assert len(lines(out / "sessions.jsonl")) == 1
+    assert capsys.readouterr().out.count("preset quick: layout\n") == 1
+
+
+def test_resuming_a_notebook_that_the_session_does_not_have_is_one_line(kernels, folder, out):
+    report(out=out, folder=folder, notebooks=["layout"])
+    kernels.calls.clear()
+
+    with pytest.raises(
+        UserError, match=r"has no notebook 'amp' to continue: .* layout, or leave RESUME out$"
+    ):
+        report(out=out, folder=folder, notebooks=["layout", "amp"], resume=True)
+
+    assert not kernels.calls
+
+
 def test_resuming_nothing_is_a_new_session(kernels, folder, out, capsys):
     assert report(out=out, folder=folder, resume=True) == 0
 

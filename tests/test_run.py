@@ -30,6 +30,11 @@ LINE = [
     "versions",
     "monitor",
     "layers",
+    "parameters",
+    "step_flops",
+    "step_bytes",
+    "skipped_steps",
+    "profile",
 ]
 
 

@@ -10,8 +10,7 @@ from trainspeed.scaling_study import (
     device_counts,
     devices_sentences,
     efficiency,
-    exchange_sentences,
-    exchange_trials,
+    left_out_sentences,
     runs_of,
     scaling_frame,
     scaling_of,
@@ -75,6 +74,13 @@ def test_a_wrong_count_is_named(wrong):
         device_counts([wrong], 0, 8)
 
 
+def test_a_wrong_count_is_named_by_the_parameter_it_stands_in():
+    with pytest.raises(UserError, match=r"^pipeline_devices \(=9\) is more .* Lower pipeline_devices\.$"):
+        device_counts([9], 0, 8, name="pipeline_devices")
+    with pytest.raises(UserError, match=r"^pipeline_devices: 0 must be a whole number"):
+        device_counts([0], 0, 8, name="pipeline_devices")
+
+
 def test_one_device_and_both_kinds_of_scaling_are_measured():
     found = {(t.framework, t.strategy, t.devices, t.batch_size) for t in trials()}
 
@@ -91,6 +97,47 @@ def test_a_strategy_that_no_framework_has_is_one_clear_line():
         trials(strategies=("mirored",))
     with pytest.raises(UserError, match="unknown kind of scaling 'wek'"):
         trials(kinds=("wek",))
+
+
+@pytest.mark.parametrize("strategies", [(), ("mirrored",)])
+def test_several_devices_without_a_strategy_for_them_are_one_clear_line(strategies):
+    with pytest.raises(
+        UserError, match=r"^strategies \(=.*\) has none for torch: name one or more of data_parallel, ddp, or"
+    ):
+        trials(frameworks=("torch",), strategies=strategies)
+    assert {t.devices for t in trials(frameworks=("torch",), strategies=strategies, counts=(1,))} == {1}
+
+
+def test_no_kind_of_scaling_is_one_clear_line():
+    with pytest.raises(UserError, match=r"^compared is an empty list: name strong, weak or both\.$"):
+        trials(kinds=())
+
+
+def test_a_weak_batch_beyond_the_epoch_is_left_out_and_said():
+    """Batch 8 on each of 16 devices is 128 images, and an epoch has 64; the strong ones stay."""
+    found = trials(counts=(1, 8, 16), frameworks=("torch",), strategies=("ddp",), asked=(8,))
+
+    assert [(t.devices, t.batch_size) for t in found] == [(1, 8), (8, 8), (8, 64)]
+    assert left_out_sentences(found, (1, 8, 16)) == [
+        "Left out: batch 8 cannot be shared evenly by 16 devices.",
+        "Left out: batch 128 on 16 devices is more than an epoch of 64 images.",
+    ]
+    assert left_out_sentences(found, (1, 8, 16), kinds=(WEAK,)) == [
+        "Left out: batch 128 on 16 devices is more than an epoch of 64 images."
+    ]
+    assert left_out_sentences(found, (1, 8)) == []
+
+
+def test_what_is_left_out_is_said_once_whatever_the_frameworks_and_models():
+    assert len(left_out_sentences([*trials(), *trials()], (1, 16))) == 2
+
+
+def test_a_batch_that_the_devices_cannot_share_is_an_error_only_where_they_were_named():
+    weak = trials(counts=(1, 3), frameworks=("torch",), strategies=("ddp",))
+    assert [(t.devices, t.batch_size) for t in weak] == [(1, 8), (3, 24)]
+
+    with pytest.raises(UserError, match=r"batch_size \(=8\) must be divisible by devices \(=3\)"):
+        trials(counts=(1, 3), frameworks=("torch",), strategies=("ddp",), asked=(3,))
 
 
 def test_strategies_that_only_other_frameworks_have_are_left_out():
@@ -156,19 +203,6 @@ def test_without_runs_there_is_an_empty_frame_with_its_columns():
     frame = scaling_frame([])
     assert list(frame.columns)[:4] == ["framework", "model", "strategy", "scaling"]
     assert frame.empty
-
-
-def test_the_exchange_is_told_beside_the_step_it_belongs_to():
-    found = [t for t in trials(frameworks=("torch",), strategies=("ddp",)) if t.devices == 2]
-    alone = exchange_trials(trials(frameworks=("torch",), strategies=("ddp", "data_parallel")))
-    assert [t.part for t in alone] == ["exchange"] * 2
-    runs = [make_run(8.0, trial=t) for t in found] + [make_run(0.8, trial=t) for t in alone]
-
-    sentences = exchange_sentences(runs)
-
-    assert len(sentences) == 2
-    assert "100.00 ms a step, 10 % of a whole step's 1000.0 ms" in sentences[0]  # 8 steps of 8 images
-    assert exchange_sentences(runs[:2]) == []
 
 
 def test_runs_are_found_by_their_trial_whatever_its_seed_and_data_set():

@@ -1,9 +1,11 @@
+import contextlib
 import dataclasses
 from collections import Counter
 
 import pytest
 
 from study_data import make_run, make_trial
+from trainspeed.errors import UserError
 from trainspeed.run import Status
 from trainspeed.schedule import (
     CONTROL,
@@ -11,6 +13,7 @@ from trainspeed.schedule import (
     DEFAULT_ALLOCATION,
     Part,
     Planned,
+    check_memory,
     estimate_s,
     estimates_s,
     one_per_framework,
@@ -137,9 +140,29 @@ def test_a_part_with_a_label_of_its_own_runs_beside_the_same_trial():
     assert kinds.count(("", CORE[0])) == 2
 
 
-@pytest.mark.parametrize("parts", [[], [Part(trials=(), blocks=6)], [Part(trials=CORE, blocks=0)]])
+LEFT_OUT = Part(trials=CORE, blocks=0, parameter="survey_blocks")
+
+
+@pytest.mark.parametrize("parts", [[], [Part(trials=(), blocks=6)], [LEFT_OUT]])
 def test_nothing_asked_for_is_nothing_planned(parts):
     assert schedule(parts, seed=0) == ()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "blocks", "words"),
+    [
+        ("blocks", 0, r"^blocks \(=0\) must be a whole number from 1 to 1000: 6 or more give an interval\.$"),
+        ("blocks", -1, r"^blocks \(=-1\)"),
+        ("blocks", 2.5, r"^blocks \(=2.5\)"),
+        ("blocks", True, r"^blocks \(=True\)"),
+        ("blocks", 100_000_000, r"^blocks \(=100000000\)"),
+        ("survey_blocks", -1, r"^survey_blocks \(=-1\) must be a whole number from 0 to 1000: 0 leaves it"),
+        ("pipeline_blocks", 1001, r"^pipeline_blocks \(=1001\)"),
+    ],
+)
+def test_blocks_that_make_no_study_are_refused_by_the_name_of_their_parameter(parameter, blocks, words):
+    with pytest.raises(UserError, match=words):
+        Part(trials=CORE, blocks=blocks, parameter=parameter)
 
 
 def test_one_trial_per_framework_is_measured_twice_the_last_layout_of_its_first():
@@ -212,6 +235,38 @@ def test_another_batch_size_is_another_trial_to_do():
     assert still_to_do(plan, [make_run(batch_size=16)]) == plan
 
 
+# What it takes of the memory.
+
+
+def test_images_that_would_not_fit_into_memory_are_refused_with_how_much_they_need():
+    plan = schedule([Part(trials=(make_trial(images_per_epoch=10**9, dataset="digits"),), blocks=2)], seed=0)
+
+    with pytest.raises(UserError) as caught:
+        check_memory(plan, 8 * 10**9)
+    assert str(caught.value) == (
+        "1000000000 images per epoch with an image_size of 16 need 3072.0 GB of memory, with the data set "
+        "digits, and 8.0 GB are there for a run: lower images_per_epoch or image_size."
+    )
+
+
+def test_the_data_set_counts_and_so_does_each_ranks_copy_of_an_epoch():
+    def fits(in_bytes, **changed):
+        with contextlib.suppress(UserError):
+            check_memory([planned(images_per_epoch=64, **changed)], in_bytes)
+            return True
+        return False
+
+    image = 16 * 16 * 3 * 4
+    for fields, images in (
+        ({"dataset": "digits"}, 1_797 + 64),
+        ({"dataset": "cifar10"}, 60_000 + 64),
+        ({"dataset": "cifar10", "folds": 5}, 64),
+        ({"dataset": "cifar10", "strategy": "ddp", "devices": 2}, 60_000 + 2 * 64),
+    ):
+        assert fits(images * image, **fields) and not fits(images * image - 1, **fields)
+    assert fits(0, dataset="cifar10", pipeline="resize"), "its images are resized batch by batch"
+
+
 # How long it may take.
 
 
@@ -232,6 +287,14 @@ def test_a_failed_run_and_another_trial_say_nothing_of_how_long_it_takes():
         make_run(),
     ]
     assert estimate_s(planned(), known, "cpu") == by_arithmetic
+
+
+def test_data_parallel_of_torch_ends_at_once_on_a_cpu_and_is_estimated_so():
+    spread = {"strategy": "data_parallel", "devices": 2, "images_per_epoch": 10**6}
+
+    assert estimate_s(planned(**spread), [], "cpu") == estimate_s(planned(**spread, epochs=99), [], "cpu") < 1
+    assert estimate_s(planned(**spread), [], "gpu") > 10
+    assert estimate_s(planned(framework="jax", **spread), [], "cpu") > 10
 
 
 def test_all_estimates_read_the_ledger_once():

@@ -55,11 +55,7 @@ def distance(one, other, names) -> float:
 
 
 def test_two_replicas_learn_what_one_device_learns(trained):
-    """Without normalisation over the batch the mean gradient is the same to rounding.
-
-    RMSprop divides a gradient by its own size, so that a gradient of nearly 0 turns rounding into a
-    step: the tolerance is 2 % of the way that training went.
-    """
+    """Without normalisation over the batch the mean gradient is the same to rounding: 0.1 % of the way."""
     framework, folder = trained
     one, two = np.load(folder / "single1.npz"), np.load(folder / f"{STRATEGIES[framework][1]}2.npz")
     count = sum(name.startswith("after") for name in one)
@@ -68,7 +64,7 @@ def test_two_replicas_learn_what_one_device_learns(trained):
     assert count == sum(name.startswith("after") for name in two) == 12
     assert distance(one, two, [(f"before{i}", f"before{i}") for i in range(count)]) == 0
     assert went > 0.1
-    assert distance(one, two, [(f"after{i}", f"after{i}") for i in range(count)]) < 0.02 * went
+    assert distance(one, two, [(f"after{i}", f"after{i}") for i in range(count)]) < 0.001 * went
 
 
 def test_a_model_saved_from_two_devices_evaluates_the_same_on_one(trained):

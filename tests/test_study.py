@@ -16,11 +16,14 @@ import pytest
 
 from fake_study import RUNS, run_study
 from processes_helper import is_gone, until, with_text
-from trainspeed import backends
+from study_data import make_trial
+from trainspeed import backends, study
 from trainspeed.errors import PlanOnly, UserError
 from trainspeed.ledger import Ledger, append_line
 from trainspeed.monitor_frame import read_monitor
+from trainspeed.processes import device_cores
 from trainspeed.run import Status
+from trainspeed.schedule import Part
 from trainspeed.session import Session
 
 PROGRAM = Path(__file__).with_name("fake_study.py")
@@ -72,8 +75,31 @@ def test_the_tidy_table_lies_beside_the_ledger(whole):
 def test_the_monitor_ran_beside_it(whole):
     samples, _ = read_monitor(whole.folder / whole.runs[0].monitor)
 
-    assert set(samples["device"]) >= {"host"}
+    cores = device_cores(1) if whole.machine["device"] == "cpu" else []
+    assert {"host", *(f"core{core}" for core in cores)} <= set(samples["device"])
     assert samples["utc"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(("device", "cores"), [("cpu", [2, 4, 6]), ("gpu", [])])
+def test_the_monitor_is_told_the_cores_of_the_trial_with_the_most_devices(
+    device, cores, tmp_path, monkeypatch
+):
+    told = []
+
+    def monitor(out, interval_s, cores):
+        told.append(cores)
+        raise InterruptedError  # nothing is to be measured here
+
+    monkeypatch.setattr(study, "_devices", lambda: (device, ("GPU-a", "GPU-b", "GPU-c"), {}))
+    monkeypatch.setattr(study, "_monitor", monitor)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 4, 6}, raising=False)
+    several = make_trial(dataset="digits", batch_size=36, strategy="ddp", devices=3)
+    parts = (Part(trials=(replace(several, devices=2), several), blocks=1),)
+
+    with pytest.raises(InterruptedError):
+        study.measure("s", *parts, timeout_s=1, interval_s=1, session=Session(id="s1", out=tmp_path))
+
+    assert told == [cores]
 
 
 def test_nothing_is_left_running(whole):

@@ -37,12 +37,15 @@ MISTAKES = {
     "queue=0": "queue (=0) must be a whole number of at least 1.",
     "part=inputs": "unknown part 'inputs': did you mean 'input'?",
     "images_per_epoch=0": "images_per_epoch (=0) must be a whole number of at least 1.",
+    "image_size=1025": "image_size (=1025) is too large: 1024 or less.",
+    "image_size=100000": "image_size (=100000) is too large: 1024 or less.",
     "image_size=4": "image_size (=4) must be a whole number of at least 8.",
     "epochs=2": "epochs (=2) must be a whole number of at least 3: the first is shown apart",
     "epochs=True": "epochs (=True) must be a whole number of at least 3",
     "seed=-1": "seed (=-1) must be a whole number of at least 0.",
     "seed='a'": "seed (='a') must be a whole number of at least 0.",
     "workers=-1": "workers (=-1) must be a whole number of at least 0.",
+    "workers=513": "workers (=513) is too large: 512 or less.",
     "compile='false'": "compile (='false') must be true or false.",
     "augment=1": "augment (=1) must be true or false.",
 }
@@ -101,9 +104,20 @@ def test_jax_is_always_compiled_and_measured_once():
 
 
 @pytest.mark.parametrize("empty", [[], ()])
-def test_an_empty_list_is_named(empty):
-    with pytest.raises(UserError, match=r"^layout is an empty list: name at least one"):
-        grid(**{**TRIAL, "layout": empty})
+@pytest.mark.parametrize(
+    ("field", "parameter"),
+    [
+        ("framework", "frameworks"),
+        ("model", "models"),
+        ("layout", "layouts"),
+        ("precision", "precisions"),
+        ("batch_size", "batch_sizes"),
+        ("compile", "compile"),
+    ],
+)
+def test_an_empty_list_is_named_as_the_notebooks_do(field, parameter, empty):
+    with pytest.raises(UserError, match=rf"^{parameter} is an empty list: name at least one"):
+        grid(**{**TRIAL, field: empty})
 
 
 def test_an_unknown_factor_is_named_with_a_suggestion():

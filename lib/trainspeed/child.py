@@ -11,12 +11,13 @@ from typing import Any
 
 from trainspeed.backends.base import Backend, Training, Unsupported
 from trainspeed.datasets import Images
+from trainspeed.gpu_strangers import stranger_notes
 from trainspeed.host import HostLoad, foreign_cores, host_load, stolen_share
 from trainspeed.nvml import open_nvml
 from trainspeed.process_memory import PeakMemory, allowance_bytes, limit_memory
-from trainspeed.processes import CORES
+from trainspeed.processes import CORES, device_cores, usable_cores
 from trainspeed.run import Status
-from trainspeed.trial import Trial
+from trainspeed.trial import CEILINGS, Trial
 
 BUSY_CORES = 0.2  # cores used by others: more, and they share caches and memory bandwidth noticeably
 STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
@@ -34,7 +35,7 @@ class Request:
         evaluate: Whether to measure the test accuracy.
         inspect: Whether to look up the layer table and the effective layout.
         default_allocation: Leave the framework's own memory allocation as it comes.
-        gpu_uuids: GPUs in use, for the energy counter.
+        gpu_uuids: GPUs in use, for the energy counter and to see whether another process uses them.
     """
 
     trial: Trial
@@ -74,6 +75,7 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
     if request.device == "cpu":
         pin(trial.devices)
         limit_memory(allowance_bytes())
+    strangers = stranger_notes(request.gpu_uuids) if request.gpu_uuids else []
     memory = PeakMemory()
     stages.next("build")
     training = backend.start(
@@ -86,9 +88,10 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
     device_bytes = training.peak_memory_bytes()
     peak = device_bytes if request.device == "gpu" else memory.bytes()
     stages.next("evaluate")
-    accuracy = training.test_accuracy() if request.evaluate and trial.part == "both" else None
+    trained = trial.part in ("both", "fit")
+    accuracy = training.test_accuracy() if request.evaluate and trained else None
     stages.next("inspect")
-    found = _inspect(training) if request.inspect and trial.part == "both" else {}
+    found = _inspect(training) if request.inspect and trial.part in ("both", *CEILINGS) else {}
     stages.next("end")
     return {
         "epoch_s": epoch_s,
@@ -96,24 +99,20 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
         "test_accuracy": accuracy,
         "peak_memory_bytes": peak,
         "energy_j": None if energy_before is None or energy_after is None else energy_after - energy_before,
-        "notes": [*_load_notes(load_before, load_after), *_loss_notes(training.final_loss)],
+        "skipped_steps": training.skipped_steps() if trained else None,
+        "notes": [*strangers, *_load_notes(load_before, load_after), *_loss_notes(training.final_loss)],
         **found,
     }
 
 
 def _inspect(training: Training) -> dict[str, Any]:
     """Look up what ran; a framework that cannot say so costs a note, not the run."""
-    found: dict[str, Any] = {
-        "effective_precision": training.effective_precision(),
-        "layers": training.layers(),
-    }
     try:
-        found["effective_layout"] = training.effective_layout()
+        return training.inspect()
     except Exception as problem:
-        found["inspect_note"] = (
-            f"effective layout not found out: {type(problem).__name__}: {first_line(problem)}"
-        )
-    return found
+        return {
+            "inspect_note": f"what ran was not found out: {type(problem).__name__}: {first_line(problem)}"
+        }
 
 
 class _Stages:
@@ -131,16 +130,12 @@ class _Stages:
 
 
 def pin(cores: int) -> None:
-    """Keep this process on so many cores, one thread each: that is what a CPU device is.
-
-    The last allowed ones: the first serve most interrupts.
-    """
-    if hasattr(os, "sched_setaffinity"):
-        allowed = sorted(os.sched_getaffinity(0))
+    """Keep this process on so many cores, one thread each: that is what a CPU device is."""
+    if allowed := usable_cores():
         if cores > len(allowed):
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
         os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline
-        os.sched_setaffinity(0, allowed[-cores:])
+        os.sched_setaffinity(0, device_cores(cores))
 
 
 def first_line(problem: BaseException) -> str:

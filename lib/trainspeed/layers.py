@@ -37,6 +37,35 @@ def row(
     }
 
 
+# A training step's passes: forward, gradients of the input, gradients of the weights. Each multiplies,
+# reads and writes about as much.
+PASSES = 3
+FP32_BYTES = 4
+
+
+def training_flops(products: Sequence[tuple[int, int]]) -> int:
+    """Return the FLOPs of a training step for one image, 2 per multiply-add.
+
+    Args:
+        products: (output positions, numbers in the kernel) of every convolution and dense layer, in order.
+            The first needs no gradient of its input.
+    """
+    forward = [2 * positions * kernel for positions, kernel in products]
+    return PASSES * sum(forward) - (forward[0] if forward else 0)
+
+
+def training_bytes(tensors: Sequence[tuple[int, int]], batch_size: int) -> int:
+    """Return the least memory traffic of a training step in fp32, in bytes: an estimate.
+
+    Each layer reads its input and weights and writes its output, in every pass; nothing stays in a cache
+    from layer to layer, nothing is fused.
+
+    Args:
+        tensors: (numbers in input and output of one image, numbers in the weights) of every layer.
+    """
+    return PASSES * FP32_BYTES * sum(image * batch_size + weights for image, weights in tensors)
+
+
 def forgotten(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of the layers that forgot the layout."""
     return [row["layer"] for row in rows if row["forgot"]]

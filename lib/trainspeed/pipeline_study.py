@@ -5,8 +5,10 @@ Pure functions on trials and runs; every sentence with a result in it is compute
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -21,6 +23,8 @@ from trainspeed.wording import NAMES, devices_of, pipeline_of
 QUESTION = "Does another input pipeline train faster than a Python generator in the training thread?"
 BASELINE = "generator"
 VARIED = ("pipeline", "workers", "part", "augment")
+# Fields of a trial that are other parameters of the notebook.
+PARAMETERS = {name: f"pipeline_{name}" for name in ("batch_size", "devices", "images_per_epoch")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,23 +47,14 @@ class Balance:
             return None
         return "input" if self.input_s > self.compute_s else "compute"
 
-    @property
-    def hidden(self) -> float | None:
-        """Return the share of the shorter part that ran behind the longer one: 1 hides all, 0 none.
-
-        Noise may take it a little beyond.
-        """
-        if self.bottleneck is None or self.both_s is None:
-            return None
-        shorter = min(self.input_s, self.compute_s)
-        return (self.input_s + self.compute_s - self.both_s) / shorter if shorter else None
-
 
 def pipeline_trials(
     frameworks: Sequence[str],
     pipelines: Sequence[str],
     workers: Sequence[int],
     counts: Sequence[int],
+    *,
+    model: str | Sequence[str],
     **fields: Any,
 ) -> tuple[Trial, ...]:
     """Return whole steps and input alone of every pipeline, and compute alone, on each number of devices.
@@ -69,9 +64,10 @@ def pipeline_trials(
     Args:
         workers: Of the pipelines that have them, one trial each.
         counts: Numbers of devices, with the first strategy that a framework has.
+        model: One, or several.
         fields: As of `Trial`, the same in all; `batch_size` is that of all devices together.
     Raises:
-        UserError: A pipeline that does not exist.
+        UserError: A pipeline that does not exist, or an empty list of what it is to be measured with.
     """
     for pipeline in pipelines:
         check_name("pipeline", pipeline, PIPELINES)
@@ -79,26 +75,38 @@ def pipeline_trials(
         return ()
     if any(p in WITH_WORKERS for p in pipelines) and not workers:
         raise UserError("workers is an empty list: name at least one number of workers.")
-    trials: list[Trial] = []
-    for framework in frameworks:
-        for count in counts:
-            strategy = SINGLE if count == 1 else STRATEGIES[framework][1]
-            base = Trial(
-                framework=framework,
-                devices=count,
-                strategy=strategy,
-                compile=framework == "jax",
-                **fields,
+    models = [model] if isinstance(model, str) else model
+    for name, values in (("pipeline_frameworks", frameworks), ("pipeline_models", models)):
+        if not values:
+            raise UserError(
+                f"{name} is an empty list: name at least one, or measure no input: pipelines: []."
             )
-            trials.append(replace(base, part="compute"))
-            for pipeline in pipelines:
-                if pipeline == "tf_data" and framework != "tensorflow":
-                    continue
-                for number in workers if pipeline in WITH_WORKERS else [0]:
-                    how = {"pipeline": pipeline, "workers": number, "augment": pipeline != "arrays"}
-                    trials.append(replace(base, **how))
-                    trials.append(_input_of(replace(base, **how)))
+    trials: list[Trial] = []
+    for base in _computing(frameworks, models, counts, fields):
+        trials.append(base)
+        for pipeline in pipelines:
+            if pipeline == "tf_data" and base.framework != "tensorflow":
+                continue
+            for number in workers if pipeline in WITH_WORKERS else [0]:
+                how = {"pipeline": pipeline, "workers": number, "augment": pipeline != "arrays"}
+                whole = replace(base, part="both", **how)
+                trials += [whole, _input_of(whole)]
     return tuple(dict.fromkeys(trials))
+
+
+def _computing(
+    frameworks: Sequence[str], models: Sequence[str], counts: Sequence[int], fields: Mapping[str, Any]
+) -> Iterator[Trial]:
+    """Yield the compute alone of every framework, model and number of devices."""
+    for model, framework, count in product(models, frameworks, counts):
+        check_name("framework", framework, FRAMEWORKS)
+        how = {"devices": count, "strategy": SINGLE if count == 1 else STRATEGIES[framework][1]}
+        how |= {"compile": framework == "jax", "part": "compute"}
+        try:
+            yield Trial(framework=framework, model=model, **how, **fields)
+        except UserError as problem:
+            words = re.compile(rf"\b({'|'.join(PARAMETERS)})\b")
+            raise UserError(words.sub(lambda word: PARAMETERS[word[0]], str(problem))) from None
 
 
 def _input_of(trial: Trial) -> Trial:

@@ -5,6 +5,7 @@ Each chart lives with its kind; a notebook needs this module only. Set the theme
 """
 
 from trainspeed.plots_batch import plot_memory, plot_ratio_trend, plot_time_vs_batch
+from trainspeed.plots_costs import plot_costs
 from trainspeed.plots_monitor import plot_monitor
 from trainspeed.plots_pipelines import plot_pipelines
 from trainspeed.plots_rows import plot_accuracy, plot_speedups
@@ -12,6 +13,7 @@ from trainspeed.plots_scaling import plot_efficiency, plot_scaling
 
 __all__ = [
     "plot_accuracy",
+    "plot_costs",
     "plot_efficiency",
     "plot_memory",
     "plot_monitor",

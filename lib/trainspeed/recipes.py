@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trainspeed.trial import WIDE_RESNET
+from trainspeed.trial import WIDE_RESNET, ZOO
 
 CLASSES = 10
 CNN_KERAS_CHANNELS = (32, 64)  # two 3x3 convolutions each, the second without padding, then max pooling
@@ -15,6 +15,7 @@ CNN10_REPEATS = 3
 WIDE_RESNET_BLOCKS = 4  # (28 - 4) / 6: two convolutions per block, three groups
 WIDE_RESNET_CHANNELS = (16, 32, 64)
 
+ZOO_DROPOUT = 0.15  # before the last layer, as in article 003
 BN_DECAY = 0.9  # share of the running statistics kept per step (torch calls 1 - this "momentum")
 BN_EPSILON = 1e-5
 # Equal everywhere. Keras and torch have other defaults (1e-7, 1e-8); both add it outside the root.
@@ -40,10 +41,13 @@ def recipe(model: str) -> Recipe:
 
     Source: the articles' CNN uses Adam's defaults; cnn_keras is Keras's example cifar10_cnn.py as in
     article 002, its decay of 1e-6 per step left out; Zagoruyko and Komodakis, Wide Residual Networks,
-    https://arxiv.org/abs/1605.07146, section 3, for SGD with momentum 0.9 and learning rate 0.1.
+    https://arxiv.org/abs/1605.07146, section 3, for SGD with momentum 0.9 and learning rate 0.1; article
+    003 for the models of others (`ZOO`), whose initialisation and normalisation are their own.
     """
     if WIDE_RESNET.fullmatch(model):
         return Recipe(optimizer="sgd", learning_rate=0.1, momentum=0.9)
+    if model in ZOO:
+        return Recipe(optimizer="adam", learning_rate=1e-4)
     if model == "cnn_keras":
         return Recipe(optimizer="rmsprop", learning_rate=1e-4)
     return Recipe(optimizer="adam", learning_rate=1e-3)

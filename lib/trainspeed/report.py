@@ -58,7 +58,7 @@ def report(
 
     Args:
         preset: Name of a file in `folder/presets`, or auto: standard with a GPU, quick without.
-        notebooks: Names; all but the summary when empty.
+        notebooks: Names; all but the summary when empty, or all of the session that is continued.
         resume: Continue the newest session in `out` with its own notebooks and parameters.
     Raises:
         UserError: Something is wrong, and nothing has been measured yet.
@@ -72,6 +72,11 @@ def report(
         session = old[0] if old else wanted
         if old:
             check_session(session, folder)
+            if notebooks and (others := set(wanted.notebooks) - set(session.notebooks)):
+                raise UserError(
+                    f"session {session.session} has no notebook {min(others)!r} to continue: name some of "
+                    f"{', '.join(session.notebooks)}, or leave RESUME out"
+                )
             print("continuing the newest session with its own notebooks and parameters", flush=True)
         else:
             if resume:
@@ -84,6 +89,7 @@ def report(
             "TRAINSPEED_PRESET": session.preset,
             **({"TRAINSPEED_RESUME": "1"} if old else {}),
         }
+        names = [name for name in session.notebooks if not notebooks or name in wanted.notebooks]
         jobs = [
             _Job(
                 name=name,
@@ -92,11 +98,9 @@ def report(
                 environment=common,
                 preset=session.preset,
             )
-            for name in session.notebooks
+            for name in names
         ]
-        print(
-            f"session {session.session}, preset {session.preset}: {', '.join(session.notebooks)}", flush=True
-        )
+        print(f"session {session.session}, preset {session.preset}: {', '.join(names)}", flush=True)
         return _run_all(jobs, out, out, folder, cell_timeout_s)
 
 

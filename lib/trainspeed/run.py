@@ -50,6 +50,11 @@ class Run:
         started_at: UTC, ISO 8601.
         monitor: The monitor's CSV, relative to the ledger.
         layers: Layer table of the model (see `trainspeed.layers`), in the first block only.
+        parameters: Trainable parameters of the model, where it was looked at; so are the next two.
+        step_flops: Floating-point operations of a step, 2 per multiply-add.
+        step_bytes: Least memory traffic of a step in fp32, in bytes; an estimate.
+        skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
+        profile: How a step's time splits (`matrix_share`, 0 to 1) and the kernels that took most.
     """
 
     session: str
@@ -73,6 +78,11 @@ class Run:
     versions: Mapping[str, str] = field(default_factory=dict)
     monitor: str | None = None
     layers: tuple[Mapping[str, Any], ...] | None = None
+    parameters: int | None = None
+    step_flops: float | None = None
+    step_bytes: float | None = None
+    skipped_steps: int | None = None
+    profile: Mapping[str, Any] | None = None
     schema: int = SCHEMA
 
     @property
@@ -91,6 +101,11 @@ class Run:
         if len(self.epoch_s) < 2 or not self.images_per_epoch:
             return None
         return median(self.epoch_s[1:]) / self._consumed
+
+    @property
+    def step_s(self) -> float | None:
+        """Median duration of a training step after the first epoch, in seconds."""
+        return median(self.epoch_s[1:]) / self.trial.steps_per_epoch if len(self.epoch_s) > 1 else None
 
     @property
     def _consumed(self) -> float:

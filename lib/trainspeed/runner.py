@@ -169,6 +169,11 @@ class Runner:
             versions=versions,
             monitor=place.monitor,
             layers=tuple(result["layers"]) if "layers" in result else None,
+            parameters=result.get("parameters"),
+            step_flops=result.get("step_flops"),
+            step_bytes=result.get("step_bytes"),
+            skipped_steps=result.get("skipped_steps"),
+            profile=result.get("profile"),
         )
 
 

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 from typing import Any
 
 import pandas as pd
 
 from trainspeed.comparison import Verdict, compare_with
 from trainspeed.errors import UserError
-from trainspeed.run import Run, Status
+from trainspeed.run import Run
 from trainspeed.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, check_name, grid
 from trainspeed.verdict import Outcome
-from trainspeed.wording import NAMES, devices_of
+from trainspeed.wording import NAMES
 
 STRONG, WEAK = "strong", "weak"
 ALL_STRATEGIES = tuple(sorted({name for names in STRATEGIES.values() for name in names} - {SINGLE}))
@@ -42,20 +41,21 @@ SETTINGS = {
 }
 
 
-def device_counts(devices: Sequence[int], most: int, available: int) -> list[int]:
+def device_counts(devices: Sequence[int], most: int, available: int, *, name: str = "devices") -> list[int]:
     """Return the numbers of devices to measure: those asked for and 1, else 1, 2, 4 … as there are.
 
     Args:
         most: No more than so many where none are named; 0 for all.
+        name: Of the notebook's parameter that `devices` is.
     Raises:
         UserError: One that was asked for is not a whole number from 1, or more than there are.
     """
     for count in devices:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise UserError(f"devices: {count!r} must be a whole number of at least 1.")
+            raise UserError(f"{name}: {count!r} must be a whole number of at least 1.")
         if count > available:
             raise UserError(
-                f"devices (={count}) is more than there are: {available} to use here. Lower devices."
+                f"{name} (={count}) is more than there are: {available} to use here. Lower {name}."
             )
     if devices:
         return sorted({1, *devices})
@@ -71,12 +71,16 @@ def scaling_trials(
     counts: Sequence[int],
     *,
     kinds: Sequence[str] = (STRONG, WEAK),
+    asked: Sequence[int] = (),
     **factors: Any,
 ) -> tuple[Trial, ...]:
     """Return one device, and N devices at the same global batch and at the same batch on each device.
 
+    What cannot be measured with a batch is left out: see `left_out_sentences`.
+
     Args:
-        kinds: Of scaling.
+        kinds: Of scaling: the notebook's `compared`.
+        asked: Numbers of devices that were named: there, a batch that they cannot share is an error.
         strategies: Those that a framework has are used.
         factors: As of `trial.grid`; `batch_size` is that of one device.
     """
@@ -85,6 +89,15 @@ def scaling_trials(
         check_name("strategy", strategy, ALL_STRATEGIES)
     for kind in kinds:
         check_name("kind of scaling", kind, (STRONG, WEAK))
+    if not kinds:
+        raise UserError("compared is an empty list: name strong, weak or both.")
+    named = dict.fromkeys(trial.framework for trial in singles)
+    usable = sorted({strategy for name in named for strategy in STRATEGIES[name][1:]})
+    if max(counts, default=1) > 1 and not set(usable) & set(strategies):
+        raise UserError(
+            f"strategies (={list(strategies)}) has none for {', '.join(named)}: name one or more of "
+            f"{', '.join(usable)}, or measure one device alone: devices: [1]."
+        )
     spread = [
         replace(trial, strategy=strategy, devices=count, batch_size=trial.batch_size * times)
         for trial in singles
@@ -92,9 +105,30 @@ def scaling_trials(
         if count > 1
         for strategy in STRATEGIES[trial.framework][1:]
         if strategy in strategies
-        for times in ([1] * (STRONG in kinds) + [count] * (WEAK in kinds))
+        for kind, times in ((STRONG, 1), (WEAK, count))
+        if kind in kinds
+        if (kind == STRONG and count in asked) or not _why_not(kind, trial, count)
     ]
     return tuple(dict.fromkeys([*singles, *spread]))
+
+
+def _why_not(kind: str, single: Trial, count: int) -> str | None:
+    """Return why a trial of one device cannot be scaled to so many; None where it can."""
+    batch, images = single.batch_size, single.images_per_epoch
+    if kind == STRONG and batch % count:
+        return f"batch {batch} cannot be shared evenly by {count} devices"
+    if kind == WEAK and batch * count > images:
+        return f"batch {batch * count} on {count} devices is more than an epoch of {images} images"
+    return None
+
+
+def left_out_sentences(
+    trials: Iterable[Trial], counts: Sequence[int], kinds: Sequence[str] = (STRONG, WEAK)
+) -> list[str]:
+    """Return what `scaling_trials` has left out beside these trials, and why."""
+    singles = [trial for trial in trials if trial.devices == 1]
+    found = (_why_not(kind, t, count) for kind in kinds for t in singles for count in counts if count > 1)
+    return [f"Left out: {why}." for why in dict.fromkeys(found) if why]
 
 
 def runs_of(runs: Sequence[Run], trials: Iterable[Trial]) -> list[Run]:
@@ -105,33 +139,6 @@ def runs_of(runs: Sequence[Run], trials: Iterable[Trial]) -> list[Run]:
 
     wanted = {kind(trial) for trial in trials}
     return [run for run in runs if kind(run.trial) in wanted]
-
-
-def exchange_trials(trials: Sequence[Trial]) -> tuple[Trial, ...]:
-    """Return the gradient exchange alone, for every trial of torch's ddp: the others hide it in their graph."""
-    return tuple(replace(trial, part="exchange") for trial in trials if trial.strategy == "ddp")
-
-
-def exchange_sentences(runs: Sequence[Run]) -> list[str]:
-    """Return how long the gradients' sum takes beside a whole step, where both were measured."""
-    seconds: dict[Trial, list[float]] = {}
-    for run in runs:
-        if run.status == Status.OK and run.median_epoch_s is not None:
-            seconds.setdefault(run.trial.without_seed(), []).append(run.median_epoch_s)
-    sentences = []
-    for trial, epochs in seconds.items():
-        whole = replace(trial, part="both")
-        if trial.part == "exchange" and whole in seconds:
-            step_s = median(seconds[whole]) / trial.steps_per_epoch
-            sum_s = median(epochs) / trial.steps_per_epoch
-            sentences.append(
-                f"{NAMES[trial.framework]}, {trial.model}, batch {trial.batch_size}, {devices_of(trial)}: summing "
-                f"the gradients alone takes {1000 * sum_s:.2f} ms a step, {sum_s / step_s:.0%} of a whole step's "
-                f"{1000 * step_s:.1f} ms; in training, part of it runs beside the backward pass.".replace(
-                    "%", " %"
-                )
-            )
-    return sentences
 
 
 def devices_sentences(runs: Sequence[Run], machine: Mapping[str, Any]) -> list[str]:

@@ -9,11 +9,13 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from trainspeed.errors import UserError
 from trainspeed.run import FINAL, Run, Status
-from trainspeed.trial import FRAMEWORKS, WIDE_RESNET, Trial, check_name
+from trainspeed.trial import CEILINGS, FRAMEWORKS, WIDE_RESNET, Trial, check_name
 
 CONTROL, CONTROL_AGAIN = "A", "A again"
 DEFAULT_ALLOCATION = "default allocation"
+MOST_BLOCKS = 1000  # 6 to 10 decide most comparisons
 AUXILIARY = (CONTROL_AGAIN, DEFAULT_ALLOCATION)  # runs that are no data of their trial's own
 
 
@@ -27,6 +29,7 @@ class Part:
         factors: Names of the fields that are compared: in a block, trials that differ in nothing else
             follow each other, so that a machine that gets slower or faster meanwhile meets both.
         label: What the trials are for, where that is not to be compared with each other.
+        parameter: Of the notebook, that says how many blocks; only `blocks` itself must not be 0.
     """
 
     trials: tuple[Trial, ...]
@@ -34,6 +37,17 @@ class Part:
     controls: tuple[Trial, ...] = ()
     label: str = ""
     factors: tuple[str, ...] = ()
+    parameter: str = "blocks"
+
+    def __post_init__(self) -> None:
+        least, why = (0, "0 leaves it out")
+        if self.parameter == "blocks":
+            least, why = (1, "6 or more give an interval")
+        whole = isinstance(self.blocks, int) and not isinstance(self.blocks, bool)
+        if not whole or not least <= self.blocks <= MOST_BLOCKS:
+            raise UserError(
+                f"{self.parameter} (={self.blocks!r}) must be a whole number from {least} to {MOST_BLOCKS}: {why}."
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +83,7 @@ def schedule(parts: Sequence[Part], seed: int) -> tuple[Planned, ...]:
         for part in parts:
             if block < part.blocks:
                 for label, trial in _labelled(part, named):
-                    seeded = replace(trial, seed=trial.seed + block)
-                    runs[label, trial] = Planned(block=block, label=label, trial=seeded)
+                    runs[label, trial] = Planned(block=block, label=label, trial=trial.in_block(block))
                     groups[runs[label, trial]] = _without(part.factors, trial)
         order = list(runs.values())
         random.Random(f"{seed}:{block}").shuffle(order)
@@ -125,6 +138,50 @@ def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, 
     return tuple(p for p in plan if p.key not in finished and p.kind not in hopeless)
 
 
+# Training and test images: all are resized before training, but for folds and the pipeline "resize".
+FOLDED_IMAGES = 1000  # of a data set that is cross-validated
+DATA_SET_IMAGES = {"cifar10": 60_000, "mnist": 70_000, "digits": 1_797}
+IMAGE_BYTES_PER_PX = 3 * 4  # three channels, float32
+
+
+def check_memory(plan: Iterable[Planned], allowance_bytes: int) -> None:
+    """Raise a UserError where the images of a run alone take more memory than it may have.
+
+    The processes of a run share the data set; of an epoch, each rank of ddp has a copy.
+    """
+    for trial in dict.fromkeys(planned.trial.without_seed() for planned in plan):
+        if trial.pipeline == "resize" or trial.part in CEILINGS:
+            continue
+        there = DATA_SET_IMAGES.get(trial.dataset, 0) if trial.folds is None else FOLDED_IMAGES
+        copies = trial.devices if trial.strategy == "ddp" else 1
+        copied = copies * trial.steps_per_epoch * trial.batch_size
+        needed = (there + copied) * trial.image_size**2 * IMAGE_BYTES_PER_PX
+        if needed > allowance_bytes:
+            raise UserError(
+                f"{trial.images_per_epoch} images per epoch with an image_size of {trial.image_size} need "
+                f"{needed / 1e9:.1f} GB of memory, with the data set {trial.dataset}, and "
+                f"{allowance_bytes / 1e9:.1f} GB are there for a run: lower images_per_epoch or image_size."
+            )
+
+
+def most_devices(plan: Iterable[Planned]) -> int:
+    """Return the largest number of devices that a run uses."""
+    return max((planned.trial.devices for planned in plan), default=1)
+
+
+def check_devices(plan: Sequence[Planned], count: int, kind: str) -> None:
+    """Raise a UserError where a run needs more devices than there are.
+
+    Args:
+        kind: "GPU" or "CPU core".
+    """
+    if (most := most_devices(plan)) > count:
+        plural = "s" if count > 1 else ""
+        raise UserError(
+            f"devices (={most}) is more than there are: {count} {kind}{plural} to use here. Lower devices."
+        )
+
+
 # Rough costs for the first estimate; after that, runs of the same trial in the ledger tell.
 TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
 CPU_CORE_FLOP_PER_S, GPU_FLOP_PER_S = 5e10, 1e13
@@ -148,6 +205,8 @@ def estimate_s(planned: Planned, known: Iterable[Run], device: str) -> float:
 
 
 def _by_arithmetic_s(trial: Trial, device: str) -> float:
+    if device == "cpu" and (trial.framework, trial.strategy) == ("torch", "data_parallel"):
+        return TRACE_S["torch"]  # it is for GPUs only, and says so at once
     wide = WIDE_RESNET.fullmatch(trial.model)
     flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2 if wide else CNN10_TRAIN_FLOP
     rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices

@@ -23,6 +23,8 @@ from trainspeed.frame import to_frame, write_csv
 from trainspeed.gpu_ids import visible_uuids
 from trainspeed.ledger import Ledger
 from trainspeed.nvml import open_nvml
+from trainspeed.process_memory import allowance_bytes
+from trainspeed.processes import device_cores
 from trainspeed.progress import Bar, Lines, Progress, minutes
 from trainspeed.run import Run, Status
 from trainspeed.runner import Place, Runner, closing
@@ -30,7 +32,10 @@ from trainspeed.schedule import (
     DEFAULT_ALLOCATION,
     Part,
     Planned,
+    check_devices,
+    check_memory,
     estimates_s,
+    most_devices,
     one_per_framework,
     schedule,
     still_to_do,
@@ -127,7 +132,8 @@ def measure(
     ledger = Ledger(session.out)
     known, doubts = ledger.read()
     device, uuids, machine = _devices()
-    _check_devices(plan, devices_here())
+    check_devices(plan, *devices_here(study, session))
+    check_memory(plan, allowance_bytes())
     if session.plan_only:
         _print_plan(study, plan, estimates_s(plan, known, device))
         raise PlanOnly
@@ -144,7 +150,8 @@ def measure(
     )
     runs = [*done]
     try:
-        with _monitor(session.out / place.monitor, interval_s), _progress(study, session) as show:
+        cores = device_cores(most_devices(plan)) if device == "cpu" else []
+        with _monitor(session.out / place.monitor, interval_s, cores), _progress(study, session) as show:
             for run in _measure(place, todo, known, timeout_s, accuracy_blocks, show):
                 runs.append(run)
     finally:
@@ -206,19 +213,18 @@ def default_allocation(trials: Sequence[Trial]) -> Part:
     return Part(trials=one_per_framework(trials) if has_gpu else (), blocks=1, label=DEFAULT_ALLOCATION)
 
 
-def devices_here() -> tuple[int, str]:
-    """Return how many devices there are to train on, and what they are: "GPU" or "CPU core"."""
+def devices_here(study: str, session: Session | None = None) -> tuple[int, str]:
+    """Return how many devices there are to train on, and what they are: "GPU" or "CPU core".
+
+    While a report is rendered, those are the ones that its runs had.
+    """
+    session = session or current()
+    if session.render_from:
+        measured = _recorded(study, session)
+        kind = "GPU" if measured.machine.get("device") == "gpu" else "CPU core"
+        return max(run.trial.devices for run in measured.runs), kind
     device, uuids, _ = _devices()
     return (len(uuids), "GPU") if device == "gpu" else (detect.logical_cores(), "CPU core")
-
-
-def _check_devices(plan: Sequence[Planned], here: tuple[int, str]) -> None:
-    count, kind = here
-    if (most := max((planned.trial.devices for planned in plan), default=1)) > count:
-        plural = "s" if count > 1 else ""
-        raise UserError(
-            f"devices (={most}) is more than there are: {count} {kind}{plural} to use here. Lower devices."
-        )
 
 
 def _with_dataset(part: Part) -> Part:
@@ -245,11 +251,12 @@ def _devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
 
 
 @contextmanager
-def _monitor(out: Path, interval_s: float) -> Iterator[None]:
+def _monitor(out: Path, interval_s: float, cores: Sequence[int]) -> Iterator[None]:
     """Run the monitor process beside the measuring; it dies with this process."""
     out.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "trainspeed.monitor", "--interval", str(interval_s), "--out", str(out)]
     command += ["--parent", str(os.getpid()), "--until-stdin-closes"]
+    command += ["--cores", ",".join(map(str, cores))] if cores else []
     process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     try:
         yield

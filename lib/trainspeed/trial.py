@@ -21,11 +21,17 @@ STRATEGIES = {
     "torch": (SINGLE, "ddp", "data_parallel"),
     "jax": (SINGLE, "data_parallel"),
 }
-PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data", "in_model")
+PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data", "in_model", "resize")
+PLAIN_PIPELINES = ("arrays", "resize")  # they do not augment
 WITH_WORKERS = ("threads", "processes")
-PARTS = ("both", "input", "compute", "exchange")
-DATASETS = ("auto", "cifar10", "digits")
-MODEL_NAMES = ("cnn10", "cnn_keras", "wrn28_10")  # wrn28_<width> is valid for every width of at least 1
+PARTS = ("both", "input", "compute", "fit", "exchange", "latency", "matmul", "conv", "copy")
+CEILINGS = ("matmul", "conv", "copy")  # parts that no model has a part in: what the device can do at most
+LATENCY_BYTES = 4096  # message of the part "latency"
+DATASETS = ("auto", "cifar10", "mnist", "digits")
+# Models of others: keras.applications, and timm for torch.
+ZOO = ("vgg16", "mobilenet", "resnet50", *(f"efficientnet_b{n}" for n in range(6)))
+MODEL_NAMES = ("cnn10", "cnn_keras", "wrn28_10", *ZOO)  # wrn28_<width> is valid for every width of at least 1
+ZOO_LEAST_PX = 32  # they halve the image five times
 CNN_KERAS_LEAST_PX = 12  # smaller images have no pixel left after its second pooling
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
 LEAST = {
@@ -37,6 +43,11 @@ LEAST = {
     "queue": 1,
     "seed": 0,
 }
+# Beyond these a slip of the pen would fill the memory, or start thousands of processes.
+MOST = {"image_size": 1024, "workers": 512}
+# Field of a trial -> the notebooks' parameter that lists it.
+LISTS = {"framework": "frameworks", "model": "models", "layout": "layouts", "precision": "precisions"}
+LISTS |= {"batch_size": "batch_sizes"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +58,17 @@ class Trial:
         compile: XLA (TensorFlow, JAX) or torch.compile. JAX is always compiled.
         strategy: What spreads a batch over the devices; "single" on one.
         part: Of a training step, what is run: "both" input and compute, only "input", "compute" (the
-            same batch again and again), or "exchange" (as many gradients as the model has, summed
-            over the devices).
+            same batch again and again), "fit" (both, and as in Keras's tutorials validation and a
+            checkpoint within each epoch), "exchange" (as many gradients as the model has, summed over the
+            devices), "latency" (the same with a message of LATENCY_BYTES); and of no training step, but of
+            what the device can do at most: "matmul", "conv", "copy".
         devices: GPUs; where there is none, CPU cores of one thread each.
         batch_size: Images per step, summed over all devices.
         image_size: Height and width of the input, in pixels.
         images_per_epoch: Images asked for; a run records how many it consumed.
+        folds: Of a cross-validation over the first images of the data set; None: the data set's own split.
+        fold: The one that is held out, from 0.
+        weights: "imagenet" for a model of others (`ZOO`) that starts from there; None: random ones.
         seed: Of the weights and of the data order.
     """
 
@@ -73,6 +89,7 @@ class Trial:
     augment: bool = False
     dataset: str = "auto"
     image_size: int = 32
+    folds: int | None = None
     fold: int | None = None
     weights: str | None = None
     seed: int = 0
@@ -91,13 +108,23 @@ class Trial:
                 raise UserError(f"{name} (={getattr(self, name)!r}) must be true or false.")
         for name, least in LEAST.items():
             _check_least(name, getattr(self, name), least)
+        for name, most in MOST.items():
+            if getattr(self, name) > most:
+                raise UserError(f"{name} (={getattr(self, name)}) is too large: {most} or less.")
         _check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
         check_strategy(self.framework, self.strategy, self.devices)
         check_pipeline(self.framework, self.pipeline, self.workers, self.augment)
-        if self.model == "cnn_keras" and self.image_size < CNN_KERAS_LEAST_PX:
+        least_px = (
+            CNN_KERAS_LEAST_PX if self.model == "cnn_keras" else ZOO_LEAST_PX if self.model in ZOO else 0
+        )
+        if self.image_size < least_px:
             raise UserError(
-                f"image_size (={self.image_size}) is too small for cnn_keras: {CNN_KERAS_LEAST_PX} px or more."
+                f"image_size (={self.image_size}) is too small for {self.model}: {least_px} px or more."
             )
+        if self.model in ZOO and self.weights is not None:
+            check_name("weights", self.weights, ("imagenet",))
+        if self.folds is not None:
+            _check_least("folds", self.folds, 2, "one is held out, the others are trained on")
         if self.batch_size % self.devices:
             near = self.batch_size - self.batch_size % self.devices
             choices = " or ".join(str(n) for n in (near, near + self.devices) if n)
@@ -125,9 +152,14 @@ class Trial:
         """Return the trial that `as_dict` was called on."""
         return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
 
+    def in_block(self, block: int) -> Trial:
+        """Return the trial as block `block` runs it: with a seed and, where there are folds, a fold of its own."""
+        fold = None if self.folds is None else block % self.folds
+        return replace(self, seed=self.seed + block, fold=fold)
+
     def without_seed(self) -> Trial:
-        """Return the trial that is the same in every block: only the seed changes between blocks."""
-        return replace(self, seed=0)
+        """Return the trial that is the same in every block: the seed and the fold change between blocks."""
+        return replace(self, seed=0, fold=None)
 
 
 def grid(**factors: Any) -> tuple[Trial, ...]:
@@ -142,6 +174,7 @@ def grid(**factors: Any) -> tuple[Trial, ...]:
     axes = [value if _is_list(value) else [value] for value in factors.values()]
     for name, axis in zip(factors, axes, strict=True):
         if not axis:
+            name = LISTS.get(name, name)
             raise UserError(f"{name} is an empty list: name at least one, or leave the parameter out.")
     trials = (Trial(**dict(zip(factors, values, strict=True))) for values in itertools.product(*axes))
     normal = (replace(t, compile=True) if t.framework == "jax" else t for t in trials)
@@ -179,8 +212,8 @@ def check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -
     if (pipeline in WITH_WORKERS) != (workers > 0):
         needed = "needs workers of at least 1" if pipeline in WITH_WORKERS else "has no workers: use 0"
         raise UserError(f"pipeline {pipeline!r} {needed}, not {workers}.")
-    if pipeline == "arrays" and augment:
-        raise UserError("pipeline 'arrays' does not augment images: use 'in_model' or another pipeline.")
+    if pipeline in PLAIN_PIPELINES and augment:
+        raise UserError(f"pipeline {pipeline!r} does not augment images: use 'in_model' or another pipeline.")
     if pipeline == "tf_data" and framework != "tensorflow":
         raise UserError(f"pipeline 'tf_data' needs TensorFlow, not {framework}.")
 

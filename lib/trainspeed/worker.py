@@ -17,22 +17,18 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, NoReturn, TextIO
 
 from trainspeed import backends
 from trainspeed.backends.base import Backend
 from trainspeed.child import Request, measure
-from trainspeed.datasets import Images, load
+from trainspeed.datasets import Images
+from trainspeed.errors import UserError
+from trainspeed.folds import images_of
 from trainspeed.processes import die_with_parent
+from trainspeed.run import Status
 
 LAST_WORDS_BYTES = 4000  # what a killed child printed last, to say why
-
-
-@lru_cache(maxsize=4)
-def _images(dataset: str, image_size: int) -> Images:
-    """Load images in the worker, so that every child has them from its first moment."""
-    return load(dataset, image_size)
 
 
 class Events:
@@ -49,17 +45,28 @@ class Events:
 
 
 def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> None:
-    """Measure every request in a child of its own; with `plain`, only the first, in this process."""
+    """Measure every request in a child of its own; with `plain`, only the first, in this process.
+
+    Images are loaded here, so that every child has them from its first moment.
+    """
     gc.collect()
     gc.freeze()  # else each child's first collection walks, and so copies, all that was imported
     for line in requests:
         request = Request.from_dict(json.loads(line))
-        images = _images(request.trial.dataset, request.trial.image_size)
-        if plain:
-            measure(request, backend, images, emit)
+        try:
+            images = images_of(request.trial)
+            backend.prepare(request.trial)
+        except UserError as problem:
+            emit({"event": "failed", "status": Status.UNSUPPORTED, "reason": str(problem)})
             emit({"event": "exit", "code": 0})
+        else:
+            if plain:
+                measure(request, backend, images, emit)
+                emit({"event": "exit", "code": 0})
+            else:
+                _fork(request, backend, images, emit)
+        if plain:
             return
-        _fork(request, backend, images, emit)
 
 
 def _fork(request: Request, backend: Backend, images: Images, emit: Events) -> None:

@@ -44,7 +44,7 @@ def torch_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
     import torch
     from torch import nn
 
-    from trainspeed.backends.torch_backend import MEMORY_FORMATS
+    from trainspeed.backends.torch_training import MEMORY_FORMATS
     from trainspeed.models import torch_models
 
     model = torch_models.build(name, image_size=SIZE).to(memory_format=MEMORY_FORMATS[layout])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from trainspeed.datasets import Images
@@ -33,14 +32,16 @@ class Training(Protocol):
     def peak_memory_bytes(self) -> int | None:
         """Peak by the framework's allocator on the fullest device; None on a CPU."""
 
-    def effective_layout(self) -> str | None:
-        """Layout the convolutions ran in, as text; None where it cannot be found out."""
+    def skipped_steps(self) -> int | None:
+        """Steps left out because a scaled gradient overflowed; None where the loss is not scaled."""
 
-    def effective_precision(self) -> str | None:
-        """dtype of what the convolutions put out, as text."""
+    def inspect(self) -> dict[str, Any]:
+        """Look up what the model is and what ran, after the timed epochs.
 
-    def layers(self) -> list[Mapping[str, Any]]:
-        """Rows of the layer table: see `trainspeed.layers`."""
+        Any of these, None or left out where they cannot be found out: effective_layout,
+        effective_precision (text), layers (rows of `trainspeed.layers`), parameters (trainable),
+        step_flops, step_bytes (of a training step, estimated), profile (how a step's time splits).
+        """
 
 
 class Backend(Protocol):
@@ -48,6 +49,9 @@ class Backend(Protocol):
 
     def versions(self) -> dict[str, str]:
         """Version of the framework and of what it brings, by name."""
+
+    def prepare(self, trial: Trial) -> None:
+        """Import what only this trial needs: called in the worker, before the fork. Touches no device."""
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> Training:
         """Build the model of a trial on its device.

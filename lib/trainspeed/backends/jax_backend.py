@@ -31,6 +31,9 @@ class JaxBackend:
         """Versions of JAX and Keras."""
         return {"jax": jax.__version__, "keras": keras.__version__}
 
+    def prepare(self, trial: Trial) -> None:
+        """Everything that a trial needs is imported."""
+
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
         """Build the model on the GPU where there is one, else on one CPU core."""
         if default_allocation:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import collections
 import functools
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,15 +17,17 @@ import keras
 import numpy as np
 
 from trainspeed import layers as layer_table
+from trainspeed.backends import keras_inspect
 from trainspeed.backends.base import Unsupported
 from trainspeed.datasets import Images, epoch_of
 from trainspeed.models import keras_models
 from trainspeed.pipelines import keras_pipelines
 from trainspeed.recipes import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.timing import EpochMarks, time_epochs
-from trainspeed.trial import Trial
+from trainspeed.trial import CEILINGS, Trial
 
 POLICIES = {"fp32": "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
+TORCH_ONLY = ("exchange", "latency", *CEILINGS)  # parts of a trial
 EVALUATION_BATCH = 128  # images, at most
 
 
@@ -57,8 +60,10 @@ class KerasTraining:
         keras.config.set_image_data_format(trial.layout)
         self.trial, self.images, self.device = trial, images, device
         with device.scope:
-            self.network = keras_models.build(trial.model, layout=trial.layout, image_size=trial.image_size)
-            self.model = _with_augmentation(self.network, trial)
+            self.network = keras_models.build(
+                trial.model, layout=trial.layout, image_size=trial.image_size, weights=trial.weights
+            )
+            self.model = _with_input_layers(self.network, trial, images)
             compile_model(self.model, trial.model, jit_compile=trial.compile)
             # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
             self.model.optimizer.build(self.model.trainable_variables)
@@ -75,8 +80,8 @@ class KerasTraining:
 
     def train(self) -> tuple[float, ...]:
         """Train in one `fit` and return the duration of each epoch, in seconds; or only take the input."""
-        if self.trial.part == "exchange":
-            raise Unsupported("the gradient exchange is measured with torch's ddp only")
+        if self.trial.part in TORCH_ONLY:
+            raise Unsupported(f"{self.trial.part} alone is measured with torch only")
         marks = EpochMarks(lambda: self.device.synchronize(self.model))
         feed = keras_pipelines.same_batch if self.trial.part == "compute" else keras_pipelines.feed
         fed = feed(self.trial, self.x, self.y)
@@ -84,14 +89,31 @@ class KerasTraining:
             if self.trial.part == "input":
                 with self.device.scope:
                     batches = keras_pipelines.InputOnly(fed)
+                if self.trial.pipeline == "resize":
+                    enlarge = Enlarge(self.trial.image_size, data_format=self.trial.layout)
+                    return time_epochs(
+                        lambda: [None for x, _ in batches if enlarge(x) is None],
+                        lambda: self.device.synchronize(self.model),
+                        epochs=self.trial.epochs,
+                    )
                 epoch = functools.partial(collections.deque, batches, maxlen=0)
                 return time_epochs(epoch, lambda: None, epochs=self.trial.epochs)
-            self.history = self.model.fit(
-                **fed, epochs=self.trial.epochs, verbose=0, callbacks=[_Marks(marks)]
-            )
+            with tempfile.TemporaryDirectory() as folder:
+                extra, callbacks = self._validation(folder) if self.trial.part == "fit" else ({}, [])
+                self.history = self.model.fit(
+                    **fed, **extra, epochs=self.trial.epochs, verbose=0, callbacks=[*callbacks, _Marks(marks)]
+                )
         finally:
             keras_pipelines.close(fed)
         return marks.epoch_s
+
+    def _validation(self, folder: str) -> tuple[dict[str, Any], list[keras.callbacks.Callback]]:
+        """Return what `fit` needs to validate and save the best weights in each epoch, as article 003 did."""
+        held_out = self._transposed(self.images.test_x), self.images.test_y
+        best = keras.callbacks.ModelCheckpoint(
+            f"{folder}/best.weights.h5", monitor="val_loss", save_best_only=True, save_weights_only=True
+        )
+        return {"validation_data": held_out, "validation_batch_size": 2 * self.trial.batch_size}, [best]
 
     def test_accuracy(self) -> float:
         """Share of the held-out images classified rightly, 0 to 1."""
@@ -103,32 +125,29 @@ class KerasTraining:
         """Peak of the framework's allocator on the device; None on a CPU."""
         return self.device.peak_memory_bytes()
 
-    def effective_layout(self) -> str | None:
-        """Layout the convolutions ran in, from the optimised graph or the compiled program."""
-        batch = slice(0, self.trial.batch_size)
-        seen = self.device.convolution_layouts(self.model, self._transposed(self.x[batch]), self.y[batch])
-        return layer_table.summarise_layouts(seen)
+    def skipped_steps(self) -> int | None:
+        """Steps that the loss scaler left out because a gradient overflowed; None where nothing is scaled."""
+        if not isinstance(self.model.optimizer, keras.optimizers.LossScaleOptimizer):
+            return None
+        tried = self.trial.steps_per_epoch * self.trial.epochs
+        return tried - int(self.model.optimizer.inner_optimizer.iterations)
 
-    def effective_precision(self) -> str | None:
-        """dtype in which the convolutions compute."""
-        dtypes = {
-            layer.compute_dtype for layer in self.network.layers if isinstance(layer, keras.layers.Conv2D)
+    def inspect(self) -> dict[str, Any]:
+        """Look up what the model is and what ran: see `base.Training`."""
+        found = {
+            "effective_precision": keras_inspect.precision(self.network),
+            "layers": keras_inspect.layers(self.network, self.trial.layout),
+            "parameters": keras_inspect.parameters(self.network),
+            "step_flops": keras_inspect.flops_per_image(self.network) * self.trial.batch_size,
+            "step_bytes": keras_inspect.bytes_per_step(self.network, self.trial.batch_size),
         }
-        return " and ".join(sorted(dtypes)) or None
-
-    def layers(self) -> list[Mapping[str, Any]]:
-        """Layer table: what each layer was told."""
-        return [
-            layer_table.row(
-                layer=layer.name,
-                type=type(layer).__name__,
-                output_shape=list(layer.output.shape[1:]),
-                data_format=getattr(layer, "data_format", None),
-                bn_axis=_bn_axis(layer),
-                layout=self.trial.layout,
-            )
-            for layer in self.network.layers
-        ]
+        batch = self._transposed(self.x[: self.trial.batch_size]), self.y[: self.trial.batch_size]
+        try:
+            seen = self.device.convolution_layouts(self.model, *batch)
+            found["effective_layout"] = layer_table.summarise_layouts(seen)
+        except Exception as problem:  # not worth the rest
+            found["inspect_note"] = f"effective layout not found out: {type(problem).__name__}"
+        return found
 
     def _transposed(self, x: np.ndarray) -> np.ndarray:
         if self.trial.layout == "channels_last":
@@ -136,13 +155,34 @@ class KerasTraining:
         return np.ascontiguousarray(x.transpose(0, 3, 1, 2))
 
 
-def _with_augmentation(network: keras.Model, trial: Trial) -> keras.Model:
-    if not (trial.augment and trial.pipeline == "in_model"):
+def _with_input_layers(network: keras.Model, trial: Trial, images: Images) -> keras.Model:
+    """Put before the network what the trial's pipeline does in the model."""
+    if trial.pipeline == "resize":
+        shape = images.train_x.shape[1:]
+        shape = shape if trial.layout == "channels_last" else (shape[2], *shape[:2])
+        first = [Enlarge(trial.image_size, data_format=trial.layout)]
+    elif trial.augment and trial.pipeline == "in_model":
+        shape, first = network.input.shape[1:], keras_pipelines.augmentation_layers(trial)
+    else:
         return network
-    x = inputs = keras.Input(network.input.shape[1:])
-    for layer in keras_pipelines.augmentation_layers(trial):
+    x = inputs = keras.Input(shape)
+    for layer in first:
         x = layer(x)
-    return keras.Model(inputs, network(x), name=f"augmented_{network.name}")
+    return keras.Model(inputs, network(x), name=f"fed_{network.name}")
+
+
+class Enlarge(keras.layers.Layer):
+    """(batch, height, width, 1 or 3) to (batch, size, size, 3), bilinear; or channels first."""
+
+    def __init__(self, size: int, *, data_format: str) -> None:
+        super().__init__(dtype="float32", trainable=False)
+        self.size, self.data_format = size, data_format
+
+    def call(self, x):
+        """Enlarge, then repeat a grey image in all three channels."""
+        x = keras.ops.image.resize(x, (self.size, self.size), data_format=self.data_format)
+        axis = 3 if self.data_format == "channels_last" else 1
+        return x if x.shape[axis] == 3 else keras.ops.repeat(x, 3, axis=axis)
 
 
 def compile_model(model: keras.Model, name: str, *, jit_compile: bool) -> None:
@@ -170,9 +210,3 @@ class _Marks(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         self._marks.end()
-
-
-def _bn_axis(layer: keras.layers.Layer) -> int | None:
-    if not isinstance(layer, keras.layers.BatchNormalization):
-        return None
-    return layer.axis % len(layer.output.shape)

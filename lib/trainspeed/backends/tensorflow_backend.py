@@ -36,6 +36,9 @@ class TensorFlowBackend:
             "cudnn": build.get("cudnn_version", "none"),
         }
 
+    def prepare(self, trial: Trial) -> None:
+        """Everything that a trial needs is imported."""
+
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
         """Build the model on the GPU where there is one, else on one CPU core."""
         gpus = tf.config.list_physical_devices("GPU")

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +157,11 @@ def main() -> None:
     """Be one rank of torchrun: train the trial in a JSON file, and print the epochs' seconds on rank 0."""
     from trainspeed import datasets
     from trainspeed.backends.torch_backend import BACKEND
+    from trainspeed.folds import images_of
     from trainspeed.trial import Trial
 
     trial = Trial.from_dict(json.loads(Path(sys.argv[1]).read_text()))
-    images = datasets.load(datasets.resolve(trial.dataset), trial.image_size)
+    images = images_of(replace(trial, dataset=datasets.resolve(trial.dataset)))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     training = BACKEND.start(
         trial, images, device="gpu" if device == "cuda" else "cpu", default_allocation=False

@@ -6,18 +6,28 @@ import keras
 from keras import layers
 
 from trainspeed import recipes
-from trainspeed.trial import WIDE_RESNET
+from trainspeed.models import keras_zoo
+from trainspeed.trial import WIDE_RESNET, ZOO
 
 
-def build(model: str, *, layout: str, image_size: int, classes: int = recipes.CLASSES) -> keras.Model:
-    """Return an untrained model from (batch, height, width, 3) images, or channels first, to logits.
+def build(
+    model: str,
+    *,
+    layout: str,
+    image_size: int,
+    weights: str | None = None,
+    classes: int = recipes.CLASSES,
+) -> keras.Model:
+    """Return a model from (batch, height, width, 3) images, or channels first, to logits.
 
     Logits are float32 in every precision: the loss needs the range.
     """
     shape = (image_size, image_size, 3) if layout == "channels_last" else (3, image_size, image_size)
     inputs = keras.Input(shape)
     kit = _Layers(layout)
-    if WIDE_RESNET.fullmatch(model):
+    if model in ZOO:
+        x = keras_zoo.features(model, inputs, weights=weights)
+    elif WIDE_RESNET.fullmatch(model):
         x = _wide_resnet(kit, inputs, recipes.wide_resnet_width(model))
         x = layers.GlobalAveragePooling2D(data_format=layout)(x)
     elif model == "cnn_keras":

@@ -8,16 +8,22 @@ import torch
 from torch import nn
 
 from trainspeed import recipes
-from trainspeed.trial import WIDE_RESNET
+from trainspeed.trial import WIDE_RESNET, ZOO
 
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut at 2; Keras's he_normal divides by it
 
 
-def build(model: str, *, image_size: int = 32, classes: int = recipes.CLASSES) -> nn.Module:
-    """Return an untrained model from (batch, 3, height, width) images to logits.
+def build(
+    model: str, *, image_size: int = 32, weights: str | None = None, classes: int = recipes.CLASSES
+) -> nn.Module:
+    """Return a model from (batch, 3, height, width) images to logits.
 
     The layout is not the model's: it is the memory format of its weights and of its input.
     """
+    if model in ZOO:
+        from trainspeed.models import torch_zoo
+
+        return torch_zoo.build(model, weights=weights, classes=classes)
     if WIDE_RESNET.fullmatch(model):
         net: nn.Module = WideResNet(recipes.wide_resnet_width(model), classes)
     elif model == "cnn_keras":

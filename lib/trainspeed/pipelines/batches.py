@@ -11,7 +11,7 @@ import numpy as np
 from trainspeed.augmentation import draw, moved
 from trainspeed.trial import Trial
 
-PLAIN = ("arrays", "in_model")  # pipelines of images as they are: nobody, or the model, augments them
+PLAIN = ("arrays", "in_model", "resize")  # images as they are: what is done to them, the model or device does
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

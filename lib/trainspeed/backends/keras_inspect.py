@@ -1,0 +1,84 @@
+"""What a Keras model is: its layers, parameters, FLOPs and bytes, counted from its shapes.
+
+Import it after the backend module, which says on what Keras runs. Knows no trial.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import keras
+from keras import layers as kinds
+
+from trainspeed import layers as layer_table
+
+PRODUCTS = (kinds.Conv2D, kinds.DepthwiseConv2D, kinds.Dense)  # layers that multiply by a kernel
+
+
+def precision(network: keras.Model) -> str | None:
+    """dtype in which the convolutions compute."""
+    dtypes = {layer.compute_dtype for layer in network.layers if isinstance(layer, keras.layers.Conv2D)}
+    return " and ".join(sorted(dtypes)) or None
+
+
+def layers(network: keras.Model, layout: str) -> list[Mapping[str, Any]]:
+    """Rows of the layer table: what each layer was told."""
+    return [
+        layer_table.row(
+            layer=layer.name,
+            type=type(layer).__name__,
+            output_shape=list(layer.output.shape[1:]),
+            data_format=getattr(layer, "data_format", None),
+            bn_axis=_bn_axis(layer),
+            layout=layout,
+        )
+        for layer in network.layers
+    ]
+
+
+def parameters(network: keras.Model) -> int:
+    """Number of trainable parameters."""
+    return sum(math.prod(weights.shape) for weights in network.trainable_weights)
+
+
+def flops_per_image(network: keras.Model) -> int:
+    """FLOPs of a training step per image: convolutions and dense layers, both ways."""
+    products = [
+        (_positions(layer), math.prod(layer.kernel.shape))
+        for layer in network.layers
+        if isinstance(layer, PRODUCTS)
+    ]
+    return layer_table.training_flops(products)
+
+
+def _positions(layer: keras.layers.Layer) -> int:
+    """How often a layer multiplies its kernel for one image."""
+    shape = layer.output.shape[1:]
+    if isinstance(layer, kinds.Dense):
+        return 1
+    return math.prod(shape[:2] if layer.data_format == "channels_last" else shape[1:])
+
+
+def bytes_per_step(network: keras.Model, batch_size: int) -> int:
+    """Least memory traffic of a training step in fp32: see `trainspeed.layers.training_bytes`."""
+    tensors = [
+        (
+            sum(math.prod(x.shape[1:]) for x in (*_inputs(layer), layer.output)),
+            sum(math.prod(w.shape) for w in layer.weights),
+        )
+        for layer in network.layers
+        if not isinstance(layer, kinds.InputLayer)
+    ]
+    return layer_table.training_bytes(tensors, batch_size)
+
+
+def _inputs(layer: keras.layers.Layer) -> Iterator[keras.KerasTensor]:
+    yield from layer.input if isinstance(layer.input, list) else [layer.input]
+
+
+def _bn_axis(layer: keras.layers.Layer) -> int | None:
+    if not isinstance(layer, keras.layers.BatchNormalization):
+        return None
+    return layer.axis % len(layer.output.shape)

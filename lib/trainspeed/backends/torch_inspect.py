@@ -1,0 +1,133 @@
+"""What a torch model is and what ran: layouts and dtypes of its activations, FLOPs, bytes, kernels.
+
+Takes a model and a batch; does not know trials, loops or timing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.flop_counter import FlopCounterMode
+
+from trainspeed import layers as layer_table
+
+# CUDA kernels and CPU operators that multiply matrices: convolutions and dense layers, both ways.
+MATRIX_WORK = re.compile(
+    r"gemm|conv|xmma|cutlass|wgrad|dgrad|fprop|winograd|nvjet|addmm|\bmm\b|bmm|linear", re.I
+)
+MOST_KERNELS = 3
+
+
+class Seen:
+    """Every leaf module with what it took and put out for one batch, in the order they ran."""
+
+    def __init__(self, model: nn.Module, batch: torch.Tensor, autocast: AbstractContextManager) -> None:
+        self.model = model
+        self.rows: list[tuple[nn.Module, torch.Tensor, torch.Tensor]] = []
+        leaves = [module for module in model.modules() if not list(module.children())]
+        hooks = [m.register_forward_hook(self._keep) for m in leaves]
+        was_training = model.training
+        model.eval()
+        with torch.no_grad(), autocast:
+            model(batch)
+        model.train(was_training)
+        for hook in hooks:
+            hook.remove()
+
+    def _keep(self, module: nn.Module, given: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        self.rows.append((module, given[0], output))
+
+    def layout(self) -> str | None:
+        """Layout of what the convolutions put out, by its strides."""
+        seen = [layout_of(output) for module, _, output in self.rows if isinstance(module, nn.Conv2d)]
+        return layer_table.summarise_layouts([layout for layout in seen if layout])
+
+    def precision(self) -> str | None:
+        """dtype of what the convolutions put out."""
+        dtypes = {
+            str(output.dtype).removeprefix("torch.")
+            for module, _, output in self.rows
+            if isinstance(module, nn.Conv2d)
+        }
+        return " and ".join(sorted(dtypes)) or None
+
+    def layers(self, name: str, layout: str) -> list[Mapping[str, Any]]:
+        """Rows of the layer table: the format of each layer's output, by its strides."""
+        names = {module: path for path, module in self.model.named_modules()}
+        return [
+            layer_table.row(
+                layer=names[module] or name,
+                type=type(module).__name__,
+                output_shape=list(output.shape[1:]),
+                data_format=layout_of(output),
+                bn_axis=None,  # torch normalises axis 1 whatever the strides are
+                layout=layout,
+            )
+            for module, _, output in self.rows
+        ]
+
+    def bytes_per_step(self, batch_size: int) -> int:
+        """Least memory traffic of a training step in fp32: see `trainspeed.layers.training_bytes`."""
+        tensors = [
+            (
+                (given.numel() + output.numel()) // len(given),
+                sum(p.numel() for p in module.parameters(recurse=False)),
+            )
+            for module, given, output in self.rows
+        ]
+        return layer_table.training_bytes(tensors, batch_size)
+
+
+def layout_of(output: torch.Tensor) -> str | None:
+    """Layout of an activation by its strides; None where both are the same in memory."""
+    if output.dim() != 4 or math.prod(output.shape[2:]) == 1 or output.shape[1] == 1:
+        return None
+    last = output.is_contiguous(memory_format=torch.channels_last)
+    first = output.is_contiguous()
+    return "channels_last" if last and not first else "channels_first" if first and not last else None
+
+
+def flops_per_image(model: nn.Module, batch: torch.Tensor) -> float:
+    """FLOPs of one training step per image, 2 per multiply-add: convolutions and matrix products, both ways."""
+    model.zero_grad(set_to_none=True)
+    with FlopCounterMode(display=False) as counter:
+        model(batch).sum().backward()
+    model.zero_grad(set_to_none=True)
+    return counter.get_total_flops() / len(batch)
+
+
+def profile_of(step: Callable[[], None], synchronize: Callable[[], None]) -> Mapping[str, Any]:
+    """Return how a step's device time splits, and the kernels that took most of the matrix work.
+
+    Keys: matrix_share (0 to 1, of the device's time in a step), kernels (names, most time first).
+    """
+    on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
+    step()
+    synchronize()
+    activity = ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU
+    with profile(activities=[activity]) as found:
+        step()
+        synchronize()
+    times = {
+        event.key: event.self_device_time_total if on_gpu else event.self_cpu_time_total
+        for event in found.key_averages()
+    }
+    return split_of(times)
+
+
+def split_of(times: Mapping[str, float]) -> Mapping[str, Any]:
+    """Return what `profile_of` does, of kernel or operator -> time."""
+    total = sum(times.values())
+    matrix = {name: time for name, time in times.items() if MATRIX_WORK.search(name)}
+    ordered = sorted(matrix, key=matrix.get, reverse=True)
+    return {
+        "matrix_share": sum(matrix.values()) / total if total else None,
+        "kernels": [name[:120] for name in ordered[:MOST_KERNELS]],
+    }
