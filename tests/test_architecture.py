@@ -18,9 +18,9 @@ LAYERS = {
     "values": "errors files frame ledger run trial",
     # Pure functions on runs and numbers.
     "judgement": """
-        comparison doubts forecast layers layout_study published published_amp published_beside
-        published_scaling published_verdicts pipeline_study scaling_costs scaling_study schedule verdict
-        wording
+        amp_study amp_why comparison cost doubts forecast layers layout_study published published_amp published_beside
+        published_scaling published_verdicts pipeline_study roofline scaling_costs
+        scaling_study schedule verdict wording
     """,
     # NVML, the host, the machine, the monitor, processes.
     "sensing": """
@@ -44,9 +44,10 @@ LAYERS = {
     # Tables, charts, notebooks, reports, the command line.
     "showing": """
         __main__ axes cells execute export index interruption kernel lines notebook output_folder plots
-        plots_batch plots_costs plots_devices plots_monitor plots_pipelines plots_rows plots_scaling
+        plots_amp plots_batch plots_costs plots_devices plots_monitor plots_pipelines plots_roofline
+        plots_rows plots_scaling
         published_amp_views published_scaling_views published_views report rows scrub tables
-        tables_machine theme
+        tables_amp tables_machine theme
     """,
 }
 LAYER_OF = {module: layer for layer, modules in LAYERS.items() for module in modules.split()}

@@ -96,7 +96,7 @@ def test_a_step_is_taken_apart_into_share_exchange_and_rest():
     assert "a step takes 100 ms. One device alone takes 80 ms for its share of 4 images; summing" in sentence
     assert "of 4 MB takes 6 ms with nothing beside it. The other 14 ms (14 %) are launching" in sentence
     (row,) = cost_frame([cost]).to_dict("records")
-    assert (row["where"], row["framework"]) == ("cnn10, batch 8, 2 devices (ddp)", "torch")
+    assert (row["where"], row["framework"]) == ("cnn10, batch 8\n2 devices (ddp)", "torch")
 
 
 def test_parts_that_ran_side_by_side_are_told_as_such():

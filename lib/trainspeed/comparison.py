@@ -45,6 +45,9 @@ class Verdict:
             return ", ".join(["control", *describe(self.baseline, without=COMMON)])
         if self.factor == "devices":
             words = describe(self.candidate, without=("strategy", *COMMON))
+            if self.baseline.batch_size != self.candidate.batch_size:
+                words = describe(self.candidate, without=("strategy", "batch_size", *COMMON))
+                words.append(f"batch {self.baseline.batch_size} on each")
             return ", ".join([devices_of(self.candidate), *words])
         if self.factor == "pipeline":
             versus = f"{pipeline_of(self.candidate)} vs {pipeline_of(self.baseline)}"

@@ -15,8 +15,8 @@ PIECES = {
     "exchange_s": ("sum of gradients, alone", {"color": OKABE_ITO["orange"], "hatch": "///"}),
     "rest_s": ("the rest", {"color": "#E4E4E4", "hatch": "..", "edgecolor": GREY}),
 }
-ROW_IN = 0.42
-NOTE = "mark: the whole step; where the bar ends beyond it, parts ran side by side"
+ROW_IN = 0.5
+NOTE = "mark: the whole step;\nwhere the bar ends beyond it, parts ran side by side"
 
 
 def plot_costs(costs: pd.DataFrame) -> Figure:

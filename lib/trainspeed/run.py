@@ -45,7 +45,7 @@ class Run:
             process added to its resident memory. None where it cannot be read.
         effective_layout: Layout that the convolutions really ran in; None where not looked at.
         effective_precision: dtype in which the convolutions really ran.
-        energy_j: Joules of the devices in use over the epochs after the first, by a counter.
+        energy_j: Joules of the devices in use over all epochs, by a counter.
         notes: What makes the run doubtful, one sentence each; empty when clean.
         started_at: UTC, ISO 8601.
         monitor: The monitor's CSV, relative to the ledger.

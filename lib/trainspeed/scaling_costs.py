@@ -22,7 +22,7 @@ from trainspeed.forecast import (
 )
 from trainspeed.run import Run, Status
 from trainspeed.scaling_study import scaling_of
-from trainspeed.trial import LATENCY_BYTES, SINGLE, Trial
+from trainspeed.trial import FRAMEWORKS, LATENCY_BYTES, SINGLE, Trial
 from trainspeed.wording import NAMES, devices_of
 
 FP32_BYTES = 4  # gradients are summed in fp32, under mixed precision too
@@ -99,7 +99,12 @@ def step_costs(runs: Sequence[Run]) -> list[StepCosts]:
                     exchange_bytes=None if count is None else FP32_BYTES * count,
                 )
             )
-    return found
+    return sorted(found, key=_place)
+
+
+def _place(cost: StepCosts) -> tuple:
+    trial = cost.trial
+    return FRAMEWORKS.index(trial.framework), trial.model, trial.strategy, trial.devices, trial.batch_size
 
 
 def _steps(runs: Iterable[Run]) -> dict[Trial, float]:
@@ -148,7 +153,7 @@ def cost_frame(costs: Iterable[StepCosts]) -> pd.DataFrame:
     columns = ["where", "framework", "step_s", "compute_s", "exchange_s", "rest_s"]
     rows = [
         {
-            "where": f"{cost.trial.model}, batch {cost.trial.batch_size}, {devices_of(cost.trial)}",
+            "where": f"{cost.trial.model}, batch {cost.trial.batch_size}\n{devices_of(cost.trial)}",
             "framework": cost.trial.framework,
             "step_s": cost.step_s,
             "compute_s": cost.compute_s,

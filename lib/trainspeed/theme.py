@@ -49,6 +49,20 @@ LAYOUT_STYLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     }
 )
 FILLS = ("full", "none", "left", "right", "top", "bottom")  # marker fill of the first, second, … variant
+# No colour of a framework. The edge tells fp16 from bf16, which are alike in brightness; bars have a hatch.
+PRECISION_STYLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "fp32": {"color": OKABE_ITO["black"], "linestyle": "-", "edge": "white", "hatch": ""},
+        "tf32": {"color": OKABE_ITO["purple"], "linestyle": (0, (6, 2)), "edge": "black", "hatch": "//"},
+        "fp16": {
+            "color": OKABE_ITO["sky blue"],
+            "linestyle": (0, (4, 1, 1, 1)),
+            "edge": "white",
+            "hatch": "..",
+        },
+        "bf16": {"color": OKABE_ITO["orange"], "linestyle": (0, (2, 1)), "edge": "black", "hatch": "xx"},
+    }
+)
 # No colour of a framework: a blue triangle must not read as PyTorch.
 OUTCOME_STYLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {

@@ -204,7 +204,7 @@ class TorchTraining:
             "effective_layout": seen.layout(),
             "layers": seen.layers(self.trial.model, self.trial.layout),
             "parameters": self.parameters(),
-            "step_flops": torch_inspect.flops_per_image(self.model, batch[:2]) * self.trial.batch_size,
+            "step_flops": seen.flops_per_image() * self.trial.batch_size,
             "step_bytes": seen.bytes_per_step(self.trial.batch_size),
         }
         if self.ranks == 1 and self.trial.part == "both":

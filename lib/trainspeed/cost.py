@@ -1,0 +1,152 @@
+"""What a training costs: money by the price of an hour, energy by a counter. Measures nothing, decides nothing.
+
+The price is of the machine as a whole, busy or not: an idle second of it costs as much.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from numbers import Real
+from typing import Any
+
+import pandas as pd
+
+from trainspeed.errors import UserError
+from trainspeed.verdict import MARGIN
+from trainspeed.wording import NAMES
+
+BASE = "fp32"
+SECONDS_PER_HOUR = 3600
+WHAT = ("framework", "model", "precision")
+MEASURED = ("images_per_s", "training_s", "energy_j_per_epoch", "images_per_epoch")
+DERIVED = ("usd_per_training", "images_per_usd", "energy_j_per_image")
+NO_PRICE = "Price not given: set usd_per_hour."
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostRow:
+    """What one arm measured, and the price of an hour; None where it is not known.
+
+    Attributes:
+        training_s: Of a whole training: a projection, where fewer epochs ran.
+        energy_j_per_epoch: By a counter of the devices; what the rest of the machine draws is not in it.
+    """
+
+    framework: str
+    model: str
+    precision: str
+    images_per_s: float | None = None
+    training_s: float | None = None
+    energy_j_per_epoch: float | None = None
+    images_per_epoch: float | None = None
+    usd_per_hour: float | None = None
+
+    def __post_init__(self) -> None:
+        check_price(self.usd_per_hour)
+
+    @property
+    def usd_per_training(self) -> float | None:
+        """Price of the training time."""
+        if None in (self.usd_per_hour, self.training_s):
+            return None
+        return self.usd_per_hour * self.training_s / SECONDS_PER_HOUR
+
+    @property
+    def images_per_usd(self) -> float | None:
+        """Images trained on for a dollar, after the first epoch."""
+        if None in (self.usd_per_hour, self.images_per_s):
+            return None
+        return self.images_per_s * SECONDS_PER_HOUR / self.usd_per_hour
+
+    @property
+    def energy_j_per_image(self) -> float | None:
+        """Joules of the devices for an image trained on; None where there is no counter."""
+        if self.energy_j_per_epoch is None or not self.images_per_epoch:
+            return None
+        return self.energy_j_per_epoch / self.images_per_epoch
+
+
+def check_price(usd_per_hour: float | None) -> None:
+    """Raise a UserError for a price that is none; None is "not given"."""
+    if usd_per_hour is None:
+        return
+    number = isinstance(usd_per_hour, Real) and not isinstance(usd_per_hour, bool)
+    if not (number and math.isfinite(usd_per_hour) and usd_per_hour > 0):
+        raise UserError(
+            f"usd_per_hour (={usd_per_hour!r}) must be a positive number of US dollars, for example 2.5: leave "
+            "it out (None) where there is no price."
+        )
+
+
+def cost_frame(rows: pd.DataFrame | Iterable[Mapping[str, Any]], usd_per_hour: float | None) -> pd.DataFrame:
+    """Return the rows with the columns usd_per_hour, usd_per_training, images_per_usd, energy_j_per_image.
+
+    Args:
+        rows: With the columns WHAT and MEASURED, one row per arm or per run; None or NaN: not known.
+    """
+    check_price(usd_per_hour)
+    columns = [*WHAT, *MEASURED]
+    table = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
+    if not len(table):
+        return pd.DataFrame(columns=[*columns, "usd_per_hour", *DERIVED])
+    if missing := sorted(set(columns) - set(table)):
+        raise UserError(f"the rows lack the columns {missing}; they have {sorted(map(str, table))}.")
+    costs = []
+    for record in table[columns].to_dict("records"):
+        known = {name: None if pd.isna(value) else value for name, value in record.items()}
+        costs.append(CostRow(**known, usd_per_hour=usd_per_hour))
+    derived = [asdict(cost) | {name: getattr(cost, name) for name in DERIVED} for cost in costs]
+    return pd.DataFrame(derived, columns=[*columns, "usd_per_hour", *DERIVED])
+
+
+def cost_sentence(frame: pd.DataFrame) -> str:
+    """Return which precision trains each model cheapest, and its price relative to fp32's.
+
+    By medians alone: whether two precisions differ is for the verdicts. A ratio within their margin is
+    called so.
+
+    Args:
+        frame: As `cost_frame` returns it.
+    """
+    if not len(frame):
+        return "Nothing was trained, so nothing has a cost."
+    if frame["usd_per_hour"].isna().all():
+        return NO_PRICE
+    priced = frame[frame["usd_per_training"].notna()]
+    if priced.empty:
+        return "No training time is known, so nothing has a cost."
+    said = []
+    for (framework, model), group in priced.groupby(["framework", "model"], sort=False):
+        costs = group["usd_per_training"].astype(float).groupby(group["precision"], sort=False).median()
+        said.append(f"{NAMES.get(framework, framework)}, {model}: {_cheapest(costs)}.")
+    return " ".join(said)
+
+
+def _cheapest(costs: pd.Series) -> str:
+    """Return a model's cheapest precision in words: USD of a training by precision in, text out."""
+    best = str(costs.idxmin())
+    if len(costs) == 1:
+        return f"a training in {best} costs {_usd(costs[best])}; no other precision was measured"
+    told = f"{best} is cheapest, {_usd(costs[best])} a training"
+    if BASE not in costs:
+        return f"{told}; {BASE} was not measured"
+    if best == BASE:
+        others = costs.drop(BASE)
+        return f"{told}; next is {others.idxmin()} at {others.min() / costs[BASE]:.2f}x{_within(others.min(), costs)}"
+    return (
+        f"{told}, {costs[best] / costs[BASE]:.2f}x {BASE}'s {_usd(costs[BASE])}{_within(costs[best], costs)}"
+    )
+
+
+def _within(cost: float, costs: pd.Series) -> str:
+    ratio = cost / costs[BASE]
+    same = 1 / (1 + MARGIN) <= ratio <= 1 + MARGIN
+    return f" (the same within the margin of {100 * MARGIN:g} %)" if same else ""
+
+
+def _usd(value: float) -> str:
+    """Return an amount to the cent; below a dollar with three digits that count."""
+    decimals = 2 if value >= 1 else min(6, 2 - math.floor(math.log10(value)))
+    return f"{value:,.{decimals}f} USD"
