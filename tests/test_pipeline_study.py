@@ -38,6 +38,23 @@ def seconds_of(trial) -> float:
     return taken if trial.part == "input" else taken + 1.0 / trial.devices
 
 
+def test_only_crossed_pipelines_are_measured_on_several_devices():
+    found = trials(counts=(1, 2), frameworks=("torch",), pipelines=["arrays", "generator", "in_model"])
+    few = pipeline_trials(
+        ["torch"], ["arrays", "generator", "in_model"], [2], [1, 2], crossed=["generator"], **FIELDS
+    )
+
+    assert {t.pipeline for t in found if t.devices == 2 and t.part == "both"} == {
+        "arrays",
+        "generator",
+        "in_model",
+    }
+    assert {t.pipeline for t in few if t.devices == 2 and t.part == "both"} == {"generator"}
+    assert [t for t in few if t.devices == 1] == [t for t in found if t.devices == 1]
+    with pytest.raises(UserError, match="did you mean 'generator'"):
+        pipeline_trials(["torch"], ["arrays"], [2], [1, 2], crossed=["genrator"], **FIELDS)
+
+
 def measured(blocks=6, **kwargs):
     return [make_run(seconds_of(t), block=b, trial=t) for t in trials(**kwargs) for b in range(blocks)]
 

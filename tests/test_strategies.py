@@ -54,6 +54,14 @@ def distance(one, other, names) -> float:
     return float(np.sqrt(sum(((one[a] - other[b]).astype(float) ** 2).sum() for a, b in names)))
 
 
+def test_replicas_stay_in_step(trained):
+    """Each saw other images; their weights are the same to the last bit."""
+    framework, folder = trained
+    two = np.load(folder / f"{STRATEGIES[framework][1]}2.npz")
+
+    assert two["apart"] == 0
+
+
 def test_two_replicas_learn_what_one_device_learns(trained):
     """Without normalisation over the batch the mean gradient is the same to rounding: 0.1 % of the way."""
     framework, folder = trained

@@ -60,22 +60,27 @@ class Request:
 def measure(request: Request, backend: Backend, images: Images, emit: Emit) -> None:
     """Measure a trial; whatever goes wrong becomes a `failed` event with a status and a reason."""
     stages = _Stages(request.requested_at, emit)
+    notes: list[str] = []
     try:
-        emit({"event": "result", **_measure(request, backend, images, stages), "stages_s": stages.seconds})
+        result = _measure(request, backend, images, stages, notes)
+        emit({"event": "result", **result, "notes": notes, "stages_s": stages.seconds})
     except Unsupported as problem:
         emit({"event": "failed", "status": Status.UNSUPPORTED, "reason": str(problem)})
     except Exception as problem:
         status = Status.OOM if backend.is_out_of_memory(problem) else Status.CRASHED
         reason = f"{type(problem).__name__} in stage {stages.current!r}: {first_line(problem)}"
-        emit({"event": "failed", "status": status, "reason": reason, "stages_s": stages.seconds})
+        failed = {"event": "failed", "status": status, "reason": reason}
+        emit({**failed, "notes": notes, "stages_s": stages.seconds})
 
 
-def _measure(request: Request, backend: Backend, images: Images, stages: _Stages) -> dict[str, Any]:
+def _measure(
+    request: Request, backend: Backend, images: Images, stages: _Stages, notes: list[str]
+) -> dict[str, Any]:
     trial = request.trial
     if request.device == "cpu":
         pin(trial.devices)
         limit_memory(allowance_bytes())
-    strangers = stranger_notes(request.gpu_uuids) if request.gpu_uuids else []
+    notes += stranger_notes(request.gpu_uuids) if request.gpu_uuids else []
     memory = PeakMemory()
     stages.next("build")
     training = backend.start(
@@ -85,10 +90,12 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
     energy_before, load_before = _energy_j(request.gpu_uuids), host_load()
     epoch_s = training.train()
     load_after, energy_after = host_load(), _energy_j(request.gpu_uuids)
+    notes += [*_load_notes(load_before, load_after), *_loss_notes(training.final_loss)]
+    trained = trial.part in ("both", "fit")
+    skipped = training.skipped_steps() if trained else None
     device_bytes = training.peak_memory_bytes()
     peak = device_bytes if request.device == "gpu" else memory.bytes()
     stages.next("evaluate")
-    trained = trial.part in ("both", "fit")
     accuracy = training.test_accuracy() if request.evaluate and trained else None
     stages.next("inspect")
     found = _inspect(training) if request.inspect and trial.part in ("both", *CEILINGS) else {}
@@ -99,8 +106,7 @@ def _measure(request: Request, backend: Backend, images: Images, stages: _Stages
         "test_accuracy": accuracy,
         "peak_memory_bytes": peak,
         "energy_j": None if energy_before is None or energy_after is None else energy_after - energy_before,
-        "skipped_steps": training.skipped_steps() if trained else None,
-        "notes": [*strangers, *_load_notes(load_before, load_after), *_loss_notes(training.final_loss)],
+        "skipped_steps": skipped,
         **found,
     }
 

@@ -14,6 +14,7 @@ from trainspeed.wording import NAMES, describe
 
 DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
 NUMBER = re.compile(r"GPU \d+|\d")  # which GPU it was is no mere number
+COMPARED_PARTS = ("both", "fit", "compute")  # the others are short by nature, and no verdict is made of them
 SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
 
 
@@ -55,7 +56,7 @@ def resolution(verdict: Verdict) -> float | None:
 def run_doubts(run: Run) -> list[str]:
     """Doubts about one run: what it noted itself, and what its epochs show."""
     doubts = list(run.notes)
-    steady = run.epoch_s[1:]
+    steady = run.epoch_s[1:] if run.trial.part in COMPARED_PARTS else ()
     if len(steady) >= 2:
         middle = median(steady)
         if abs(steady[-1] - steady[0]) > DRIFT_SHARE * middle:

@@ -17,7 +17,16 @@ import pandas as pd
 from trainspeed.comparison import Verdict, compare_with
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
-from trainspeed.trial import FRAMEWORKS, PIPELINES, SINGLE, STRATEGIES, WITH_WORKERS, Trial, check_name
+from trainspeed.trial import (
+    FRAMEWORKS,
+    PIPELINES,
+    PLAIN_PIPELINES,
+    SINGLE,
+    STRATEGIES,
+    WITH_WORKERS,
+    Trial,
+    check_name,
+)
 from trainspeed.wording import NAMES, devices_of, pipeline_of
 
 QUESTION = "Does another input pipeline train faster than a Python generator in the training thread?"
@@ -55,6 +64,7 @@ def pipeline_trials(
     counts: Sequence[int],
     *,
     model: str | Sequence[str],
+    crossed: Sequence[str] = (),
     **fields: Any,
 ) -> tuple[Trial, ...]:
     """Return whole steps and input alone of every pipeline, and compute alone, on each number of devices.
@@ -65,11 +75,12 @@ def pipeline_trials(
         workers: Of the pipelines that have them, one trial each.
         counts: Numbers of devices, with the first strategy that a framework has.
         model: One, or several.
+        crossed: Pipelines that are measured on every number of devices, the others on one; empty: all.
         fields: As of `Trial`, the same in all; `batch_size` is that of all devices together.
     Raises:
         UserError: A pipeline that does not exist, or an empty list of what it is to be measured with.
     """
-    for pipeline in pipelines:
+    for pipeline in (*pipelines, *crossed):
         check_name("pipeline", pipeline, PIPELINES)
     if not pipelines:
         return ()
@@ -87,8 +98,10 @@ def pipeline_trials(
         for pipeline in pipelines:
             if pipeline == "tf_data" and base.framework != "tensorflow":
                 continue
+            if base.devices > 1 and crossed and pipeline not in crossed:
+                continue
             for number in workers if pipeline in WITH_WORKERS else [0]:
-                how = {"pipeline": pipeline, "workers": number, "augment": pipeline != "arrays"}
+                how = {"pipeline": pipeline, "workers": number, "augment": pipeline not in PLAIN_PIPELINES}
                 whole = replace(base, part="both", **how)
                 trials += [whole, _input_of(whole)]
     return tuple(dict.fromkeys(trials))

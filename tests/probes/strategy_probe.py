@@ -46,6 +46,43 @@ def weights(training) -> list[np.ndarray]:
     return [value.detach().numpy().copy() for value in training.model.state_dict().values()]
 
 
+def watch_ranks() -> None:
+    """Have torch's ranks say after training how far apart their weights are."""
+    import torch
+
+    from trainspeed.backends import torch_backend
+
+    class Watched(torch_backend.TorchTraining):
+        apart = 0.0
+
+        def train(self):
+            epoch_s = super().train()
+            if self.ranks > 1:
+                most = torch.cat([p.detach().flatten() for p in self.model.parameters()])
+                least = most.clone()
+                torch.distributed.all_reduce(most, torch.distributed.ReduceOp.MAX)
+                torch.distributed.all_reduce(least, torch.distributed.ReduceOp.MIN)
+                self.apart = (most - least).max().item()
+            return epoch_s
+
+    torch_backend.TorchTraining = Watched
+
+
+def apart(framework: str, training) -> float:
+    """Return the largest difference of a weight between two replicas."""
+    if framework == "torch":
+        return training.apart
+    copies = []
+    for variable in training.model.trainable_variables:
+        value = variable.value if framework == "jax" else variable._value
+        if framework == "jax":
+            copies.append([np.asarray(shard.data) for shard in value.addressable_shards])
+        else:
+            copies.append([each.numpy() for each in getattr(value, "values", [value])])
+    assert {len(several) for several in copies} == {training.trial.devices}
+    return max(float(np.abs(one - several[0]).max()) for several in copies for one in several)
+
+
 def arm(framework: str, strategy: str, devices: int, out: Path) -> None:
     """Train one arm; save the weights before and after, and the test accuracy."""
     recipes.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)
@@ -54,15 +91,19 @@ def arm(framework: str, strategy: str, devices: int, out: Path) -> None:
     for name in ("torch_training", "keras_training"):
         if module := sys.modules.get(f"trainspeed.backends.{name}"):
             module.recipe = lambda model: recipes.Recipe(optimizer="sgd", learning_rate=0.05, momentum=0.9)
+    if framework == "torch":
+        watch_ranks()
     images = datasets.load("digits", SIZE)
     training = backend.start(
         trial(framework, strategy, devices), images, device="cpu", default_allocation=False
     )
     before = weights(training)
     training.train()
+    replicas_apart = apart(framework, training)
     saved = {f"before{i}": array for i, array in enumerate(before)}
     saved |= {f"after{i}": array for i, array in enumerate(weights(training))}
-    np.savez(out / f"{strategy}{devices}.npz", accuracy=training.test_accuracy(), **saved)
+    accuracy = training.test_accuracy()
+    np.savez(out / f"{strategy}{devices}.npz", accuracy=accuracy, apart=replicas_apart, **saved)
     save(training.model, out / f"{strategy}{devices}")
     (out / f"{strategy}{devices}.accuracy").write_text(repr(training.test_accuracy()))
 
