@@ -10,11 +10,14 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
+import pandas as pd
+
 from trainspeed import published_amp
 from trainspeed.comparison import Verdict, compare
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
-from trainspeed.trial import CEILINGS, FRAMEWORKS, PRECISIONS, ZOO, Trial, check_name, grid
+from trainspeed.schedule import FOLDED_IMAGES
+from trainspeed.trial import CEILINGS, FRAMEWORKS, PARTS, PRECISIONS, ZOO, Trial, check_name, grid
 from trainspeed.verdict import Outcome
 from trainspeed.wording import NAMES
 
@@ -61,7 +64,8 @@ def amp_trials(
         image_size, batch_size: 0 for those of article 003, model by model.
         factors: As of `trial.grid`.
     Raises:
-        UserError: There is no fp32 to compare with, or a name or size that does not exist.
+        UserError: There is no fp32 to compare with, a name or size that does not exist, more folds than
+            images.
     """
     if not precisions or BASELINE not in precisions:
         raise UserError(
@@ -80,6 +84,10 @@ def amp_trials(
             trials += grid(framework=framework, model=model, precision=precisions, **shape, **factors)
     if not trials:
         raise UserError("nothing to measure: frameworks, models or keras_models is empty.")
+    if (folds := trials[0].folds) and folds > FOLDED_IMAGES:
+        raise UserError(
+            f"folds (={folds}) is more than the {FOLDED_IMAGES:,} images that are split into them: lower folds."
+        )
     return tuple(trials)
 
 
@@ -87,6 +95,8 @@ def part_trials(
     trials: Iterable[Trial], parts: Sequence[str], frameworks: Sequence[str]
 ) -> tuple[Trial, ...]:
     """Return parts of the trials of some frameworks alone: "input", "compute", "fit"."""
+    for name in frameworks:
+        check_name("framework", name, FRAMEWORKS)
     return tuple(replace(t, part=part) for t in trials for part in parts if t.framework in frameworks)
 
 
@@ -111,37 +121,62 @@ def ceiling_trials(precisions: Sequence[str], trial: Trial) -> tuple[Trial, ...]
     return (*rates, replace(base, part=CEILINGS[2]))
 
 
+def ordered(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs by framework, model, precision and block: they are measured in a random order."""
+
+    def place(run: Run) -> tuple:
+        trial = run.trial
+        return *_place(trial), run.block, PARTS.index(trial.part), trial.layout, trial.compile
+
+    return sorted(runs, key=place)
+
+
+def _place(trial: Trial) -> tuple[int, int, int]:
+    model = ZOO.index(trial.model) if trial.model in ZOO else len(ZOO)
+    return FRAMEWORKS.index(trial.framework), model, PRECISIONS.index(trial.precision)
+
+
+def families(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a chart of model families: of several EfficientNets only the smallest."""
+    measured = set(frame["model"])
+    scaled = [model for model in EFFICIENTNETS if model in measured]
+    return frame[~frame["model"].isin(scaled[1:])]
+
+
 def _by_model(verdicts: Iterable[Verdict]) -> list[Verdict]:
     def place(verdict: Verdict) -> tuple:
-        trial = verdict.candidate
-        model = ZOO.index(trial.model) if trial.model in ZOO else len(ZOO)
-        order = FRAMEWORKS.index(trial.framework), model, PRECISIONS.index(trial.precision)
-        return trial.part != "both", -verdict.blocks, order
+        return verdict.candidate.part != "both", -verdict.blocks, _place(verdict.candidate)
 
     return sorted(verdicts, key=place)
 
 
 def precision_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict]:
-    """Return every precision over strict fp32: by framework, model and precision."""
+    """Return every precision over strict fp32 in training: by framework, model and precision.
+
+    Ceilings are left out: `amp_why` tells them.
+    """
     question = QUESTION if quantity == "time" else ACCURACY_QUESTION
+    training = [run for run in runs if run.trial.part not in CEILINGS]
     found = [
-        compare(runs, "precision", BASELINE, precision, question=question, quantity=quantity)
+        compare(training, "precision", BASELINE, precision, question=question, quantity=quantity)
         for precision in PRECISIONS[1:]
     ]
     return _by_model(verdict for several in found for verdict in several)
 
 
 def unsupported_sentences(runs: Iterable[Run]) -> list[str]:
-    """Return which precisions this device lacks, each reason once."""
+    """Return which precisions this device lacks, each reason once.
+
+    A framework that is not there (its runs have no versions) lacks none: `Measured.skipped_sentences`.
+    """
     reasons: dict[str, dict[str, None]] = {}
-    for run in runs:
-        if run.status == Status.UNSUPPORTED and run.reason and run.trial.part not in CEILINGS:
+    for run in ordered(runs):
+        lacking = run.status == Status.UNSUPPORTED and run.reason and run.versions
+        if lacking and run.trial.part not in CEILINGS:
             where = f"{NAMES[run.trial.framework]} {run.trial.precision}"
             reasons.setdefault(run.reason, {})[where] = None
-    return [
-        f"Not measured here: {', '.join(where)}. {reason[:1].upper()}{reason[1:]}."
-        for reason, where in reasons.items()
-    ]
+    said = {r: r if r.startswith(PRECISIONS) else r[:1].upper() + r[1:] for r in reasons}
+    return [f"Not measured here: {', '.join(where)}. {said[why]}." for why, where in reasons.items()]
 
 
 def hardware_sentences(runs: Iterable[Run]) -> list[str]:
@@ -160,24 +195,35 @@ def hardware_sentences(runs: Iterable[Run]) -> list[str]:
 
 def skip_sentences(runs: Iterable[Run]) -> list[str]:
     """Return how many steps the loss scaler left out, where one was at work."""
-    counts: dict[tuple[str, str], list[int]] = {}
-    for run in runs:
+    counts: dict[tuple[str, str, str, int], list[int]] = {}
+    for run in ordered(runs):
         if run.skipped_steps is not None:
-            counts.setdefault((run.trial.framework, run.trial.model), []).append(run.skipped_steps)
-    return [
-        f"{NAMES[framework]}, {model}, fp16: the loss scaler left out {median(skipped):g} steps of a training "
-        f"(median of {len(skipped)} runs), in which a gradient overflowed."
-        for (framework, model), skipped in counts.items()
-    ]
+            trial = run.trial
+            where = trial.framework, trial.model, trial.precision, trial.steps_per_epoch * trial.epochs
+            counts.setdefault(where, []).append(run.skipped_steps)
+    sentences = []
+    for (framework, model, precision, steps), skipped in counts.items():
+        middle = median(skipped)
+        left_out = f"{middle:g} of {steps} steps, whose gradients overflowed"
+        of = f"median of {len(skipped)} runs" if len(skipped) > 1 else "1 run"
+        sentences.append(
+            f"{NAMES[framework]}, {model}, {precision}: the loss scaler left out "
+            f"{left_out if middle else f'none of {steps} steps'} ({of})."
+        )
+    return sentences
 
 
 def input_sentences(runs: Sequence[Run]) -> list[str]:
     """Return whether making the images holds training back: input alone against compute alone."""
-    seconds = {run.trial.without_seed(): run.median_epoch_s for run in runs if run.status == Status.OK}
+    seconds: dict[Trial, list[float]] = {}
+    for run in ordered(runs):
+        if run.status == Status.OK and run.median_epoch_s is not None:
+            seconds.setdefault(run.trial.without_seed(), []).append(run.median_epoch_s)
     sentences = []
-    for trial, input_s in seconds.items():
-        compute_s = seconds.get(replace(trial, part="compute"))
-        if trial.part == "input" and compute_s and input_s is not None:
+    for trial, several in seconds.items():
+        beside = seconds.get(replace(trial, part="compute"))
+        if trial.part == "input" and beside:
+            input_s, compute_s = median(several), median(beside)
             verb = "is the bottleneck" if input_s > compute_s else "is not the bottleneck"
             sentences.append(
                 f"{NAMES[trial.framework]}, {trial.model}, {trial.precision}: reading and enlarging the images of an "

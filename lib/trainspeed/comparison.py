@@ -49,6 +49,10 @@ class Verdict:
                 words = describe(self.candidate, without=("strategy", "batch_size", *COMMON))
                 words.append(f"batch {self.baseline.batch_size} on each")
             return ", ".join([devices_of(self.candidate), *words])
+        if self.factor == "precision":
+            words = describe(self.candidate, without=COMMON)
+            compiled = ["compiled"] * self.candidate.compile
+            return ", ".join([f"{self.candidate.precision} vs {self.baseline.precision}", *words, *compiled])
         if self.factor == "pipeline":
             versus = f"{pipeline_of(self.candidate)} vs {pipeline_of(self.baseline)}"
             return ", ".join([versus, *describe(self.candidate, without=("pipeline", *COMMON))])

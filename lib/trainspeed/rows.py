@@ -9,13 +9,16 @@ import pandas as pd
 
 from trainspeed.errors import UserError
 from trainspeed.theme import FRAMEWORK_NAMES, framework_name, status_name
+from trainspeed.trial import CEILINGS
+from trainspeed.wording import part_of
 
 # Every other label is a run beside the data: "A again" repeats "A", "default allocation" is no timing.
 DATA_LABELS = ("", "A")
 
 VERDICT_FIELDS = ("label", "speedup", "low", "high", "outcome", "blocks")
 
-# What else may differ between two runs of one model, layout and batch size, and how it is said.
+# What else may differ between two runs of one model, layout and batch size, and how it is said. Seed and fold
+# are not among it: they differ from block to block, and blocks are the repeats of one arm.
 VARIANTS: Mapping[str, Callable[[Any], str]] = {
     "precision": str,
     "compile": lambda value: "compiled" if value else "not compiled",
@@ -24,13 +27,12 @@ VARIANTS: Mapping[str, Callable[[Any], str]] = {
     "pipeline": str,
     "workers": lambda value: f"{value} worker{'' if value == 1 else 's'}",
     "queue": lambda value: f"queue of {value}",
-    "part": lambda value: "whole steps" if value == "both" else f"{value} only",
+    "part": lambda value: "whole steps" if value == "both" else part_of(value),
     "augment": lambda value: "augmented" if value else "not augmented",
     "dataset": str,
     "image_size": lambda value: f"{value} px",
     "images_per_epoch": lambda value: f"{value:,} images",
     "epochs": lambda value: f"{value} epochs",
-    "fold": lambda value: f"fold {value:g}",
     "weights": str,
 }
 
@@ -66,8 +68,12 @@ def say(column: str, value: Any) -> str:
 
 
 def varying(data: pd.DataFrame) -> list[str]:
-    """Return the factors beside framework, model, layout and batch size that differ between any two rows."""
-    return [name for name in VARIANTS if name in data and data[name].nunique(dropna=False) > 1]
+    """Return the factors beside framework, model, layout and batch size that differ between any two rows.
+
+    Ceilings of the device have no such factors of their own, so they do not count.
+    """
+    steps = data[~data["part"].isin(CEILINGS)] if "part" in data else data
+    return [name for name in VARIANTS if name in steps and steps[name].nunique(dropna=False) > 1]
 
 
 def name_arms(data: pd.DataFrame) -> pd.DataFrame:

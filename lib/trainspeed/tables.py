@@ -27,6 +27,8 @@ from trainspeed.rows import (
 )
 from trainspeed.tables_machine import layer_table, machine_table
 from trainspeed.theme import framework_name, status_name
+from trainspeed.trial import CEILINGS
+from trainspeed.wording import part_of
 
 __all__ = [
     "failures_table",
@@ -171,6 +173,8 @@ def failures_table(frame: pd.DataFrame) -> Styler | None:
 def _what(row: pd.Series, names: list[str]) -> str:
     """Return the name of a run in a sentence: its arm, what varies, and its label if it is no data."""
     arm = f"{framework_name(row['framework'])} {row['model']}"
+    if row.get("part") in CEILINGS:
+        return f"{framework_name(row['framework'])}, {part_of(row['part'])}, {row['precision']}"
     purpose = [] if pd.isna(row["label"]) or row["label"] in DATA_LABELS else [row["label"]]
     return ", ".join(
         [arm, row["layout"], f"batch {row['batch_size']}", *(say(n, row[n]) for n in names), *purpose]

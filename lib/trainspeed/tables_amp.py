@@ -1,16 +1,18 @@
-"""Tables of mixed precision: shares of the measured ceilings, and what a training costs. Decides nothing."""
+"""Tables of mixed precision: shares of fp32's time and of the ceilings, what ran, costs. Decides nothing."""
 
 from __future__ import annotations
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from trainspeed.cells import NOTHING, clock, digits, fixed, styled
+from trainspeed.cells import NOTHING, clock, digits, fixed, or_nothing, styled
 from trainspeed.rows import require
 from trainspeed.theme import framework_name
+from trainspeed.verdict import CONFIDENCE
 
 WHAT = ("framework", "model", "precision")
 ROOFLINE = ("flops_per_image", "flop_per_s", "mfu", "intensity", "parameters")
+INTERVAL = f"{100 * CONFIDENCE:.0f} % interval"
 COST = ("training_s", "usd_per_training", "images_per_usd", "energy_j_per_image")
 
 
@@ -49,13 +51,29 @@ def kernel_table(arms: pd.DataFrame, *, caption: str = "What ran, by one step af
     rows = [
         _names(row, arms)
         | {
-            "computed in": row["dtype"],
+            "computed in": or_nothing(row["dtype"]),
             "matrix work": fixed(100 * row["matrix_share"], 0, " %"),
-            "most of it in": row["kernel"] or NOTHING,
+            "most of it in": or_nothing(row["kernel"] or None),
         }
         for row in arms.astype({"matrix_share": float}).to_dict("records")
     ]
     return styled(pd.DataFrame(rows, columns=None if rows else list(WHAT)), "kernels", caption)
+
+
+def shares_table(shares: pd.DataFrame, *, caption: str = "Share of FP32's training time") -> Styler:
+    """Return a row per model and precision: the share of FP32's time, its interval, blocks.
+
+    Args:
+        shares: As of `published_amp.shares_beside`; a dash where there are too few blocks for an interval.
+    """
+    require(shares, (*WHAT, "share", "low", "high", "blocks"))
+    rows = []
+    for row in shares.to_dict("records"):
+        known = pd.notna(row["low"]) and pd.notna(row["high"])
+        interval = f"{100 * row['low']:.1f} to {100 * row['high']:.1f} %" if known else NOTHING
+        cells = {"share of FP32's time": fixed(100 * row["share"], 1, " %"), INTERVAL: interval}
+        rows.append(_names(row, shares) | cells | {"blocks": fixed(row["blocks"], 0)})
+    return styled(pd.DataFrame(rows, columns=None if rows else list(WHAT)), "shares", caption)
 
 
 def cost_table(frame: pd.DataFrame, *, caption: str | None = None) -> Styler:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trainspeed.run import Run
-from trainspeed.trial import Trial
+from trainspeed.trial import CEILINGS, Trial
 from trainspeed.verdict import LEAST_BLOCKS, Judgement, Outcome
 
 COMMON = ("precision", "compile", "image_size")  # told where they differ from the usual, not every time
 NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
+PART_WORDS = {
+    "fit": "with validation and checkpoint",
+    "latency": "small messages only",
+    "matmul": "matrix products only",
+    "conv": "convolutions only",
+    "copy": "copies only",
+}
+OF_A_MODEL = ("model", "layout", "batch_size", "image_size", "compile")  # a ceiling has none of these
 
 
 def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) -> str:
@@ -40,11 +48,15 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     """Return the size, the interval and the outcome in words."""
     if judgement.speedup is None:
         return "not measured"
-    form, unit = ("{:.2f}", "x") if quantity == "time" else ("{:+.1f}", " points in test accuracy")
-    size = form.format(judgement.speedup) + unit
+    decimals, sign, unit = (2, "", "x") if quantity == "time" else (1, "+", " points in test accuracy")
+
+    def text(value: float) -> str:
+        return f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"  # no -0.0
+
+    size = text(judgement.speedup) + unit
     if judgement.low is None:
         return f"{size}, no interval: undecided, measure {LEAST_BLOCKS} blocks or more"
-    ends = f"{form.format(judgement.low)} to {form.format(judgement.high)}"
+    ends = f"{text(judgement.low)} to {text(judgement.high)}"
     words = {Outcome.SAME: "the same within the margin", Outcome.UNDECIDED: "undecided, measure more blocks"}
     outcome = words.get(judgement.outcome, str(judgement.outcome))
     return f"{size} ({judgement.confidence:.0%} interval {ends}): {outcome}".replace("%", " %")
@@ -66,8 +78,14 @@ def describe(trial: Trial, without: Sequence[str] = ()) -> list[str]:
     if trial.pipeline != "arrays":
         words["pipeline"] = pipeline_of(trial)
     if trial.part != "both":
-        words["part"] = f"{trial.part} only"
-    return [text for field, text in words.items() if field not in without]
+        words["part"] = part_of(trial.part)
+    unsaid = (*without, *OF_A_MODEL) if trial.part in CEILINGS else without
+    return [text for field, text in words.items() if field not in unsaid]
+
+
+def part_of(part: str) -> str:
+    """Return what is run of a training step, in words, where it is not the whole of it."""
+    return PART_WORDS.get(part, f"{part} only")
 
 
 def pipeline_of(trial: Trial) -> str:
