@@ -141,6 +141,7 @@ class TorchTraining:
         loss = self._held_out()[1]
         if loss < self.best_loss:
             self.best_loss = loss
+            self.checkpoint.seek(0)  # over the last one
             torch.save(self.model.state_dict(), self.checkpoint)
 
     def _autocast(self) -> torch.autocast:

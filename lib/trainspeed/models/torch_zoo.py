@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import huggingface_hub
 import timm
 import torch
 from torch import nn
 
 from trainspeed import recipes
+from trainspeed.backends.base import Unsupported
 
 # Name of a trial -> name in timm.
 NAMES = {"vgg16": "vgg16", "mobilenet": "mobilenetv1_100", "resnet50": "resnet50"}
 NAMES |= {f"efficientnet_b{n}": f"efficientnet_b{n}" for n in range(6)}
+WEIGHTS = "model.safetensors"  # the file that timm looks for first
+HUB_TIMEOUT_S = 10
 
 
 def build(model: str, *, weights: str | None = None, classes: int = recipes.CLASSES) -> nn.Module:
@@ -18,13 +22,33 @@ def build(model: str, *, weights: str | None = None, classes: int = recipes.CLAS
 
     Args:
         weights: "imagenet" downloads timm's; None draws them at random, as timm does.
+    Raises:
+        Unsupported: The weights are not here, and their hub does not answer.
     """
+    if weights is not None:
+        _check_weights(model)
     backbone = timm.create_model(
         NAMES[model], pretrained=weights == "imagenet", num_classes=0, global_pool=""
     )
     if hasattr(backbone, "pre_logits"):  # VGG's two dense layers, 120 M weights, which the article cut off
         backbone.pre_logits = nn.Identity()
     return ZooModel(backbone, classes)
+
+
+def _check_weights(model: str) -> None:
+    """Ask once. The hub's own client asks 14 times: 47 s without a network, 13 minutes where a server is silent."""
+    where = timm.get_pretrained_cfg(NAMES[model]).hf_hub_id
+    if isinstance(huggingface_hub.try_to_load_from_cache(where, WEIGHTS), str):
+        return
+    try:
+        huggingface_hub.get_hf_file_metadata(
+            huggingface_hub.hf_hub_url(where, WEIGHTS), timeout=HUB_TIMEOUT_S
+        )
+    except Exception as problem:  # of the client or of what it is made of
+        raise Unsupported(
+            f"imagenet weights of {model} could not be downloaded ({type(problem).__name__}: "
+            f"{str(problem).partition(chr(10))[0][:250]}): use weights = null"
+        ) from None
 
 
 class ZooModel(nn.Module):
