@@ -19,7 +19,7 @@ LAYERS = {
     # Pure functions on runs and numbers.
     "judgement": """
         amp_study amp_why comparison cost doubts forecast layers layout_study published published_amp published_beside
-        published_scaling published_verdicts pipeline_study roofline scaling_costs
+        crossover published_conv2d published_scaling published_verdicts pipeline_study roofline scaling_costs
         scaling_study schedule verdict wording
     """,
     # NVML, the host, the machine, the monitor, processes.
@@ -46,8 +46,8 @@ LAYERS = {
         __main__ axes cells execute export index interruption kernel lines notebook output_folder plots
         plots_amp plots_batch plots_costs plots_devices plots_monitor plots_pipelines plots_roofline
         plots_rows plots_scaling
-        published_amp_views published_scaling_views published_views report rows scrub tables
-        tables_amp tables_machine theme
+        published_amp_views published_conv2d_views published_scaling_views published_views report rows
+        scrub tables tables_amp tables_machine theme
     """,
 }
 LAYER_OF = {module: layer for layer, modules in LAYERS.items() for module in modules.split()}

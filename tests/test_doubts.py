@@ -100,3 +100,11 @@ def test_the_controls_doubts_come_first_then_the_most_frequent():
 def test_failed_runs_are_told_elsewhere():
     runs = [make_run(status=Status.CRASHED, notes=("Throttled.",)), *layout_pair([1.0])]
     assert study_doubts(runs, control_of(*[1.0] * 6)) == []
+
+
+def test_a_training_whose_steps_were_mostly_left_out_is_doubted():
+    doubtful = make_run(precision="fp16", skipped_steps=8)
+    fine = make_run(precision="fp16", skipped_steps=1)
+
+    assert [d for d in run_doubts(doubtful) if "left out 8 of 16 steps" in d]
+    assert not [d for d in run_doubts(fine) if "left out" in d]

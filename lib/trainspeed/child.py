@@ -20,6 +20,7 @@ from trainspeed.run import Status
 from trainspeed.trial import CEILINGS, Trial
 
 BUSY_CORES = 0.2  # cores used by others: more, and they share caches and memory bandwidth noticeably
+SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
 STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
 Emit = Callable[[Mapping[str, Any]], None]
 
@@ -99,6 +100,7 @@ def _measure(
     accuracy = training.test_accuracy() if request.evaluate and trained else None
     stages.next("inspect")
     found = _inspect(training) if request.inspect and trial.part in ("both", *CEILINGS) else {}
+    _check_precision(trial.precision, found.get("effective_precision"))
     stages.next("end")
     return {
         "epoch_s": epoch_s,
@@ -119,6 +121,17 @@ def _inspect(training: Training) -> dict[str, Any]:
         return {
             "inspect_note": f"what ran was not found out: {type(problem).__name__}: {first_line(problem)}"
         }
+
+
+def _check_precision(asked: str, ran: str | None) -> None:
+    """Raise Unsupported where no convolution ran in the 16 bits that were asked for: a compiler may widen them.
+
+    Args:
+        ran: dtypes by `Training.inspect`; None or with the word "asked" where it was not found out.
+    """
+    wanted = SIXTEEN_BITS.get(asked)
+    if wanted and ran and "asked" not in ran and wanted not in ran.split(" and "):
+        raise Unsupported(f"{asked} was asked for, but the convolutions ran in {ran}")
 
 
 class _Stages:

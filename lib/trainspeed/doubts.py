@@ -56,6 +56,12 @@ def resolution(verdict: Verdict) -> float | None:
 def run_doubts(run: Run) -> list[str]:
     """Doubts about one run: what it noted itself, and what its epochs show."""
     doubts = list(run.notes)
+    steps = run.trial.steps_per_epoch * run.trial.epochs
+    if run.skipped_steps and 2 * run.skipped_steps >= steps:
+        doubts.append(
+            f"The loss scaler left out {run.skipped_steps} of {steps} steps while it looked for its scale: the "
+            "accuracy is that of few steps. Train more epochs."
+        )
     steady = run.epoch_s[1:] if run.trial.part in COMPARED_PARTS else ()
     if len(steady) >= 2:
         middle = median(steady)

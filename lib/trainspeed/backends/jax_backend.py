@@ -17,7 +17,7 @@ from trainspeed.backends.base import Unsupported, check_device, says_out_of_memo
 from trainspeed.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
 from trainspeed.datasets import Images
 from trainspeed.environments import ROOT
-from trainspeed.hlo import convolution_layouts
+from trainspeed.hlo import convolutions
 from trainspeed.precision import unsupported_reason
 from trainspeed.trial import SINGLE, Trial
 
@@ -62,7 +62,7 @@ class JaxBackend:
                 synchronize=_synchronize,
                 peak_memory_bytes=lambda: _peak_memory_bytes(here),
                 predict=functools.partial(_predict, devices=trial.devices),
-                convolution_layouts=_convolution_layouts,
+                convolutions=_convolutions,
             ),
         )
 
@@ -97,8 +97,8 @@ def _peak_memory_bytes(device: jax.Device) -> int | None:
     return stats.get("peak_bytes_in_use") if stats else None
 
 
-def _convolution_layouts(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[str]:
-    """Layouts in the compiled forward pass of one batch."""
+def _convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+    """Layout and dtype of the convolutions in the compiled forward pass of one batch."""
 
     def forward(trainable, non_trainable, images):
         return model.stateless_call(trainable, non_trainable, images, training=True)
@@ -106,7 +106,7 @@ def _convolution_layouts(model: keras.Model, x: np.ndarray, y: np.ndarray) -> li
     trainable = [variable.value for variable in model.trainable_variables]
     non_trainable = [variable.value for variable in model.non_trainable_variables]
     compiled = jax.jit(forward).lower(trainable, non_trainable, x).compile()
-    return convolution_layouts(compiled.as_text())
+    return convolutions(compiled.as_text())
 
 
 BACKEND = JaxBackend()

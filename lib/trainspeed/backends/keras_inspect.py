@@ -6,7 +6,7 @@ Import it after the backend module, which says on what Keras runs. Knows no tria
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -17,10 +17,19 @@ from trainspeed import layers as layer_table
 PRODUCTS = (kinds.Conv2D, kinds.DepthwiseConv2D, kinds.Dense)  # layers that multiply by a kernel
 
 
-def precision(network: keras.Model) -> str | None:
-    """dtype in which the convolutions compute."""
-    dtypes = {layer.compute_dtype for layer in network.layers if isinstance(layer, keras.layers.Conv2D)}
-    return " and ".join(sorted(dtypes)) or None
+def precision(network: keras.Model, ran: Sequence[str | None]) -> tuple[str | None, str | None]:
+    """Return the dtype in which the convolutions compute, and a note where it is not what was asked for.
+
+    Args:
+        ran: dtype of each convolution in the compiled program; empty or None where it was not found out.
+            Then the dtype that the layers were told is returned, with the word "asked".
+    """
+    told = {layer.compute_dtype for layer in network.layers if isinstance(layer, keras.layers.Conv2D)}
+    asked = " and ".join(sorted(told)) or None
+    if not ran or None in ran:
+        return f"{asked} (asked)" if asked else None, None
+    found = " and ".join(sorted(set(ran)))
+    return found, None if found == asked else f"{asked} was asked, convolutions ran in {found}"
 
 
 def layers(network: keras.Model, layout: str) -> list[Mapping[str, Any]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import math
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -40,14 +41,14 @@ class Device:
         peak_memory_bytes: Allocator peak on the device; None on a CPU.
         predict: Returns the model's logits, (images, classes), of an array of images.
         scope: Context in which the model is made, for strategies that spread it over devices.
-        convolution_layouts: Layout of each convolution that really runs, for one batch; empty where
-            it cannot be found out.
+        convolutions: Layout and dtype of each convolution that really runs, for one batch; empty where
+            they cannot be found out.
     """
 
     synchronize: Callable[[keras.Model], None]
     peak_memory_bytes: Callable[[], int | None]
     predict: Callable[[keras.Model, np.ndarray], np.ndarray]
-    convolution_layouts: Callable[[keras.Model, np.ndarray, np.ndarray], list[str]]
+    convolutions: Callable[[keras.Model, np.ndarray, np.ndarray], list[tuple[str, str | None]]]
     scope: AbstractContextManager = field(default_factory=nullcontext)
 
 
@@ -73,10 +74,16 @@ class KerasTraining:
 
     @property
     def final_loss(self) -> float | None:
-        """Mean training loss of the last epoch; None where nothing was trained."""
+        """Mean training loss of the last epoch; nan where a weight is not finite; None where nothing was trained.
+
+        XLA was seen to make 0 of a nan in a ReLU that it had fused on a CPU (jaxlib 0.10): with every weight
+        nan, the loss stayed at ln(classes).
+        """
         if self.history is None:
             return None
-        return float(self.history.history["loss"][-1])
+        weights = map(keras.ops.convert_to_numpy, self.model.trainable_variables)
+        finite = all(np.isfinite(array).all() for array in weights)
+        return float(self.history.history["loss"][-1]) if finite else math.nan
 
     def train(self) -> tuple[float, ...]:
         """Train in one `fit` and return the duration of each epoch, in seconds; or only take the input."""
@@ -130,12 +137,13 @@ class KerasTraining:
         if not isinstance(self.model.optimizer, keras.optimizers.LossScaleOptimizer):
             return None
         tried = self.trial.steps_per_epoch * self.trial.epochs
-        return tried - int(self.model.optimizer.inner_optimizer.iterations)
+        # `int` of it fails where it is spread over devices.
+        taken = keras.ops.convert_to_numpy(self.model.optimizer.inner_optimizer.iterations)
+        return tried - int(taken)
 
     def inspect(self) -> dict[str, Any]:
         """Look up what the model is and what ran: see `base.Training`."""
         found = {
-            "effective_precision": keras_inspect.precision(self.network),
             "layers": keras_inspect.layers(self.network, self.trial.layout),
             "parameters": keras_inspect.parameters(self.network),
             "step_flops": keras_inspect.flops_per_image(self.network) * self.trial.batch_size,
@@ -143,11 +151,15 @@ class KerasTraining:
         }
         batch = self._transposed(self.x[: self.trial.batch_size]), self.y[: self.trial.batch_size]
         try:
-            seen = self.device.convolution_layouts(self.model, *batch)
-            found["effective_layout"] = layer_table.summarise_layouts(seen)
+            seen, note = self.device.convolutions(self.model, *batch), None
         except Exception as problem:  # not worth the rest
-            found["inspect_note"] = f"effective layout not found out: {type(problem).__name__}"
-        return found
+            seen, note = [], f"effective layout and precision not found out: {type(problem).__name__}"
+        precision, other_than_asked = keras_inspect.precision(self.network, [dtype for _, dtype in seen])
+        return found | {
+            "effective_layout": layer_table.summarise_layouts([layout for layout, _ in seen]),
+            "effective_precision": precision,
+            "inspect_note": note or other_than_asked,
+        }
 
     def _transposed(self, x: np.ndarray) -> np.ndarray:
         if self.trial.layout == "channels_last":

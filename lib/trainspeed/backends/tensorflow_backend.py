@@ -16,7 +16,7 @@ from tensorflow.python.eager import context
 from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
 from trainspeed.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
 from trainspeed.datasets import Images
-from trainspeed.hlo import LAYOUT_OF_FORMAT, convolution_layouts
+from trainspeed.hlo import LAYOUT_OF_FORMAT, convolutions
 from trainspeed.precision import unsupported_reason
 from trainspeed.trial import SINGLE, Trial
 
@@ -63,7 +63,7 @@ class TensorFlowBackend:
                 synchronize=lambda model: tf.test.experimental.sync_devices(),
                 peak_memory_bytes=lambda: _peak_memory_bytes() if gpus else None,
                 predict=_predict,
-                convolution_layouts=_xla_layouts if trial.compile else _graph_layouts,
+                convolutions=_xla_convolutions if trial.compile else _graph_convolutions,
                 scope=scope,
             ),
         )
@@ -105,8 +105,8 @@ def _gradients(model: keras.Model):
     return step
 
 
-def _graph_layouts(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[str]:
-    """`data_format` of the convolutions in the graph after Grappler has rewritten it."""
+def _graph_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+    """`data_format` and `T` of the convolutions in the graph after Grappler has rewritten it."""
     step = tf.function(_gradients(model))
     context.context().enable_run_metadata()
     try:
@@ -114,18 +114,19 @@ def _graph_layouts(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[str
         metadata = context.context().export_run_metadata()
     finally:
         context.context().disable_run_metadata()
-    layouts = []
+    found = []
     for graphs in metadata.function_graphs:
         for node in graphs.post_optimization_graph.node:
             if node.op in FORWARD_CONVOLUTIONS:
-                layouts.append(LAYOUT_OF_FORMAT.get(node.attr["data_format"].s.decode(), "unknown"))
-    return layouts
+                layout = LAYOUT_OF_FORMAT.get(node.attr["data_format"].s.decode(), "unknown")
+                found.append((layout, tf.as_dtype(node.attr["T"].type).name))
+    return found
 
 
-def _xla_layouts(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[str]:
-    """Layouts in the program that XLA compiled for the forward pass."""
+def _xla_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+    """Layout and dtype of the convolutions in the program that XLA compiled for the forward pass."""
     forward = tf.function(lambda images: model(images, training=True), jit_compile=True)
-    return convolution_layouts(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
+    return convolutions(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
 
 
 BACKEND = TensorFlowBackend()
