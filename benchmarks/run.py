@@ -36,6 +36,7 @@ from trainspeed.worker_process import WorkerProcess
 BLOCKS = 6
 ENOUGH = 0.98  # of the bare script's throughput
 HERE = Path(__file__).parent
+NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}  # one core against one core, wherever it runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +101,8 @@ ZOO = [
 
 
 def start(framework: str, *, plain: bool = False) -> WorkerProcess:
-    return WorkerProcess(interpreters.find(framework), backends.MODULES[framework], plain=plain)
+    module = backends.MODULES[framework]
+    return WorkerProcess(interpreters.find(framework), module, plain=plain, environment=NO_GPU)
 
 
 def run(worker: WorkerProcess, case: Case) -> dict:
@@ -122,7 +124,7 @@ def bare_epoch_s(case: Case) -> float:
     command = [interpreters.find(case.framework), *case.launcher, str(HERE / case.script)]
     work = case.trial
     command += [str(n) for n in (work.batch_size, work.images_per_epoch, work.epochs, work.image_size)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib")}
+    environment = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT / "lib")}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return median(json.loads(result.stdout.splitlines()[-1])[1:])
 

@@ -11,6 +11,8 @@ from trainspeed import tables
 from trainspeed.amp_study import (
     hardware_sentences,
     input_sentences,
+    learners,
+    one_variant,
     settings,
     skip_sentences,
     unsupported_sentences,
@@ -159,3 +161,30 @@ def test_folds_are_repeats_of_one_row_of_the_results():
     runs = [make_run(folds=5, fold=block, block=block, **ZOO) for block in range(3)]
 
     assert list(tables.results_table(to_frame(runs)).data["blocks"]) == [3]
+
+
+# Of whom it is told.
+
+
+def test_models_that_guess_are_not_compared_in_accuracy():
+    guess = [make_run(**ZOO, precision=name, test_accuracy=0.1) for name in ("fp32", "bf16")]
+    learned = [
+        make_run(framework="jax", **ZOO, precision=name, test_accuracy=0.7) for name in ("fp32", "bf16")
+    ]
+
+    kept, told = learners([*guess, *learned])
+
+    assert kept == learned
+    assert told == [
+        "PyTorch, mobilenet: 10 % in fp32 is near chance (10 %): it has not learned yet, so accuracy is not "
+        "compared. Train more epochs."
+    ]
+
+
+def test_one_variant_mixes_no_layouts_compilers_and_repeats():
+    plain = make_run(**ZOO)
+    jax = make_run(framework="jax", **ZOO)
+    others = [make_run(**ZOO, compile=True), make_run(**{**ZOO, "layout": "channels_first"})]
+    again = make_run(**ZOO, label="A again")
+
+    assert one_variant([plain, jax, *others, again], "channels_last", False) == [plain, jax]

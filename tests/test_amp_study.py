@@ -209,3 +209,10 @@ def test_runs_are_compared_across_folds_block_by_block():
     (verdict,) = compare(runs, "precision", "fp32", "fp16", question="")
 
     assert (verdict.blocks, verdict.speedup) == (6, 2.0)
+
+
+def test_weights_that_do_not_exist_are_refused():
+    with pytest.raises(UserError, match="cnn10"):
+        trials(models=("mobilenet", "cnn10"), weights="imagenet")
+    with pytest.raises(UserError, match="did you mean 'imagenet'"):
+        trials(weights="imagnet")

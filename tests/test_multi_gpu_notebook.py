@@ -85,6 +85,7 @@ def test_one_block_decides_nothing(out):
         ("strategies: []", "has none for"),
         ("blocks: 0", "blocks (=0)"),
         ("link_alpha_s: 1.0e-6", "go together"),
+        ("forecast_overlap: 7.0", "overlap"),
         ("pipeline_batch_size: 2000", "pipeline_batch_size (=2000) is larger"),
         ("compared: [wek]", "did you mean 'weak'?"),
         ("strategies: [mirored]", "did you mean 'mirrored'?"),

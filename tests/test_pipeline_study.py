@@ -10,6 +10,7 @@ from trainspeed.pipeline_study import (
     balances,
     pipeline_trials,
     pipeline_verdicts,
+    worker_counts,
 )
 from trainspeed.plots_pipelines import plot_pipelines
 
@@ -36,6 +37,13 @@ def seconds_of(trial) -> float:
         return 1.0 / trial.devices
     taken = SECONDS["input"].get(trial.pipeline, 0.1)
     return taken if trial.part == "input" else taken + 1.0 / trial.devices
+
+
+@pytest.mark.parametrize(
+    ("asked", "cores", "found"), [([], 2, [1, 2]), ([], 6, [1, 2, 4]), ([], 1, [1]), ([3], 2, [3])]
+)
+def test_workers_are_swept_up_to_the_cores_where_none_are_named(asked, cores, found):
+    assert worker_counts(asked, cores) == found
 
 
 def test_only_crossed_pipelines_are_measured_on_several_devices():

@@ -146,7 +146,7 @@ class TestGainSentence:
         """1 / (0.71 / 4 + 0.29 / 2) = 3.10; 1.5 is 48 % of it."""
         assert sentence() == (
             "PyTorch, resnet50, bf16: at best 3.10x could be gained (matrix work is 4.00x as fast here and "
-            "71 % of a step in fp32; the rest moves half the bytes), 1.50x (1.40x to 1.60x) was: 48 % of it."
+            "71 % of the device's time in fp32; the rest moves half the bytes), 1.50x (1.40x to 1.60x) was: 48 % of it."
         )
 
     def test_without_a_profile_the_roofline_gives_the_reason(self):

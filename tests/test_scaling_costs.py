@@ -8,6 +8,7 @@ from trainspeed.forecast import ring_allreduce_s
 from trainspeed.scaling_costs import (
     SUMS,
     StepCosts,
+    check_forecast,
     cost_frame,
     cost_sentences,
     exchange_trials,
@@ -169,3 +170,38 @@ def test_without_an_interconnect_nothing_is_forecast():
 
     assert rows.empty and sentences == []
     assert "No forecast" in no_forecast()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((None, None, [0], 1.0), "devices"),
+        ((None, None, [2], 7.0), "overlap"),
+        ((1e-6, None, [2], 1.0), "go together"),
+    ],
+)
+def test_a_forecast_that_cannot_be_made_is_refused_before_anything_is_measured(arguments, said):
+    with pytest.raises(UserError, match=said):
+        check_forecast(*arguments)
+    check_forecast(None, None, [], 1.0)
+    check_forecast(1e-6, 1e9, [2, 4], 0.5)
+
+
+def test_without_the_small_message_the_interconnect_is_not_known():
+    given = [*trials(), *(t for t in exchange_trials(trials()) if t.part == "exchange")]
+    runs = runs_of(given, lambda t: 0.1, machine=GPU)
+
+    assert interconnect_of(runs, alpha_s=None, bytes_per_s=None) is None
+
+
+def test_data_parallel_gathers_on_one_device_and_has_no_ring():
+    ddp = [t for t in trials() if t.batch_size == 8]
+    gathered = [replace(t, strategy="data_parallel") for t in ddp if t.devices == 2]
+    runs = runs_of([*ddp, *gathered, *exchange_trials(ddp)], lambda t: 0.06, blocks=6)
+    link = interconnect_of(runs, alpha_s=ALPHA_S, bytes_per_s=BYTES_PER_S)
+
+    exchanges = {cost.trial.strategy: cost.exchange_s for cost in step_costs(runs)}
+    rows, _ = forecasts(runs, scaling_verdicts(runs), [2, 4], link, overlap=0.0)
+
+    assert exchanges["data_parallel"] is None and exchanges["ddp"] is not None
+    assert set(rows["strategy"]) == {"ddp"}

@@ -260,7 +260,7 @@ def test_the_data_set_counts_and_so_does_each_ranks_copy_of_an_epoch():
     for fields, images in (
         ({"dataset": "digits"}, 1_797 + 64),
         ({"dataset": "cifar10"}, 60_000 + 64),
-        ({"dataset": "cifar10", "folds": 5}, 64),
+        ({"dataset": "cifar10", "folds": 5}, 1_000 + 64),
         ({"dataset": "cifar10", "strategy": "ddp", "devices": 2}, 60_000 + 2 * 64),
     ):
         assert fits(images * image, **fields) and not fits(images * image - 1, **fields)

@@ -16,7 +16,7 @@ from trainspeed import published_amp
 from trainspeed.comparison import Verdict, compare
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
-from trainspeed.schedule import FOLDED_IMAGES
+from trainspeed.schedule import CONTROL, FOLDED_IMAGES
 from trainspeed.trial import CEILINGS, FRAMEWORKS, PARTS, PRECISIONS, ZOO, Trial, check_name, grid
 from trainspeed.verdict import Outcome
 from trainspeed.wording import NAMES
@@ -25,6 +25,7 @@ BASELINE = "fp32"
 QUESTION = "Does a lower precision train faster?"
 ACCURACY_QUESTION = "Does accuracy hold in a lower precision?"
 VARIED = ("precision", "part")
+LEARNED = 0.2  # accuracy from which a model of ten classes is called better than guessing
 CEILING_STEPS = 5  # in an epoch of a ceiling
 EFFICIENTNETS = tuple(model for model in ZOO if model.startswith("efficientnet"))
 # Batch and image size of article 003. It prints them for its first four; the others had those of B0.
@@ -73,6 +74,10 @@ def amp_trials(
         )
     for name in frameworks:
         check_name("framework", name, FRAMEWORKS)
+    if factors.get("weights") is not None:
+        check_name("weights", factors["weights"], ("imagenet",))
+        for model in (*models, *keras_models):
+            check_name("model with weights", model, ZOO)
     for name, size in (("image_size", image_size), ("batch_size", batch_size)):
         if size < 0:
             raise UserError(f"{name} (={size}) must be 0, for the article's own, or more.")
@@ -213,6 +218,36 @@ def skip_sentences(runs: Iterable[Run]) -> list[str]:
     return sentences
 
 
+def one_variant(runs: Iterable[Run], layout: str, compile: bool) -> list[Run]:
+    """Return the runs of one layout and one compiler, each once: JAX is always compiled."""
+    return [
+        run
+        for run in runs
+        if run.label in ("", CONTROL)
+        and run.trial.layout == layout
+        and (run.trial.framework == "jax" or run.trial.compile == compile)
+    ]
+
+
+def learners(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
+    """Return the runs of the models that learned something in fp32, and a sentence for each that did not.
+
+    Two models that guess are equally accurate, which says nothing of their precision.
+    """
+    runs = list(runs)
+    accuracies: dict[tuple[str, str], list[float]] = {}
+    for run in runs:
+        if run.trial.precision == BASELINE and run.test_accuracy is not None:
+            accuracies.setdefault((run.trial.framework, run.trial.model), []).append(run.test_accuracy)
+    guessing = {arm: median(found) for arm, found in accuracies.items() if median(found) < LEARNED}
+    told = [
+        f"{NAMES[framework]}, {model}: {100 * accuracy:.0f} % in {BASELINE} is near chance (10 %): it has not learned "
+        "yet, so accuracy is not compared. Train more epochs."
+        for (framework, model), accuracy in guessing.items()
+    ]
+    return [run for run in runs if (run.trial.framework, run.trial.model) not in guessing], told
+
+
 def input_sentences(runs: Sequence[Run]) -> list[str]:
     """Return whether making the images holds training back: input alone against compute alone."""
     seconds: dict[Trial, list[float]] = {}
@@ -224,10 +259,11 @@ def input_sentences(runs: Sequence[Run]) -> list[str]:
         beside = seconds.get(replace(trial, part="compute"))
         if trial.part == "input" and beside:
             input_s, compute_s = median(several), median(beside)
+            rest = "the rest" if trial.framework == "torch" else "the model, which enlarges them, "
             verb = "is the bottleneck" if input_s > compute_s else "is not the bottleneck"
             sentences.append(
                 f"{NAMES[trial.framework]}, {trial.model}, {trial.precision}: reading and enlarging the images of an "
-                f"epoch takes {input_s:.3g} s alone, the rest {compute_s:.3g} s: the input {verb} "
+                f"epoch takes {input_s:.3g} s alone, {rest} {compute_s:.3g} s: the input {verb} "
                 f"({input_s / compute_s:.0%}).".replace("%", " %")
             )
     return sentences

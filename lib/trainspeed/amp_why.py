@@ -135,7 +135,8 @@ def cost_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the columns that `cost.cost_frame` wants, medians over the blocks: a row per arm."""
     arm = ["framework", "model", "precision"]
     data = frame[frame["status"] == "ok"]
-    energy_j = data["energy_j"].astype(float) / data["epochs"]
+    # Mean power of all epochs times a later epoch: the first one compiles, and would weigh on few epochs.
+    energy_j = data["energy_j"].astype(float) / data["timed_s"] * data["median_epoch_s"].astype(float)
     data = data.assign(energy_j_per_epoch=energy_j, images_per_epoch=data["images_consumed"])
     values = ["images_per_s", "training_s", "energy_j_per_epoch", "images_per_epoch"]
     numbers = data[[*arm, *values]].astype(dict.fromkeys(values, float))

@@ -99,7 +99,7 @@ def _measure(
     stages.next("evaluate")
     accuracy = training.test_accuracy() if request.evaluate and trained else None
     stages.next("inspect")
-    found = _inspect(training) if request.inspect and trial.part in ("both", *CEILINGS) else {}
+    found = _inspect(training) if request.inspect and trial.part in ("both", "fit", *CEILINGS) else {}
     _check_precision(trial.precision, found.get("effective_precision"))
     stages.next("end")
     return {

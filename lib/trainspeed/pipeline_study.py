@@ -107,6 +107,11 @@ def pipeline_trials(
     return tuple(dict.fromkeys(trials))
 
 
+def worker_counts(workers: Sequence[int], cores: int) -> list[int]:
+    """Return the numbers of workers to measure: those asked for, else 1, 2, 4 … as far as there are cores."""
+    return list(workers) or [2**k for k in range(max(1, cores).bit_length())]
+
+
 def _computing(
     frameworks: Sequence[str], models: Sequence[str], counts: Sequence[int], fields: Mapping[str, Any]
 ) -> Iterator[Trial]:

@@ -173,7 +173,7 @@ def _three(value: float) -> str:
 def _note(data: pd.DataFrame, placed: pd.DataFrame, roofs: pd.DataFrame) -> str:
     """Return how to read the chart, and what is missing in it."""
     parts = ["line: measured ceiling"] * (not roofs.empty) + [
-        "traffic: the least there can be, an estimate, halved at 16 bits"
+        "traffic: an estimate, as if no layers were fused; halved at 16 bits"
     ]
     without = [name for name in placed["precision"].unique() if name not in set(roofs["precision"])]
     if without:

@@ -32,7 +32,7 @@ ARTICLE_SIZES = {
     "efficientnet_b0": (16, 224),
 }
 SHARE_COLUMNS = (
-    *("framework", "model", "precision", "compile", "layout", "batch_size", "image_size"),
+    *("framework", "model", "precision", "compile", "part", "layout", "batch_size", "image_size"),
     *("share", "low", "high", "blocks"),
 )
 
@@ -205,11 +205,12 @@ def _is_precision_pair(verdict: Verdict, quantity: str) -> bool:
 
 
 def _distance(verdict: Verdict) -> tuple:
-    """Sort key: the most blocks, then the nearest to what the article timed, then an order that does not vary."""
+    """Sort key: an interval, then nearest to what the article timed, the most blocks, an order that does not vary."""
     trial = verdict.baseline
     batch, pixels = ARTICLE_SIZES.get(trial.model, (trial.batch_size, trial.image_size))
     off = abs(math.log2(trial.batch_size / batch)), abs(trial.image_size - pixels)
-    return -verdict.blocks, trial.part != "fit", *off, trial.batch_size, trial.image_size, trial.layout
+    known = verdict.low is None, trial.part != "fit", -verdict.blocks
+    return *known, *off, trial.batch_size, trial.image_size, trial.layout
 
 
 def _check_share(claim: AmpClaim, fitting: Sequence[Verdict]) -> tuple[str, str]:
@@ -273,16 +274,16 @@ def _where(verdict: Verdict) -> str:
 def shares_beside(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """Return the share of FP32's time of each model in each precision, to be drawn beside `BAND`.
 
-    One row per framework, model, precision and compile: of several batch sizes or layouts the one with the
-    most blocks, and of these the one nearest to the article's. No rows where nothing was compared.
+    One row per framework, model, precision, compile and part ("fit": as timed there): of several batch sizes
+    or layouts the one with an interval, the most blocks, nearest to the article's. No rows where nothing was compared.
 
-    Columns: framework, model, precision, compile, layout, batch_size, image_size, share (1 is FP32's time),
+    Columns: framework, model, precision, compile, part, layout, batch_size, image_size, share (1 is FP32's time),
     low, high (NaN without an interval), blocks.
     """
     best: dict[tuple, Verdict] = {}
     for verdict in sorted((v for v in verdicts if _is_precision_pair(v, "time")), key=_distance):
         trial = verdict.candidate
-        best.setdefault((trial.framework, trial.model, trial.precision, trial.compile), verdict)
+        best.setdefault((trial.framework, trial.model, trial.precision, trial.compile, trial.part), verdict)
     rows = []
     for verdict in best.values():
         trial = verdict.candidate
@@ -293,7 +294,7 @@ def shares_beside(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     def place(row: dict) -> tuple:
         model = ZOO.index(row["model"]) if row["model"] in ZOO else len(ZOO)
         framework, precision = FRAMEWORKS.index(row["framework"]), PRECISIONS.index(row["precision"])
-        return model, row["model"], framework, row["compile"], precision
+        return model, row["model"], framework, row["compile"], precision, row["part"]
 
     table = pd.DataFrame(sorted(rows, key=place), columns=list(SHARE_COLUMNS))
     return table.astype({"share": float, "low": float, "high": float})

@@ -189,7 +189,8 @@ def _percent_axis(ax: Axes, low: float, high: float) -> None:
 
 def _name(row: dict) -> str:
     compiled = ", compiled" if row.get("compile") and row["framework"] != "jax" else ""
-    return f"{row['model']}, {framework_name(row['framework'])} {row['precision']}{compiled}"
+    fit = ", with validation" if row.get("part") == "fit" else ""
+    return f"{row['model']}, {framework_name(row['framework'])} {row['precision']}{compiled}{fit}"
 
 
 def _note(rows: list[dict]) -> str:

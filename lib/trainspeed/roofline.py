@@ -235,7 +235,7 @@ def _why(work: Work, base: Ceiling, candidate: Ceiling, matrix_share: float | No
     if matrix_share is not None:
         share = f"{matrix_share:.0%}".replace("%", " %")
         rest = "the rest moves half the bytes" if halved else "the rest moves as many bytes"
-        return f"{faster} and {share} of a step in {base.precision}; {rest}"
+        return f"{faster} and {share} of the device's time in {base.precision}; {rest}"
     moved = "half the bytes are moved" if halved else "as many bytes are moved"
     here, there = (_limit(work, ceiling) for ceiling in _alike(base, candidate))
     limits = f"{here} limits a step in {base.precision}, {there} in {candidate.precision}"

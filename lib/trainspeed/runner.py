@@ -117,7 +117,7 @@ class Runner:
             evaluate=planned.block < self.accuracy_blocks,
             inspect=_program(planned.trial) not in self._inspected,
             default_allocation=planned.label == DEFAULT_ALLOCATION,
-            gpu_uuids=self.place.gpu_uuids,
+            gpu_uuids=self.place.gpu_uuids[: planned.trial.devices],  # in the order of CUDA_VISIBLE_DEVICES
         )
 
     def _worker(self, framework: str) -> Worker | None:

@@ -21,7 +21,7 @@ from trainspeed.forecast import (
     forecast_sentence,
 )
 from trainspeed.run import Run, Status
-from trainspeed.scaling_study import scaling_of
+from trainspeed.scaling_study import STRONG, scaling_of
 from trainspeed.trial import FRAMEWORKS, LATENCY_BYTES, SINGLE, Trial
 from trainspeed.wording import NAMES, devices_of
 
@@ -95,7 +95,9 @@ def step_costs(runs: Sequence[Run]) -> list[StepCosts]:
                     trial=trial,
                     step_s=step_s,
                     compute_s=seconds.get(_share(trial)),
-                    exchange_s=sums.get((trial.framework, trial.model, trial.devices)),
+                    exchange_s=sums.get((trial.framework, trial.model, trial.devices))
+                    if trial.strategy == "ddp"
+                    else None,
                     exchange_bytes=None if count is None else FP32_BYTES * count,
                 )
             )
@@ -172,14 +174,8 @@ def interconnect_of(
 
     CPU cores have no interconnect: they share a memory.
     """
-    if (alpha_s is None) != (bytes_per_s is None):
-        raise UserError(
-            f"link_alpha_s (={alpha_s}) and link_bytes_per_s (={bytes_per_s}) go together: give both or neither."
-        )
-    if alpha_s is not None:
-        if not bytes_per_s > 0:
-            raise UserError(f"link_bytes_per_s (={bytes_per_s}) must be positive, for example 25.0e+9.")
-        return Interconnect(alpha_s=alpha_s, beta_s_per_byte=1 / bytes_per_s, source="given")
+    if given := given_interconnect(alpha_s, bytes_per_s):
+        return given
     runs = [run for run in runs if run.machine.get("device") == "gpu"]
     counts, points = _parameters(runs), []
     for trial, sum_s in _steps(runs).items():
@@ -188,9 +184,36 @@ def interconnect_of(
             points.append((trial.devices, LATENCY_BYTES, sum_s))
         elif trial.part == "exchange" and count is not None:
             points.append((trial.devices, FP32_BYTES * count, sum_s))
-    several = {devices for devices, size, _ in points if size != LATENCY_BYTES}
-    points = [point for point in points if point[0] in several]
+    sizes = {devices: {size for p, size, _ in points if p == devices} for devices, _, _ in points}
+    points = [point for point in points if len(sizes[point[0]]) > 1]
     return fit_interconnect(points) if points else None
+
+
+def given_interconnect(alpha_s: float | None, bytes_per_s: float | None) -> Interconnect | None:
+    """Return the interconnect that the user gave; None where none was.
+
+    Raises:
+        UserError: One constant without the other, or one that makes no sense.
+    """
+    if (alpha_s is None) != (bytes_per_s is None):
+        raise UserError(
+            f"link_alpha_s (={alpha_s}) and link_bytes_per_s (={bytes_per_s}) go together: give both or neither."
+        )
+    if alpha_s is None:
+        return None
+    if not bytes_per_s > 0:
+        raise UserError(f"link_bytes_per_s (={bytes_per_s}) must be positive, for example 25.0e+9.")
+    return Interconnect(alpha_s=alpha_s, beta_s_per_byte=1 / bytes_per_s, source="given")
+
+
+def check_forecast(
+    alpha_s: float | None, bytes_per_s: float | None, devices: Sequence[int], overlap: float
+) -> None:
+    """Raise a UserError for what a forecast cannot be made with, before anything is measured."""
+    link = given_interconnect(alpha_s, bytes_per_s)
+    link = link or Interconnect(alpha_s=0.0, beta_s_per_byte=1.0, source="a check")
+    if devices:
+        forecast(1.0, 1.0, devices, link, scaling=STRONG, overlap=overlap)
 
 
 def forecasts(
@@ -214,7 +237,8 @@ def forecasts(
         trial, scaling = verdict.candidate, scaling_of(verdict)
         kind = (trial.framework, trial.strategy, scaling)
         count = counts.get((trial.framework, trial.model))
-        if kind in done or count is None or verdict.baseline not in seconds:
+        gathered = kind[:2] == ("torch", "data_parallel")  # to one device, not in a ring
+        if gathered or kind in done or count is None or verdict.baseline not in seconds:
             continue
         done.add(kind)
         size_bytes = FP32_BYTES * count

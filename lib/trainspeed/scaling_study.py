@@ -132,10 +132,13 @@ def left_out_sentences(
 
 
 def runs_of(runs: Sequence[Run], trials: Iterable[Trial]) -> list[Run]:
-    """Return the runs of these trials; by what data set `auto` came to, they are not told apart."""
+    """Return the runs of these trials, whatever data set `auto` came to and however many workers there were.
+
+    Both depend on the machine, and a report may be rendered on another one.
+    """
 
     def kind(trial: Trial) -> Trial:
-        return replace(trial.without_seed(), dataset="auto")
+        return replace(trial.without_seed(), dataset="auto", workers=min(trial.workers, 1))
 
     wanted = {kind(trial) for trial in trials}
     return [run for run in runs if kind(run.trial) in wanted]

@@ -187,6 +187,9 @@ TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
 CPU_CORE_FLOP_PER_S, GPU_FLOP_PER_S = 5e10, 1e13
 CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
 WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared
+# As counted by `layers.training_flops`, brought to 32 pixels; EfficientNet B1 to B5 roughly.
+ZOO_TRAIN_FLOP = {"vgg16": 1.9e9, "mobilenet": 0.07e9, "resnet50": 0.5e9, "efficientnet_b0": 0.05e9}
+ZOO_TRAIN_FLOP |= {f"efficientnet_b{n}": 0.05e9 * 1.45**n for n in range(1, 6)}
 
 
 def estimates_s(plan: Iterable[Planned], known: Iterable[Run], device: str) -> list[float]:
@@ -209,6 +212,8 @@ def _by_arithmetic_s(trial: Trial, device: str) -> float:
         return TRACE_S["torch"]  # it is for GPUs only, and says so at once
     wide = WIDE_RESNET.fullmatch(trial.model)
     flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2 if wide else CNN10_TRAIN_FLOP
+    flop = ZOO_TRAIN_FLOP.get(trial.model, flop)
     rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices
     images = trial.images_per_epoch * trial.epochs * (trial.image_size / 32) ** 2
-    return TRACE_S[trial.framework] * (3 if wide else 1) + images * flop / rate
+    deep = wide or trial.model in ZOO_TRAIN_FLOP
+    return TRACE_S[trial.framework] * (3 if deep else 1) + images * flop / rate

@@ -66,12 +66,14 @@ def shares_table(shares: pd.DataFrame, *, caption: str = "Share of FP32's traini
     Args:
         shares: As of `published_amp.shares_beside`; a dash where there are too few blocks for an interval.
     """
-    require(shares, (*WHAT, "share", "low", "high", "blocks"))
+    require(shares, (*WHAT, "part", "share", "low", "high", "blocks"))
     rows = []
     for row in shares.to_dict("records"):
         known = pd.notna(row["low"]) and pd.notna(row["high"])
         interval = f"{100 * row['low']:.1f} to {100 * row['high']:.1f} %" if known else NOTHING
-        cells = {"share of FP32's time": fixed(100 * row["share"], 1, " %"), INTERVAL: interval}
+        timed = {"timed": "with validation" if row["part"] == "fit" else "training alone"}
+        cells = timed if shares["part"].nunique() > 1 else {}
+        cells |= {"share of FP32's time": fixed(100 * row["share"], 1, " %"), INTERVAL: interval}
         rows.append(_names(row, shares) | cells | {"blocks": fixed(row["blocks"], 0)})
     return styled(pd.DataFrame(rows, columns=None if rows else list(WHAT)), "shares", caption)
 

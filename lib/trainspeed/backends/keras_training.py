@@ -99,8 +99,8 @@ class KerasTraining:
                 if self.trial.pipeline == "resize":
                     enlarge = Enlarge(self.trial.image_size, data_format=self.trial.layout)
                     return time_epochs(
-                        lambda: [None for x, _ in batches if enlarge(x) is None],
-                        lambda: self.device.synchronize(self.model),
+                        lambda: [keras.ops.convert_to_numpy(enlarge(x)[:1]) for x, _ in batches],
+                        lambda: None,
                         epochs=self.trial.epochs,
                     )
                 epoch = functools.partial(collections.deque, batches, maxlen=0)

@@ -34,6 +34,10 @@ class TorchBackend:
         where = torch.device("cuda" if device == "gpu" else "cpu")
         if trial.strategy == "data_parallel" and device == "cpu":
             raise Unsupported("torch's DataParallel spreads a batch over GPUs only; on a CPU use ddp")
+        if trial.strategy == "data_parallel" and trial.precision == "bf16":
+            raise Unsupported(
+                "torch's DataParallel runs autocast in fp16 in its threads, whatever is asked; use ddp"
+            )
         if trial.strategy != "ddp":
             return _training(trial, images, where)
         # Until the ranks are forked, nothing may touch CUDA but counting: a fork cannot use it again.

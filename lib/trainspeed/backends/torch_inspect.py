@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -28,6 +28,7 @@ MATRIX_WORK = re.compile(
 # names after it. Kernels of depthwise and grouped convolutions, too: they run outside the matrix units and
 # gain as their bytes do. An operator of a CPU does not tell what its convolution is, and so counts.
 OTHER_WORK = re.compile(r"convert|bilinear|triton_(?!tem_)|cpp_fused|depthwise|grouped_direct|_c1_k1_", re.I)
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d)
 MOST_KERNELS = 3
 
 
@@ -37,8 +38,7 @@ class Seen:
     def __init__(self, model: nn.Module, batch: torch.Tensor, autocast: AbstractContextManager) -> None:
         self.model, self.batch = model, batch
         self.rows: list[tuple[nn.Module, torch.Tensor, torch.Tensor]] = []
-        leaves = [module for module in model.modules() if not list(module.children())]
-        hooks = [m.register_forward_hook(self._keep) for m in leaves]
+        hooks = [module.register_forward_hook(self._keep) for module in _leaves(model)]
         was_training = model.training
         model.eval()
         with torch.no_grad(), autocast, FlopCounterMode(display=False) as counter:
@@ -101,6 +101,18 @@ class Seen:
             for module, given, output in self.rows
         ]
         return layer_table.training_bytes(tensors, batch_size)
+
+
+def _leaves(model: nn.Module) -> Iterator[nn.Module]:
+    """Yield what computes: modules without parts, and normalisations with an activation in them, as timm's."""
+    if isinstance(model, nn.Identity):
+        return
+    parts = list(model.children())
+    if not parts or isinstance(model, BATCH_NORMS):
+        yield model
+        return
+    for part in parts:
+        yield from _leaves(part)
 
 
 def layout_of(output: torch.Tensor) -> str | None:
