@@ -58,16 +58,14 @@ def worker():
         process.close()
 
 
-def run(
-    worker, framework: str, precision: str, plant: str = "nothing", *, evaluate=False, inspect=True, **changes
-):
+def run(worker, framework: str, precision: str, plant: str = "nothing", *, evaluate=False, **changes):
     """Small images, and few held out: without 16-bit instructions torch needs 6 s for a step of 32 pixels."""
     fields = {"model": "cnn10", "layout": "channels_last", "image_size": 16, "dataset": "digits"}
     fields |= {"batch_size": 8, "images_per_epoch": 8, "epochs": 4, "pipeline": "resize", "folds": 20}
     fields |= {"compile": framework == "jax", "seed": PLANTS.index(plant), **changes}
     trial = Trial(framework=framework, precision=precision, **fields).in_block(0)
     request = Request(
-        trial=trial, device="cpu", requested_at=time.monotonic(), evaluate=evaluate, inspect=inspect
+        trial=trial, device="cpu", requested_at=time.monotonic(), evaluate=evaluate, inspect=True
     )
     return worker(framework).run(request, 300)
 
@@ -131,7 +129,7 @@ def test_a_step_whose_gradient_overflows_is_left_out_and_counted(worker, framewo
     """Planted in the second of five steps."""
     if logical_cores() < changes.get("devices", 1):
         pytest.skip("two devices need two CPU cores")
-    done = run(worker, framework, "fp16", "overflow", epochs=5, inspect=False, **changes)
+    done = run(worker, framework, "fp16", "overflow", epochs=5, **changes)
 
     assert done.status == Status.OK, done.reason
     assert done.result["moved"] == [True, False, True, True, True]
