@@ -13,7 +13,7 @@ from trainspeed.trial import Trial, grid
 MISTAKES = {
     "framework=pytorch": "unknown framework 'pytorch': did you mean 'torch'? Known: tensorflow, torch, jax.",
     "framework=caffe": "unknown framework 'caffe': Known: tensorflow, torch, jax.",
-    "model=cnn": "unknown model 'cnn': did you mean 'cnn10'? Known: cnn10, cnn_keras, wrn28_10, wrn28_<width>",
+    "model=cnn": "unknown model 'cnn': did you mean 'cnn10'? Known: cnn10, cnn_keras, wrn28_10, vgg16,",
     "model=wrn28_0": "unknown model 'wrn28_0': did you mean 'wrn28_10'?",
     "model=wrn28_100": "unknown model 'wrn28_100'",
     "model=None": "unknown model None: Known: cnn10",

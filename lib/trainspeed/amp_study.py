@@ -16,7 +16,7 @@ from trainspeed import published_amp
 from trainspeed.comparison import Verdict, compare
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
-from trainspeed.schedule import CONTROL, FOLDED_IMAGES
+from trainspeed.schedule import FOLDED_IMAGES
 from trainspeed.trial import CEILINGS, FRAMEWORKS, PARTS, PRECISIONS, ZOO, Trial, check_name, grid
 from trainspeed.verdict import Outcome
 from trainspeed.wording import NAMES
@@ -219,13 +219,11 @@ def skip_sentences(runs: Iterable[Run]) -> list[str]:
 
 
 def one_variant(runs: Iterable[Run], layout: str, compile: bool) -> list[Run]:
-    """Return the runs of one layout and one compiler, each once: JAX is always compiled."""
+    """Return the runs of one layout and one compiler, the control's among them: JAX is always compiled."""
     return [
         run
         for run in runs
-        if run.label in ("", CONTROL)
-        and run.trial.layout == layout
-        and (run.trial.framework == "jax" or run.trial.compile == compile)
+        if run.trial.layout == layout and (run.trial.framework == "jax" or run.trial.compile == compile)
     ]
 
 
