@@ -11,9 +11,8 @@ import numpy as np
 
 from trainspeed.datasets import Images, load
 from trainspeed.errors import UserError
+from trainspeed.schedule import FOLDED_IMAGES
 from trainspeed.trial import CEILINGS, Trial
-
-FOLDED_IMAGES = 1000  # of the training images: as many as in the article
 
 
 def images_of(trial: Trial) -> Images:

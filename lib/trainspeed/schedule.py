@@ -139,7 +139,7 @@ def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, 
 
 
 # Training and test images: all are resized before training, but for folds and the pipeline "resize".
-FOLDED_IMAGES = 1000  # of a data set that is cross-validated
+FOLDED_IMAGES = 1000  # training images of a data set that is cross-validated: as many as in article 003
 DATA_SET_IMAGES = {"cifar10": 60_000, "mnist": 70_000, "digits": 1_797}
 IMAGE_BYTES_PER_PX = 3 * 4  # three channels, float32
 
