@@ -1,6 +1,5 @@
 """A plain training script with timm: what a user would write. Prints the seconds of each epoch."""
 
-import json
 import os
 import sys
 import time
@@ -22,7 +21,6 @@ x, y = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y)
 model = timm.create_model("resnet50", num_classes=10, drop_rate=0.15).train()
 model = model.to(memory_format=torch.channels_last)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, eps=1e-7)
-epoch_s = []
 for _ in range(epochs):
     started = time.perf_counter()
     for chosen in torch.randperm(count).split(batch):
@@ -31,5 +29,4 @@ for _ in range(epochs):
         optimizer.zero_grad()
         cross_entropy(model(images), y[chosen]).backward()
         optimizer.step()
-    epoch_s.append(time.perf_counter() - started)
-print(json.dumps(epoch_s))
+    print(time.perf_counter() - started, flush=True)

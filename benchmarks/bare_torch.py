@@ -1,6 +1,5 @@
 """A plain torch training script: what a user would write. Prints the seconds of each epoch."""
 
-import json
 import os
 import sys
 import time
@@ -19,12 +18,10 @@ x, y = epoch_of(load("digits", size), count, 0)
 x, y = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y).long()
 model = build("cnn10").train()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, eps=1e-7)
-epoch_s = []
 for _ in range(epochs):
     started = time.perf_counter()
     for chosen in torch.randperm(count).split(batch):
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x[chosen]), y[chosen]).backward()
         optimizer.step()
-    epoch_s.append(time.perf_counter() - started)
-print(json.dumps(epoch_s))
+    print(time.perf_counter() - started, flush=True)

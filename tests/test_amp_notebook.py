@@ -8,6 +8,7 @@ import re
 import pytest
 
 from command_line import trainspeed
+from notebook_mistakes import mistake_in
 from trainspeed import interpreters
 from trainspeed.environments import ROOT
 from trainspeed.ledger import Ledger
@@ -126,13 +127,22 @@ def test_one_block_decides_nothing(out):
         ("fit_frameworks: [tensorflw]", "did you mean 'tensorflow'?"),
     ],
 )
-def test_bad_input_is_one_line_before_anything_is_measured(tmp_path, parameters, words):
-    (tmp_path / "mine.yaml").write_text(f"amp: {{{parameters}}}")
+def test_bad_input_is_told_before_anything_is_measured(parameters, words, tmp_path, monkeypatch):
+    assert words in mistake_in("amp", parameters, tmp_path, monkeypatch)
+
+
+def test_what_can_be_is_no_mistake(tmp_path, monkeypatch):
+    """The check of bad input can fail."""
+    assert mistake_in("amp", "folds: 3", tmp_path, monkeypatch).startswith("no mistake")
+
+
+def test_bad_input_is_one_line_of_the_command(tmp_path):
+    (tmp_path / "mine.yaml").write_text("amp: {models: [vgg17]}")
     made = ("--notebooks", "amp", "--out", str(tmp_path / "out"), "--params", str(tmp_path / "mine.yaml"))
     result = trainspeed("report", "--preset", "smoke", *made)
 
     assert result.returncode == 2
-    assert words in result.stdout + result.stderr
+    assert "did you mean 'vgg16'?" in result.stdout + result.stderr
     assert "Traceback" not in result.stdout + result.stderr
     assert not (tmp_path / "out/runs.jsonl").exists()
 

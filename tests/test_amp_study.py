@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from amp_data import accuracies, speedups
-from study_data import make_pair, make_run, make_trial
+from study_data import make_pair, make_run
 from trainspeed.amp_study import (
     amp_trials,
     ceiling_trials,
@@ -106,7 +106,7 @@ def test_parts_are_those_of_some_frameworks():
 
 
 def test_ceilings_are_measured_in_each_precision_and_the_copy_once():
-    found = ceiling_trials(["fp32", "bf16"], make_trial(framework="tensorflow", dataset="digits", seed=3))
+    found = ceiling_trials(["fp32", "bf16"], dataset="digits", seed=3)
 
     assert [(t.part, t.precision) for t in found] == [
         ("matmul", "fp32"),

@@ -15,10 +15,11 @@ PACKAGE = Path(trainspeed.__file__).parent
 # In the order of design.md. A new module is entered here: the test says so.
 LAYERS = {
     # No framework, no GPU, no plotting.
-    "values": "errors files frame ledger run trial",
+    "values": "conv2d_trial errors files frame ledger run trial",
     # Pure functions on runs and numbers.
     "judgement": """
-        amp_study amp_why comparison cost doubts forecast layers layout_study published published_amp published_beside
+        amp_study amp_why comparison conv2d_estimates conv2d_advice conv2d_frames conv2d_guesses conv2d_study
+        conv2d_verdicts cost doubts forecast layers layout_study published published_amp published_beside
         crossover published_conv2d published_scaling published_verdicts pipeline_study roofline scaling_costs
         scaling_study schedule verdict wording
     """,
@@ -31,15 +32,16 @@ LAYERS = {
     "work": """
         augmentation backends backends.base backends.jax_backend backends.keras_inspect
         backends.keras_training backends.tensorflow_backend backends.torch_backend
-        backends.torch_ceilings backends.torch_inspect backends.torch_ranks
-        backends.torch_training child datasets folds hlo
+        backends.scipy_backend backends.torch_ceilings backends.torch_inspect backends.torch_ranks
+        backends.torch_training child conv2d conv2d.calls conv2d.cpu_libraries conv2d.jax_convolution
+        conv2d.reference conv2d.tensorflow_convolution conv2d.torch_convolution datasets folds hlo
         models models.keras_models models.keras_zoo models.torch_models models.torch_zoo pipelines
         pipelines.batches pipelines.keras_pipelines pipelines.tensorflow_data
         pipelines.torch_pipelines pipelines.workers precision recipes timing
     """,
     # From a notebook's question to runs in the ledger.
     "conduct": """
-        environments interpreters parameters progress runner session sessions study worker worker_process
+        environments interpreters monitoring parameters progress runner session sessions study worker worker_process
     """,
     # Tables, charts, notebooks, reports, the command line.
     "showing": """
@@ -162,9 +164,9 @@ def test_an_import_from_an_earlier_layer_is_allowed():
 # Who may import what.
 
 
-def test_only_backends_models_and_pipelines_import_a_framework():
+def test_only_what_runs_in_a_worker_imports_a_framework():
     found = importers(sources(), *FRAMEWORKS)
-    assert {module.partition(".")[0] for module in found} == {"backends", "models", "pipelines"}
+    assert {module.partition(".")[0] for module in found} == {"backends", "conv2d", "models", "pipelines"}
 
 
 def test_only_one_module_imports_pynvml():

@@ -136,16 +136,7 @@ def worker(python):
 
 def trial(part: str, precision: str = "fp32") -> Trial:
     """As the notebook's, but few steps."""
-    any_trial = Trial(
-        framework="torch",
-        model="mobilenet",
-        layout="channels_last",
-        batch_size=16,
-        images_per_epoch=32,
-        epochs=4,
-        dataset="digits",
-    )
-    made = next(t for t in ceiling_trials([precision], any_trial) if t.part == part)
+    made = next(t for t in ceiling_trials([precision], dataset="digits", seed=0) if t.part == part)
     return replace(made, images_per_epoch=1, epochs=3)
 
 

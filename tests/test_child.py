@@ -54,7 +54,7 @@ def test_a_quiet_machine_leaves_no_note(notes_of):
 def test_a_stranger_on_the_cores_during_the_epochs_is_a_note(notes_of):
     """25 CPU seconds in 10 s."""
     assert notes_of(loads(others_s=25), device="cpu") == [
-        "Other processes kept 2.5 CPU cores busy during the epochs: stop them."
+        "Other processes kept 2.5 CPU cores busy meanwhile: stop them."
     ]
 
 

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from command_line import trainspeed
+from notebook_mistakes import mistake_in
 from trainspeed import interpreters
 from trainspeed.detect import logical_cores
 from trainspeed.environments import ROOT
@@ -93,20 +94,22 @@ def test_one_block_decides_nothing(out):
         ("pipelines: [genrator]", "did you mean 'generator'"),
     ],
 )
-def test_bad_input_is_one_line_before_anything_is_measured(tmp_path, parameters, words):
-    (tmp_path / "mine.yaml").write_text(f"multi_gpu: {{{parameters}}}")
-    made = (
-        "--notebooks",
-        "multi_gpu",
-        "--out",
-        str(tmp_path / "out"),
-        "--params",
-        str(tmp_path / "mine.yaml"),
-    )
-    result = trainspeed("report", "--preset", "smoke", *made)
+def test_bad_input_is_told_before_anything_is_measured(parameters, words, tmp_path, monkeypatch):
+    assert words in mistake_in("multi_gpu", parameters, tmp_path, monkeypatch)
+
+
+def test_what_can_be_is_no_mistake(tmp_path, monkeypatch):
+    """The check of bad input can fail."""
+    assert mistake_in("multi_gpu", "devices: [1]", tmp_path, monkeypatch).startswith("no mistake")
+
+
+def test_bad_input_is_one_line_of_the_command(tmp_path):
+    (tmp_path / "mine.yaml").write_text("multi_gpu: {devices: [64]}")
+    made = ("--notebooks", "multi_gpu", "--out", str(tmp_path / "out"))
+    result = trainspeed("report", "--preset", "smoke", *made, "--params", str(tmp_path / "mine.yaml"))
 
     assert result.returncode == 2
-    assert words in result.stdout + result.stderr
+    assert "devices (=64) is more than there are" in result.stdout + result.stderr
     assert "Traceback" not in result.stdout + result.stderr
     assert not (tmp_path / "out/runs.jsonl").exists()
 

@@ -35,6 +35,11 @@ LINE = [
     "step_bytes",
     "skipped_steps",
     "profile",
+    "call_s",
+    "resident_s",
+    "warm_s",
+    "import_s",
+    "placement",
 ]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import pytest
 
 from trainspeed.ledger import Ledger
 from trainspeed.run import Status
-from trainspeed.runner import Place, Runner, closing
+from trainspeed.runner import Place, Runner
 from trainspeed.schedule import DEFAULT_ALLOCATION, Part, schedule
 from trainspeed.trial import grid
 from trainspeed.worker_process import Outcome, Unavailable

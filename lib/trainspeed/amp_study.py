@@ -105,12 +105,8 @@ def part_trials(
     return tuple(replace(t, part=part) for t in trials for part in parts if t.framework in frameworks)
 
 
-def ceiling_trials(precisions: Sequence[str], trial: Trial) -> tuple[Trial, ...]:
-    """Return what measures the ceilings of the device in each precision, and its memory bandwidth.
-
-    Args:
-        trial: Any of the study, for what does not matter here.
-    """
+def ceiling_trials(precisions: Sequence[str], *, dataset: str, seed: int) -> tuple[Trial, ...]:
+    """Return what measures the ceilings of the device in each precision, and its memory bandwidth."""
     base = Trial(
         framework="torch",
         model="cnn10",
@@ -119,8 +115,8 @@ def ceiling_trials(precisions: Sequence[str], trial: Trial) -> tuple[Trial, ...]
         images_per_epoch=CEILING_STEPS,
         epochs=4,
         image_size=32,
-        dataset=trial.dataset,
-        seed=trial.seed,
+        dataset=dataset,
+        seed=seed,
     )
     rates = [replace(base, part=part, precision=p) for p in precisions for part in CEILINGS[:2]]
     return (*rates, replace(base, part=CEILINGS[2]))

@@ -13,7 +13,7 @@ import pandas as pd
 from trainspeed.comparison import Verdict
 from trainspeed.roofline import Ceiling, Work, gain_sentence, mfu
 from trainspeed.run import Run, Status
-from trainspeed.trial import CEILINGS, PRECISIONS
+from trainspeed.trial import PRECISIONS, Trial
 
 POINTS = [
     "framework",
@@ -31,8 +31,10 @@ def ceilings_of(runs: Iterable[Run]) -> dict[str, Ceiling]:
     """Return what the device did at most, by precision; those that were not measured are left out."""
     rates: dict[tuple[str, str], list[float]] = {}
     for run in runs:
+        if run.trains or not isinstance(run.trial, Trial):
+            continue
         work = run.step_bytes if run.trial.part == "copy" else run.step_flops
-        if run.trial.part in CEILINGS and run.status == Status.OK and run.step_s and work:
+        if run.status == Status.OK and run.step_s and work:
             rates.setdefault((run.trial.precision, run.trial.part), []).append(work / run.step_s)
     middle = {where: median(values) for where, values in rates.items()}
     return {

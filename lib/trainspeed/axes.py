@@ -5,18 +5,29 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator, Locator, NullLocator
 
 from trainspeed.errors import UserError
 from trainspeed.theme import FONT_PT, GREY, SMALL_PT, WIDTH_IN
 
-RATIO_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2)  # between ticks; beyond a ratio of 2 the ticks are 1, 2, 5, 10 …
+RATIO_STEPS = (
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+)  # between ticks, finest first; where none has room, by digits:
+RATIO_DIGITS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))  # in each decade
+LETTER_EM = 0.65  # about as wide as the mean letter of a ratio
+GAP_EM = {"x": 0.5, "y": 0.6}  # between labels
 
 
 def panels(count: int, *, height_in: float = 2.7, share_y: bool = True) -> tuple[Figure, list[Axes]]:
@@ -57,19 +68,45 @@ def ratio_axis(axis: Axis, low: float, high: float) -> None:
     The locators of matplotlib leave a range such as 0.95 to 1.3 without any tick.
     """
     low, high = min(low, 0.97), max(high, 1 / 0.97)
-    reach = max(high, 1 / low)
-    fine = [step for step in RATIO_STEPS if reach - 1 <= 5 * step]
-    if fine:
-        ticks = [1 + fine[0] * k for k in range(-5, 6)]
-    else:
-        decades = range(-math.ceil(math.log10(reach)), math.ceil(math.log10(reach)) + 1)
-        ticks = [digit * 10.0**decade for decade in decades for digit in ((1, 2, 5) if reach < 60 else (1,))]
     name, room = axis.axis_name, (high / low) ** 0.06
     axis.axes.set(**{f"{name}scale": "log"})
     axis.axes.set(**{f"{name}lim": (low / room, high * room)})
-    axis.set_major_locator(FixedLocator(sorted({round(tick, 6) for tick in ticks if tick > 0})))
+    axis.set_major_locator(RatioLocator())
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(lambda value, _: f"{value:g}×")
+    axis.set_major_formatter(lambda value, _: _ratio(value))
+
+
+class RatioLocator(Locator):
+    """Round ratios around 1, as many as have room for their labels when the figure is drawn."""
+
+    def __call__(self) -> list[float]:
+        """Return the ticks of the axis as it is now."""
+        return self.tick_values(*sorted(self.axis.get_view_interval()))
+
+    def tick_values(self, vmin: float, vmax: float) -> list[float]:
+        """Return the most ticks whose labels keep a gap between them; 1 at least."""
+        low, high = float(vmin), float(vmax)
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        steps = [step for step in RATIO_STEPS if high - low < 40 * step]
+        choices = [[1 + step * k for k in range(math.floor((low - 1) / step), 41)] for step in steps]
+        choices += [[digit * 10.0**n for n in decades for digit in digits] for digits in RATIO_DIGITS]
+        choices += [[10.0**n for n in decades if n % every == 0] for every in range(2, len(decades))]
+        in_view = [[round(t, 6 - decades[0]) for t in choice if low <= t <= high] for choice in choices]
+        return max((ticks for ticks in in_view if self._has_room(ticks, low, high)), key=len, default=[1.0])
+
+    def _has_room(self, ticks: list[float], low: float, high: float) -> bool:
+        box, dpi = self.axis.axes.get_window_extent(), self.axis.get_figure(root=True).dpi
+        name = self.axis.axis_name
+        length_em = (box.width if name == "x" else box.height) / dpi * 72 / FONT_PT
+        places = [math.log(tick / low) / math.log(high / low) * length_em for tick in ticks]
+        halves = [(LETTER_EM * len(_ratio(tick)) if name == "x" else 1) / 2 for tick in ticks]
+        ends = [(place - half, place + half) for place, half in zip(places, halves, strict=True)]
+        gaps = [start - end for (_, end), (start, _) in pairwise(ends)]
+        return min(gaps, default=0) >= GAP_EM[name]
+
+
+def _ratio(value: float) -> str:
+    return f"{value:g}×"
 
 
 def title_above(figure: Figure, title: str) -> None:

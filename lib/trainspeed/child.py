@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainspeed.backends.base import Backend, Training, Unsupported
+from trainspeed.conv2d.calls import time_calls
+from trainspeed.conv2d.reference import WrongResult, check, random_data
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial, trial_from_dict
 from trainspeed.datasets import Images
 from trainspeed.gpu_strangers import stranger_notes
 from trainspeed.host import HostLoad, foreign_cores, host_load, stolen_share
@@ -17,7 +20,7 @@ from trainspeed.nvml import open_nvml
 from trainspeed.process_memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.processes import CORES, device_cores, usable_cores
 from trainspeed.run import Status
-from trainspeed.trial import CEILINGS, Trial
+from trainspeed.trial import CEILINGS
 
 BUSY_CORES = 0.2  # cores used by others: more, and they share caches and memory bandwidth noticeably
 SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
@@ -39,7 +42,7 @@ class Request:
         gpu_uuids: GPUs in use, for the energy counter and to see whether another process uses them.
     """
 
-    trial: Trial
+    trial: AnyTrial
     device: str
     requested_at: float
     evaluate: bool = False
@@ -54,19 +57,23 @@ class Request:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Request:
         """Return the request that `as_dict` was called on."""
-        values = {**data, "trial": Trial.from_dict(data["trial"]), "gpu_uuids": tuple(data["gpu_uuids"])}
+        values = {**data, "trial": trial_from_dict(data["trial"]), "gpu_uuids": tuple(data["gpu_uuids"])}
         return cls(**values)
 
 
-def measure(request: Request, backend: Backend, images: Images, emit: Emit) -> None:
+def measure(request: Request, backend: Backend, images: Images | None, emit: Emit) -> None:
     """Measure a trial; whatever goes wrong becomes a `failed` event with a status and a reason."""
     stages = _Stages(request.requested_at, emit)
     notes: list[str] = []
     try:
-        result = _measure(request, backend, images, stages, notes)
+        if isinstance(request.trial, Conv2dTrial):
+            result = _measure_calls(request, backend, stages, notes)
+        else:
+            result = _measure(request, backend, images, stages, notes)
         emit({"event": "result", **result, "notes": notes, "stages_s": stages.seconds})
-    except Unsupported as problem:
-        emit({"event": "failed", "status": Status.UNSUPPORTED, "reason": str(problem)})
+    except (Unsupported, WrongResult) as problem:
+        status = Status.UNSUPPORTED if isinstance(problem, Unsupported) else Status.INVALID
+        emit({"event": "failed", "status": status, "reason": str(problem)})
     except Exception as problem:
         status = Status.OOM if backend.is_out_of_memory(problem) else Status.CRASHED
         reason = f"{type(problem).__name__} in stage {stages.current!r}: {first_line(problem)}"
@@ -78,10 +85,7 @@ def _measure(
     request: Request, backend: Backend, images: Images, stages: _Stages, notes: list[str]
 ) -> dict[str, Any]:
     trial = request.trial
-    if request.device == "cpu":
-        pin(trial.devices)
-        limit_memory(allowance_bytes())
-    notes += stranger_notes(request.gpu_uuids) if request.gpu_uuids else []
+    _take_device(request, notes)
     memory = PeakMemory()
     stages.next("build")
     training = backend.start(
@@ -111,6 +115,44 @@ def _measure(
         "skipped_steps": skipped,
         **found,
     }
+
+
+def _take_device(request: Request, notes: list[str]) -> None:
+    """Keep to the device that the trial runs on, and note who else uses it."""
+    if request.device == "cpu":
+        pin(request.trial.devices)
+        limit_memory(allowance_bytes())
+    notes += stranger_notes(request.gpu_uuids) if request.gpu_uuids else []
+
+
+def _measure_calls(request: Request, backend: Backend, stages: _Stages, notes: list[str]) -> dict[str, Any]:
+    trial = request.trial
+    _take_device(request, notes)
+    memory = PeakMemory()
+    stages.next("data")
+    images, filters = random_data(trial)
+    convolution = backend.convolution(trial, device=request.device)
+    load_before = host_load()
+    measured = time_calls(
+        convolution,
+        images,
+        filters,
+        calls=trial.calls,
+        begin=stages.next,
+        check=lambda result: check(result, images, filters),
+    )
+    notes += _load_notes(load_before, host_load())
+    stages.next("end")
+    check_placement(measured["placement"], request.device)
+    return measured | {"peak_memory_bytes": memory.bytes() if request.device == "cpu" else None}
+
+
+def check_placement(placement: str, device: str) -> None:
+    """Raise WrongResult where a library computed elsewhere than it was told to, whatever names it uses."""
+    names = {"gpu": ("gpu", "cuda"), "cpu": ("cpu",)}[device]
+    strange = [place for place in placement.split(", ") if not any(name in place.lower() for name in names)]
+    if strange:
+        raise WrongResult(f"it was told to run on the {device}, but ran on {', '.join(strange)}")
 
 
 def _inspect(training: Training) -> dict[str, Any]:
@@ -171,7 +213,7 @@ def _energy_j(gpu_uuids: tuple[str, ...]) -> float | None:
 def _load_notes(before: HostLoad, after: HostLoad) -> list[str]:
     notes = []
     if (others := foreign_cores(before, after)) is not None and others > BUSY_CORES:
-        notes.append(f"Other processes kept {others:.1f} CPU cores busy during the epochs: stop them.")
+        notes.append(f"Other processes kept {others:.1f} CPU cores busy meanwhile: stop them.")
     if (stolen := stolen_share(before, after)) is not None and stolen > STOLEN_SHARE:
         notes.append(
             f"The hypervisor took {stolen:.0%} of the CPU time during the epochs: use a machine of your own."

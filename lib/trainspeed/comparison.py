@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
 from trainspeed.run import Run, Status
 from trainspeed.schedule import AUXILIARY, CONTROL, CONTROL_AGAIN
-from trainspeed.trial import Trial
 from trainspeed.verdict import Judgement, Outcome, judge, judge_difference
-from trainspeed.wording import COMMON, NAMES, describe, devices_of, pipeline_of, sentence
+from trainspeed.wording import COMMON, NAMES, conv2d_versus, describe, devices_of, pipeline_of, sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,8 @@ class Verdict:
     question: str
     quantity: str
     factor: str
-    baseline: Trial
-    candidate: Trial
+    baseline: AnyTrial
+    candidate: AnyTrial
     judgement: Judgement
     sentence: str
 
@@ -41,6 +41,10 @@ class Verdict:
     def label(self) -> str:
         """What a chart or a table calls the comparison: where it was made."""
         arm = {"framework": f"{NAMES.get(self.candidate.framework)} vs {NAMES[self.baseline.framework]}"}
+        if isinstance(self.candidate, Conv2dTrial) and self.factor != "control":
+            unsaid = ("library", "devices")
+            versus = conv2d_versus(self.baseline, self.candidate, self.factor)
+            return ", ".join([versus, *describe(self.candidate, without=unsaid)])
         if self.factor == "control":
             return ", ".join(["control", *describe(self.baseline, without=COMMON)])
         if self.factor == "devices":
@@ -127,17 +131,17 @@ def compare(
     arms = _by_trial(run for run in runs if run.label not in AUXILIARY)
     verdicts = []
     for trial, base_runs in arms.items():
-        if getattr(trial, factor) != baseline:
+        if getattr(trial, factor, None) != baseline:
             continue
         for other, other_runs in arms.items():
-            if getattr(other, factor) == candidate and _differ_only_in(factor, trial, other):
+            if getattr(other, factor, None) == candidate and _differ_only_in(factor, trial, other):
                 verdicts.append(_verdict(base_runs, other_runs, factor, question, quantity))
     return [verdict for verdict in verdicts if verdict.judgement.blocks]
 
 
 def compare_with(
     runs: Iterable[Run],
-    baselines: Callable[[Trial], Iterable[Trial]],
+    baselines: Callable[[AnyTrial], Iterable[AnyTrial]],
     factor: str,
     *,
     question: str,
@@ -176,7 +180,7 @@ def ratios(runs: Iterable[Run], factor: str, baseline: Any, candidate: Any) -> l
     rows = []
     for trial, base_runs in arms.items():
         for other, other_runs in arms.items():
-            if getattr(trial, factor) != baseline or getattr(other, factor) != candidate:
+            if getattr(trial, factor, None) != baseline or getattr(other, factor, None) != candidate:
                 continue
             if _differ_only_in(factor, trial, other):
                 for base, cand in _pairs(base_runs, other_runs, _seconds):
@@ -186,14 +190,16 @@ def ratios(runs: Iterable[Run], factor: str, baseline: Any, candidate: Any) -> l
     return rows
 
 
-def _by_trial(runs: Iterable[Run]) -> dict[Trial, list[Run]]:
-    arms: dict[Trial, list[Run]] = defaultdict(list)
+def _by_trial(runs: Iterable[Run]) -> dict[AnyTrial, list[Run]]:
+    arms: dict[AnyTrial, list[Run]] = defaultdict(list)
     for run in runs:
         arms[run.trial.without_seed()].append(run)
     return arms
 
 
-def _differ_only_in(factor: str, one: Trial, other: Trial) -> bool:
+def _differ_only_in(factor: str, one: AnyTrial, other: AnyTrial) -> bool:
+    if type(one) is not type(other):
+        return False
     may_differ = {factor}
     if factor == "framework" and "jax" in (one.framework, other.framework):
         may_differ.add("compile")
@@ -203,7 +209,7 @@ def _differ_only_in(factor: str, one: Trial, other: Trial) -> bool:
 
 
 def _seconds(run: Run) -> float | None:
-    return run.median_epoch_s
+    return run.median_s
 
 
 def _points(run: Run) -> float | None:
@@ -246,5 +252,5 @@ def as_json(verdicts: Iterable[Verdict]) -> list[Mapping[str, Any]]:
     return [verdict.as_dict() for verdict in verdicts]
 
 
-def _shown(trial: Trial) -> dict[str, Any]:
+def _shown(trial: AnyTrial) -> dict[str, Any]:
     return {name: value for name, value in trial.as_dict().items() if name != "seed"}

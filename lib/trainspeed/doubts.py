@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from trainspeed.comparison import Verdict
+from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.run import Run, Status
 from trainspeed.verdict import LEAST_BLOCKS
 from trainspeed.wording import NAMES, describe
@@ -56,6 +57,8 @@ def resolution(verdict: Verdict) -> float | None:
 def run_doubts(run: Run) -> list[str]:
     """Doubts about one run: what it noted itself, and what its epochs show."""
     doubts = list(run.notes)
+    if isinstance(run.trial, Conv2dTrial):
+        return doubts
     steps = run.trial.steps_per_epoch * run.trial.epochs
     if run.skipped_steps and 2 * run.skipped_steps >= steps:
         doubts.append(

@@ -40,13 +40,16 @@ def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
             "effective_layout": run.effective_layout,
             "effective_precision": run.effective_precision,
             "energy_j": run.energy_j,
-            "timed_s": sum(run.epoch_s),
+            "timed_s": run.timed_s,
+            "median_call_s": run.median_call_s,
+            "median_resident_s": run.median_resident_s,
+            "placement": run.placement,
             "start_s": run.stages_s.get("start"),
             "notes": " ".join(run.notes),
             "started_at": run.started_at,
             "monitor": run.monitor,
         }
-        row["compile"] = bool(row["compile"])
+        row["compile"] = bool(row.get("compile"))
         rows.append(row)
     return pd.DataFrame(rows)
 

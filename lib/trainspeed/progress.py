@@ -4,48 +4,62 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from statistics import fmean
 from typing import TextIO
 
 LINE_EVERY_S = 15.0
+LEAST_PACE = (
+    0.5  # of kinds to come, in seconds per estimated second: what has run so far may be the cheap ones
+)
 
 
 class Progress:
-    """Counts runs and tells the time left, from how long the runs took against their estimates.
+    """Counts runs and tells the time left.
+
+    A kind of run that has run takes as long again as it did on average. Others are scaled by how long all
+    runs took against their estimates.
 
     Args:
         estimates_s: Estimated seconds of every run to come, in order.
         show: Called with (runs done, total, seconds left or None, what runs next).
+        kinds: What is equal where runs should take equally long, in order; by default all differ.
     """
 
     def __init__(
         self,
-        estimates_s: list[float],
+        estimates_s: Sequence[float],
         show: Callable[[int, int, float | None, str], None],
         *,
+        kinds: Sequence[Hashable] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._left_s = sum(estimates_s)
         self._estimates_s = estimates_s
-        self._done, self._done_s = 0, 0.0
+        self._kinds = range(len(estimates_s)) if kinds is None else kinds
+        self._took_s: list[float] = []
         self._show, self._clock, self._started = show, clock, clock()
 
     def starting(self, name: str) -> None:
-        """Tell which run comes next."""
-        self._show(self._done, len(self._estimates_s), self.left_s, name)
+        """Tell which run comes next; what went before it, such as starting workers, is not its time."""
+        self._show(len(self._took_s), len(self._estimates_s), self.left_s, name)
+        self._started = self._clock()
 
     def finished(self) -> None:
         """Count the run that was started last."""
-        self._done_s += self._estimates_s[self._done]
-        self._done += 1
+        self._took_s.append(self._clock() - self._started)
 
     @property
     def left_s(self) -> float | None:
         """Seconds left; None before the first run has ended."""
-        if not self._done_s:
+        if not (done := len(self._took_s)):
             return None
-        pace = (self._clock() - self._started) / self._done_s
-        return pace * (self._left_s - self._done_s)
+        pace = max(LEAST_PACE, sum(self._took_s) / sum(self._estimates_s[:done]))
+        known: dict[Hashable, list[float]] = defaultdict(list)
+        for kind, took_s in zip(self._kinds, self._took_s, strict=False):
+            known[kind].append(took_s)
+        to_come = zip(self._kinds[done:], self._estimates_s[done:], strict=True)
+        return sum(fmean(known[kind]) if kind in known else pace * estimate for kind, estimate in to_come)
 
 
 class Lines:

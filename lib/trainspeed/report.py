@@ -270,7 +270,7 @@ def _write_front_page(
         out,
         results,
         machine=next((dict(run.machine) for run in reversed(runs) if run.machine), None),
-        data_sets={run.trial.dataset for run in runs},
+        data_sets={run.trial.dataset for run in runs if run.trains},
         session=None if newest.rendered else newest.session,
         preset=newest.preset,
         version=version("trainspeed"),

@@ -8,8 +8,11 @@ from enum import StrEnum
 from statistics import median
 from typing import Any
 
-from trainspeed.trial import Trial
+from trainspeed.conv2d_trial import AnyTrial, trial_from_dict
+from trainspeed.trial import CEILINGS, Trial
 
+# Of a convolution's run: its first call, and all that come after.
+TIMED_STAGES = ("to_device", "kernel", "from_device", "gather", "warm")
 SCHEMA = 1  # raise when a field changes meaning
 
 
@@ -55,11 +58,17 @@ class Run:
         step_bytes: Least memory traffic of a step in fp32, in bytes; an estimate.
         skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
         profile: How a step's time splits (`matrix_share`, 0 to 1) and the kernels that took most.
+        call_s: Of a convolution instead of epochs: duration of each warm call, from images in the host's
+            memory to the result there, in seconds. Its `stages_s` are the first call's: `conv2d.calls`.
+        resident_s: The same without transfers, data staying on the device; each a mean over several calls.
+        warm_s: Stage -> its seconds in each of other warm calls that wait after every stage.
+        import_s: How long the worker took to import the library.
+        placement: Devices that the result was computed on, as the library names them.
     """
 
     session: str
     study: str
-    trial: Trial
+    trial: AnyTrial
     block: int
     label: str = ""
     status: Status = Status.OK
@@ -83,6 +92,11 @@ class Run:
     step_bytes: float | None = None
     skipped_steps: int | None = None
     profile: Mapping[str, Any] | None = None
+    call_s: tuple[float, ...] = ()
+    resident_s: tuple[float, ...] = ()
+    warm_s: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    import_s: float | None = None
+    placement: str | None = None
     schema: int = SCHEMA
 
     @property
@@ -108,6 +122,32 @@ class Run:
         return median(self.epoch_s[1:]) / self.trial.steps_per_epoch if len(self.epoch_s) > 1 else None
 
     @property
+    def median_call_s(self) -> float | None:
+        """Median of a convolution's warm calls."""
+        return median(self.call_s) if self.call_s else None
+
+    @property
+    def median_resident_s(self) -> float | None:
+        """Median of a convolution's calls whose data stay on the device."""
+        return median(self.resident_s) if self.resident_s else None
+
+    @property
+    def median_s(self) -> float | None:
+        """What is compared: a training's later epoch, or a convolution's warm call."""
+        return self.median_call_s if self.call_s else self.median_epoch_s
+
+    @property
+    def trains(self) -> bool:
+        """Whether a model was trained: neither a convolution nor a ceiling."""
+        return isinstance(self.trial, Trial) and self.trial.part not in CEILINGS
+
+    @property
+    def timed_s(self) -> float:
+        """Seconds within timed epochs, or a convolution's calls from the first one on."""
+        cold = [s for stage, s in self.stages_s.items() if stage in TIMED_STAGES] if self.call_s else []
+        return sum(self.epoch_s) + sum(cold)
+
+    @property
     def _consumed(self) -> float:
         """Share of the images asked for that an epoch used."""
         return (self.images_per_epoch or self.trial.images_per_epoch) / self.trial.images_per_epoch
@@ -119,7 +159,7 @@ class Run:
         return self.trial.images_per_epoch / seconds if seconds else None
 
     @property
-    def key(self) -> tuple[str, int, Trial]:
+    def key(self) -> tuple[str, int, AnyTrial]:
         """What makes two lines of one study the same measurement: label, block and trial."""
         return self.label, self.block, self.trial
 
@@ -134,10 +174,10 @@ class Run:
         """Return the run of a ledger line; unknown fields are ignored."""
         known = {f.name for f in fields(cls)}
         values = {name: value for name, value in line.items() if name in known}
-        for name in ("epoch_s", "notes"):
+        for name in ("epoch_s", "notes", "call_s", "resident_s"):
             values[name] = tuple(values.get(name) or ())
         if values.get("layers") is not None:
             values["layers"] = tuple(values["layers"])
-        values["trial"] = Trial.from_dict(line["trial"])
+        values["trial"] = trial_from_dict(line["trial"])
         values["status"] = Status(line["status"])
         return cls(**values)

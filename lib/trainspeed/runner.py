@@ -6,17 +6,16 @@ Knows neither what is asked nor how it is shown.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from trainspeed.child import Request
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
 from trainspeed.ledger import Ledger
 from trainspeed.run import FINAL, Run, Status
 from trainspeed.schedule import DEFAULT_ALLOCATION, Planned
-from trainspeed.trial import Trial
 from trainspeed.worker_process import Outcome, Unavailable
 
 
@@ -24,6 +23,7 @@ class Worker(Protocol):
     """What the runner needs of `WorkerProcess`; tests pass a fake."""
 
     versions: Mapping[str, str] | None
+    import_s: float | None
 
     @property
     def alive(self) -> bool: ...
@@ -71,7 +71,7 @@ class Runner:
     _hopeless: set[Any] = field(default_factory=set, init=False)
     _missing: dict[str, str] = field(default_factory=dict, init=False)
     _told: set[str] = field(default_factory=set, init=False)
-    _inspected: set[Trial] = field(default_factory=set, init=False)
+    _inspected: set[AnyTrial] = field(default_factory=set, init=False)
 
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; None where an earlier one has shown that it is no use.
@@ -89,18 +89,24 @@ class Runner:
             outcome = Outcome(status=Status.UNSUPPORTED, reason=f"{framework}: {self._missing[framework]}")
         else:
             outcome = worker.run(self._request(planned), self.timeout_s)
-        run = self._line(planned, outcome, started_at, worker.versions if worker else {})
+        run = self._line(planned, outcome, started_at, worker)
         self.place.ledger.append(run)
         if run.status in FINAL:
             self._hopeless.add(planned.kind)
         if run.layers is not None:
-            self._inspected.add(_program(planned.trial))
+            self._inspected.add(planned.trial.program())
         return run
 
-    def start_all(self, frameworks: Iterable[str]) -> None:
-        """Start the workers side by side, and wait for all: no import may run beside a measured epoch."""
+    def start_all(self, frameworks: Iterable[str], *, side_by_side: bool = True) -> None:
+        """Start the workers, and wait for all: no import may run beside a measured epoch.
+
+        Args:
+            side_by_side: False where the time of each import is of interest.
+        """
         for framework in frameworks:
             self._start(framework)
+            if not side_by_side:
+                self._wait_for(framework)
         for framework in list(self._workers):
             self._wait_for(framework)
 
@@ -110,14 +116,17 @@ class Runner:
             self._workers.popitem()[1].close()
 
     def _request(self, planned: Planned) -> Request:
+        on_cpu = planned.trial.on_cpu
         return Request(
             trial=planned.trial,
-            device=self.place.device,
+            device="cpu" if on_cpu else self.place.device,
             requested_at=time.monotonic(),
             evaluate=planned.block < self.accuracy_blocks,
-            inspect=_program(planned.trial) not in self._inspected,
+            inspect=planned.trial.program() not in self._inspected,
             default_allocation=planned.label == DEFAULT_ALLOCATION,
-            gpu_uuids=self.place.gpu_uuids[: planned.trial.devices],  # in the order of CUDA_VISIBLE_DEVICES
+            gpu_uuids=()
+            if on_cpu
+            else self.place.gpu_uuids[: planned.trial.devices],  # in the order of CUDA_VISIBLE_DEVICES
         )
 
     def _worker(self, framework: str) -> Worker | None:
@@ -144,7 +153,7 @@ class Runner:
             self._missing[framework] = f"it could not be imported: {problem}"
             del self._workers[framework]
 
-    def _line(self, planned: Planned, outcome: Outcome, started_at: str, versions: Mapping[str, str]) -> Run:
+    def _line(self, planned: Planned, outcome: Outcome, started_at: str, worker: Worker | None) -> Run:
         result, place = outcome.result, self.place
         notes = [*result.get("notes", ()), *filter(None, [result.get("inspect_note")])]
         return Run(
@@ -166,7 +175,7 @@ class Runner:
             notes=tuple(notes),
             started_at=started_at,
             machine=place.machine,
-            versions=versions,
+            versions=worker.versions if worker else {},
             monitor=place.monitor,
             layers=tuple(result["layers"]) if "layers" in result else None,
             parameters=result.get("parameters"),
@@ -174,18 +183,9 @@ class Runner:
             step_bytes=result.get("step_bytes"),
             skipped_steps=result.get("skipped_steps"),
             profile=result.get("profile"),
+            call_s=tuple(result.get("call_s", ())),
+            resident_s=tuple(result.get("resident_s", ())),
+            warm_s=result.get("warm_s", {}),
+            import_s=worker.import_s if isinstance(planned.trial, Conv2dTrial) and worker else None,
+            placement=result.get("placement"),
         )
-
-
-def _program(trial: Trial) -> Trial:
-    """Trials that differ in their batch size and seed alone run the same layers in the same layout."""
-    return replace(trial.without_seed(), batch_size=trial.devices)
-
-
-@contextmanager
-def closing(runner: Runner) -> Iterator[Runner]:
-    """End the runner's workers however the block is left, Ctrl-C included."""
-    try:
-        yield runner
-    finally:
-        runner.close()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from trainspeed import conv2d_estimates
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
 from trainspeed.errors import UserError
 from trainspeed.run import FINAL, Run, Status
 from trainspeed.trial import CEILINGS, FRAMEWORKS, WIDE_RESNET, Trial, check_name
@@ -32,9 +34,9 @@ class Part:
         parameter: Of the notebook, that says how many blocks; only `blocks` itself must not be 0.
     """
 
-    trials: tuple[Trial, ...]
+    trials: tuple[AnyTrial, ...]
     blocks: int
-    controls: tuple[Trial, ...] = ()
+    controls: tuple[AnyTrial, ...] = ()
     label: str = ""
     factors: tuple[str, ...] = ()
     parameter: str = "blocks"
@@ -56,15 +58,15 @@ class Planned:
 
     block: int
     label: str
-    trial: Trial
+    trial: AnyTrial
 
     @property
-    def key(self) -> tuple[str, int, Trial]:
+    def key(self) -> tuple[str, int, AnyTrial]:
         """As `Run.key`."""
         return self.label, self.block, self.trial
 
     @property
-    def kind(self) -> tuple[str, Trial]:
+    def kind(self) -> tuple[str, AnyTrial]:
         """What is the same in every block."""
         return self.label, self.trial.without_seed()
 
@@ -77,9 +79,9 @@ def schedule(parts: Sequence[Part], seed: int) -> tuple[Planned, ...]:
     """
     plan: list[Planned] = []
     for block in range(max((part.blocks for part in parts), default=0)):
-        runs: dict[tuple[str, Trial], Planned] = {}
+        runs: dict[tuple[str, AnyTrial], Planned] = {}
         groups: dict[Planned, Any] = {}
-        named: set[Trial] = set()
+        named: set[AnyTrial] = set()
         for part in parts:
             if block < part.blocks:
                 for label, trial in _labelled(part, named):
@@ -94,11 +96,11 @@ def schedule(parts: Sequence[Part], seed: int) -> tuple[Planned, ...]:
     return tuple(plan)
 
 
-def _without(factors: tuple[str, ...], trial: Trial) -> Any:
+def _without(factors: tuple[str, ...], trial: AnyTrial) -> Any:
     return tuple(item for item in trial.as_dict().items() if item[0] not in factors)
 
 
-def _labelled(part: Part, named: set[Trial]) -> Iterable[tuple[str, Trial]]:
+def _labelled(part: Part, named: set[AnyTrial]) -> Iterable[tuple[str, AnyTrial]]:
     for trial in part.trials:
         if part.label:
             yield part.label, trial
@@ -144,12 +146,17 @@ DATA_SET_IMAGES = {"cifar10": 60_000, "mnist": 70_000, "digits": 1_797}
 IMAGE_BYTES_PER_PX = 3 * 4  # three channels, float32
 
 
-def check_memory(plan: Iterable[Planned], allowance_bytes: int) -> None:
+def check_memory(
+    plan: Iterable[Planned], allowance_bytes: int, gpus: Sequence[Mapping[str, Any]] = ()
+) -> None:
     """Raise a UserError where the images of a run alone take more memory than it may have.
 
     The processes of a run share the data set; of an epoch, each rank of ddp has a copy.
     """
     for trial in dict.fromkeys(planned.trial.without_seed() for planned in plan):
+        if isinstance(trial, Conv2dTrial):
+            conv2d_estimates.check_memory(trial, allowance_bytes, gpus)
+            continue
         if trial.pipeline == "resize" or trial.part in CEILINGS:
             continue
         there = DATA_SET_IMAGES.get(trial.dataset, 0) if trial.folds is None else FOLDED_IMAGES
@@ -194,7 +201,7 @@ ZOO_TRAIN_FLOP |= {f"efficientnet_b{n}": 0.05e9 * 1.45**n for n in range(1, 6)}
 
 def estimates_s(plan: Iterable[Planned], known: Iterable[Run], device: str) -> list[float]:
     """Return about how long each run will take, in seconds: as it took before, else by its arithmetic."""
-    before: dict[Trial, list[float]] = defaultdict(list)
+    before: dict[AnyTrial, list[float]] = defaultdict(list)
     for run in known:
         if run.status == Status.OK and run.stages_s:  # a failed run says nothing of a whole one
             before[run.trial.without_seed()].append(sum(run.stages_s.values()))
@@ -207,7 +214,9 @@ def estimate_s(planned: Planned, known: Iterable[Run], device: str) -> float:
     return estimates_s([planned], known, device)[0]
 
 
-def _by_arithmetic_s(trial: Trial, device: str) -> float:
+def _by_arithmetic_s(trial: AnyTrial, device: str) -> float:
+    if isinstance(trial, Conv2dTrial):
+        return conv2d_estimates.run_s(trial)
     if device == "cpu" and (trial.framework, trial.strategy) == ("torch", "data_parallel"):
         return TRACE_S["torch"]  # it is for GPUs only, and says so at once
     wide = WIDE_RESNET.fullmatch(trial.model)

@@ -6,10 +6,9 @@ The one call of a notebook's Run section is `measure`. Knows no chart and no ver
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,16 +17,18 @@ from typing import Any
 import pandas as pd
 
 from trainspeed import backends, datasets, detect, interpreters
+from trainspeed.conv2d_trial import AnyTrial
 from trainspeed.errors import PlanOnly, UserError
 from trainspeed.frame import to_frame, write_csv
 from trainspeed.gpu_ids import visible_uuids
 from trainspeed.ledger import Ledger
+from trainspeed.monitoring import monitoring
 from trainspeed.nvml import open_nvml
 from trainspeed.process_memory import allowance_bytes
 from trainspeed.processes import device_cores
 from trainspeed.progress import Bar, Lines, Progress, minutes
 from trainspeed.run import Run, Status
-from trainspeed.runner import Place, Runner, closing
+from trainspeed.runner import Place, Runner
 from trainspeed.schedule import (
     DEFAULT_ALLOCATION,
     Part,
@@ -45,6 +46,7 @@ from trainspeed.trial import Trial
 from trainspeed.wording import NAMES, describe
 from trainspeed.worker_process import Unavailable, WorkerProcess
 
+More = Callable[[Sequence[Run]], Sequence[Part]]
 DEVICE_VARIABLE = "TRAINSPEED_DEVICE"  # "cpu": leave the GPUs alone
 
 
@@ -94,8 +96,8 @@ class Measured:
         """Return what was measured, how long it took and how much of that was timed epochs."""
         ok = [run for run in self.runs if run.status == Status.OK]
         wall_s = sum(sum(run.stages_s.values()) for run in self.runs)
-        timed_s = sum(sum(run.epoch_s) for run in ok)
-        share = f", {timed_s / wall_s:.0%} of it inside timed epochs" if wall_s else ""
+        timed_s = sum(run.timed_s for run in ok)
+        share = f", {timed_s / wall_s:.0%} of it inside what was timed" if wall_s else ""
         failed = f", {len(self.runs) - len(ok)} without a result" if len(ok) < len(self.runs) else ""
         return f"{len(ok)} runs measured{failed} in {minutes(wall_s)}{share}.".replace("%", " %")
 
@@ -107,6 +109,7 @@ def measure(
     interval_s: float,
     accuracy_blocks: int = 1,
     seed: int = 0,
+    more: More | None = None,
     session: Session | None = None,
 ) -> Measured:
     """Measure every run of a study that is not in the ledger yet, and return them all.
@@ -118,6 +121,7 @@ def measure(
         interval_s: Seconds between two samples of the monitor.
         accuracy_blocks: In so many blocks the test accuracy is measured too.
         seed: Of the order of runs; the trials have their own.
+        more: Of the runs so far, what to measure next, until it is nothing: sizes that depend on what was found.
     Raises:
         UserError: Something that was asked for cannot be; nothing was measured.
     """
@@ -133,7 +137,7 @@ def measure(
     known, doubts = ledger.read()
     device, uuids, machine = _devices()
     check_devices(plan, *devices_here(study, session))
-    check_memory(plan, allowance_bytes())
+    check_memory(plan, allowance_bytes(), machine["gpus"] if device == "gpu" else ())
     if session.plan_only:
         _print_plan(study, plan, estimates_s(plan, known, device))
         raise PlanOnly
@@ -151,8 +155,13 @@ def measure(
     runs = [*done]
     try:
         cores = device_cores(most_devices(plan)) if device == "cpu" else []
-        with _monitor(session.out / place.monitor, interval_s, cores), _progress(study, session) as show:
-            for run in _measure(place, todo, known, timeout_s, accuracy_blocks, show):
+        with monitoring(session.out / place.monitor, interval_s, cores), _progress(study, session) as show:
+
+            def further() -> tuple[Planned, ...]:
+                parts = [_with_dataset(part) for part in (more(runs) if more else ())]
+                return still_to_do(schedule(parts, seed), runs)
+
+            for run in _measure(place, todo, further, known, timeout_s, accuracy_blocks, show):
                 runs.append(run)
     finally:
         write_csv(ledger.read()[0], session.out / "runs.csv")
@@ -162,6 +171,7 @@ def measure(
 def _measure(
     place: Place,
     todo: Sequence[Planned],
+    further: Callable[[], Sequence[Planned]],
     known: Sequence[Run],
     timeout_s: float,
     accuracy_blocks: int,
@@ -173,18 +183,19 @@ def _measure(
             raise Unavailable("it is not installed here; `make setup` installs it")
         return WorkerProcess(python, backends.MODULES[framework], environment=_worker_environment(place))
 
-    progress = Progress(estimates_s(todo, known, place.device), show)
     runner = Runner(place=place, start=start, timeout_s=timeout_s, accuracy_blocks=accuracy_blocks)
     with closing(runner):
-        if todo:
-            runner.start_all(dict.fromkeys(planned.trial.framework for planned in todo))
-        for planned in todo:
-            progress.starting(
-                ", ".join(describe(planned.trial, without=("image_size", "precision", "compile")))
-            )
-            if run := runner.measure(planned):
-                yield run
-            progress.finished()
+        trains = all(isinstance(p.trial, Trial) for p in todo)
+        runner.start_all(dict.fromkeys(p.trial.framework for p in todo), side_by_side=trains)
+        while todo := todo or further():
+            progress = Progress(estimates_s(todo, known, place.device), show, kinds=[p.kind for p in todo])
+            for planned in todo:
+                unsaid = ("image_size", "precision", "compile")
+                progress.starting(", ".join(describe(planned.trial, without=unsaid)))
+                if run := runner.measure(planned):
+                    yield run
+                progress.finished()
+            todo = ()
 
 
 def _worker_environment(place: Place) -> dict[str, str]:
@@ -228,8 +239,9 @@ def devices_here(study: str, session: Session | None = None) -> tuple[int, str]:
 
 
 def _with_dataset(part: Part) -> Part:
-    def resolved(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
-        return tuple(replace(trial, dataset=datasets.resolve(trial.dataset)) for trial in trials)
+    def resolved(trials: tuple[AnyTrial, ...]) -> tuple[AnyTrial, ...]:
+        names = {t: datasets.resolve(t.dataset) for t in trials if isinstance(t, Trial)}
+        return tuple(replace(t, dataset=names[t]) if t in names else t for t in trials)
 
     return replace(part, trials=resolved(part.trials), controls=resolved(part.controls))
 
@@ -251,33 +263,11 @@ def _devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
 
 
 @contextmanager
-def _monitor(out: Path, interval_s: float, cores: Sequence[int]) -> Iterator[None]:
-    """Run the monitor process beside the measuring; it dies with this process."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "trainspeed.monitor", "--interval", str(interval_s), "--out", str(out)]
-    command += ["--parent", str(os.getpid()), "--until-stdin-closes"]
-    command += ["--cores", ",".join(map(str, cores))] if cores else []
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
-    try:
-        yield
-    finally:
-        process.stdin.close()
-        try:
-            process.wait(timeout=5 + 2 * interval_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-@contextmanager
 def _progress(study: str, session: Session) -> Iterator[Any]:
     """Lines while a report runs, taken out of the notebook at the end; else a bar."""
     if not session.in_report and _in_notebook():
-        bar = Bar(study)
-        try:
+        with closing(Bar(study)) as bar:
             yield bar
-        finally:
-            bar.close()
         return
     yield Lines(study)
     if session.in_report and _in_notebook():

@@ -38,6 +38,7 @@ FONT_PT = 11
 SMALL_PT = 9.5  # for notes and run counts
 
 FRAMEWORK_NAMES = MappingProxyType({"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"})
+ALL_NAMES = {**FRAMEWORK_NAMES, "scipy": "SciPy and OpenCV"}  # whose Python ran something
 # The darkest three: a framework is drawn as thin lines, which need contrast.
 FRAMEWORK_COLOURS = MappingProxyType(
     {"tensorflow": OKABE_ITO["vermillion"], "torch": OKABE_ITO["blue"], "jax": OKABE_ITO["green"]}
@@ -77,7 +78,7 @@ STATUS_NAMES = MappingProxyType({"oom": "OOM"})
 
 def framework_name(framework: str) -> str:
     """Return the name as its makers write it; an unknown one unchanged."""
-    return FRAMEWORK_NAMES.get(framework, str(framework))
+    return ALL_NAMES.get(framework, str(framework))
 
 
 def framework_colour(framework: str) -> str:

@@ -94,6 +94,8 @@ class Trial:
     weights: str | None = None
     seed: int = 0
 
+    on_cpu = False  # where there is a GPU; a convolution may be: `conv2d_trial`
+
     def __post_init__(self) -> None:
         check_name("framework", self.framework, FRAMEWORKS)
         if not (isinstance(self.model, str) and WIDE_RESNET.fullmatch(self.model)):
@@ -107,11 +109,11 @@ class Trial:
             if not isinstance(getattr(self, name), bool):
                 raise UserError(f"{name} (={getattr(self, name)!r}) must be true or false.")
         for name, least in LEAST.items():
-            _check_least(name, getattr(self, name), least)
+            check_least(name, getattr(self, name), least)
         for name, most in MOST.items():
             if getattr(self, name) > most:
                 raise UserError(f"{name} (={getattr(self, name)}) is too large: {most} or less.")
-        _check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
+        check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
         check_strategy(self.framework, self.strategy, self.devices)
         check_pipeline(self.framework, self.pipeline, self.workers, self.augment)
         least_px = (
@@ -124,7 +126,7 @@ class Trial:
         if self.model in ZOO and self.weights is not None:
             check_name("weights", self.weights, ("imagenet",))
         if self.folds is not None:
-            _check_least("folds", self.folds, 2, "one is held out, the others are trained on")
+            check_least("folds", self.folds, 2, "one is held out, the others are trained on")
         if self.batch_size % self.devices:
             near = self.batch_size - self.batch_size % self.devices
             choices = " or ".join(str(n) for n in (near, near + self.devices) if n)
@@ -160,6 +162,10 @@ class Trial:
     def without_seed(self) -> Trial:
         """Return the trial that is the same in every block: the seed and the fold change between blocks."""
         return replace(self, seed=0, fold=None)
+
+    def program(self) -> Trial:
+        """Return what is the same for trials that run the same layers in the same layout."""
+        return replace(self.without_seed(), batch_size=self.devices)
 
 
 def grid(**factors: Any) -> tuple[Trial, ...]:
@@ -218,7 +224,8 @@ def check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -
         raise UserError(f"pipeline 'tf_data' needs TensorFlow, not {framework}.")
 
 
-def _check_least(field: str, value: object, least: int, why: str = "") -> None:
+def check_least(field: str, value: object, least: int, why: str = "") -> None:
+    """Raise a UserError where a value is no whole number, or below the least."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UserError(
             f"{field} (={value!r}) must be a whole number of at least {least}{': ' + why if why else ''}."

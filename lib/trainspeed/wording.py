@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trainspeed.conv2d_trial import LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.run import Run
 from trainspeed.trial import CEILINGS, Trial
 from trainspeed.verdict import LEAST_BLOCKS, Judgement, Outcome
 
 COMMON = ("precision", "compile", "image_size")  # told where they differ from the usual, not every time
-NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
+NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX", "scipy": "SciPy and OpenCV"}
+LIBRARY_NAMES = {
+    "tensorflow": "TensorFlow",
+    "keras": "Keras layer",
+    "torch": "PyTorch",
+    "jax": "JAX",
+    "scipy_signal": "scipy.signal.convolve2d",
+    "scipy_ndimage": "scipy.ndimage",
+    "scipy_fft": "scipy fftconvolve",
+    "scipy_oaconvolve": "scipy oaconvolve",
+    "opencv": "OpenCV filter2D",
+}
+RESIDENCY = "residency"  # factor of calls whose data stay on the device, over whole calls
+TELLING = ("tensorflow", "keras", "torch", "jax", "scipy", "opencv")  # versions that a sentence tells
 PART_WORDS = {
     "fit": "with validation and checkpoint",
     "latency": "small messages only",
@@ -22,6 +36,8 @@ OF_A_MODEL = ("model", "layout", "batch_size", "image_size", "compile")  # a cei
 
 def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) -> str:
     """Return a verdict in words: b against a, and where it holds."""
+    if isinstance(a.trial, Conv2dTrial):
+        return _conv2d_sentence(a, b, factor, judgement)
     versus = f"{_name(b, factor)} vs {_name(a, factor)}"
     if factor == "control":
         versus = f"control, {_name(a, 'layout')} vs itself"
@@ -44,6 +60,31 @@ def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) -
     return f"{versus}: {measured(judgement, quantity)}. {', '.join(where)}, {blocks}."
 
 
+def _conv2d_sentence(a: Run, b: Run, factor: str, judgement: Judgement) -> str:
+    """Return a verdict on convolutions in words; each run has the versions of its own Python."""
+    versions = {run.trial.framework: run.versions for run in (a, b)}
+    where = [_machine(b if factor == "devices" else a)]
+    where += [
+        f"{name} {v}" for several in versions.values() for name, v in several.items() if name in TELLING
+    ]
+    where += describe(a.trial, without=("library", "devices"))
+    blocks = f"{judgement.blocks} block{'s' if judgement.blocks != 1 else ''}"
+    versus = conv2d_versus(a.trial, b.trial, factor)
+    return f"{versus}: {measured(judgement)}. {', '.join(where)}, {blocks}."
+
+
+def conv2d_versus(baseline: Conv2dTrial, candidate: Conv2dTrial, factor: str) -> str:
+    """Return which two convolutions were compared, in words."""
+    here, there = library_of(candidate), library_of(baseline)
+    if factor == "control":
+        return f"control, {here} vs itself"
+    if factor == "devices":
+        return f"{candidate.devices} devices vs {baseline.devices}, {here}"
+    if factor == RESIDENCY:
+        return f"data that stay on the device vs a round trip, {here}"
+    return f"{here} vs {there}"
+
+
 def measured(judgement: Judgement, quantity: str = "time") -> str:
     """Return the size, the interval and the outcome in words."""
     if judgement.speedup is None:
@@ -62,8 +103,31 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     return f"{size} ({judgement.confidence:.0%} interval {ends}): {outcome}".replace("%", " %")
 
 
-def describe(trial: Trial, without: Sequence[str] = ()) -> list[str]:
+def library_of(trial: Conv2dTrial) -> str:
+    """Return a library and, where it has several and this is not its usual one, how it is called."""
+    name = LIBRARY_NAMES[trial.library]
+    name += f" ({trial.mode})" if len(LIBRARIES[trial.library]) > 1 else ""
+    return f"{name} on the CPU" if trial.processor == "cpu" else name
+
+
+def describe_conv2d(trial: Conv2dTrial, without: Sequence[str] = ()) -> list[str]:
+    """Return what a reader needs to tell convolutions apart, in words."""
+    words = {
+        "library": library_of(trial),
+        "images": f"{trial.images} images of {trial.height}×{trial.width}",
+        "channels": f"{trial.channels} channel{'s' * (trial.channels > 1)}",
+        "filters": f"{trial.filters} filter{'s' * (trial.filters > 1)}",
+        "filter_size": f"{trial.filter_size}×{trial.filter_size}",
+    }
+    if trial.devices > 1:
+        words["devices"] = f"{trial.devices} devices"
+    return [text for field, text in words.items() if field not in without]
+
+
+def describe(trial: AnyTrial, without: Sequence[str] = ()) -> list[str]:
     """Return what a reader needs to tell trials apart, in words."""
+    if isinstance(trial, Conv2dTrial):
+        return describe_conv2d(trial, without)
     words = {
         "framework": NAMES[trial.framework],
         "model": trial.model,

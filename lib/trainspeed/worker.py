@@ -16,12 +16,14 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from typing import Any, NoReturn, TextIO
 
 from trainspeed import backends
 from trainspeed.backends.base import Backend
 from trainspeed.child import Request, measure
+from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.datasets import Images
 from trainspeed.errors import UserError
 from trainspeed.folds import images_of
@@ -54,7 +56,7 @@ def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> N
     for line in requests:
         request = Request.from_dict(json.loads(line))
         try:
-            images = images_of(request.trial)
+            images = None if isinstance(request.trial, Conv2dTrial) else images_of(request.trial)
             backend.prepare(request.trial)
         except UserError as problem:
             emit({"event": "failed", "status": Status.UNSUPPORTED, "reason": str(problem)})
@@ -69,7 +71,7 @@ def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> N
             return
 
 
-def _fork(request: Request, backend: Backend, images: Images, emit: Events) -> None:
+def _fork(request: Request, backend: Backend, images: Images | None, emit: Events) -> None:
     with tempfile.TemporaryFile() as output:
         parent, child = os.getpid(), os.fork()
         if not child:
@@ -92,7 +94,7 @@ def _end_with(child: int) -> NoReturn:
 
 
 def _be_child(
-    request: Request, backend: Backend, images: Images, emit: Events, output: int, parent: int
+    request: Request, backend: Backend, images: Images | None, emit: Events, output: int, parent: int
 ) -> None:
     """Never returns. Its own process group, so that a timeout ends whatever it starts itself."""
     code = 1
@@ -119,8 +121,10 @@ def main(arguments: list[str] | None = None) -> int:
     die_with_parent(signal.SIGTERM, parent=options.parent)
     emit = Events(options.events)
     try:
+        started = time.monotonic()
         backend = backends.load(options.backend)
-        emit({"event": "hello", "pid": os.getpid(), "versions": backend.versions()})
+        import_s = time.monotonic() - started
+        emit({"event": "hello", "pid": os.getpid(), "versions": backend.versions(), "import_s": import_s})
     except Exception as problem:
         emit({"event": "unavailable", "reason": f"{type(problem).__name__}: {str(problem).splitlines()[0]}"})
         return 1

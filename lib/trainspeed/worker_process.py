@@ -66,6 +66,7 @@ class WorkerProcess:
         self._events = _Lines(reader)
         self._child: int | None = None
         self.versions: dict[str, str] | None = None
+        self.import_s: float | None = None
 
     def wait_until_ready(self) -> None:
         """Wait until the framework is imported and `versions` are known.
@@ -81,6 +82,7 @@ class WorkerProcess:
             self.close()
             raise Unavailable(reason or "importing it took too long")
         self.versions = hello["versions"]
+        self.import_s = hello.get("import_s")
 
     @property
     def alive(self) -> bool:

@@ -1,4 +1,4 @@
-"""One module per framework: the only ones that import it. They run inside a worker's child."""
+"""One module per framework: they, `models`, `pipelines` and `conv2d` alone import it, inside a worker."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ MODULES = {
     "tensorflow": "trainspeed.backends.tensorflow_backend",
     "torch": "trainspeed.backends.torch_backend",
     "jax": "trainspeed.backends.jax_backend",
+    "scipy": "trainspeed.backends.scipy_backend",
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from trainspeed.conv2d.calls import Convolution
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
 from trainspeed.datasets import Images
 from trainspeed.trial import Trial
 
@@ -50,7 +52,7 @@ class Backend(Protocol):
     def versions(self) -> dict[str, str]:
         """Version of the framework and of what it brings, by name."""
 
-    def prepare(self, trial: Trial) -> None:
+    def prepare(self, trial: AnyTrial) -> None:
         """Import what only this trial needs: called in the worker, before the fork. Touches no device."""
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> Training:
@@ -60,6 +62,13 @@ class Backend(Protocol):
             device: "gpu" or "cpu". On "gpu" nothing trains on the CPU instead.
         Raises:
             Unsupported: The framework or the device cannot run it.
+        """
+
+    def convolution(self, trial: Conv2dTrial, *, device: str) -> Convolution:
+        """Return the convolution of a trial, ready to be opened; no device is touched yet.
+
+        Raises:
+            Unsupported: As for `start`.
         """
 
     def is_out_of_memory(self, problem: BaseException) -> bool:

@@ -15,6 +15,8 @@ import numpy as np
 
 from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
 from trainspeed.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
+from trainspeed.conv2d.jax_convolution import JaxConvolution
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
 from trainspeed.datasets import Images
 from trainspeed.environments import ROOT
 from trainspeed.hlo import convolutions
@@ -31,7 +33,7 @@ class JaxBackend:
         """Versions of JAX and Keras."""
         return {"jax": jax.__version__, "keras": keras.__version__}
 
-    def prepare(self, trial: Trial) -> None:
+    def prepare(self, trial: AnyTrial) -> None:
         """Everything that a trial needs is imported."""
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
@@ -65,6 +67,10 @@ class JaxBackend:
                 convolutions=_convolutions,
             ),
         )
+
+    def convolution(self, trial: Conv2dTrial, *, device: str) -> JaxConvolution:
+        """Return the convolution of a trial. Programs are compiled anew: no cache hides what a first call takes."""
+        return JaxConvolution(trial, device)
 
     def is_out_of_memory(self, problem: BaseException) -> bool:
         """Whether this exception means that memory ran out."""

@@ -15,6 +15,8 @@ from tensorflow.python.eager import context
 
 from trainspeed.backends.base import Unsupported, check_device, says_out_of_memory
 from trainspeed.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
+from trainspeed.conv2d.tensorflow_convolution import TensorFlowConvolution
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
 from trainspeed.datasets import Images
 from trainspeed.hlo import LAYOUT_OF_FORMAT, convolutions
 from trainspeed.precision import unsupported_reason
@@ -36,22 +38,15 @@ class TensorFlowBackend:
             "cudnn": build.get("cudnn_version", "none"),
         }
 
-    def prepare(self, trial: Trial) -> None:
+    def prepare(self, trial: AnyTrial) -> None:
         """Everything that a trial needs is imported."""
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
         """Build the model on the GPU where there is one, else on one CPU core."""
-        gpus = tf.config.list_physical_devices("GPU")
-        check_device("TensorFlow", device, len(gpus))
+        gpus = _set_up(device, trial.devices, grow=not default_allocation)
         capability = None
         if gpus:
             capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")
-            if not default_allocation:
-                for gpu in gpus:
-                    tf.config.experimental.set_memory_growth(gpu, True)
-        else:
-            tf.config.threading.set_intra_op_parallelism_threads(1)
-            tf.config.threading.set_inter_op_parallelism_threads(trial.devices)
         tf.config.experimental.enable_tensor_float_32_execution(trial.precision == "tf32")
         if reason := unsupported_reason(trial.precision, capability):
             raise Unsupported(reason)
@@ -68,6 +63,14 @@ class TensorFlowBackend:
             ),
         )
 
+    def convolution(self, trial: Conv2dTrial, *, device: str) -> TensorFlowConvolution:
+        """Return the convolution of a trial; without GPUs, on logical devices of the CPU."""
+        _set_up(device, trial.devices)
+        if device == "cpu":
+            _split_cpu(trial.devices)
+        tf.config.experimental.enable_tensor_float_32_execution(False)
+        return TensorFlowConvolution(trial, device)
+
     def is_out_of_memory(self, problem: BaseException) -> bool:
         """Whether this exception means that memory ran out."""
         return isinstance(problem, tf.errors.ResourceExhaustedError | MemoryError) or (
@@ -75,12 +78,29 @@ class TensorFlowBackend:
         )
 
 
+def _set_up(device: str, devices: int, *, grow: bool = True) -> list:
+    """Return the GPUs, which take memory as they need it; without one, give each CPU device one thread."""
+    gpus = tf.config.list_physical_devices("GPU") if device == "gpu" else []
+    check_device("TensorFlow", device, len(gpus))
+    if gpus and grow:
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+    if not gpus:
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+        tf.config.threading.set_inter_op_parallelism_threads(devices)
+    return gpus
+
+
+def _split_cpu(devices: int) -> None:
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
+
+
 def _mirrored(devices: int, gpus: list) -> tf.distribute.MirroredStrategy:
     """Return the strategy over the first GPUs; without one, over logical devices of the CPU."""
     if gpus:
         return tf.distribute.MirroredStrategy([f"GPU:{index}" for index in range(devices)])
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
+    _split_cpu(devices)
     return tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(devices)])
 
 

@@ -11,6 +11,8 @@ from trainspeed.backends import torch_ranks
 from trainspeed.backends.base import OutOfMemory, Training, Unsupported, check_device, says_out_of_memory
 from trainspeed.backends.torch_ceilings import CeilingRun
 from trainspeed.backends.torch_training import TorchTraining
+from trainspeed.conv2d.torch_convolution import TorchConvolution
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
 from trainspeed.datasets import Images
 from trainspeed.precision import unsupported_reason
 from trainspeed.trial import CEILINGS, ZOO, Trial
@@ -23,9 +25,9 @@ class TorchBackend:
         """Version of torch and of the CUDA and cuDNN that it was built with."""
         return {"torch": torch.__version__, "cuda": torch.version.cuda or "none"}
 
-    def prepare(self, trial: Trial) -> None:
+    def prepare(self, trial: AnyTrial) -> None:
         """Import what only this trial needs."""
-        if trial.model in ZOO:
+        if isinstance(trial, Trial) and trial.model in ZOO:
             importlib.import_module("trainspeed.models.torch_zoo")
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> Training:
@@ -42,6 +44,11 @@ class TorchBackend:
             return _training(trial, images, where)
         # Until the ranks are forked, nothing may touch CUDA but counting: a fork cannot use it again.
         return torch_ranks.start(trial.devices, where, lambda rank: _training(trial, images, where, rank))
+
+    def convolution(self, trial: Conv2dTrial, *, device: str) -> TorchConvolution:
+        """Return the convolution of a trial."""
+        check_device("PyTorch", device, torch.cuda.device_count() if device == "gpu" else 0)
+        return TorchConvolution(trial, device)
 
     def is_out_of_memory(self, problem: BaseException) -> bool:
         """Whether this exception means that memory ran out."""

@@ -1,0 +1,291 @@
+"""Programs that train side by side, of which only one runs at any time: the others are stopped.
+
+A machine's speed drifts by 10 to 20 % within minutes. Turns of some seconds see the same drift, whole
+processes one after another do not. Knows how to start, stop and resume; what is compared is `cases`'.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+import psutil
+import turns
+
+from trainspeed import backends, interpreters
+from trainspeed.child import Request
+from trainspeed.environments import ROOT
+from trainspeed.run import Status
+from trainspeed.trial import Trial
+from trainspeed.worker_process import WorkerProcess
+
+SETS = 2  # of fresh processes: each has its own luck with memory, which turns alone would not show
+ROUNDS = 11  # of turns in each set
+TURN_S = 1.5  # at least
+TURN_EPOCHS = 8  # at least: one is paused, one cold
+START_EPOCHS = 6  # of a bare script before its first pause
+SPARE = 1.15  # epochs of ours beyond what the bare script would train in its turns
+MOST_EPOCHS = 10_000  # of a bare script, which is ended when it is not needed any more
+START_TIMEOUT_S = 600.0
+NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}  # one core against one core, wherever it runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How fast the first program is, by which the turns of all are chosen."""
+
+    first_s: float
+    epoch_s: float
+
+    @property
+    def turn_s(self) -> float:
+        return max(TURN_S, TURN_EPOCHS * self.epoch_s)
+
+    @property
+    def start_s(self) -> float:
+        """Seconds of training before the first pause: the first epoch is over then, even of a slower one."""
+        return 2 * self.first_s + self.turn_s
+
+    def epochs(self, rounds: int) -> int:
+        """Epochs that fill so many turns and the start."""
+        return int(SPARE * (rounds * self.turn_s + self.start_s - self.first_s) / self.epoch_s) + 3
+
+
+class Program:
+    """Processes that are stopped and resumed together.
+
+    Attributes:
+        tree: All of them, once it trains.
+        on_s: How long each turn was; the first one is the start, from its first epoch on.
+        began: When its first epoch began, by `time.monotonic`.
+    """
+
+    def __init__(self) -> None:
+        self.tree: list[psutil.Process] = []
+        self.on_s: list[float] = []
+        self.began = 0.0
+
+    def start(self, pace: Pace | None) -> Pace:
+        """Start it, wait until it trains, and stop it."""
+        raise NotImplementedError
+
+    def turn(self, seconds: float) -> bool:
+        """Let it run for so long; return whether it is still training."""
+        self.began = time.monotonic()
+        for process in self.tree:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+        going = self.wait(seconds)
+        self.pause()
+        return going
+
+    def pause(self) -> None:
+        """Stop every process; what `turn` began ends here."""
+        for process in self.tree:
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
+        self.on_s.append(time.monotonic() - self.began)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait while it trains; return False as soon as it has ended."""
+        raise NotImplementedError
+
+    def finish(self) -> Sequence[float]:
+        """End it and return the seconds of every epoch."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Kill what is left of it."""
+        for process in self.tree:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+
+class Bare(Program):
+    """A script that prints the seconds of each epoch, a line each."""
+
+    def __init__(self, framework: str, script: str, work: Sequence[int], launcher: Sequence[str] = ()) -> None:
+        super().__init__()
+        batch, images, size = work
+        numbers = [str(n) for n in (batch, images, MOST_EPOCHS, size)]
+        self._command = [interpreters.find(framework), *launcher, script, *numbers]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, pace: Pace | None) -> Pace:
+        self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
+        environment = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT / "lib")}
+        self._process = subprocess.Popen(
+            self._command, env=environment, stdout=self._output, stderr=self._errors, stdin=subprocess.DEVNULL
+        )
+        self._wait_for(1)
+        first_s = self.epoch_s()[0]
+        self.began = time.monotonic() - first_s
+        self._wait_for(1 + START_EPOCHS)
+        process = psutil.Process(self._process.pid)
+        self.tree = [process, *process.children(recursive=True)]
+        self.pause()
+        return pace or Pace(first_s=first_s, epoch_s=median(self.epoch_s()[1:]))
+
+    def _wait_for(self, epochs: int) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while len(self.epoch_s()) < epochs:
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self._errors.seek(0)
+                words = self._errors.read().decode(errors="replace").strip().splitlines()
+                raise SystemExit(f"bench: {self._command} did not train: {words[-1] if words else '?'}")
+            time.sleep(0.02)
+
+    def epoch_s(self) -> list[float]:
+        """Return the epochs printed so far."""
+        text = os.pread(self._output.fileno(), 1 << 20, 0).decode()
+        return [float(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+    def wait(self, seconds: float) -> bool:
+        time.sleep(seconds)
+        return self._process.poll() is None
+
+    def finish(self) -> Sequence[float]:
+        found = self.epoch_s()
+        self.close()
+        return found
+
+    def close(self) -> None:
+        super().close()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+class Ours(Program):
+    """A run of Trainspeed's worker, in a forked child or with `plain` in the worker itself."""
+
+    def __init__(self, trial: Trial, rounds: int = ROUNDS, *, plain: bool = False) -> None:
+        super().__init__()
+        self._trial, self._rounds, self._plain = trial, rounds, plain
+        self._worker: Worker | None = None
+        self._ended = threading.Event()
+        self._outcome: Any = None
+
+    def start(self, pace: Pace | None) -> Pace:
+        self._trial = replace(self._trial, epochs=pace.epochs(self._rounds))
+        self._worker = Worker(self._trial.framework, plain=self._plain)
+        self._worker.wait_until_ready()
+        threading.Thread(target=self._run, daemon=True).start()
+        self._worker.training.wait(START_TIMEOUT_S)
+        self.began = time.monotonic()
+        going = self.wait(pace.start_s)
+        worker = psutil.Process(self._worker.pid)  # it is not stopped itself: it kills a child left alone
+        self.tree = [*([worker] if self._plain else []), *worker.children(recursive=True)]
+        self.pause()
+        if not going:
+            self.finish()
+            raise SystemExit(f"bench: {self._trial} ended before the first turn")
+        return pace
+
+    def _run(self) -> None:
+        request = Request(trial=self._trial, device="cpu", requested_at=time.monotonic())
+        try:
+            self._outcome = self._worker.run(request, 3600)
+        finally:
+            self._worker.training.set()
+            self._ended.set()
+
+    def wait(self, seconds: float) -> bool:
+        return not self._ended.wait(seconds)
+
+    def finish(self) -> Sequence[float]:
+        if not self._ended.is_set():
+            self.turn(START_TIMEOUT_S)  # its epochs come at its end
+        if self._outcome is None or self._outcome.status != Status.OK:
+            raise SystemExit(f"bench: {self._trial}: {self._outcome}")
+        return self._outcome.result["epoch_s"]
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+
+
+class Worker(WorkerProcess):
+    """A worker that tells when it trains.
+
+    Attributes:
+        training: Set when the first epoch begins.
+    """
+
+    def __init__(self, framework: str, *, plain: bool = False) -> None:
+        super().__init__(
+            interpreters.find(framework), backends.MODULES[framework], plain=plain, environment=NO_GPU
+        )
+        self.training = threading.Event()
+        self.pid = self._process.pid
+
+    def _next(self, deadline: float) -> dict[str, Any] | None:
+        event = super()._next(deadline)
+        if event and event["event"] == "stage" and event["name"] == "train":
+            self.training.set()
+        return event
+
+
+class Monitored(Bare):
+    """A bare script with the monitor beside it, which runs and is stopped together with it.
+
+    Attributes:
+        share: CPU seconds of the monitor per second of the turns, once it is finished.
+    """
+
+    def start(self, pace: Pace | None) -> Pace:
+        pace = super().start(pace)
+        self._folder = tempfile.TemporaryDirectory()
+        command = [sys.executable, "-m", "trainspeed.monitor", "--interval", "1"]
+        monitor = subprocess.Popen([*command, "--out", f"{self._folder.name}/monitor.csv"])
+        self._monitor = psutil.Process(monitor.pid)
+        time.sleep(3)  # past its imports
+        self._monitor.suspend()
+        self._before_s = sum(self._monitor.cpu_times()[:2])
+        self.tree.append(self._monitor)
+        return pace
+
+    def finish(self) -> Sequence[float]:
+        self.share = (sum(self._monitor.cpu_times()[:2]) - self._before_s) / sum(self.on_s[1:])
+        return super().finish()
+
+    def close(self) -> None:
+        super().close()
+        if self._process is not None and self.tree:
+            self._folder.cleanup()
+
+
+def take_turns(programs: Mapping[str, Program], *, rounds: int = ROUNDS, seed: int = 0) -> dict[str, list]:
+    """Return each program's epoch in each round, in seconds; None in a turn that cannot be told apart.
+
+    They start one after another, each alone until it trains. It ends after so many rounds, or when one of
+    them has trained all its epochs.
+
+    Args:
+        programs: The first one is a `Bare`: the turns' length and the others' epochs are chosen by its pace.
+    """
+    with ExitStack() as stack:
+        pace = None
+        for program in programs.values():
+            stack.callback(program.close)
+            pace = program.start(pace)
+        done = 0
+        for order in turns.orders(list(programs), rounds, seed):
+            if not all(programs[name].turn(pace.turn_s) for name in order):
+                break
+            done += 1
+        found = {}
+        for name, program in programs.items():
+            epochs = turns.split(program.finish(), program.on_s, pace.turn_s)
+            found[name] = [turns.turn_epoch_s(turn) for turn in epochs[1 : done + 1]]
+            program.close()
+    return found

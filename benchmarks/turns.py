@@ -1,0 +1,80 @@
+"""Cut a program's epochs into the turns it had while the others were stopped, and pair the turns.
+
+Pure functions on seconds. Knows no process: `programs` stops and resumes them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+COLD_EPOCHS = 1  # whole epochs after a pause that are left out: the others have emptied the caches
+LEAST_EPOCHS = 3  # of a turn, after the cold one: fewer have no median worth pairing
+RAN_ON = 0.25  # of the next turn: epochs that fill so much of it, too, were not only one turn's
+
+
+def orders(names: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
+    """Return the order of the programs in each round: random, but nobody has two turns in a row.
+
+    With the order reversed from round to round the last one would, and no pause would part its two turns.
+
+    Args:
+        names: In the order in which they were started: the last one ran last.
+    """
+    rng, before, found = random.Random(seed), names[-1], []
+    for _ in range(rounds):
+        order = rng.sample(list(names), len(names))
+        while order[0] == before:
+            rng.shuffle(order)
+        before = order[-1]
+        found.append(order)
+    return found
+
+
+def split(epoch_s: Sequence[float], on_s: Sequence[float], pause_s: float) -> list[list[float]]:
+    """Return the whole epochs of each turn, in seconds; [] for a turn that cannot be told apart.
+
+    An epoch that was stopped within lasts at least as long as the pause: it parts two turns, and belongs to
+    neither. A pause between two epochs shows in no epoch; then more epochs follow one another than fit into
+    one turn, and the turns that they fill are all left empty: which epoch belongs to which is not known.
+
+    Args:
+        epoch_s: Every epoch's duration, the first epoch first.
+        on_s: How long each turn was; the first turn is the start, with the first epoch whole.
+        pause_s: The shortest pause; longer than any epoch but the first.
+    """
+    turns: list[list[float]] = [[] for _ in on_s]
+    turn, together = 0, []
+    for number, seconds in enumerate(epoch_s):
+        if number and seconds >= pause_s:
+            turn, together = _close(turns, turn, together, on_s) + 1, []
+            if turn >= len(on_s):
+                raise ValueError(f"epoch {number} was paused, but only {len(on_s)} turns were given.")
+        else:
+            together.append(seconds)
+    _close(turns, turn, together, on_s)
+    return turns
+
+
+def _close(turns: list[list[float]], turn: int, together: list[float], on_s: Sequence[float]) -> int:
+    """Give a turn its epochs, unless they fill more than it; return the last turn that they fill."""
+    last, fits = turn, on_s[turn]
+    while last + 1 < len(on_s) and sum(together) > fits + RAN_ON * on_s[last + 1]:
+        last += 1
+        fits += on_s[last]
+    if last == turn:
+        turns[turn] = together
+    return last
+
+
+def turn_epoch_s(epochs: Sequence[float]) -> float | None:
+    """Return the median epoch of a turn, in seconds, without the cold ones; None where too few are left."""
+    warm = epochs[COLD_EPOCHS:]
+    return median(warm) if len(warm) >= LEAST_EPOCHS else None
+
+
+def paired(turns: Mapping[str, Sequence[float | None]]) -> dict[str, list[float]]:
+    """Return each program's turns in those rounds in which every program has one."""
+    rounds = [values for values in zip(*turns.values(), strict=False) if None not in values]
+    return {name: [values[n] for values in rounds] for n, name in enumerate(turns)}

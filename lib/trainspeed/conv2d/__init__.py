@@ -1,0 +1,1 @@
+"""One convolution in every library. A framework's is imported by its backend alone, inside a worker."""

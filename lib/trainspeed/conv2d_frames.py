@@ -1,0 +1,168 @@
+"""Runs of convolutions as the tables and charts want them. Pure functions: decides and draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import Any
+
+import pandas as pd
+
+from trainspeed.conv2d_guesses import first_call_s
+from trainspeed.conv2d_study import call_times, held_with
+from trainspeed.conv2d_trial import Conv2dTrial
+from trainspeed.conv2d_verdicts import on_device
+from trainspeed.roofline import Ceiling, Work, attainable_flop_per_s
+from trainspeed.run import Run
+from trainspeed.verdict import median_interval
+from trainspeed.wording import describe_conv2d, library_of
+
+COLD_STAGES = ("import", "context", "to_device", "kernel", "from_device", "gather")
+WARM_STAGES = COLD_STAGES[2:]
+
+
+def result_rows(runs: Iterable[Run]) -> pd.DataFrame:
+    """Return a row per trial, medians over the blocks.
+
+    Columns: library, devices, on_device, case (size in words), first_call_s, call_s, low_s, high_s,
+    resident_s, placement, blocks, images_per_s.
+    """
+    rows = []
+    for trial, blocks in call_times(runs).items():
+        several = list(blocks.values())
+        calls = [run.median_s for run in several]
+        low, high = median_interval(calls) or (None, None)
+        staying = [run.median_resident_s for run in several if run.resident_s]
+        rows.append(
+            {
+                "library": library_of(trial),
+                "framework": trial.framework,
+                "devices": trial.devices,
+                "on_device": on_device(trial),
+                "case": ", ".join(describe_conv2d(trial, without=("library", "devices"))),
+                "first_call_s": median(first_call_s(run) for run in several),
+                "call_s": median(calls),
+                "low_s": low,
+                "high_s": high,
+                "resident_s": median(staying) if staying else None,
+                "images_per_s": trial.images / median(calls),
+                "placement": several[0].placement,
+                "blocks": len(several),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def stage_rows(runs: Iterable[Run], trials: Iterable[Conv2dTrial]) -> pd.DataFrame:
+    """Return a row per library, temperature ("cold", "warm") and stage: seconds, median over the blocks."""
+    times = call_times(runs)
+    rows = []
+    for trial in (t.without_seed() for t in trials if on_device(t)):
+        several = list(times.get(trial, {}).values())
+        for run_stages, temperature, names in ((_cold, "cold", COLD_STAGES), (_warm, "warm", WARM_STAGES)):
+            for stage in names:
+                seconds = [s for run in several if (s := run_stages(run, stage)) is not None]
+                if seconds:
+                    where = {"library": library_of(trial), "devices": trial.devices}
+                    rows.append(
+                        {**where, "temperature": temperature, "stage": stage, "seconds": median(seconds)}
+                    )
+    return pd.DataFrame(rows, columns=["library", "devices", "temperature", "stage", "seconds"])
+
+
+def _cold(run: Run, stage: str) -> float | None:
+    return run.import_s if stage == "import" else run.stages_s.get(stage)
+
+
+def _warm(run: Run, stage: str) -> float | None:
+    return median(run.warm_s[stage]) if run.warm_s.get(stage) else None
+
+
+def sweep_rows(runs: Iterable[Run], factor: str, bases: Iterable[Conv2dTrial]) -> pd.DataFrame:
+    """Return a row per run of a sweep: library, framework, on_device, size, call_s, block.
+
+    Args:
+        bases: The libraries' trials at any size of the sweep.
+    """
+    held = held_with(factor)
+    kinds = {_without(base, held) for base in bases}
+    rows = []
+    for trial, blocks in call_times(runs).items():
+        if _without(trial, held) in kinds:
+            common = {"library": library_of(trial), "framework": trial.framework}
+            common |= {"on_device": on_device(trial), "size": getattr(trial, factor)}
+            rows += [{**common, "block": block, "call_s": run.median_s} for block, run in blocks.items()]
+    return pd.DataFrame(rows, columns=["library", "framework", "on_device", "size", "block", "call_s"])
+
+
+def _without(trial: Conv2dTrial, fields: Iterable[str]) -> tuple:
+    return tuple(
+        item for item in trial.as_dict().items() if item[0] not in fields and item[0] not in ("seed",)
+    )
+
+
+def roofline_rows(
+    runs: Iterable[Run], ceilings: Mapping[str, Ceiling], machine: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return a row per trial: where it stands under the roof of strict fp32.
+
+    Columns: library, framework, devices, case, intensity (FLOPs per byte), flop_per_s, bytes_per_s, limit ("memory" or
+    "arithmetic"), share (of what the roof allows). Of data that stay on the device where that was measured.
+    """
+    has_gpu = machine.get("device") == "gpu"
+    ceiling = ceilings.get("fp32", Ceiling(precision="fp32"))
+    rows = []
+    for trial, blocks in call_times(runs).items():
+        if has_gpu and trial.on_cpu:  # the ceilings are the GPU's
+            continue
+        seconds = median(run.median_resident_s or run.median_s for run in blocks.values())
+        work = Work(flops=trial.flops, bytes=trial.bytes)
+        roof = attainable_flop_per_s(work.intensity(), ceiling)
+        rows.append(
+            {
+                "library": library_of(trial),
+                "framework": trial.framework,
+                "devices": trial.devices,
+                "case": ", ".join(describe_conv2d(trial, without=("library", "devices"))),
+                "intensity": work.intensity(),
+                "flop_per_s": work.flops / seconds,
+                "bytes_per_s": work.bytes / seconds,
+                "limit": None
+                if roof is None
+                else ("memory" if roof < ceiling.peak_flop_per_s else "arithmetic"),
+                "share": None if roof is None else work.flops / seconds / (roof * trial.devices),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def device_series(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> pd.DataFrame:
+    """Return this machine's times as `published_conv2d_views.plot_devices` takes them, in milliseconds.
+
+    First calls and warm calls of what was spread over devices; warm calls of the CPU's baselines.
+    """
+    times = call_times(runs)
+    rows = []
+    for trial in dict.fromkeys(t.without_seed() for t in core):
+        several = list(times.get(trial, {}).values())
+        spread = on_device(trial) and any(t.devices > 1 and t.library == trial.library for t in core)
+        if not several or not (spread or not on_device(trial)):
+            continue
+        values = {"warm": [run.median_s for run in several]}
+        if on_device(trial):
+            values = {"first call": [first_call_s(run) for run in several], **values}
+        for kind, seconds in values.items():
+            low, high = median_interval(seconds) or (None, None)
+            rows.append(
+                {
+                    "series": f"{library_of(trial)}, {kind}",
+                    "framework": trial.framework if on_device(trial) else None,
+                    "devices": trial.devices if on_device(trial) else float("nan"),
+                    "ms": 1e3 * median(seconds),
+                    "low_ms": None if low is None else 1e3 * low,
+                    "high_ms": None if high is None else 1e3 * high,
+                }
+            )
+    columns = ["series", "framework", "devices", "ms", "low_ms", "high_ms"]
+    numbers = dict.fromkeys(columns[2:], float)
+    return pd.DataFrame(rows, columns=columns).astype(numbers)

@@ -1,0 +1,251 @@
+"""What became of article 004's findings and guesses on this machine: an experiment and an answer for each.
+
+Pure functions on runs. An answer is about the article's own pair, TensorFlow against SciPy, where both
+were measured; the others are in the verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from trainspeed.comparison import Verdict
+from trainspeed.conv2d_study import call_times, sized
+from trainspeed.conv2d_trial import Conv2dTrial
+from trainspeed.conv2d_verdicts import across, growth, on_device, within
+from trainspeed.published_conv2d import Conv2dClaim, conv2d_claims
+from trainspeed.run import Run
+from trainspeed.verdict import Judgement, Outcome
+from trainspeed.wording import library_of, measured
+
+SUPPORTED, REFUTED, OPEN, UNMEASURED = "supported", "refuted", "undecided", "not measured here"
+COLD_STAGES = ("context", "to_device", "kernel", "from_device", "gather")
+FEW, MANY = 3, 4  # devices: the article's slow ones, and from where on it was fast
+ROOM = 0.5  # of the memory: data that need less are not swapped
+
+Answer = tuple[str, str]  # one of the four above, and why
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the answers are computed from.
+
+    Attributes:
+        device, cpu: The article's pair at its size, or what stands for them: see `pair_of`.
+        sweep_base: Sweep -> the article's pair (device, CPU) at one of its sizes.
+        sizes: Sweep -> its sizes, ascending.
+        machine: As in the ledger.
+    """
+
+    runs: Sequence[Run]
+    device: Conv2dTrial
+    cpu: Conv2dTrial | None
+    library_verdicts: Sequence[Verdict]
+    device_verdicts: Sequence[Verdict]
+    machine: Mapping[str, Any]
+    sweep_base: Mapping[str, tuple[Conv2dTrial, Conv2dTrial]] = field(default_factory=dict)
+    sizes: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    filters_fixed: bool = False
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether the devices are GPUs."""
+        return self.machine.get("device") == "gpu"
+
+
+def first_call_s(run: Run) -> float:
+    """Return how long the first call took with what only it does, without the import, in seconds."""
+    return sum(run.stages_s.get(stage, 0.0) for stage in COLD_STAGES)
+
+
+def pair_of(core: Sequence[Conv2dTrial]) -> tuple[Conv2dTrial, Conv2dTrial | None]:
+    """Return what stands for the article's pair: the first framework and the first baseline of the CPU."""
+    alone = [trial for trial in core if trial.devices == 1]
+    devices = [trial for trial in alone if on_device(trial)]
+    cpus = [trial for trial in alone if not on_device(trial)]
+    return (devices or alone)[0], cpus[0] if cpus else None
+
+
+def evidence(
+    measured: Any,
+    core: Sequence[Conv2dTrial],
+    library_verdicts: Sequence[Verdict],
+    device_verdicts: Sequence[Verdict],
+    sweep_base: Mapping[str, tuple[Conv2dTrial, Conv2dTrial]],
+    sweeps: Mapping[str, Sequence[int]],
+    filters_fixed: bool,
+) -> Evidence:
+    """Return the evidence of a study.
+
+    Args:
+        measured: A `study.Measured`: its runs and its machine are used.
+    """
+    device, cpu = pair_of(core)
+    return Evidence(
+        runs=measured.runs,
+        device=device,
+        cpu=cpu,
+        library_verdicts=library_verdicts,
+        device_verdicts=device_verdicts,
+        machine=measured.machine,
+        sweep_base=sweep_base,
+        sizes={name: sorted(values) for name, values in sweeps.items()},
+        filters_fixed=filters_fixed,
+    )
+
+
+def answers(evidence: Evidence) -> list[tuple[Conv2dClaim, str, str]]:
+    """Return (claim, answer, why) for every finding and guess of the article."""
+    return [(claim, *EXPERIMENTS[claim.id](evidence)) for claim in conv2d_claims()]
+
+
+def _decided(judgement: Judgement, text: str) -> Answer:
+    """Supported where it is faster, refuted where it is not."""
+    if judgement.speedup is None:
+        return UNMEASURED, f"{text}: not measured."
+    answer = {Outcome.FASTER: SUPPORTED, Outcome.UNDECIDED: OPEN}.get(judgement.outcome, REFUTED)
+    return answer, f"{text}: {measured(judgement)}."
+
+
+def _cpu_wins(evidence: Evidence) -> Answer:
+    if evidence.cpu is None:
+        return UNMEASURED, "No library was measured on the CPU."
+    device, cpu = evidence.device, evidence.cpu
+    warm = across(evidence.runs, device, cpu, lambda run: run.median_s)
+    cold = across(evidence.runs, device, cpu, lambda run: first_call_s(run) if run.call_s else None)
+    text = f"{library_of(cpu)} over {library_of(device)}, warm calls"
+    answer, why = _decided(warm, text)
+    if cold.speedup is not None:
+        why += f" The first call of each: {measured(cold)}."
+    return answer, why
+
+
+def _few_slow(evidence: Evidence) -> Answer:
+    counts = sorted({v.candidate.devices for v in evidence.device_verdicts})
+    if not counts or counts[-1] < MANY:
+        most = counts[-1] if counts else 1
+        return UNMEASURED, f"It takes {MANY} devices or more, and {most} were measured."
+    slow = evidence.device
+    fast = next(
+        v.candidate
+        for v in evidence.device_verdicts
+        if v.candidate.devices == counts[-1] and v.candidate.library == slow.library
+    )
+    judgement = across(evidence.runs, slow, fast, first_call_s)
+    return _decided(judgement, f"First call on {counts[-1]} devices over that on 1, {library_of(slow)}")
+
+
+def _no_scaling(evidence: Evidence) -> Answer:
+    mine = [v for v in evidence.device_verdicts if v.candidate.library == evidence.device.library]
+    if not mine:
+        return UNMEASURED, "One device only was measured."
+    most = max(mine, key=lambda v: v.candidate.devices)
+    answer, why = _decided(most.judgement, f"{most.label}, warm calls")
+    return {SUPPORTED: REFUTED, REFUTED: SUPPORTED}.get(answer, answer), why
+
+
+def _unoptimised(evidence: Evidence) -> Answer:
+    if not evidence.library_verdicts:
+        return UNMEASURED, "No other library was measured on the device."
+    best = max(evidence.library_verdicts, key=lambda v: v.speedup)
+    every = "; ".join(f"{library_of(v.candidate)} {measured(v.judgement)}" for v in evidence.library_verdicts)
+    outcomes = {v.outcome for v in evidence.library_verdicts}
+    answer = REFUTED
+    if Outcome.FASTER in outcomes:
+        answer = SUPPORTED
+    elif Outcome.UNDECIDED in outcomes:
+        answer = OPEN
+    return answer, f"Over {library_of(best.baseline)}, warm calls: {every}."
+
+
+def _grows(factor: str, what: str) -> Callable[[Evidence], Answer]:
+    def answer(evidence: Evidence) -> Answer:
+        sizes = evidence.sizes.get(factor, ())
+        if factor not in evidence.sweep_base or len(sizes) < 2:
+            return UNMEASURED, f"One size of {what} only was measured."
+        device, cpu = evidence.sweep_base[factor]
+        times = call_times(evidence.runs)
+
+        def at(size: int) -> tuple[Conv2dTrial, Conv2dTrial]:
+            return tuple(sized(t, factor, size, evidence.filters_fixed).without_seed() for t in (cpu, device))
+
+        there = [size for size in sizes if all(trial in times for trial in at(size))]
+        if len(there) < 2:
+            return UNMEASURED, f"{library_of(cpu)} was measured with fewer than two sizes of {what}."
+        small, large = there[0], there[-1]
+        judgement = growth(evidence.runs, at(small), at(large))
+        ratios = [f"{_ratio(times, *at(size)):.2g}x at {size}" for size in there]
+        text = (
+            f"{library_of(device)} over {library_of(cpu)}: {', '.join(ratios)} {what}; from {small} to {large} the "
+            "device gains"
+        )
+        return _decided(judgement, text)
+
+    return answer
+
+
+def _ratio(times: Mapping, cpu: Conv2dTrial, device: Conv2dTrial) -> float:
+    both = sorted(times[cpu].keys() & times[device].keys())
+    return median(times[cpu][b].median_s / times[device][b].median_s for b in both)
+
+
+def _transfer_back(evidence: Evidence) -> Answer:
+    runs = [r for r in call_times(evidence.runs).get(evidence.device.without_seed(), {}).values() if r.warm_s]
+    if not runs:
+        return UNMEASURED, "No stages were measured."
+
+    def back(run: Run) -> float:
+        return median(run.warm_s["from_device"])
+
+    def rest(run: Run) -> float:
+        return sum(median(seconds) for stage, seconds in run.warm_s.items() if stage != "from_device")
+
+    share = median(back(r) / (back(r) + rest(r)) for r in runs)
+    ms = 1e3 * median(back(r) for r in runs)
+    told = f"{library_of(evidence.device)}: {ms:.3g} ms, {100 * share:.0f} % of a warm call"
+    if not evidence.has_gpu:
+        return (
+            UNMEASURED,
+            f"There is no GPU and no bus to one. Handing the result over in memory takes {told}.",
+        )
+    answer, why = _decided(within(runs, back, rest), "The transfer back against all the rest of a call")
+    return answer, f"{why} {told}."
+
+
+def _stay(evidence: Evidence) -> Answer:
+    runs = call_times(evidence.runs).get(evidence.device.without_seed(), {}).values()
+    judgement = within(runs, lambda r: r.median_call_s, lambda r: r.median_resident_s)
+    where = "" if evidence.has_gpu else " (here a CPU core, in the same memory)"
+    text = f"Data that stay on the device{where} over a round trip, {library_of(evidence.device)}"
+    return _decided(judgement, text)
+
+
+def _memory_swap(evidence: Evidence) -> Answer:
+    needed = evidence.device.device_bytes
+    gpus = [gpu.get("memory_bytes") for gpu in evidence.machine.get("gpus") or []]
+    there = (gpus[0] if gpus else None) if evidence.has_gpu else evidence.machine.get("memory_bytes")
+    if not there:
+        return UNMEASURED, "The memory of the device is not known."
+    answer = REFUTED if needed < ROOM * there else OPEN
+    where = "the GPU" if evidence.has_gpu else "this machine; there is no GPU"
+    why = f"One device needs {needed / 1e6:,.0f} MB of {there / 1e9:,.0f} GB ({where})."
+    runs = call_times(evidence.runs).get(evidence.device.without_seed(), {}).values()
+    cold = within(runs, first_call_s, lambda r: r.median_call_s)
+    if cold.speedup is not None:
+        why += f" What tells few devices from many instead: a warm call over the first one, {measured(cold)}."
+    return answer, why
+
+
+EXPERIMENTS: dict[str, Callable[[Evidence], Answer]] = {
+    "cpu_wins": _cpu_wins,
+    "few_gpus_slow": _few_slow,
+    "no_scaling": _no_scaling,
+    "unoptimised": _unoptimised,
+    "filter_size": _grows("filter_size", "px of filter"),
+    "channels": _grows("channels", "channels"),
+    "transfer_back": _transfer_back,
+    "stay_on_device": _stay,
+    "memory_swap": _memory_swap,
+}

@@ -1,0 +1,112 @@
+"""Tables of one convolution: times, distance from the limit, the article's guesses and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from trainspeed.cells import NOTHING, digits, fixed, or_nothing, styled
+from trainspeed.published_conv2d import Conv2dClaim
+from trainspeed.rows import require
+from trainspeed.run import Run, Status
+from trainspeed.theme import status_name
+from trainspeed.wording import describe
+
+RESULTS = (
+    "library",
+    "devices",
+    "case",
+    "first_call_s",
+    "call_s",
+    "low_s",
+    "high_s",
+    "resident_s",
+    "placement",
+)
+
+
+def results_table(rows: pd.DataFrame, *, caption: str = "One convolution, in ms") -> Styler:
+    """Return a row per library and size: first call, warm call with its interval, and staying on the device.
+
+    Args:
+        rows: As of `conv2d_frames.result_rows`.
+    """
+    require(rows, (*RESULTS, "images_per_s", "blocks"))
+    numbers = rows.astype(dict.fromkeys(("low_s", "high_s", "resident_s"), float))
+    cells = []
+    for row in numbers.to_dict("records"):
+        known = pd.notna(row["low_s"])
+        interval = f"{digits(1e3 * row['low_s'])} to {digits(1e3 * row['high_s'])}" if known else NOTHING
+        names = {"library": row["library"], "devices": row["devices"]}
+        names |= {"size": row["case"]} if rows["case"].nunique() > 1 else {}
+        cells.append(
+            {
+                **names,
+                "first call": digits(1e3 * row["first_call_s"]),
+                "warm call": digits(1e3 * row["call_s"]),
+                "95 % interval": interval,
+                "data stay there": digits(1e3 * row["resident_s"]),
+                "images/s": fixed(row["images_per_s"], 0),
+                "ran on": or_nothing(row["placement"]),
+                "blocks": row["blocks"],
+            }
+        )
+    return styled(pd.DataFrame(cells, columns=None if cells else ["library"]), "conv2d", caption)
+
+
+def roofline_table(rows: pd.DataFrame, *, caption: str = "How far from the limit") -> Styler:
+    """Return a row per library and size: what it moves and computes, and its share of what the roof allows.
+
+    Args:
+        rows: As of `conv2d_frames.roofline_rows`.
+    """
+    require(rows, ("library", "devices", "case", "intensity", "flop_per_s", "bytes_per_s", "limit", "share"))
+    cells = [
+        {
+            "library": row["library"],
+            "devices": row["devices"],
+            "size": row["case"],
+            "FLOP per byte": digits(row["intensity"]),
+            "GFLOP/s": digits(row["flop_per_s"] / 1e9),
+            "GB/s": digits(row["bytes_per_s"] / 1e9),
+            "limited by": or_nothing(row["limit"]),
+            "share of the limit": fixed(100 * row["share"], 1, " %"),
+        }
+        for row in rows.astype({"share": float}).to_dict("records")
+    ]
+    return styled(pd.DataFrame(cells, columns=None if cells else ["library"]), "conv2d_roofline", caption)
+
+
+def answers_table(answered: Iterable[tuple[Conv2dClaim, str, str]]) -> Styler:
+    """Return a row per finding and guess of the article: what it said, what this machine says, and why."""
+    rows = [
+        {
+            "article": f"{claim.claim} ({claim.kind})",
+            "this machine": answer,
+            "experiment": claim.experiment,
+            "why": why,
+        }
+        for claim, answer, why in answered
+    ]
+    columns = ["article", "this machine", "experiment", "why"]
+    caption = "Article 004: what it found and guessed, tested here"
+    return styled(pd.DataFrame(rows, columns=columns), "conv2d_answers", caption)
+
+
+def failures_table(runs: Sequence[Run]) -> Styler | None:
+    """Return a row per trial and way to fail, with the reason; None where every run ended as it should."""
+    failed = [run for run in runs if run.status != Status.OK]
+    if not failed:
+        return None
+    rows = [
+        {
+            "what": ", ".join(describe(run.trial)),
+            "status": status_name(run.status),
+            "reason": or_nothing(run.reason),
+        }
+        for run in failed
+    ]
+    counted = pd.DataFrame(rows).groupby(list(rows[0]), sort=False).size().reset_index(name="count")
+    return styled(counted, "failures", "Runs that failed")

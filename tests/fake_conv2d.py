@@ -1,0 +1,136 @@
+"""A convolution without a framework, for the tests of what times, checks and records one.
+
+`BACKEND` makes this a worker's backend too: `Conv2dTrial.seed` says how it behaves, see `behaving`.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from trainspeed.backends.base import Unsupported, says_out_of_memory
+from trainspeed.conv2d.calls import FROM_DEVICE, KERNEL, TO_DEVICE
+from trainspeed.conv2d.reference import convolve
+from trainspeed.conv2d_trial import Conv2dTrial
+
+SECONDS = {TO_DEVICE: 1 / 16, KERNEL: 1 / 64, FROM_DEVICE: 1 / 32}  # exact in binary, and so are their sums
+
+
+class FakeConvolution:
+    """Computes rightly on pretended devices, takes made-up times and writes down what it was told to do.
+
+    Args:
+        queues: `send` and `compute` return at once, and `wait` and `fetch` take as long as they should have.
+    """
+
+    def __init__(self, clock, *, seconds=SECONDS, queues=False, transfers=True, devices=1) -> None:
+        self.transfers, self.log = transfers, []
+        self._clock, self._seconds, self._queues, self._devices = clock, seconds, queues, devices
+        self._queued_s = 0.0
+
+    def _work(self, stage: str, *, queued: bool) -> None:
+        if queued:
+            self._queued_s += self._seconds[stage]
+        else:
+            self._clock.advance(self._seconds[stage])
+
+    def _finish(self) -> None:
+        self._clock.advance(self._queued_s)
+        self._queued_s = 0.0
+
+    def open(self) -> None:
+        self.log.append("open")
+
+    def send(self, images, filters):
+        self.log.append("send")
+        self._work(TO_DEVICE, queued=self._queues)
+        return [(share, filters) for share in np.split(images, self._devices)]
+
+    def compute(self, sent):
+        self.log.append("compute")
+        self._work(KERNEL, queued=self._queues)
+        return [convolve(*share).astype(np.float32) for share in sent]
+
+    def wait(self, value) -> None:
+        self.log.append("wait")
+        self._finish()
+
+    def fetch(self, computed):
+        self.log.append("fetch")
+        self._finish()
+        self._work(FROM_DEVICE, queued=False)
+        return computed
+
+    def placement(self, sent, computed) -> str:
+        self.log.append("placement")
+        return ", ".join(f"CPU:{n}" for n in range(self._devices))
+
+
+class _NoClock:
+    def advance(self, seconds: float) -> None:
+        """Takes no time."""
+
+
+class Right(FakeConvolution):
+    """As a worker's backend gives it: it takes no made-up time."""
+
+    def __init__(self, devices: int) -> None:
+        super().__init__(_NoClock(), devices=devices)
+
+
+class Flipped(Right):
+    def send(self, images, filters):
+        return super().send(images, filters[::-1, ::-1])
+
+
+class Elsewhere(Right):
+    def placement(self, sent, computed) -> str:
+        return "CPU:0, GPU:0"
+
+
+class WithoutMemory(Right):
+    def compute(self, sent):
+        raise MemoryError("Unable to allocate 9.00 GiB for an array")
+
+
+class Buggy(Right):
+    def fetch(self, computed):
+        raise KeyError("a bug in a library")
+
+
+class NotHere(Right):
+    def open(self) -> None:
+        raise Unsupported("this device has no such arithmetic")
+
+
+class Dying(Right):
+    def compute(self, sent):
+        os.abort()
+
+
+BEHAVIOURS = (Right, Flipped, Elsewhere, WithoutMemory, Buggy, NotHere, Dying)
+SIZES = {"images": 4, "height": 6, "width": 5, "channels": 2, "filters": 3, "calls": 3}
+
+
+def behaving(behaviour: type[Right] = Right, **changed) -> Conv2dTrial:
+    """Return a trial that this backend runs so."""
+    fields = {"library": "torch", "mode": "eager", "seed": BEHAVIOURS.index(behaviour), **SIZES, **changed}
+    return Conv2dTrial(**fields)
+
+
+class FakeConv2dBackend:
+    def versions(self) -> dict[str, str]:
+        return {"fake": "1.0"}
+
+    def prepare(self, trial) -> None:
+        pass
+
+    def convolution(self, trial, *, device: str) -> Right:
+        return BEHAVIOURS[trial.seed](trial.devices)
+
+    def is_out_of_memory(self, problem: BaseException) -> bool:
+        return isinstance(problem, MemoryError) or says_out_of_memory(str(problem))
+
+
+BACKEND = FakeConv2dBackend()
