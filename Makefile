@@ -54,7 +54,7 @@ bench: setup ## measure Trainspeed itself
 	@.venv/bin/python benchmarks/run.py
 
 clean: ## remove the environments and caches; measured data, reports and downloads stay
-	rm -rf .venv .venvs .cache .pytest_cache .ruff_cache build lib/*.egg-info
+	rm -rf .venv .venvs .cache .pytest_cache .ruff_cache .hypothesis build lib/*.egg-info
 	find lib tests notebooks -name __pycache__ -prune -exec rm -rf {} + -o -name .ipynb_checkpoints -prune -exec rm -rf {} +
 
 help: ## this list

@@ -37,6 +37,5 @@ class Timer(keras.callbacks.Callback):
         print(time.perf_counter() - self.started, flush=True)
 
 
-
 steps = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(count).batch(batch).repeat().prefetch(1)
 model.fit(steps, steps_per_epoch=count // batch, epochs=epochs, verbose=0, callbacks=[Timer()])

@@ -19,8 +19,8 @@ from statistics import median
 from typing import Any
 
 import psutil
-import turns
 
+import turns
 from trainspeed import backends, interpreters
 from trainspeed.child import Request
 from trainspeed.environments import ROOT
@@ -28,12 +28,10 @@ from trainspeed.run import Status
 from trainspeed.trial import Trial
 from trainspeed.worker_process import WorkerProcess
 
-SETS = 2  # of fresh processes: each has its own luck with memory, which turns alone would not show
-ROUNDS = 11  # of turns in each set
 TURN_S = 1.5  # at least
 TURN_EPOCHS = 8  # at least: one is paused, one cold
 START_EPOCHS = 6  # of a bare script before its first pause
-SPARE = 1.15  # epochs of ours beyond what the bare script would train in its turns
+SPARE = 1.25  # epochs of ours beyond what the bare script would train in its turns
 MOST_EPOCHS = 10_000  # of a bare script, which is ended when it is not needed any more
 START_TIMEOUT_S = 600.0
 NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}  # one core against one core, wherever it runs
@@ -53,11 +51,11 @@ class Pace:
     @property
     def start_s(self) -> float:
         """Seconds of training before the first pause: the first epoch is over then, even of a slower one."""
-        return 2 * self.first_s + self.turn_s
+        return 1.5 * self.first_s + self.turn_s
 
     def epochs(self, rounds: int) -> int:
         """Epochs that fill so many turns and the start."""
-        return int(SPARE * (rounds * self.turn_s + self.start_s - self.first_s) / self.epoch_s) + 3
+        return int(SPARE * (rounds * self.turn_s + self.start_s) / self.epoch_s) + 3
 
 
 class Program:
@@ -113,7 +111,9 @@ class Program:
 class Bare(Program):
     """A script that prints the seconds of each epoch, a line each."""
 
-    def __init__(self, framework: str, script: str, work: Sequence[int], launcher: Sequence[str] = ()) -> None:
+    def __init__(
+        self, framework: str, script: str, work: Sequence[int], launcher: Sequence[str] = ()
+    ) -> None:
         super().__init__()
         batch, images, size = work
         numbers = [str(n) for n in (batch, images, MOST_EPOCHS, size)]
@@ -168,7 +168,7 @@ class Bare(Program):
 class Ours(Program):
     """A run of Trainspeed's worker, in a forked child or with `plain` in the worker itself."""
 
-    def __init__(self, trial: Trial, rounds: int = ROUNDS, *, plain: bool = False) -> None:
+    def __init__(self, trial: Trial, rounds: int, *, plain: bool = False) -> None:
         super().__init__()
         self._trial, self._rounds, self._plain = trial, rounds, plain
         self._worker: Worker | None = None
@@ -239,7 +239,7 @@ class Monitored(Bare):
     """A bare script with the monitor beside it, which runs and is stopped together with it.
 
     Attributes:
-        share: CPU seconds of the monitor per second of the turns, once it is finished.
+        cpu_s: CPU seconds of the monitor in all turns but the start, once it is finished.
     """
 
     def start(self, pace: Pace | None) -> Pace:
@@ -255,7 +255,7 @@ class Monitored(Bare):
         return pace
 
     def finish(self) -> Sequence[float]:
-        self.share = (sum(self._monitor.cpu_times()[:2]) - self._before_s) / sum(self.on_s[1:])
+        self.cpu_s = sum(self._monitor.cpu_times()[:2]) - self._before_s
         return super().finish()
 
     def close(self) -> None:
@@ -264,7 +264,7 @@ class Monitored(Bare):
             self._folder.cleanup()
 
 
-def take_turns(programs: Mapping[str, Program], *, rounds: int = ROUNDS, seed: int = 0) -> dict[str, list]:
+def take_turns(programs: Mapping[str, Program], *, rounds: int, seed: int) -> dict[str, list]:
     """Return each program's epoch in each round, in seconds; None in a turn that cannot be told apart.
 
     They start one after another, each alone until it trains. It ends after so many rounds, or when one of
@@ -283,6 +283,7 @@ def take_turns(programs: Mapping[str, Program], *, rounds: int = ROUNDS, seed: i
             if not all(programs[name].turn(pace.turn_s) for name in order):
                 break
             done += 1
+        time.sleep(pace.turn_s)  # a pause before ours train on to their end, for whoever ran last, too
         found = {}
         for name, program in programs.items():
             epochs = turns.split(program.finish(), program.on_s, pace.turn_s)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 COLD_EPOCHS = 1  # whole epochs after a pause that are left out: the others have emptied the caches
-LEAST_EPOCHS = 3  # of a turn, after the cold one: fewer have no median worth pairing
+LEAST_EPOCHS = 2  # of a turn, after the cold one: fewer have no median worth pairing
 RAN_ON = 0.25  # of the next turn: epochs that fill so much of it, too, were not only one turn's
 
 

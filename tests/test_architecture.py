@@ -46,10 +46,10 @@ LAYERS = {
     # Tables, charts, notebooks, reports, the command line.
     "showing": """
         __main__ axes cells execute export index interruption kernel lines notebook output_folder plots
-        plots_amp plots_batch plots_costs plots_devices plots_monitor plots_pipelines plots_roofline
-        plots_rows plots_scaling
+        plots_amp plots_batch plots_conv2d plots_conv2d_sweeps plots_costs plots_devices plots_monitor
+        plots_pipelines plots_roofline plots_rows plots_scaling
         published_amp_views published_conv2d_views published_scaling_views published_views report rows
-        scrub tables tables_amp tables_machine theme
+        scrub tables tables_amp tables_conv2d tables_machine theme
     """,
 }
 LAYER_OF = {module: layer for layer, modules in LAYERS.items() for module in modules.split()}

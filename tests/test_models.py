@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from trainspeed import interpreters
-from trainspeed.environments import ROOT
+from side_by_side import run_probe
 from trainspeed.trial import FRAMEWORKS, LAYOUTS
 
 PROBE = Path(__file__).parent / "probes/model_probe.py"
@@ -24,16 +21,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
     """What every installed framework puts out, each from its own environment."""
-    found = {}
-    for framework in FRAMEWORKS:
-        python = interpreters.find(framework)
-        if python is None:
-            continue
-        out = tmp_path_factory.mktemp("probe") / f"{framework}.npz"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "CUDA_VISIBLE_DEVICES": ""}
-        subprocess.run([python, str(PROBE), framework, str(out)], check=True, env=environment, timeout=600)
-        found[framework] = np.load(out)
-    return found
+    folder = tmp_path_factory.mktemp("probe")
+    installed = run_probe(PROBE, lambda framework: [folder / f"{framework}.npz"])
+    return {framework: np.load(folder / f"{framework}.npz") for framework in installed}
 
 
 def of(outputs, framework: str):

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from probes.pipeline_probe import ARMS, BATCH, COLUMN, COUNT, EPOCHS, HEIGHT, ROW, WIDTH, images
+from side_by_side import ENVIRONMENT, run_probe
 from trainspeed import interpreters
 from trainspeed.augmentation import FLIP, SHIFT, augment
 from trainspeed.environments import ROOT
@@ -21,7 +22,6 @@ PROBE = Path(__file__).parent / "probes/pipeline_probe.py"
 STEPS = COUNT // BATCH
 TAKEN = EPOCHS * STEPS * BATCH
 HOST = ("generator", "threads", "processes")  # augmented by NumPy: equal, number for number
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "CUDA_VISIBLE_DEVICES": ""}
 ALL = [
     (framework, *arm)
     for framework in FRAMEWORKS
@@ -38,15 +38,9 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
     """What the pipelines of every installed framework gave, each in its own environment."""
-    found = {}
-    for framework in FRAMEWORKS:
-        if (python := interpreters.find(framework)) is None:
-            continue
-        out = tmp_path_factory.mktemp("probe") / f"{framework}.npz"
-        command = [python, str(PROBE), framework, str(out)]
-        subprocess.run(command, check=True, env=ENVIRONMENT, timeout=600)
-        found[framework] = dict(np.load(out))
-    return found
+    folder = tmp_path_factory.mktemp("probe")
+    installed = run_probe(PROBE, lambda framework: [folder / f"{framework}.npz"])
+    return {framework: dict(np.load(folder / f"{framework}.npz")) for framework in installed}
 
 
 def of(outputs, framework: str, *names) -> np.ndarray:
@@ -196,7 +190,9 @@ def test_torch_workers_end_with_a_process_that_is_killed():
     if (python := interpreters.find("torch")) is None:
         pytest.skip("torch is not installed here")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([python, "-c", HOLD], cwd=ROOT, env=ENVIRONMENT, **pipes) as served:
+    with subprocess.Popen(
+        [python, "-c", HOLD], cwd=ROOT, env={**os.environ, **ENVIRONMENT}, **pipes
+    ) as served:
         assert served.stdout.readline() == b"ready\n"
         workers = psutil.Process(served.pid).children()
         served.kill()

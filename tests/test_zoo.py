@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
+from side_by_side import run_probe
 from trainspeed import backends, interpreters
 from trainspeed.child import Request
-from trainspeed.environments import ROOT
 from trainspeed.run import Status
 from trainspeed.trial import FRAMEWORKS, Trial
 from trainspeed.worker_process import WorkerProcess
@@ -34,17 +32,10 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
     """What every installed framework makes of the models, each from its own environment."""
-    found = {}
-    for framework in FRAMEWORKS:
-        python = interpreters.find(framework)
-        if python is None:
-            continue
-        out = tmp_path_factory.mktemp("probe") / f"{framework}.json"
-        models = MODELS if framework in ("torch", KERAS) else ()
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "CUDA_VISIBLE_DEVICES": ""}
-        subprocess.run([python, PROBE, framework, out, *models], check=True, env=environment, timeout=600)
-        found[framework] = json.loads(out.read_text())
-    return found
+    folder = tmp_path_factory.mktemp("probe")
+    models = dict.fromkeys(("torch", KERAS), MODELS)
+    installed = run_probe(PROBE, lambda name: [folder / f"{name}.json", *models.get(name, ())])
+    return {framework: json.loads((folder / f"{framework}.json").read_text()) for framework in installed}
 
 
 def of(outputs, framework: str):
@@ -160,8 +151,8 @@ def trial(framework: str, **changes) -> Trial:
     return Trial(framework=framework, **fields | changes).in_block(0)
 
 
-def run(worker: WorkerProcess, a_trial: Trial):
-    request = Request(trial=a_trial, device="cpu", requested_at=time.monotonic(), evaluate=True, inspect=True)
+def run(worker: WorkerProcess, a_trial: Trial, **asked):
+    request = Request(trial=a_trial, device="cpu", requested_at=time.monotonic(), evaluate=True, **asked)
     return worker.run(request, 300)
 
 
@@ -183,7 +174,7 @@ def worker(request, tmp_path_factory):
 
 
 def test_small_grey_images_train_a_model_of_others(worker):
-    outcome = run(worker, trial(worker.framework))
+    outcome = run(worker, trial(worker.framework), inspect=True)
 
     assert outcome.status == Status.OK, outcome.reason
     assert outcome.result["parameters"] == 3_217_226

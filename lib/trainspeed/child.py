@@ -143,14 +143,17 @@ def _measure_calls(request: Request, backend: Backend, stages: _Stages, notes: l
     )
     notes += _load_notes(load_before, host_load())
     stages.next("end")
-    check_placement(measured["placement"], request.device)
+    check_placement(measured["placement"], request.device, trial.devices)
     return measured | {"peak_memory_bytes": memory.bytes() if request.device == "cpu" else None}
 
 
-def check_placement(placement: str, device: str) -> None:
+def check_placement(placement: str, device: str, devices: int) -> None:
     """Raise WrongResult where a library computed elsewhere than it was told to, whatever names it uses."""
     names = {"gpu": ("gpu", "cuda"), "cpu": ("cpu",)}[device]
-    strange = [place for place in placement.split(", ") if not any(name in place.lower() for name in names)]
+    places = placement.split(", ")
+    strange = [place for place in places if not any(name in place.lower() for name in names)]
+    if len(places) != devices:
+        raise WrongResult(f"it was told to use {devices} devices, but ran on {placement}")
     if strange:
         raise WrongResult(f"it was told to run on the {device}, but ran on {', '.join(strange)}")
 
@@ -216,7 +219,7 @@ def _load_notes(before: HostLoad, after: HostLoad) -> list[str]:
         notes.append(f"Other processes kept {others:.1f} CPU cores busy meanwhile: stop them.")
     if (stolen := stolen_share(before, after)) is not None and stolen > STOLEN_SHARE:
         notes.append(
-            f"The hypervisor took {stolen:.0%} of the CPU time during the epochs: use a machine of your own."
+            f"The hypervisor took {stolen:.0%} of the CPU time meanwhile: use a machine of your own."
         )
     return notes
 

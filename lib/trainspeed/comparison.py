@@ -42,9 +42,7 @@ class Verdict:
         """What a chart or a table calls the comparison: where it was made."""
         arm = {"framework": f"{NAMES.get(self.candidate.framework)} vs {NAMES[self.baseline.framework]}"}
         if isinstance(self.candidate, Conv2dTrial) and self.factor != "control":
-            unsaid = ("library", "devices")
-            versus = conv2d_versus(self.baseline, self.candidate, self.factor)
-            return ", ".join([versus, *describe(self.candidate, without=unsaid)])
+            return conv2d_versus(self.baseline, self.candidate, self.factor)
         if self.factor == "control":
             return ", ".join(["control", *describe(self.baseline, without=COMMON)])
         if self.factor == "devices":

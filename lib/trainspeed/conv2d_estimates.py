@@ -47,8 +47,9 @@ def check_memory(trial: Conv2dTrial, allowance_bytes: int, gpus: Sequence[Mappin
 
 def _check(what: str, needed: int, there: int, trial: Conv2dTrial) -> None:
     if needed > there:
+        size = f"{trial.height}x{trial.width}x{trial.channels}"
         raise UserError(
-            f"{trial.images} images of {trial.height}x{trial.width}x{trial.channels} with {trial.filters} filters need "
-            f"about {needed / 1e9:.1f} GB of {what}, and {there / 1e9:.1f} GB are there for a run: lower images, "
-            "channels or filters."
+            f"{trial.images} images of {size} with {trial.filters} filter{'s' * (trial.filters > 1)} need about "
+            f"{needed / 1e9:.1f} GB of {what}, and {there / 1e9:.1f} GB are there for a run: lower images, channels "
+            "or filters."
         )

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.conv2d_guesses import first_call_s
-from trainspeed.conv2d_study import call_times, held_with
+from trainspeed.conv2d_study import Sweep, call_times, held_with
 from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.conv2d_verdicts import on_device
 from trainspeed.roofline import Ceiling, Work, attainable_flop_per_s
@@ -78,14 +78,11 @@ def _warm(run: Run, stage: str) -> float | None:
     return median(run.warm_s[stage]) if run.warm_s.get(stage) else None
 
 
-def sweep_rows(runs: Iterable[Run], factor: str, bases: Iterable[Conv2dTrial]) -> pd.DataFrame:
-    """Return a row per run of a sweep: library, framework, on_device, size, call_s, block.
-
-    Args:
-        bases: The libraries' trials at any size of the sweep.
-    """
+def sweep_rows(runs: Iterable[Run], factor: str, sweeps: Iterable[Sweep]) -> pd.DataFrame:
+    """Return a row per run of a sweep: library, framework, on_device, size, call_s, block."""
     held = held_with(factor)
-    kinds = {_without(base, held) for base in bases}
+    arms = [arm for sweep in sweeps if sweep.factor == factor for arm in (sweep.device, sweep.cpu)]
+    kinds = {_without(arm, held) for arm in arms}
     rows = []
     for trial, blocks in call_times(runs).items():
         if _without(trial, held) in kinds:
@@ -134,6 +131,33 @@ def roofline_rows(
             }
         )
     return pd.DataFrame(rows)
+
+
+def limit_sentences(rows: pd.DataFrame) -> list[str]:
+    """Return which library comes nearest to the roof, and which size does in every library."""
+    known = rows.dropna(subset=["share"])
+    if known.empty:
+        return []
+    best = known.loc[known["share"].astype(float).idxmax()]
+    largest = known[known["case"] == known.groupby("case", sort=False).size().idxmax()]
+    told = {"nearest to its limit of all": best}
+    told |= {"nearest among libraries at " + row["case"]: row for row in _nearest(largest)}
+    return [
+        f"{row['library']} on {row['devices']} device{'s' if row['devices'] > 1 else ''} is {what}"
+        f"{'' if row['case'] in what else ', at ' + row['case']}: {100 * row['share']:.1f} % of what {row['limit']} "
+        f"allows ({row['bytes_per_s'] / 1e9:.3g} GB/s, {row['flop_per_s'] / 1e9:.3g} GFLOP/s)."
+        for what, row in told.items()
+    ]
+
+
+def _nearest(rows: pd.DataFrame) -> list[pd.Series]:
+    return [] if rows.empty else [rows.loc[rows["share"].astype(float).idxmax()]]
+
+
+def roofline_points(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of one device as `plots_roofline.plot_roofline` takes them: a shape per library."""
+    alone = rows[rows["devices"] == 1]
+    return alone.assign(framework="One device, strict fp32", model=alone["library"], precision="fp32")
 
 
 def device_series(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from trainspeed.conv2d_estimates import call_s
 from trainspeed.conv2d_trial import CPU_LIBRARIES, LIBRARIES, Conv2dTrial
-from trainspeed.crossover import Crossover, crossover, crossover_sentence, judged, next_size
+from trainspeed.crossover import Crossover, Kind, crossover, crossover_sentence, judged, next_size
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
 from trainspeed.schedule import AUXILIARY, Part
@@ -182,6 +182,13 @@ class Sweep:
         shape = ", ".join(describe_conv2d(self.device, without=("library", *held_with(self.factor))))
         text = crossover_sentence(self.found, unit=SWEEPS[self.factor], **names)
         return f"{text[:-1]} ({shape})."
+
+
+def told(sweeps: Iterable[Sweep]) -> list[Sweep]:
+    """Return the first pair's sweeps, and those of the others that found a crossover: the table has all."""
+    sweeps = list(sweeps)
+    first = {sweep.factor: sweep for sweep in reversed(sweeps)}
+    return [s for s in sweeps if s is first[s.factor] or s.found.kind in (Kind.FOUND, Kind.SEVERAL)]
 
 
 def held_with(factor: str) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ Each chart lives with its kind; a notebook needs this module only. Set the theme
 """
 
 from trainspeed.plots_batch import plot_memory, plot_ratio_trend, plot_time_vs_batch
+from trainspeed.plots_conv2d import plot_stages
+from trainspeed.plots_conv2d_sweeps import plot_sweeps
 from trainspeed.plots_costs import plot_costs
 from trainspeed.plots_monitor import plot_monitor
 from trainspeed.plots_pipelines import plot_pipelines
@@ -21,5 +23,7 @@ __all__ = [
     "plot_ratio_trend",
     "plot_scaling",
     "plot_speedups",
+    "plot_stages",
+    "plot_sweeps",
     "plot_time_vs_batch",
 ]

@@ -31,17 +31,19 @@ CEILING_COLUMNS = ("precision", "peak_flop_per_s", "bandwidth_bytes_per_s")
 TERA_FROM = 10e12  # from here on FLOP/s are told in TFLOP/s
 ROOM = 1.8  # factor on an axis beyond what is drawn
 FINE_DECADES = 2.3  # an axis up to so long has ticks within its decades
+TRAFFIC = "an estimate, as if no layers were fused; halved at 16 bits"
 NOTE_LETTERS = 80
 PANEL_IN = 3.4
 
 
-def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame) -> Figure:
+def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str = TRAFFIC) -> Figure:
     """Draw achieved FLOP/s over FLOPs per byte below one roof per precision; a panel per framework.
 
     Args:
         points: One row per mark: framework, model, precision, intensity (FLOPs per byte), flop_per_s.
         ceilings: One row per precision: peak_flop_per_s, bandwidth_bytes_per_s. A precision without either
             has no roof, which the note says.
+        traffic: For the note: what the bytes are.
     """
     require(points, POINT_COLUMNS)
     require(ceilings, CEILING_COLUMNS)
@@ -69,7 +71,7 @@ def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame) -> Figure:
         _roofs(ax, roofs, (left, right), divisor)
         _points(ax, own, models, divisor)
     axes[-1].set_xlabel("FLOP per byte of memory traffic")
-    note_below(axes[-1], _note(data, placed, roofs))
+    note_below(axes[-1], _note(data, placed, roofs, traffic))
     title_above(figure, "Roofline: measured ceilings and achieved speed")
     precisions = {*placed["precision"], *roofs["precision"]}
     _legend(figure, sorted(precisions, key=[*PRECISION_STYLES].index), models)
@@ -170,11 +172,9 @@ def _three(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _note(data: pd.DataFrame, placed: pd.DataFrame, roofs: pd.DataFrame) -> str:
+def _note(data: pd.DataFrame, placed: pd.DataFrame, roofs: pd.DataFrame, traffic: str) -> str:
     """Return how to read the chart, and what is missing in it."""
-    parts = ["line: measured ceiling"] * (not roofs.empty) + [
-        "traffic: an estimate, as if no layers were fused; halved at 16 bits"
-    ]
+    parts = ["line: measured ceiling"] * (not roofs.empty) + [f"traffic: {traffic}"]
     without = [name for name in placed["precision"].unique() if name not in set(roofs["precision"])]
     if without:
         parts.append(f"no roof for {', '.join(without)}: peak or bandwidth was not measured")

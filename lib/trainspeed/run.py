@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from statistics import median
@@ -94,7 +94,7 @@ class Run:
     profile: Mapping[str, Any] | None = None
     call_s: tuple[float, ...] = ()
     resident_s: tuple[float, ...] = ()
-    warm_s: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    warm_s: Mapping[str, Sequence[float]] = field(default_factory=dict)
     import_s: float | None = None
     placement: str | None = None
     schema: int = SCHEMA

@@ -8,11 +8,13 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from trainspeed.cells import NOTHING, digits, fixed, or_nothing, styled
+from trainspeed.conv2d_study import SWEEPS, Sweep
+from trainspeed.crossover import Crossover, Kind
 from trainspeed.published_conv2d import Conv2dClaim
 from trainspeed.rows import require
 from trainspeed.run import Run, Status
 from trainspeed.theme import status_name
-from trainspeed.wording import describe
+from trainspeed.wording import describe, library_of
 
 RESULTS = (
     "library",
@@ -79,18 +81,51 @@ def roofline_table(rows: pd.DataFrame, *, caption: str = "How far from the limit
     return styled(pd.DataFrame(cells, columns=None if cells else ["library"]), "conv2d_roofline", caption)
 
 
+def crossovers_table(sweeps: Iterable[Sweep]) -> Styler:
+    """Return a row per sweep and pair: from what size on the device is faster, and how sure that is."""
+    rows = [
+        {
+            "what grows": SWEEPS[sweep.factor],
+            "device": library_of(sweep.device),
+            "against": library_of(sweep.cpu),
+            "device is faster": _faster(sweep.found),
+            "uncertainty": _ends(sweep.found.low, sweep.found.high),
+            "sizes tried": _ends(*(sweep.found.points[end].size for end in (0, -1)))
+            if sweep.found.points
+            else NOTHING,
+        }
+        for sweep in sweeps
+    ]
+    columns = ["what grows", "device", "against", "device is faster", "uncertainty", "sizes tried"]
+    return styled(pd.DataFrame(rows, columns=columns), "crossovers", "From what size on a device is faster")
+
+
+def _faster(found: Crossover) -> str:
+    if found.kind == Kind.FOUND:
+        return f"{'from' if found.rising else 'up to'} about {digits(found.size)}"
+    return {
+        Kind.ALWAYS: "at every size tried",
+        Kind.NEVER: "at no size tried",
+        Kind.SEVERAL: "here and there: see below",
+        Kind.UNDECIDED: "undecided",
+    }[found.kind]
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    return NOTHING if low is None or high is None else f"{digits(low)} to {digits(high)}"
+
+
 def answers_table(answered: Iterable[tuple[Conv2dClaim, str, str]]) -> Styler:
     """Return a row per finding and guess of the article: what it said, what this machine says, and why."""
     rows = [
         {
             "article": f"{claim.claim} ({claim.kind})",
             "this machine": answer,
-            "experiment": claim.experiment,
             "why": why,
         }
         for claim, answer, why in answered
     ]
-    columns = ["article", "this machine", "experiment", "why"]
+    columns = ["article", "this machine", "why"]
     caption = "Article 004: what it found and guessed, tested here"
     return styled(pd.DataFrame(rows, columns=columns), "conv2d_answers", caption)
 

@@ -63,7 +63,8 @@ def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) -
 def _conv2d_sentence(a: Run, b: Run, factor: str, judgement: Judgement) -> str:
     """Return a verdict on convolutions in words; each run has the versions of its own Python."""
     versions = {run.trial.framework: run.versions for run in (a, b)}
-    where = [_machine(b if factor == "devices" else a)]
+    machines = [b] if factor == "devices" else [b, a]  # of a CPU library, the CPU
+    where = [*dict.fromkeys(_machine(run) for run in machines)]
     where += [
         f"{name} {v}" for several in versions.values() for name, v in several.items() if name in TELLING
     ]
@@ -104,7 +105,7 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
 
 
 def library_of(trial: Conv2dTrial) -> str:
-    """Return a library and, where it has several and this is not its usual one, how it is called."""
+    """Return a library and, where it has several modes, how it is called."""
     name = LIBRARY_NAMES[trial.library]
     name += f" ({trial.mode})" if len(LIBRARIES[trial.library]) > 1 else ""
     return f"{name} on the CPU" if trial.processor == "cpu" else name
@@ -176,7 +177,7 @@ def _version(run: Run, *, with_compile: bool) -> str:
 
 def _machine(run: Run) -> str:
     gpus = run.machine.get("gpus") or []
-    if run.machine.get("device") == "gpu" and gpus:
+    if run.machine.get("device") == "gpu" and gpus and not run.trial.on_cpu:
         return gpus[0]["name"]
     cores = run.trial.devices
     return f"{run.machine.get('cpu') or 'CPU'} ({cores} core{'s' if cores > 1 else ''})"

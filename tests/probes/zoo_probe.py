@@ -210,9 +210,8 @@ def keras_model(name: str) -> dict[str, Any]:
     keras.backend.clear_session()
     network = keras_models.build(name, layout="channels_last", image_size=SIZE)
     pooling, dropout, dense = network.layers[-3:]
-    features, logits = keras.Model(network.input, [pooling.input, network.output]).predict(
-        images(), verbose=0
-    )
+    both = keras.Model(network.input, [pooling.input, network.output])
+    features, logits = map(keras.ops.convert_to_numpy, both(images(), training=False))  # traces nothing
     kernel, bias = (keras.ops.convert_to_numpy(weights) for weights in (dense.kernel, dense.bias))
     return {
         "parameters": keras_inspect.parameters(network),

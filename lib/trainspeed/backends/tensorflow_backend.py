@@ -86,6 +86,7 @@ def _set_up(device: str, devices: int, *, grow: bool = True) -> list:
         for gpu in gpus:
             tf.config.experimental.set_memory_growth(gpu, True)
     if not gpus:
+        tf.config.set_visible_devices([], "GPU")
         tf.config.threading.set_intra_op_parallelism_threads(1)
         tf.config.threading.set_inter_op_parallelism_threads(devices)
     return gpus

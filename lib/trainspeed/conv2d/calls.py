@@ -88,17 +88,19 @@ def time_calls(
     warm_s: dict[str, list[float]] = {stage: [] for stage in STAGES}
     resident_s: list[float] = []
 
-    def whole() -> None:
-        gather(convolution.fetch(convolution.compute(convolution.send(images, filters))))
-
     if convolution.transfers:
         repeat(lambda: _staged(convolution, images, filters, warm_s, clock), calls, clock)
         together = max(1, min(MOST_TOGETHER, round(RESIDENT_S / max(min(warm_s[KERNEL]), 1e-9))))
         stay = repeat(lambda: _stay(convolution, sent, together), calls, clock)
         resident_s = [seconds / together for seconds in stay]
-    call_s = repeat(whole, calls, clock)
+    call_s = repeat(lambda: round_trip(convolution, images, filters), calls, clock)
     measured = {"call_s": call_s, "resident_s": resident_s, "placement": placement}
     return measured | {"warm_s": warm_s if convolution.transfers else {}}
+
+
+def round_trip(convolution: Convolution, images: np.ndarray, filters: np.ndarray) -> np.ndarray:
+    """Return the result of one whole call, from the host's memory to the host's memory."""
+    return gather(convolution.fetch(convolution.compute(convolution.send(images, filters))))
 
 
 def repeat(call: Callable[[], object], calls: int, clock: Callable[[], float]) -> list[float]:

@@ -9,9 +9,7 @@ from trainspeed.conv2d_trial import Conv2dTrial
 # Of the largest error, relative to the result's root mean square. float32 stays below 1e-5 for sums of
 # thousands (FFT and Winograd too); TF32 and 16 bits, a shifted or a flipped filter are far above.
 TOLERANCE = 1e-4
-CANCELLED = (
-    0.01  # of a sum's terms: where fewer are left of a lone pixel, its error is measured against these
-)
+CANCELLED = 0.01  # of the terms' size: where less is left of a lone pixel's sum, errors are relative to this
 CHECKED_IMAGES = 8  # images do not touch each other, so a few tell: the first, the last, and some between
 
 

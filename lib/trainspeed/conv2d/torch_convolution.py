@@ -43,7 +43,8 @@ class TorchConvolution:
     def send(self, images: np.ndarray, filters: np.ndarray) -> list[Share]:
         """Return each device's images and the filters."""
         weights = torch.from_numpy(filters).permute(3, 2, 0, 1)
-        shares = torch.from_numpy(images).permute(0, 3, 1, 2).chunk(len(self._devices))
+        every = torch.from_numpy(images).permute(0, 3, 1, 2)
+        shares = every.chunk(len(self._devices)) if len(self._devices) > 1 else [every]
         return [(share.to(d), weights.to(d)) for share, d in zip(shares, self._devices, strict=True)]
 
     def compute(self, sent: Sequence[Share]) -> list[torch.Tensor]:

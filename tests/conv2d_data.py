@@ -1,0 +1,93 @@
+"""Made-up runs of convolutions from planted seconds: exact numbers, no noise, nothing is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from trainspeed.conv2d_study import library_trial
+from trainspeed.conv2d_trial import CPU_LIBRARIES, Conv2dTrial
+from trainspeed.run import Run, Status
+
+ARTICLE_SIZE = {"images": 840, "height": 100, "width": 100}
+CPU_MACHINE = {"device": "cpu", "cpu": "Test CPU", "gpus": [], "memory_bytes": 16 * 10**9}
+GPU = {"name": "Test GPU", "memory_bytes": 80 * 10**9}
+GPU_MACHINE = {**CPU_MACHINE, "device": "gpu", "gpus": [GPU] * 4}
+VERSIONS = {
+    "tensorflow": {"tensorflow": "2.21.0", "keras": "3.12.0", "cuda": "12.9"},
+    "torch": {"torch": "2.15.0", "cuda": "13.0"},
+    "jax": {"jax": "0.10.2", "keras": "3.13.0"},
+    "scipy": {"scipy": "1.17.1", "opencv": "4.13.0"},
+}
+# Of a warm call that waits after each stage: its shares, which add up to 1.
+SHARES = {"to_device": 1 / 8, "kernel": 1 / 2, "from_device": 1 / 4, "gather": 1 / 8}
+CONTEXT_S, IMPORT_S, FIRST = 1.0, 2.0, 4  # the first call's stages take so many times as long as warm ones
+BLOCKS = 6  # enough for an interval
+
+Seconds = Callable[[Conv2dTrial, int], float | None]
+
+
+def make_trial(spec: str = "tensorflow", **changed: Any) -> Conv2dTrial:
+    """Return a trial of the article's size that differs from it as told."""
+    return library_trial(spec, **{**ARTICLE_SIZE, **changed})
+
+
+def make_run(
+    trial: Conv2dTrial,
+    seconds: float = 1.0,
+    *,
+    block: int = 0,
+    shares: Mapping[str, float] = SHARES,
+    resident: float | None = 0.5,
+    first: float | None = None,
+    status: Status = Status.OK,
+    **more: Any,
+) -> Run:
+    """Return a run whose warm calls took so many seconds.
+
+    Args:
+        shares: Of the warm stages.
+        resident: Share of a call that is left when the data stay; None: it was not measured. A library of
+            the CPU has nothing to send, and neither this nor warm stages.
+        first: Seconds of the first call, without the import; by default a context and then slower stages.
+    """
+    staged = trial.library not in CPU_LIBRARIES
+    cold = {stage: FIRST * seconds * share for stage, share in SHARES.items()}
+    context = CONTEXT_S if first is None else first - sum(cold.values())
+    measured = {
+        "call_s": (1.5 * seconds, seconds, 0.5 * seconds),
+        "resident_s": (resident * seconds,) * 3 if staged and resident else (),
+        "warm_s": {stage: (share * seconds,) * 3 for stage, share in shares.items()} if staged else {},
+        "stages_s": {"start": 0.25, "context": context, **cold, "check": 8.0, "warm": 30 * seconds},
+        "import_s": IMPORT_S,
+        "placement": "GPU:0" if staged else "cpu",
+    }
+    fields = {
+        "session": "20261120T100000Z-abcd",
+        "study": "conv2d",
+        "trial": trial.in_block(block),
+        "block": block,
+        "status": status,
+        "machine": CPU_MACHINE,
+        "versions": VERSIONS[trial.framework],
+        **(measured if status == Status.OK else {"reason": "for a test"}),
+    }
+    return Run(**{**fields, **more})
+
+
+def make_runs(
+    trials: Iterable[Conv2dTrial], seconds: Seconds | float, *, blocks: int = BLOCKS, **more: Any
+) -> list[Run]:
+    """Return a run of each trial in each block; `seconds` of a trial and a block, None where it did not run."""
+    runs = []
+    for block in range(blocks):
+        for trial in trials:
+            took = seconds(trial, block) if callable(seconds) else seconds
+            if took is not None:
+                runs.append(make_run(trial, took, block=block, **more))
+    return runs
+
+
+def by_library(**seconds: float) -> Seconds:
+    """Return planted seconds by the library's name alone."""
+    return lambda trial, block: seconds[trial.library]
