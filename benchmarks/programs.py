@@ -124,7 +124,12 @@ class Bare(Program):
         self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         environment = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT / "lib")}
         self._process = subprocess.Popen(
-            self._command, env=environment, stdout=self._output, stderr=self._errors, stdin=subprocess.DEVNULL
+            self._command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self._output,
+            stderr=self._errors,
+            start_new_session=True,  # as the worker: Linux shares a busy core out by session
         )
         self._wait_for(1)
         first_s = self.epoch_s()[0]
@@ -265,7 +270,7 @@ class Monitored(Bare):
 
 
 def take_turns(programs: Mapping[str, Program], *, rounds: int, seed: int) -> dict[str, list]:
-    """Return each program's epoch in each round, in seconds; None in a turn that cannot be told apart.
+    """Return each program's epoch in each round, in seconds; None in a turn with too few.
 
     They start one after another, each alone until it trains. It ends after so many rounds, or when one of
     them has trained all its epochs.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from statistics import median
 
 COLD_EPOCHS = 1  # whole epochs after a pause that are left out: the others have emptied the caches
@@ -33,11 +34,12 @@ def orders(names: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
 
 
 def split(epoch_s: Sequence[float], on_s: Sequence[float], pause_s: float) -> list[list[float]]:
-    """Return the whole epochs of each turn, in seconds; [] for a turn that cannot be told apart.
+    """Return the whole epochs of each turn, in seconds.
 
     An epoch that was stopped within lasts at least as long as the pause: it parts two turns, and belongs to
-    neither. A pause between two epochs shows in no epoch; then more epochs follow one another than fit into
-    one turn, and the turns that they fill are all left empty: which epoch belongs to which is not known.
+    neither. A pause between two epochs shows in no epoch (Keras does much there); then more epochs follow one
+    another than fit into one turn. They are shared out by the turns' lengths, without the epoch on either
+    side of each seam, which may be the other turn's.
 
     Args:
         epoch_s: Every epoch's duration, the first epoch first.
@@ -48,23 +50,29 @@ def split(epoch_s: Sequence[float], on_s: Sequence[float], pause_s: float) -> li
     turn, together = 0, []
     for number, seconds in enumerate(epoch_s):
         if number and seconds >= pause_s:
-            turn, together = _close(turns, turn, together, on_s) + 1, []
+            turn, together = _share(turns, turn, together, on_s) + 1, []
             if turn >= len(on_s):
                 raise ValueError(f"epoch {number} was paused, but only {len(on_s)} turns were given.")
         else:
             together.append(seconds)
-    _close(turns, turn, together, on_s)
+    _share(turns, turn, together, on_s)
     return turns
 
 
-def _close(turns: list[list[float]], turn: int, together: list[float], on_s: Sequence[float]) -> int:
-    """Give a turn its epochs, unless they fill more than it; return the last turn that they fill."""
-    last, fits = turn, on_s[turn]
-    while last + 1 < len(on_s) and sum(together) > fits + RAN_ON * on_s[last + 1]:
+def _share(turns: list[list[float]], turn: int, together: list[float], on_s: Sequence[float]) -> int:
+    """Give epochs to a turn, and to those after it that they fill too; return the last one."""
+    last = turn
+    while last + 1 < len(on_s) and sum(together) > sum(on_s[turn : last + 1]) + RAN_ON * on_s[last + 1]:
         last += 1
-        fits += on_s[last]
-    if last == turn:
-        turns[turn] = together
+    scale = sum(on_s[turn : last + 1]) / sum(together) if last > turn else 1.0  # for the time between epochs
+    first = 0
+    for number in range(turn, last + 1):
+        end = len(together)
+        if number < last:
+            seam_s = sum(on_s[turn : number + 1])
+            end = sum(scale * ran_s < seam_s for ran_s in accumulate(together))
+        turns[number] = together[first + (number > turn) : max(0, end - (number < last))]
+        first = end
     return last
 
 

@@ -19,7 +19,7 @@ LAYERS = {
     # Pure functions on runs and numbers.
     "judgement": """
         amp_study amp_why comparison conv2d_estimates conv2d_advice conv2d_frames conv2d_guesses conv2d_study
-        conv2d_verdicts cost doubts forecast layers layout_study published published_amp published_beside
+        conv2d_sweeps conv2d_verdicts cost doubts forecast layers layout_study published published_amp published_beside
         crossover published_conv2d published_scaling published_verdicts pipeline_study roofline scaling_costs
         scaling_study schedule verdict wording
     """,

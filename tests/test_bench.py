@@ -50,15 +50,21 @@ def test_every_turn_gets_its_epochs(turns, gap_s):
     assert all(seconds == pytest.approx(0.2 - gap_s) for turn in found for seconds in turn)
 
 
-def test_turns_whose_pause_fell_between_two_epochs_are_left_empty_and_the_next_ones_are_right(turns):
-    """The second pause shows in no epoch: turns 1 and 2 run into one another."""
-    before, merged, after = [0.2] * 5, [0.2] * 18, [0.3] * 8
-    found = turns.split([*before, 6.2, *merged, 6.2, *after, 6.2, 0.4], [1.1, 2.0, 2.0, 2.5, 2.0], 2.0)
-    assert found == [before, [], [], after, [0.4]]
+def test_turns_whose_pause_fell_between_two_epochs_share_their_epochs_but_those_at_the_seam(turns):
+    """The second pause shows in no epoch: turns 1 and 2, of 9 epochs each, run into one another."""
+    before, slow, fast, after = [0.2] * 5, [0.21] * 9, [0.2] * 9, [0.3] * 8
+    epochs = [*before, 6.2, *slow, *fast, 6.2, *after, 6.2, 0.4]
+    found = turns.split(epochs, [1.1, 2.0, 2.0, 2.5, 2.0], 2.0)
+    assert (
+        found[1] == slow[:7]
+    )  # the seam is taken to be after the eighth: the eighth and the ninth are left out
+    assert found[2] == fast
+    assert [found[0], *found[3:]] == [before, after, [0.4]]
 
 
-def test_a_pause_between_two_epochs_at_the_end_leaves_both_turns_empty(turns):
-    assert turns.split([0.2, 6.2, *[0.2] * 18], [0.3, 2.0, 2.0], 2.0) == [[0.2], [], []]
+def test_three_turns_that_run_into_one_another_are_three(turns):
+    found = turns.split([0.2, 6.2, *[0.2] * 28], [0.3, 2.0, 2.0, 2.0], 2.0)
+    assert [len(turn) for turn in found] == [1, 8, 7, 9]
 
 
 def test_more_pauses_than_turns_raise(turns):

@@ -13,7 +13,8 @@ import scipy.signal
 from conv2d_data import BLOCKS, by_library, make_run, make_runs, make_trial
 from trainspeed.conv2d.reference import convolve
 from trainspeed.conv2d_advice import CODE, advice, code
-from trainspeed.conv2d_study import core_trials, crossovers, sweep_trials
+from trainspeed.conv2d_study import core_trials, sweep_trials
+from trainspeed.conv2d_sweeps import crossovers
 from trainspeed.conv2d_trial import LIBRARIES
 from trainspeed.conv2d_verdicts import cpu_verdicts, device_verdicts, residency_verdicts
 from trainspeed.run import Status

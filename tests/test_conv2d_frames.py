@@ -31,7 +31,8 @@ from trainspeed.conv2d_frames import (
     sweep_rows,
 )
 from trainspeed.conv2d_guesses import first_call_s
-from trainspeed.conv2d_study import core_trials, crossovers, library_trial, sweep_trials, told
+from trainspeed.conv2d_study import core_trials, library_trial, sweep_trials
+from trainspeed.conv2d_sweeps import crossovers, told
 from trainspeed.errors import UserError
 from trainspeed.published_conv2d import SERIES_COLUMNS, conv2d_claims
 from trainspeed.roofline import Ceiling

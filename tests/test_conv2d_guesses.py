@@ -29,7 +29,8 @@ from trainspeed.conv2d_guesses import (
     first_call_s,
     pair_of,
 )
-from trainspeed.conv2d_study import core_trials, crossover_base, sweep_trials
+from trainspeed.conv2d_study import core_trials, sweep_trials
+from trainspeed.conv2d_sweeps import crossover_base
 from trainspeed.conv2d_trial import CPU_LIBRARIES
 from trainspeed.conv2d_verdicts import device_verdicts, library_verdicts
 from trainspeed.published import FOLDER

@@ -10,16 +10,14 @@ from conv2d_data import BLOCKS, make_run, make_runs, make_trial
 from trainspeed.conv2d_estimates import call_s
 from trainspeed.conv2d_study import (
     VARIED,
-    Bisection,
     call_times,
     core_trials,
-    crossover_base,
-    crossovers,
     device_counts,
     left_out_sentences,
     library_trial,
     sweep_trials,
 )
+from trainspeed.conv2d_sweeps import Bisection, crossover_base, crossovers
 from trainspeed.conv2d_trial import CPU_LIBRARIES, LIBRARIES
 from trainspeed.crossover import Kind
 from trainspeed.errors import UserError

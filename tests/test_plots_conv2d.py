@@ -7,7 +7,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from showing_data import found, texts
-from trainspeed.conv2d_study import Sweep, library_trial
+from trainspeed.conv2d_study import library_trial
+from trainspeed.conv2d_sweeps import Sweep
 from trainspeed.crossover import Crossover, Kind
 from trainspeed.errors import UserError
 from trainspeed.plots_conv2d import STAGE_COLUMNS, STAGES, plot_stages

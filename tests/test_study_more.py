@@ -13,7 +13,8 @@ from conv2d_data import GPU_MACHINE, VERSIONS
 from fake_study import run_study
 from study_data import make_trial
 from trainspeed import backends, study
-from trainspeed.conv2d_study import Bisection, crossovers, sweep_trials
+from trainspeed.conv2d_study import sweep_trials
+from trainspeed.conv2d_sweeps import Bisection, crossovers
 from trainspeed.errors import PlanOnly
 from trainspeed.ledger import Ledger, append_line
 from trainspeed.monitor_frame import read_monitor

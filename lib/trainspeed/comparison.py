@@ -41,7 +41,7 @@ class Verdict:
     def label(self) -> str:
         """What a chart or a table calls the comparison: where it was made."""
         arm = {"framework": f"{NAMES.get(self.candidate.framework)} vs {NAMES[self.baseline.framework]}"}
-        if isinstance(self.candidate, Conv2dTrial) and self.factor != "control":
+        if isinstance(self.candidate, Conv2dTrial):
             return conv2d_versus(self.baseline, self.candidate, self.factor)
         if self.factor == "control":
             return ", ".join(["control", *describe(self.baseline, without=COMMON)])

@@ -7,7 +7,8 @@ from statistics import median
 
 from trainspeed.comparison import Verdict
 from trainspeed.conv2d_guesses import first_call_s
-from trainspeed.conv2d_study import Sweep, call_times
+from trainspeed.conv2d_study import call_times
+from trainspeed.conv2d_sweeps import Sweep
 from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.conv2d_verdicts import fastest
 from trainspeed.crossover import Kind
@@ -17,7 +18,8 @@ from trainspeed.wording import library_of
 
 WARM_UP_FROM = 2.0  # times a warm call: from here on a first call is worth a sentence
 
-# Lines to copy, for images (batch, height, width, channels) and filters (k, k, channels, filters), float32.
+# Lines to copy, float32. Of a framework for images (batch, height, width, channels) and filters (k, k, channels,
+# filters); of a CPU library for images (batch, height, width) and one kernel (k, k).
 CODE = {
     ("tensorflow", "eager"): 'y = tf.nn.conv2d(images, filters, strides=1, padding="SAME")',
     ("tensorflow", "graph"): """@tf.function
@@ -38,26 +40,19 @@ def convolve(images, filters):
     return jax.lax.conv_general_dilated(
         images, filters, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     )""",
-    (
-        "scipy_signal",
-        "loop",
-    ): 'y = [scipy.signal.convolve2d(image, kernel[::-1, ::-1], "same") for image in images]',
-    (
-        "scipy_ndimage",
-        "loop",
-    ): 'y = [scipy.ndimage.correlate(image, kernel, mode="constant") for image in images]',
-    (
-        "scipy_fft",
-        "batch",
-    ): 'y = scipy.signal.fftconvolve(images, kernel[None, ::-1, ::-1], "same", axes=(1, 2))',
-    (
-        "scipy_oaconvolve",
-        "batch",
-    ): 'y = scipy.signal.oaconvolve(images, kernel[None, ::-1, ::-1], "same", axes=(1, 2))',
-    (
-        "opencv",
-        "loop",
-    ): "y = [cv2.filter2D(image, -1, kernel, borderType=cv2.BORDER_CONSTANT) for image in images]",
+    ("scipy_signal", "loop"): """around, flipped = ((k - 1) // 2, k // 2), kernel[::-1, ::-1]
+y = [scipy.signal.convolve2d(np.pad(image, around), flipped, "valid") for image in images]""",
+    ("scipy_ndimage", "loop"): """y = [
+    scipy.ndimage.correlate(image, kernel, mode="constant", origin=k % 2 - 1) for image in images
+]""",
+    ("scipy_fft", "batch"): """around, flipped = ((k - 1) // 2, k // 2), kernel[None, ::-1, ::-1]
+y = scipy.signal.fftconvolve(np.pad(images, ((0, 0), around, around)), flipped, "valid", axes=(1, 2))""",
+    ("scipy_oaconvolve", "batch"): """around, flipped = ((k - 1) // 2, k // 2), kernel[None, ::-1, ::-1]
+y = scipy.signal.oaconvolve(np.pad(images, ((0, 0), around, around)), flipped, "valid", axes=(1, 2))""",
+    ("opencv", "loop"): """anchor = ((k - 1) // 2, (k - 1) // 2)
+y = [
+    cv2.filter2D(image, -1, kernel, anchor=anchor, borderType=cv2.BORDER_CONSTANT) for image in images
+]""",
 }
 
 
@@ -77,7 +72,7 @@ def advice(
         for v in staying
         if v.outcome == Outcome.FASTER
     ]
-    told += [_batch(sweep) for sweep in sweeps if sweep.factor == "images" and sweep.found.kind == Kind.FOUND]
+    told += [_batch(s) for s in sweeps if s.factor == "images" and s.found.kind == Kind.FOUND and s.found.low]
     return [*told, *_warm_up(runs, core)]
 
 
@@ -138,7 +133,7 @@ def _warm_up(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
 def code(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
     """Return the lines to copy for the fastest library on the device and on the CPU, as Markdown."""
     return [
-        f"**{library_of(trial)}**, the fastest on the {'device' if where == 'device' else 'CPU'}\n\n"
+        f"**{library_of(trial)}**, the fastest on the {'device' if where == 'device' else 'CPU; for one channel'}\n\n"
         f"```python\n{CODE[trial.library, trial.mode]}\n```"
         for where, trial in fastest(runs, core).items()
     ]

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.conv2d_guesses import first_call_s
-from trainspeed.conv2d_study import Sweep, call_times, held_with
+from trainspeed.conv2d_study import call_times, on_device
+from trainspeed.conv2d_sweeps import Sweep, sized
 from trainspeed.conv2d_trial import Conv2dTrial
-from trainspeed.conv2d_verdicts import on_device
 from trainspeed.roofline import Ceiling, Work, attainable_flop_per_s
 from trainspeed.run import Run
 from trainspeed.verdict import median_interval
@@ -19,6 +19,29 @@ from trainspeed.wording import describe_conv2d, library_of
 
 COLD_STAGES = ("import", "context", "to_device", "kernel", "from_device", "gather")
 WARM_STAGES = COLD_STAGES[2:]
+RESULT_COLUMNS = [
+    "library",
+    "framework",
+    "devices",
+    "on_device",
+    "case",
+    "first_call_s",
+    "call_s",
+    "low_s",
+    "high_s",
+]
+RESULT_COLUMNS += ["resident_s", "images_per_s", "placement", "blocks"]
+LIMIT_COLUMNS = [
+    "library",
+    "framework",
+    "devices",
+    "case",
+    "intensity",
+    "flop_per_s",
+    "bytes_per_s",
+    "limit",
+    "share",
+]
 
 
 def result_rows(runs: Iterable[Run]) -> pd.DataFrame:
@@ -50,7 +73,7 @@ def result_rows(runs: Iterable[Run]) -> pd.DataFrame:
                 "blocks": len(several),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=RESULT_COLUMNS)
 
 
 def stage_rows(runs: Iterable[Run], trials: Iterable[Conv2dTrial]) -> pd.DataFrame:
@@ -80,22 +103,20 @@ def _warm(run: Run, stage: str) -> float | None:
 
 def sweep_rows(runs: Iterable[Run], factor: str, sweeps: Iterable[Sweep]) -> pd.DataFrame:
     """Return a row per run of a sweep: library, framework, on_device, size, call_s, block."""
-    held = held_with(factor)
-    arms = [arm for sweep in sweeps if sweep.factor == factor for arm in (sweep.device, sweep.cpu)]
-    kinds = {_without(arm, held) for arm in arms}
+    arms = [
+        (arm, not sweep.filters_follow)
+        for sweep in sweeps
+        if sweep.factor == factor
+        for arm in (sweep.device, sweep.cpu)
+    ]
     rows = []
     for trial, blocks in call_times(runs).items():
-        if _without(trial, held) in kinds:
+        size = getattr(trial, factor)
+        if any(sized(arm, factor, size, filters_fixed) == trial for arm, filters_fixed in arms):
             common = {"library": library_of(trial), "framework": trial.framework}
-            common |= {"on_device": on_device(trial), "size": getattr(trial, factor)}
+            common |= {"on_device": on_device(trial), "size": size}
             rows += [{**common, "block": block, "call_s": run.median_s} for block, run in blocks.items()]
     return pd.DataFrame(rows, columns=["library", "framework", "on_device", "size", "block", "call_s"])
-
-
-def _without(trial: Conv2dTrial, fields: Iterable[str]) -> tuple:
-    return tuple(
-        item for item in trial.as_dict().items() if item[0] not in fields and item[0] not in ("seed",)
-    )
 
 
 def roofline_rows(
@@ -127,10 +148,13 @@ def roofline_rows(
                 "limit": None
                 if roof is None
                 else ("memory" if roof < ceiling.peak_flop_per_s else "arithmetic"),
-                "share": None if roof is None else work.flops / seconds / (roof * trial.devices),
+                # CPU cores share one memory, so the bandwidth of one says nothing of several.
+                "share": None
+                if roof is None or (trial.devices > 1 and not has_gpu)
+                else work.flops / seconds / (roof * trial.devices),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=LIMIT_COLUMNS)
 
 
 def limit_sentences(rows: pd.DataFrame) -> list[str]:
@@ -144,10 +168,14 @@ def limit_sentences(rows: pd.DataFrame) -> list[str]:
     told |= {"nearest among libraries at " + row["case"]: row for row in _nearest(largest)}
     return [
         f"{row['library']} on {row['devices']} device{'s' if row['devices'] > 1 else ''} is {what}"
-        f"{'' if row['case'] in what else ', at ' + row['case']}: {100 * row['share']:.1f} % of what {row['limit']} "
+        f"{'' if row['case'] in what else ', at ' + row['case']}: {_share(row['share'])} what {row['limit']} "
         f"allows ({row['bytes_per_s'] / 1e9:.3g} GB/s, {row['flop_per_s'] / 1e9:.3g} GFLOP/s)."
         for what, row in told.items()
     ]
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.1f} % of" if share <= 1 else "more than (its data fit into a cache)"
 
 
 def _nearest(rows: pd.DataFrame) -> list[pd.Series]:
@@ -165,12 +193,13 @@ def device_series(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> pd.DataFr
 
     First calls and warm calls of what was spread over devices; warm calls of the CPU's baselines.
     """
-    times = call_times(runs)
+    times, core = call_times(runs), list(core)
     rows = []
     for trial in dict.fromkeys(t.without_seed() for t in core):
         several = list(times.get(trial, {}).values())
-        spread = on_device(trial) and any(t.devices > 1 and t.library == trial.library for t in core)
-        if not several or not (spread or not on_device(trial)):
+        alike = [t for t in core if (t.library, t.mode) == (trial.library, trial.mode)]
+        spread = max(t.devices for t in alike) == max((t.devices for t in core if on_device(t)), default=1)
+        if not several or (on_device(trial) and not spread):
             continue
         values = {"warm": [run.median_s for run in several]}
         if on_device(trial):

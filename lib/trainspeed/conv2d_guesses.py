@@ -12,9 +12,10 @@ from statistics import median
 from typing import Any
 
 from trainspeed.comparison import Verdict
-from trainspeed.conv2d_study import call_times, sized
+from trainspeed.conv2d_study import ARTICLE, call_times, pair_of
+from trainspeed.conv2d_sweeps import sized
 from trainspeed.conv2d_trial import Conv2dTrial
-from trainspeed.conv2d_verdicts import across, growth, on_device, within
+from trainspeed.conv2d_verdicts import across, growth, within
 from trainspeed.published_conv2d import Conv2dClaim, conv2d_claims
 from trainspeed.run import Run
 from trainspeed.verdict import Judgement, Outcome
@@ -23,6 +24,7 @@ from trainspeed.wording import library_of, measured
 SUPPORTED, REFUTED, OPEN, UNMEASURED = "supported", "refuted", "undecided", "not measured here"
 COLD_STAGES = ("context", "to_device", "kernel", "from_device", "gather")
 FEW, MANY = 3, 4  # devices: the article's slow ones, and from where on it was fast
+EXTREMELY = 2.0  # times as long, from here on
 ROOM = 0.5  # of the memory: data that need less are not swapped
 
 Answer = tuple[str, str]  # one of the four above, and why
@@ -60,14 +62,6 @@ def first_call_s(run: Run) -> float:
     return sum(run.stages_s.get(stage, 0.0) for stage in COLD_STAGES)
 
 
-def pair_of(core: Sequence[Conv2dTrial]) -> tuple[Conv2dTrial, Conv2dTrial | None]:
-    """Return what stands for the article's pair: the first framework and the first baseline of the CPU."""
-    alone = [trial for trial in core if trial.devices == 1]
-    devices = [trial for trial in alone if on_device(trial)]
-    cpus = [trial for trial in alone if not on_device(trial)]
-    return (devices or alone)[0], cpus[0] if cpus else None
-
-
 def evidence(
     measured: Any,
     core: Sequence[Conv2dTrial],
@@ -98,7 +92,12 @@ def evidence(
 
 def answers(evidence: Evidence) -> list[tuple[Conv2dClaim, str, str]]:
     """Return (claim, answer, why) for every finding and guess of the article."""
-    return [(claim, *EXPERIMENTS[claim.id](evidence)) for claim in conv2d_claims()]
+    found = []
+    for claim in conv2d_claims():
+        answer, why = EXPERIMENTS[claim.id](evidence)
+        unsaid = answer != UNMEASURED and not evidence.has_gpu and "GPU" not in why
+        found.append((claim, answer, why + " Devices here are CPU cores." * unsaid))
+    return found
 
 
 def _decided(judgement: Judgement, text: str) -> Answer:
@@ -112,52 +111,72 @@ def _decided(judgement: Judgement, text: str) -> Answer:
 def _cpu_wins(evidence: Evidence) -> Answer:
     if evidence.cpu is None:
         return UNMEASURED, "No library was measured on the CPU."
-    device, cpu = evidence.device, evidence.cpu
+    cpu = evidence.cpu
+    device = max([evidence.device, *_spread(evidence)], key=lambda trial: trial.devices)
     warm = across(evidence.runs, device, cpu, lambda run: run.median_s)
     cold = across(evidence.runs, device, cpu, lambda run: first_call_s(run) if run.call_s else None)
-    text = f"{library_of(cpu)} over {library_of(device)}, warm calls"
-    answer, why = _decided(warm, text)
+    many = f" on {device.devices} devices" * (device.devices > 1)
+    answer, why = _decided(warm, f"{library_of(cpu)} over {library_of(device)}{many}, warm calls")
     if cold.speedup is not None:
         why += f" The first call of each: {measured(cold)}."
     return answer, why
 
 
+def _spread(evidence: Evidence) -> list[Conv2dTrial]:
+    """Return the article's library as it was measured on several devices, the fewest first."""
+    alone = evidence.device.without_seed()
+    mine = [v.candidate for v in evidence.device_verdicts if v.baseline == alone]
+    return sorted(mine, key=lambda trial: trial.devices)
+
+
 def _few_slow(evidence: Evidence) -> Answer:
-    counts = sorted({v.candidate.devices for v in evidence.device_verdicts})
-    if not counts or counts[-1] < MANY:
-        most = counts[-1] if counts else 1
-        return UNMEASURED, f"It takes {MANY} devices or more, and {most} were measured."
-    slow = evidence.device
-    fast = next(
-        v.candidate
-        for v in evidence.device_verdicts
-        if v.candidate.devices == counts[-1] and v.candidate.library == slow.library
-    )
-    judgement = across(evidence.runs, slow, fast, first_call_s)
-    return _decided(judgement, f"First call on {counts[-1]} devices over that on 1, {library_of(slow)}")
+    spread = _spread(evidence)
+    most = spread[-1].devices if spread else 1
+    if most < MANY:
+        return (
+            UNMEASURED,
+            f"It takes {MANY} devices or more, and {most} {'were' if most > 1 else 'was'} measured.",
+        )
+    few = [evidence.device, *(trial for trial in spread if trial.devices <= FEW)]
+    judged = {trial.devices: across(evidence.runs, trial, spread[-1], first_call_s) for trial in few}
+    known = {count: judgement for count, judgement in judged.items() if judgement.speedup is not None}
+    if not known:
+        return UNMEASURED, "No first call was measured on few devices and on many."
+    told = "; ".join(f"{count}: {_times(judgement)}" for count, judgement in known.items())
+    why = f"First call of {library_of(evidence.device)} on few devices, relative to that on {most}: {told}."
+    if any(judgement.low is None for judgement in known.values()):
+        return OPEN, why
+    if all(judgement.low >= EXTREMELY for judgement in known.values()):
+        return SUPPORTED, why
+    return (REFUTED if any(j.high < EXTREMELY for j in known.values()) else OPEN), why
 
 
 def _no_scaling(evidence: Evidence) -> Answer:
-    mine = [v for v in evidence.device_verdicts if v.candidate.library == evidence.device.library]
+    alone = evidence.device.without_seed()
+    mine = [v for v in evidence.device_verdicts if v.baseline == alone]
     if not mine:
-        return UNMEASURED, "One device only was measured."
-    most = max(mine, key=lambda v: v.candidate.devices)
-    answer, why = _decided(most.judgement, f"{most.label}, warm calls")
-    return {SUPPORTED: REFUTED, REFUTED: SUPPORTED}.get(answer, answer), why
+        return UNMEASURED, f"{library_of(alone)} was measured on one device only."
+    every = "; ".join(f"{v.candidate.devices} devices {measured(v.judgement)}" for v in mine)
+    outcomes = {v.outcome for v in mine}
+    answer = REFUTED if Outcome.FASTER in outcomes else OPEN if Outcome.UNDECIDED in outcomes else SUPPORTED
+    return answer, f"{library_of(alone)} over one device, warm calls: {every}."
 
 
 def _unoptimised(evidence: Evidence) -> Answer:
+    if evidence.device.library != ARTICLE[0]:
+        return UNMEASURED, "TensorFlow was not measured on the device."
     if not evidence.library_verdicts:
         return UNMEASURED, "No other library was measured on the device."
-    best = max(evidence.library_verdicts, key=lambda v: v.speedup)
     every = "; ".join(f"{library_of(v.candidate)} {measured(v.judgement)}" for v in evidence.library_verdicts)
     outcomes = {v.outcome for v in evidence.library_verdicts}
-    answer = REFUTED
-    if Outcome.FASTER in outcomes:
-        answer = SUPPORTED
-    elif Outcome.UNDECIDED in outcomes:
-        answer = OPEN
-    return answer, f"Over {library_of(best.baseline)}, warm calls: {every}."
+    answer = SUPPORTED if Outcome.FASTER in outcomes else OPEN if Outcome.UNDECIDED in outcomes else REFUTED
+    return answer, f"Over {library_of(evidence.device)}, warm calls: {every}."
+
+
+def _times(judgement: Judgement) -> str:
+    """Return a ratio and its interval, without saying who is faster."""
+    interval = "no interval" if judgement.low is None else f"{judgement.low:.2f} to {judgement.high:.2f}"
+    return f"{judgement.speedup:.2f} times ({interval})"
 
 
 def _grows(factor: str, what: str) -> Callable[[Evidence], Answer]:
@@ -171,12 +190,12 @@ def _grows(factor: str, what: str) -> Callable[[Evidence], Answer]:
         def at(size: int) -> tuple[Conv2dTrial, Conv2dTrial]:
             return tuple(sized(t, factor, size, evidence.filters_fixed).without_seed() for t in (cpu, device))
 
-        there = [size for size in sizes if all(trial in times for trial in at(size))]
+        there = [size for size in sizes if _both(times, *at(size))]
         if len(there) < 2:
             return UNMEASURED, f"{library_of(cpu)} was measured with fewer than two sizes of {what}."
         small, large = there[0], there[-1]
         judgement = growth(evidence.runs, at(small), at(large))
-        ratios = [f"{_ratio(times, *at(size)):.2g}x at {size}" for size in there]
+        ratios = [f"{_ratio(times, *at(size)):.3g}x at {size}" for size in there]
         text = (
             f"{library_of(device)} over {library_of(cpu)}: {', '.join(ratios)} {what}; from {small} to {large} the "
             "device gains"
@@ -187,8 +206,11 @@ def _grows(factor: str, what: str) -> Callable[[Evidence], Answer]:
 
 
 def _ratio(times: Mapping, cpu: Conv2dTrial, device: Conv2dTrial) -> float:
-    both = sorted(times[cpu].keys() & times[device].keys())
-    return median(times[cpu][b].median_s / times[device][b].median_s for b in both)
+    return median(times[cpu][b].median_s / times[device][b].median_s for b in _both(times, cpu, device))
+
+
+def _both(times: Mapping, one: Conv2dTrial, other: Conv2dTrial) -> list[int]:
+    return sorted(times.get(one, {}).keys() & times.get(other, {}).keys())
 
 
 def _transfer_back(evidence: Evidence) -> Answer:
@@ -210,8 +232,9 @@ def _transfer_back(evidence: Evidence) -> Answer:
             UNMEASURED,
             f"There is no GPU and no bus to one. Handing the result over in memory takes {told}.",
         )
-    answer, why = _decided(within(runs, back, rest), "The transfer back against all the rest of a call")
-    return answer, f"{why} {told}."
+    judgement = within(runs, back, rest)
+    answer, _ = _decided(judgement, "")
+    return answer, f"The transfer back takes {_times(judgement)} what all the rest of a call takes. {told}."
 
 
 def _stay(evidence: Evidence) -> Answer:
@@ -233,8 +256,8 @@ def _memory_swap(evidence: Evidence) -> Answer:
     why = f"One device needs {needed / 1e6:,.0f} MB of {there / 1e9:,.0f} GB ({where})."
     runs = call_times(evidence.runs).get(evidence.device.without_seed(), {}).values()
     cold = within(runs, first_call_s, lambda r: r.median_call_s)
-    if cold.speedup is not None:
-        why += f" What tells few devices from many instead: a warm call over the first one, {measured(cold)}."
+    if answer == REFUTED and cold.outcome == Outcome.FASTER:
+        why += f" What takes long is the first call: {_times(cold)} a warm one."
     return answer, why
 
 

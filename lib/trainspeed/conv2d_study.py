@@ -1,22 +1,21 @@
-"""Which convolutions the conv2d notebook measures, and which sizes it looks for a crossover at next. Runs nothing."""
+"""Which convolutions the conv2d notebook measures, and the runs of each. Runs nothing."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from trainspeed.conv2d_estimates import call_s
-from trainspeed.conv2d_trial import CPU_LIBRARIES, LIBRARIES, Conv2dTrial
-from trainspeed.crossover import Crossover, Kind, crossover, crossover_sentence, judged, next_size
+from trainspeed.conv2d_trial import CPU_LIBRARIES, LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
-from trainspeed.schedule import AUXILIARY, Part
-from trainspeed.trial import check_name
-from trainspeed.wording import describe_conv2d, library_of
+from trainspeed.schedule import AUXILIARY
+from trainspeed.trial import check_least, check_name
+from trainspeed.wording import describe_conv2d
 
 ARTICLE = ("tensorflow", "scipy_signal")  # what article 004 compared: a device's library and the CPU's
 VARIED = ("library", "mode", "devices", "processor")
+BISECTED = "bisected"  # label of runs at sizes that depend on what was found
 CPU_WORD = "cpu"  # after a library's name: on the CPU, also where there is a GPU
 # What a sweep changes -> what its sizes are called.
 SWEEPS = {"images": "images", "channels": "channels", "filter_size": "px of filter"}
@@ -35,6 +34,8 @@ def library_trial(spec: str, **sizes: int) -> Conv2dTrial:
     modes = [word for word in words if word != CPU_WORD]
     for mode in modes:
         check_name(f"mode of {library}", mode, LIBRARIES[library])
+    if len(modes) > 1:
+        raise UserError(f"library {spec!r} has two modes, {' and '.join(modes)}: name them one by one.")
     processor = "cpu" if CPU_WORD in words and library not in CPU_LIBRARIES else "device"
     mode = modes[0] if modes else LIBRARIES[library][0]
     return Conv2dTrial(library=library, mode=mode, processor=processor, **sizes)
@@ -48,6 +49,8 @@ def device_counts(asked: Sequence[int], available: int, images: int, most: int =
     """
     if most < 0:
         raise UserError(f"max_devices (={most}) must be 0, for all, or more.")
+    for count in asked:
+        check_least("devices", count, 1)
     top = min(available, most) if most else available
     return sorted({1, *asked}) if asked else [n for n in range(1, top + 1) if images % n == 0]
 
@@ -83,20 +86,23 @@ def sweep_trials(
         filters: Output channels in the sweep over channels; 0: as many as there are channels.
         longest_call_s: A call that is estimated to take longer is not measured: see `left_out_sentences`.
     """
+    if not longest_call_s > 0:
+        raise UserError(f"longest_call_s (={longest_call_s!r}) must be positive seconds.")
     return tuple(
         trial
-        for trial in _sweeps(device_libraries, cpu_libraries, sweeps, filters, sizes)
+        for trial in sweep_at(device_libraries, cpu_libraries, sweeps, filters, sizes)
         if call_s(trial) <= longest_call_s
     )
 
 
-def _sweeps(
+def sweep_at(
     device_libraries: Sequence[str],
     cpu_libraries: Sequence[str],
     sweeps: Mapping[str, Sequence[int]],
     filters: int,
     sizes: Mapping[str, int],
 ) -> list[Conv2dTrial]:
+    """Return the libraries at every size of each sweep; of channels with as many filters, or so many."""
     trials = []
     for name, values in sweeps.items():
         check_name("sweep", name, tuple(SWEEPS))
@@ -118,27 +124,28 @@ def left_out_sentences(
 ) -> list[str]:
     """Return what `sweep_trials` has left out, and why."""
     return [
-        f"Left out: {', '.join(describe_conv2d(trial))}: a call would take about {call_s(trial):.0f} s "
+        f"Left out: {', '.join(describe_conv2d(trial))}: a call would take about {call_s(trial):.3g} s "
         f"(longest_call_s is {longest_call_s:g})."
-        for trial in _sweeps(device_libraries, cpu_libraries, sweeps, filters, sizes)
+        for trial in sweep_at(device_libraries, cpu_libraries, sweeps, filters, sizes)
         if call_s(trial) > longest_call_s
     ]
 
 
-def crossover_base(
-    device_libraries: Sequence[str],
-    cpu_libraries: Sequence[str],
-    sweeps: Mapping[str, Sequence[int]],
-    *,
-    filters: int,
-    **sizes: int,
-) -> dict[str, tuple[Conv2dTrial, Conv2dTrial]]:
-    """Return of each sweep that has sizes the first (device, CPU) pair, at its first size."""
-    if not device_libraries or not cpu_libraries:
-        return {}
-    first = (device_libraries[:1], cpu_libraries[:1])
-    trials = {name: _sweeps(*first, {name: values[:1]}, filters, sizes) for name, values in sweeps.items()}
-    return {name: tuple(t.without_seed() for t in pair) for name, pair in trials.items() if pair}
+def on_device(trial: AnyTrial) -> bool:
+    """Whether it is a convolution by a framework on its device, rather than one of the CPU's baselines."""
+    return isinstance(trial, Conv2dTrial) and not trial.on_cpu
+
+
+def pair_of(core: Sequence[Conv2dTrial]) -> tuple[Conv2dTrial, Conv2dTrial | None]:
+    """Return the article's pair, TensorFlow and SciPy; where one is not there, the first that stands for it."""
+    alone = [trial for trial in core if trial.devices == 1]
+    devices = [trial for trial in alone if on_device(trial)]
+    cpus = [trial for trial in alone if not on_device(trial)]
+    device, cpu = (
+        next((trial for trial in several if trial.library == name), several[0] if several else None)
+        for name, several in zip(ARTICLE, (devices, cpus), strict=True)
+    )
+    return device or alone[0], cpu
 
 
 # What was found.
@@ -157,122 +164,3 @@ def _place(trial: Conv2dTrial) -> tuple:
     """The order of tables: by size, then as `LIBRARIES` has them, then by devices."""
     size = trial.filter_size, trial.channels, trial.filters, trial.images, trial.height, trial.width
     return *size, [*LIBRARIES].index(trial.library), trial.mode, trial.devices, trial.processor
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
-    """A device's library against one on the CPU, while one size grows.
-
-    Attributes:
-        factor: Of `SWEEPS`.
-        device, cpu: The two at any of the sizes.
-    """
-
-    factor: str
-    device: Conv2dTrial
-    cpu: Conv2dTrial
-    found: Crossover
-
-    @property
-    def sentence(self) -> str:
-        """From what size on the device is faster."""
-        names = {"device": library_of(self.device), "cpu": library_of(self.cpu)}
-        if not self.device.on_cpu and self.cpu.on_cpu:
-            names["cpu"] += "" if "CPU" in names["cpu"] else " on the CPU"
-        shape = ", ".join(describe_conv2d(self.device, without=("library", *held_with(self.factor))))
-        text = crossover_sentence(self.found, unit=SWEEPS[self.factor], **names)
-        return f"{text[:-1]} ({shape})."
-
-
-def told(sweeps: Iterable[Sweep]) -> list[Sweep]:
-    """Return the first pair's sweeps, and those of the others that found a crossover: the table has all."""
-    sweeps = list(sweeps)
-    first = {sweep.factor: sweep for sweep in reversed(sweeps)}
-    return [s for s in sweeps if s is first[s.factor] or s.found.kind in (Kind.FOUND, Kind.SEVERAL)]
-
-
-def held_with(factor: str) -> tuple[str, ...]:
-    """Return the fields that change in a sweep."""
-    return ("channels", "filters") if factor == "channels" else (factor,)
-
-
-def crossovers(
-    runs: Iterable[Run],
-    device_libraries: Sequence[str],
-    cpu_libraries: Sequence[str],
-    sweeps: Mapping[str, Sequence[int]],
-    *,
-    filters: int,
-    **sizes: int,
-) -> list[Sweep]:
-    """Return, for each sweep and each pair of libraries, from what size on the device is faster."""
-    times = call_times(runs)
-    found = []
-    for factor, values in sweeps.items():
-        if not values:
-            continue
-        for device_spec in device_libraries:
-            for cpu_spec in cpu_libraries:
-                own = {**sizes, factor: values[0]}
-                own |= {"filters": filters or values[0]} if factor == "channels" else {}
-                device, cpu = library_trial(device_spec, **own), library_trial(cpu_spec, **own)
-                found.append(_sweep(times, factor, device.without_seed(), cpu.without_seed(), bool(filters)))
-    return found
-
-
-def _sweep(
-    times: Mapping[Conv2dTrial, Mapping[int, Run]],
-    factor: str,
-    device: Conv2dTrial,
-    cpu: Conv2dTrial,
-    filters_fixed: bool,
-) -> Sweep:
-    pairs = {}
-    for trial, blocks in times.items():
-        size = getattr(trial, factor)
-        if sized(device, factor, size, filters_fixed) != trial:
-            continue
-        beside = times.get(sized(cpu, factor, size, filters_fixed), {})
-        both = sorted(blocks.keys() & beside.keys())
-        if both:
-            of_cpu, of_device = ([s[b].median_s for b in both] for s in (beside, blocks))
-            pairs[size] = of_cpu, of_device
-    return Sweep(factor=factor, device=device, cpu=cpu, found=crossover(judged(pairs)))
-
-
-def sized(trial: Conv2dTrial, factor: str, size: int, filters_fixed: bool) -> Conv2dTrial:
-    """Return a trial at another size of a sweep."""
-    changes = {factor: size}
-    if factor == "channels" and not filters_fixed:
-        changes["filters"] = size
-    return replace(trial, **changes)
-
-
-@dataclass
-class Bisection:
-    """What to measure next, so that each crossover's bracket halves: so many rounds, then nothing.
-
-    Attributes:
-        looked_for: Returns the sweeps of the runs so far.
-        filters: As of `sweep_trials`, and so is `longest_call_s`.
-    """
-
-    looked_for: Callable[[Sequence[Run]], Iterable[Sweep]]
-    rounds: int
-    blocks: int
-    filters: int
-    longest_call_s: float
-
-    def __call__(self, runs: Sequence[Run]) -> list[Part]:
-        """Return the trials at the next sizes, on both sides of every crossover; none after the last round."""
-        if self.rounds < 1:
-            return []
-        self.rounds -= 1
-        trials: list[Conv2dTrial] = []
-        for sweep in self.looked_for(runs):
-            if (size := next_size(sweep.found.points)) is not None:
-                trials += [
-                    sized(t, sweep.factor, size, bool(self.filters)) for t in (sweep.device, sweep.cpu)
-                ]
-        wanted = tuple(t for t in dict.fromkeys(trials) if call_s(t) <= self.longest_call_s)
-        return [Part(trials=wanted, blocks=self.blocks, factors=VARIED)] if wanted else []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from statistics import median
 
 from trainspeed.comparison import Verdict, compare_with
-from trainspeed.conv2d_study import call_times
+from trainspeed.conv2d_study import call_times, on_device, pair_of
 from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
 from trainspeed.run import Run
 from trainspeed.verdict import Judgement, judge
@@ -20,15 +21,11 @@ RESIDENCY_QUESTION = "Is a convolution faster when its data stay on the device?"
 Value = Callable[[Run], float | None]
 
 
-def on_device(trial: AnyTrial) -> bool:
-    """Whether it is a convolution by a framework on its device, rather than one of the CPU's baselines."""
-    return isinstance(trial, Conv2dTrial) and not trial.on_cpu
-
-
-def library_verdicts(runs: Sequence[Run], core: Iterable[Conv2dTrial]) -> list[Verdict]:
-    """Return every framework over the first one among the core trials, on one device."""
+def library_verdicts(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[Verdict]:
+    """Return every framework over the article's, on one device: see `conv2d_study.pair_of`."""
     alone = [t.without_seed() for t in core if t.devices == 1 and on_device(t)]
-    return _against(runs, alone[:1], alone[1:], LIBRARY_QUESTION)
+    base = pair_of(core)[0].without_seed()
+    return _against(runs, [base], [t for t in alone if t != base], LIBRARY_QUESTION)
 
 
 def cpu_verdicts(runs: Sequence[Run], core: Iterable[Conv2dTrial]) -> list[Verdict]:
@@ -124,9 +121,9 @@ def fastest(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> dict[str, Conv2
     times = call_times(runs)
     best: dict[str, tuple[float, Conv2dTrial]] = {}
     for trial in (t.without_seed() for t in core if t.devices == 1):
-        several = sorted(run.median_s for run in times.get(trial, {}).values())
+        several = [run.median_s for run in times.get(trial, {}).values()]
         if several:
             where = "device" if on_device(trial) else "cpu"
-            middle = several[len(several) // 2]
+            middle = median(several)
             best[where] = min(best.get(where, (middle, trial)), (middle, trial), key=lambda pair: pair[0])
     return {where: trial for where, (_, trial) in best.items()}

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from trainspeed.axes import GAP_EM, LETTER_EM, height_pt, note_below, panels, say, title_above
-from trainspeed.conv2d_study import Sweep
+from trainspeed.conv2d_sweeps import Sweep
 from trainspeed.crossover import Kind
 from trainspeed.errors import UserError
 from trainspeed.lines import (

@@ -152,14 +152,16 @@ def measure(
         gpu_uuids=uuids,
         monitor=f"monitor/{session.id}-{study}.csv",
     )
-    runs = [*done]
+    runs, tried = [*done], {planned.key for planned in todo}
     try:
         cores = device_cores(most_devices(plan)) if device == "cpu" else []
         with monitoring(session.out / place.monitor, interval_s, cores), _progress(study, session) as show:
 
             def further() -> tuple[Planned, ...]:
                 parts = [_with_dataset(part) for part in (more(runs) if more else ())]
-                return still_to_do(schedule(parts, seed), runs)
+                new = [p for p in still_to_do(schedule(parts, seed), runs) if p.key not in tried]
+                tried.update(planned.key for planned in new)
+                return tuple(new)
 
             for run in _measure(place, todo, further, known, timeout_s, accuracy_blocks, show):
                 runs.append(run)

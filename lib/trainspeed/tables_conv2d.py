@@ -8,7 +8,8 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from trainspeed.cells import NOTHING, digits, fixed, or_nothing, styled
-from trainspeed.conv2d_study import SWEEPS, Sweep
+from trainspeed.conv2d_study import SWEEPS
+from trainspeed.conv2d_sweeps import Sweep
 from trainspeed.crossover import Crossover, Kind
 from trainspeed.published_conv2d import Conv2dClaim
 from trainspeed.rows import require
@@ -112,7 +113,11 @@ def _faster(found: Crossover) -> str:
 
 
 def _ends(low: float | None, high: float | None) -> str:
-    return NOTHING if low is None or high is None else f"{digits(low)} to {digits(high)}"
+    return NOTHING if low is None or high is None else f"{_size(low)} to {_size(high)}"
+
+
+def _size(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else digits(value)
 
 
 def answers_table(answered: Iterable[tuple[Conv2dClaim, str, str]]) -> Styler:
