@@ -52,7 +52,7 @@ class Case:
 
 
 # The work that the bare scripts do too: small, so that a turn of some seconds holds several epochs.
-SMALL = {"model": "cnn10", "batch_size": 16, "images_per_epoch": 32, "image_size": 8}
+SMALL = {"model": "cnn10", "batch_size": 16, "images_per_epoch": 32, "image_size": 16}
 ZOO = {"image_size": 32, "pipeline": "resize", "folds": 5}
 
 
@@ -80,8 +80,8 @@ CASES = [
         trial=trial("torch", "channels_first", **SMALL, strategy="ddp", devices=2),
         script="bare_ddp.py",
         launcher=("-m", "torch.distributed.run", "--nproc-per-node", "2"),
-        sets=2,
-        rounds=11,
+        sets=5,
+        rounds=6,
     ),
     Case(
         name="tensorflow mirrored on 2 CPU devices",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
-from trainspeed.conv2d_study import library_trial
+from trainspeed.conv2d_guesses import EXPERIMENTS, Answer, evidence
+from trainspeed.conv2d_study import core_trials, library_trial, sweep_trials
+from trainspeed.conv2d_sweeps import Sweep, crossover_base, crossovers
 from trainspeed.conv2d_trial import CPU_LIBRARIES, Conv2dTrial
+from trainspeed.conv2d_verdicts import device_verdicts, library_verdicts
 from trainspeed.run import Run, Status
 
 ARTICLE_SIZE = {"images": 840, "height": 100, "width": 100}
@@ -91,3 +95,80 @@ def make_runs(
 def by_library(**seconds: float) -> Seconds:
     """Return planted seconds by the library's name alone."""
     return lambda trial, block: seconds[trial.library]
+
+
+PAIR = (["tensorflow"], ["scipy_signal"])
+SWEEP_SIZE = {**ARTICLE_SIZE, "images": 12, "filter_size": 3}
+Libraries = tuple[Sequence[str], Sequence[str]]  # (devices', CPU's)
+
+
+# For sweeps.
+
+
+def planted(factor: str, a: float, b: float, c: float) -> Seconds:
+    """Return seconds by the size: a + b n on a device, c n on the CPU."""
+    return lambda trial, block: (
+        c * getattr(trial, factor) if trial.library in CPU_LIBRARIES else a + b * getattr(trial, factor)
+    )
+
+
+def swept(
+    factor: str,
+    values: Sequence[int],
+    seconds: Seconds | float,
+    *,
+    filters: int = 0,
+    libraries: Libraries = PAIR,
+    blocks: int = BLOCKS,
+) -> list[Run]:
+    """Return the runs of a sweep."""
+    trials = sweep_trials(*libraries, {factor: values}, filters=filters, longest_call_s=1e9, **SWEEP_SIZE)
+    return make_runs(trials, seconds, blocks=blocks)
+
+
+def look(
+    runs: Sequence[Run],
+    factor: str,
+    values: Sequence[int],
+    *,
+    filters: int = 0,
+    libraries: Libraries = PAIR,
+) -> list[Sweep]:
+    """Return what was found in a sweep, for each pair of libraries."""
+    return crossovers(runs, *libraries, {factor: values}, filters=filters, **SWEEP_SIZE)
+
+
+# For the article's findings and guesses.
+
+ARTICLE_LIBRARIES = ["tensorflow", "torch", "scipy_signal", "opencv"]
+CORE = core_trials(ARTICLE_LIBRARIES, ["tensorflow"], [1, 2, 4], **ARTICLE_SIZE)
+NOISE = (0.5, 2.0, 0.5, 2.0, 0.5, 2.0)  # an interval from half to twice
+
+
+def asked(
+    claim: str,
+    runs: Sequence[Run],
+    *,
+    core: Sequence[Conv2dTrial] = CORE,
+    machine: Mapping[str, Any] = GPU_MACHINE,
+    sweeps: Mapping[str, Sequence[int]] | None = None,
+    filters: int = 0,
+) -> Answer:
+    """Return the answer to one claim of the article, and why."""
+    sweeps = sweeps or {}
+    held = evidence(
+        SimpleNamespace(runs=runs, machine=machine),
+        core,
+        library_verdicts(runs, core),
+        device_verdicts(runs),
+        crossover_base(*PAIR, sweeps, filters=filters, **SWEEP_SIZE),
+        sweeps,
+        filters > 0,
+    )
+    return EXPERIMENTS[claim](held)
+
+
+def world(core: Sequence[Conv2dTrial] = CORE, blocks: int = BLOCKS, **seconds: float) -> list[Run]:
+    """Return runs of the core whose seconds are by library (else 4), shared evenly by devices."""
+    of = {**dict.fromkeys(ARTICLE_LIBRARIES, 4.0), **seconds}
+    return make_runs(core, lambda trial, block: of[trial.library] / trial.devices, blocks=blocks)

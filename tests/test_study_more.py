@@ -193,15 +193,11 @@ def test_it_ends_when_all_that_is_asked_for_is_hopeless(workers, tmp_path, statu
     assert [run.status for run in found.runs] == [Status.OK, status]
 
 
-@pytest.mark.xfail(strict=True, reason="bug: a crash is measured again for as long as it is asked for")
 def test_it_ends_when_what_is_asked_for_crashes_each_time(workers, tmp_path):
     workers.ends = lambda request: Outcome(status=Status.CRASHED, reason="x")
     measured(tmp_path, Asking([part_of(4)], for_ever=True))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bug: a missing framework's row has no versions, so its trials stay to do"
-)
 def test_it_ends_when_the_framework_is_not_installed(workers, tmp_path, monkeypatch):
     monkeypatch.setattr("trainspeed.interpreters.find", lambda framework: None)
     measured(tmp_path, Asking([part_of(4)], for_ever=True), part_of(8))

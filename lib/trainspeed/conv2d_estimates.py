@@ -13,7 +13,7 @@ CONV2D_FLOP_PER_S = {"scipy_signal": 4e8, "scipy_ndimage": 6e8, "scipy_fft": 8e8
 CONV2D_FLOP_PER_S |= {"opencv": 3e9}
 CPU_BYTES_PER_S, PLANE_S = 3e9, 1e-5
 DEVICE_FLOP_PER_S = 1e10  # of a framework on one CPU core with few channels; a GPU is faster
-START_S, LOOP_S = 0.4, 0.3  # of a run, until its first call; of each loop of warm calls
+START_S, LOOP_S = 0.4, 0.2  # of a run, until its first call; of each loop of warm calls
 COPIES = 3
 
 

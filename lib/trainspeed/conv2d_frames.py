@@ -168,18 +168,54 @@ def limit_sentences(rows: pd.DataFrame) -> list[str]:
     told |= {"nearest among libraries at " + row["case"]: row for row in _nearest(largest)}
     return [
         f"{row['library']} on {row['devices']} device{'s' if row['devices'] > 1 else ''} is {what}"
-        f"{'' if row['case'] in what else ', at ' + row['case']}: {_share(row['share'])} what {row['limit']} "
-        f"allows ({row['bytes_per_s'] / 1e9:.3g} GB/s, {row['flop_per_s'] / 1e9:.3g} GFLOP/s)."
+        f"{'' if row['case'] in what else ', at ' + row['case']}: {_share(row)} "
+        f"({row['bytes_per_s'] / 1e9:.3g} GB/s, {row['flop_per_s'] / 1e9:.3g} GFLOP/s)."
         for what, row in told.items()
     ]
 
 
-def _share(share: float) -> str:
-    return f"{100 * share:.1f} % of" if share <= 1 else "more than (its data fit into a cache)"
+def _share(row: pd.Series) -> str:
+    """Return how near to its limit: beyond it, the limit was not that one, or was measured too low."""
+    if row["share"] <= 1:
+        return f"{100 * row['share']:.1f} % of what {row['limit']} allows"
+    why = {
+        "memory": "the data fit into a cache",
+        "arithmetic": "an algorithm with fewer operations, or noise",
+    }
+    return f"more than what {row['limit']} was measured to allow: {why[row['limit']]}"
 
 
 def _nearest(rows: pd.DataFrame) -> list[pd.Series]:
     return [] if rows.empty else [rows.loc[rows["share"].astype(float).idxmax()]]
+
+
+def transfer_rows(runs: Iterable[Run], library: Conv2dTrial) -> pd.DataFrame:
+    """Return the transfers alone by size, in one library on one device: each waited for, with no kernel beside it.
+
+    Columns: case, to_bytes, to_s, from_bytes, from_s, share (of the transfer back in a warm call); medians.
+    """
+    rows = []
+    for trial, blocks in call_times(runs).items():
+        alike = (trial.library, trial.mode, trial.processor) == (
+            library.library,
+            library.mode,
+            library.processor,
+        )
+        several = [run for run in blocks.values() if run.warm_s]
+        if not alike or trial.devices > 1 or not several:
+            continue
+        seconds = {stage: median(_warm(run, stage) for run in several) for stage in WARM_STAGES}
+        rows.append(
+            {
+                "case": ", ".join(describe_conv2d(trial, without=("library", "devices"))),
+                "to_bytes": trial.input_bytes,
+                "to_s": seconds["to_device"],
+                "from_bytes": trial.output_bytes,
+                "from_s": seconds["from_device"],
+                "share": seconds["from_device"] / sum(seconds.values()),
+            }
+        )
+    return pd.DataFrame(rows, columns=["case", "to_bytes", "to_s", "from_bytes", "from_s", "share"])
 
 
 def roofline_points(rows: pd.DataFrame) -> pd.DataFrame:

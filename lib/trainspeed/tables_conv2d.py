@@ -82,6 +82,27 @@ def roofline_table(rows: pd.DataFrame, *, caption: str = "How far from the limit
     return styled(pd.DataFrame(cells, columns=None if cells else ["library"]), "conv2d_roofline", caption)
 
 
+def transfers_table(rows: pd.DataFrame, *, caption: str) -> Styler:
+    """Return a row per size: how long each transfer takes, how fast it is, and its share of a warm call.
+
+    Args:
+        rows: As of `conv2d_frames.transfer_rows`.
+    """
+    require(rows, ("case", "to_bytes", "to_s", "from_bytes", "from_s", "share"))
+    cells = [
+        {
+            "size": row["case"],
+            "to the device": f"{digits(1e3 * row['to_s'])} ms for {digits(row['to_bytes'] / 1e6)} MB",
+            "GB/s to": digits(row["to_bytes"] / 1e9 / row["to_s"]) if row["to_s"] else NOTHING,
+            "from the device": f"{digits(1e3 * row['from_s'])} ms for {digits(row['from_bytes'] / 1e6)} MB",
+            "GB/s from": digits(row["from_bytes"] / 1e9 / row["from_s"]) if row["from_s"] else NOTHING,
+            "back, of a call": fixed(100 * row["share"], 1, " %"),
+        }
+        for row in rows.to_dict("records")
+    ]
+    return styled(pd.DataFrame(cells, columns=None if cells else ["size"]), "transfers", caption)
+
+
 def crossovers_table(sweeps: Iterable[Sweep]) -> Styler:
     """Return a row per sweep and pair: from what size on the device is faster, and how sure that is."""
     rows = [

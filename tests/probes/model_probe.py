@@ -163,7 +163,7 @@ def full_size_parameters(framework: str, name: str) -> int:
 
 
 def hasten_keras(framework: str) -> None:
-    """Draw no weights, as all are replaced, and compile without what only makes programs faster."""
+    """Draw no weights, as all are replaced, and compile without what only makes programs fast: each runs once."""
     os.environ["KERAS_BACKEND"] = framework
     os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     from keras.initializers import VarianceScaling

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-LOOP_S = 0.3  # a loop of warm calls ends after so long; blocks are the repeats that count
+LOOP_S = 0.2  # a loop of warm calls ends after so long; blocks are the repeats that count
 RESIDENT_S = 0.05  # calls that stay on the device are timed together, for about so long
 MOST_TOGETHER = 100
 TO_DEVICE, KERNEL, FROM_DEVICE, GATHER = STAGES = ("to_device", "kernel", "from_device", "gather")

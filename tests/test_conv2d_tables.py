@@ -1,0 +1,185 @@
+"""The tables of convolutions, on planted seconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from conv2d_data import BLOCKS, CPU_MACHINE, GPU_MACHINE, by_library, make_run, make_runs, make_trial
+from trainspeed.conv2d_frames import result_rows, roofline_rows
+from trainspeed.conv2d_study import core_trials, sweep_trials
+from trainspeed.conv2d_sweeps import crossovers, told
+from trainspeed.published_conv2d import conv2d_claims
+from trainspeed.roofline import Ceiling
+from trainspeed.run import Status
+from trainspeed.tables_conv2d import (
+    answers_table,
+    crossovers_table,
+    failures_table,
+    results_table,
+    roofline_table,
+)
+
+SIZES = {"images": 840, "height": 100, "width": 100}
+SMALL = {"images": 12, "height": 100, "width": 100, "filter_size": 3}
+CORE = core_trials(["tensorflow", "torch", "scipy_signal"], ["tensorflow"], [1, 2], **SIZES)
+SECONDS = by_library(tensorflow=2.0, torch=1.0, scipy_signal=0.5, opencv=0.25)
+# 1 GFLOP/s and 1 GB/s: a convolution of 2.25 FLOP per byte is limited by arithmetic, or by memory at 0.1 GB/s.
+ROOF = {"fp32": Ceiling(precision="fp32", conv_flop_per_s=1e9, bandwidth_bytes_per_s=1e8)}
+
+
+def cells(styler):
+    return styler.data.to_dict("records")
+
+
+def test_the_table_of_results_is_in_milliseconds():
+    rows = result_rows(make_runs([make_trial("torch"), make_trial("opencv")], SECONDS))
+    torch, opencv = cells(results_table(rows))
+
+    assert torch == {
+        "library": "PyTorch",
+        "devices": 1,
+        "first call": "5,000",
+        "warm call": "1,000",
+        "95 % interval": "1,000 to 1,000",
+        "data stay there": "500",
+        "images/s": "840",
+        "ran on": "GPU:0",
+        "blocks": 6,
+    }
+    assert (opencv["data stay there"], opencv["ran on"]) == ("—", "cpu")
+
+
+def test_sizes_are_told_where_there_are_several():
+    rows = result_rows(make_runs([make_trial(), make_trial(images=12)], 1.0))
+
+    assert [row["size"] for row in cells(results_table(rows))] == [
+        "12 images of 100×100, 1 channel, 1 filter, 3×3",
+        "840 images of 100×100, 1 channel, 1 filter, 3×3",
+    ]
+
+
+@pytest.mark.parametrize(("blocks", "interval"), [(1, "—"), (BLOCKS, "2,000 to 2,000")])
+def test_every_table_is_html_with_one_block_and_with_six(blocks, interval):
+    runs = make_runs(CORE, SECONDS, blocks=blocks)
+    html = results_table(result_rows(runs)).to_html()
+
+    assert interval in html
+    assert "nan" not in html
+    assert "None" not in html
+    html = roofline_table(roofline_rows(runs, ROOF, CPU_MACHINE)).to_html()
+    assert "2.25" in html
+
+
+def test_the_table_of_the_roofline_has_a_dash_where_no_ceiling_was_measured():
+    (row,) = cells(roofline_table(roofline_rows(make_runs([make_trial()], 1.0), {}, CPU_MACHINE)))
+
+    assert (row["limited by"], row["share of the limit"]) == ("—", "—")
+
+
+def test_the_table_of_the_roofline_tells_rates_and_the_share():
+    runs = make_runs([make_trial("torch")], 2.0)
+    (row,) = cells(roofline_table(roofline_rows(runs, ROOF, GPU_MACHINE)))
+
+    assert row["FLOP per byte"] == "2.25"
+    assert row["GFLOP/s"] == "0.151"
+    assert row["GB/s"] == "0.0672"
+    assert (row["limited by"], row["share of the limit"]) == ("memory", "67.2 %")
+
+
+@pytest.mark.parametrize("failed", [[], [make_run(make_trial(), status=Status.CRASHED)]])
+def test_where_every_run_failed_the_tables_are_empty(failed):
+    results_table(result_rows(failed)).to_html()
+    roofline_table(roofline_rows(failed, {}, CPU_MACHINE)).to_html()
+
+
+def test_on_a_gpu_machine_with_cpu_libraries_alone_no_roof_is_left():
+    rows = roofline_rows(make_runs([make_trial("opencv")], 1.0), ROOF, GPU_MACHINE)
+
+    assert rows.empty
+
+
+CURVES = {
+    "found": (0.25, 0.01, 0.035, "from about 10.1"),
+    "always": (0.001, 0.01, 0.1, "at every size tried"),
+    "never": (9, 0.1, 0.1, "at no size tried"),
+}
+
+
+@pytest.mark.parametrize(("a", "b", "c", "said"), CURVES.values(), ids=CURVES)
+@pytest.mark.parametrize("blocks", [1, BLOCKS])
+def test_a_crossover_is_a_row_of_its_table(a, b, c, said, blocks):
+    sizes, pair = {"images": [1, 8, 12, 64]}, (["torch"], ["opencv"])
+    trials = sweep_trials(*pair, sizes, filters=0, longest_call_s=1e9, **SMALL)
+    runs = make_runs(
+        trials, lambda t, _: a + b * t.images if t.library == "torch" else c * t.images, blocks=blocks
+    )
+    sweeps = crossovers(runs, *pair, sizes, filters=0, **SMALL)
+    (row,) = cells(crossovers_table(sweeps))
+
+    assert (row["what grows"], row["device"], row["against"]) == ("images", "PyTorch", "OpenCV filter2D")
+    assert row["device is faster"] == said
+    assert (row["uncertainty"] == "—") is (blocks == 1 or said != "from about 10.1")
+    crossovers_table(sweeps).to_html()
+
+
+def test_a_crossover_that_was_not_measured_is_undecided_in_its_table():
+    sweeps = crossovers([], ["torch"], ["opencv"], {"images": [1, 8]}, filters=0, **SMALL)
+    (row,) = cells(crossovers_table(sweeps))
+
+    assert (row["device is faster"], row["uncertainty"], row["sizes tried"]) == ("undecided", "—", "—")
+
+
+def test_sizes_are_whole_numbers_in_the_table_of_crossovers():
+    pair, sizes = (["torch"], ["opencv"]), {"images": [1, 64]}
+    runs = make_runs(sweep_trials(*pair, sizes, filters=0, longest_call_s=1e9, **SMALL), SECONDS)
+    sweeps = crossovers(runs, *pair, sizes, filters=0, **SMALL)
+
+    assert cells(crossovers_table(sweeps))[0]["sizes tried"] == "1 to 64"
+
+
+def test_of_the_other_pairs_only_those_with_a_crossover_are_told():
+    sizes, pairs = {"images": [1, 64]}, (["torch", "jax"], ["opencv", "scipy_fft"])
+    trials = sweep_trials(*pairs, sizes, filters=0, longest_call_s=1e9, **SMALL)
+    seconds = {
+        "torch": lambda n: 1.0,
+        "jax": lambda n: 10.0,
+        "opencv": lambda n: 2.0,
+        "scipy_fft": lambda n: n / 2,
+    }
+    runs = make_runs(trials, lambda t, _: seconds[t.library](t.images))
+    sweeps = crossovers(runs, *pairs, sizes, filters=0, **SMALL)
+
+    assert [(s.device.library, s.cpu.library, str(s.found.kind)) for s in told(sweeps)] == [
+        ("torch", "opencv", "always"),
+        ("torch", "scipy_fft", "found"),
+        ("jax", "scipy_fft", "found"),
+    ]
+    assert told([]) == []
+
+
+def test_answers_are_a_row_each_and_none_is_no_crash():
+    answered = [(claim, "supported", "1 < 2 & so on") for claim in conv2d_claims()]
+    html = answers_table(answered).to_html()
+
+    assert len(answers_table(answered).data) == 9
+    assert "1 &lt; 2 &amp; so on" in html
+    assert answers_table([]).data.empty
+    answers_table([]).to_html()
+
+
+def test_failures_are_counted_by_trial_status_and_reason():
+    runs = [
+        *make_runs([make_trial("torch")], 1.0),
+        *make_runs([make_trial("opencv")], 1.0, blocks=3, status=Status.CRASHED),
+        make_run(make_trial("jax"), status=Status.UNSUPPORTED, reason=None, versions={}),
+    ]
+    crashed, unsupported = cells(failures_table(runs))
+
+    assert crashed["what"].startswith("OpenCV filter2D, 840 images of 100×100")
+    assert (crashed["reason"], crashed["count"]) == ("for a test", 3)
+    assert (unsupported["reason"], unsupported["count"]) == ("—", 1)
+
+
+def test_without_failures_there_is_no_table():
+    assert failures_table(make_runs([make_trial()], 1.0)) is None
+    assert failures_table([]) is None
