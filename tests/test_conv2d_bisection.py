@@ -141,9 +141,6 @@ def test_sizes_of_several_pairs_are_asked_for_once():
     ]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bug: the pairs of one device share its rounds, conv2d_sweeps.Bisection.__call__"
-)
 def test_every_pair_has_its_rounds_where_they_cross_at_different_sizes():
     """From 16 images on faster than SciPy, from 91 on faster than OpenCV: two sizes between for each."""
     libraries, values = (["torch"], ["scipy_signal", "opencv"]), [1, 20, 1000]

@@ -190,13 +190,13 @@ def test_calls_that_stay_on_the_device_are_timed_together_and_divided_by_their_n
     [
         (1 / 1024, 10, 10),  # all that were asked for
         (0.0, 10, 10),
-        (1 / 8, 10, 3),  # 3/8 s is the first sum beyond 0.3 s
-        (1 / 8, 3, 3),
+        (1 / 8, 10, 2),  # 1/4 s is the first sum beyond 0.2 s
+        (1 / 16, 3, 3),
         (60.0, 10, 1),  # one at least
     ],
 )
 def test_a_loop_ends_when_its_time_or_its_number_is_reached(fake_clock, call_s, calls, made):
-    assert LOOP_S == 0.3
+    assert LOOP_S == 0.2
     times = repeat(lambda: fake_clock.advance(call_s), calls, fake_clock)
 
     assert times == [call_s] * made

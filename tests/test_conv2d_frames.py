@@ -29,6 +29,7 @@ from trainspeed.conv2d_frames import (
     roofline_rows,
     stage_rows,
     sweep_rows,
+    transfer_rows,
 )
 from trainspeed.conv2d_guesses import first_call_s
 from trainspeed.conv2d_study import core_trials, library_trial, sweep_trials
@@ -142,6 +143,19 @@ def test_an_import_that_is_not_known_is_no_stage():
 
 def test_without_runs_there_are_columns_and_no_stage():
     assert [*stage_rows([], CORE)] == ["library", "devices", "temperature", "stage", "seconds"]
+
+
+def test_the_transfers_of_a_library_are_a_row_per_size_on_one_device():
+    """Other libraries, modes and numbers of devices are left out, and so is what has no stages."""
+    mine = [make_trial("torch", images=12), make_trial("torch")]
+    others = [make_trial("torch", devices=2), make_trial("torch cpu"), make_trial("tensorflow")]
+    small, large = transfer_rows(make_runs([*others, *mine], SECONDS), mine[1]).to_dict("records")
+
+    assert (small["case"][:9], large["case"][:10]) == ("12 images", "840 images")
+    assert (large["to_bytes"], large["from_bytes"]) == (840 * 100 * 100 * 4 + 36, 840 * 100 * 100 * 4)
+    assert (large["to_s"], large["from_s"]) == (SHARES["to_device"], SHARES["from_device"])
+    assert large["share"] == pytest.approx(SHARES["from_device"])
+    assert transfer_rows(make_runs([make_trial("opencv")], 1.0), make_trial("opencv")).empty
 
 
 # Sweeps.

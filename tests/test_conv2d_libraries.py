@@ -172,7 +172,7 @@ def test_the_made_up_library_is_measured_like_any_other(fake_worker):
     ("behaviour", "status", "reason"),
     [
         (Flipped, Status.INVALID, "the result differs from a float64 reference by "),
-        (Elsewhere, Status.INVALID, "it was told to run on the cpu, but ran on GPU:0"),
+        (Elsewhere, Status.INVALID, "but ran on CPU:0, GPU:0"),
         (WithoutMemory, Status.OOM, "MemoryError in stage 'kernel': Unable to allocate 9.00 GiB"),
         (Buggy, Status.CRASHED, "KeyError in stage 'from_device': 'a bug in a library'"),
         (NotHere, Status.UNSUPPORTED, "this device has no such arithmetic"),

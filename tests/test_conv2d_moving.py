@@ -107,10 +107,10 @@ def machine_with(host_bytes, gpu_bytes=None):
 @pytest.mark.parametrize(
     ("machine", "answer", "told"),
     [
-        (machine_with(10**6, 80 * 10**9), REFUTED, "67 MB of 80 GB (the GPU)"),
-        (machine_with(10**12, 10**8), OPEN, "67 MB of 0 GB (the GPU)"),
-        (machine_with(16 * 10**9), REFUTED, "67 MB of 16 GB (this machine; there is no GPU)"),
-        (machine_with(10**8), OPEN, "67 MB of 0 GB (this machine; there is no GPU)"),
+        (machine_with(10**6, 80 * 10**9), REFUTED, "67.2 MB of 80 GB (the GPU)"),
+        (machine_with(10**12, 10**8), OPEN, "67.2 MB of 0.1 GB (the GPU)"),
+        (machine_with(16 * 10**9), REFUTED, "67.2 MB of 16 GB (this machine; there is no GPU)"),
+        (machine_with(10**8), OPEN, "67.2 MB of 0.1 GB (this machine; there is no GPU)"),
     ],
 )
 def test_the_memory_needed_is_held_against_that_of_the_gpu_or_else_of_the_machine(machine, answer, told):

@@ -199,6 +199,14 @@ def test_bad_input_is_told_before_anything_is_measured(parameters, words, tmp_pa
     assert words in mistake_in("conv2d", parameters, tmp_path, monkeypatch)
 
 
+def test_a_framework_on_the_device_is_refused_as_a_baseline(tmp_path, monkeypatch):
+    assert "torch cpu" in mistake_in("conv2d", "cpu_libraries: [torch]", tmp_path, monkeypatch)
+
+
+def test_a_control_that_is_not_compared_is_refused(tmp_path, monkeypatch):
+    assert "controls" in mistake_in("conv2d", "controls: [jax]", tmp_path, monkeypatch)
+
+
 @pytest.mark.parametrize("parameters", ["blocks: 2", "survey_libraries: [], channels: [], controls: []"])
 def test_what_can_be_is_no_mistake(parameters, tmp_path, monkeypatch):
     """The check of bad input can fail."""

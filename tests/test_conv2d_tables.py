@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conv2d_data import BLOCKS, CPU_MACHINE, GPU_MACHINE, by_library, make_run, make_runs, make_trial
-from trainspeed.conv2d_frames import result_rows, roofline_rows
+from trainspeed.conv2d_frames import result_rows, roofline_rows, transfer_rows
 from trainspeed.conv2d_study import core_trials, sweep_trials
 from trainspeed.conv2d_sweeps import crossovers, told
 from trainspeed.published_conv2d import conv2d_claims
@@ -17,6 +17,7 @@ from trainspeed.tables_conv2d import (
     failures_table,
     results_table,
     roofline_table,
+    transfers_table,
 )
 
 SIZES = {"images": 840, "height": 100, "width": 100}
@@ -96,6 +97,19 @@ def test_on_a_gpu_machine_with_cpu_libraries_alone_no_roof_is_left():
     rows = roofline_rows(make_runs([make_trial("opencv")], 1.0), ROOF, GPU_MACHINE)
 
     assert rows.empty
+
+
+def test_the_table_of_transfers_tells_times_rates_and_the_share():
+    rows = transfer_rows(make_runs([make_trial("torch")], 2.0), make_trial("torch"))
+    (row,) = cells(transfers_table(rows, caption="Transfers"))
+
+    assert row["to the device"] == "250 ms for 33.6 MB"
+    assert (row["GB/s to"], row["GB/s from"]) == ("0.134", "0.0672")
+    assert (row["from the device"], row["back, of a call"]) == ("500 ms for 33.6 MB", "25.0 %")
+
+
+def test_without_transfers_their_table_is_empty():
+    transfers_table(transfer_rows([], make_trial("torch")), caption="Transfers").to_html()
 
 
 CURVES = {

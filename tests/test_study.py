@@ -91,7 +91,7 @@ def test_the_monitor_is_told_the_cores_of_the_trial_with_the_most_devices(
         raise InterruptedError  # nothing is to be measured here
 
     monkeypatch.setattr(study, "_devices", lambda: (device, ("GPU-a", "GPU-b", "GPU-c"), {}))
-    monkeypatch.setattr(study, "_monitor", monitor)
+    monkeypatch.setattr(study, "monitoring", monitor)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 4, 6}, raising=False)
     several = make_trial(dataset="digits", batch_size=36, strategy="ddp", devices=3)
     parts = (Part(trials=(replace(several, devices=2), several), blocks=1),)

@@ -153,7 +153,7 @@ def check_placement(placement: str, device: str, devices: int) -> None:
     places = placement.split(", ")
     strange = [place for place in places if not any(name in place.lower() for name in names)]
     if len(places) != devices:
-        raise WrongResult(f"it was told to use {devices} devices, but ran on {placement}")
+        raise WrongResult(f"it was told to use {devices} device{'s' * (devices > 1)}, but ran on {placement}")
     if strange:
         raise WrongResult(f"it was told to run on the {device}, but ran on {', '.join(strange)}")
 

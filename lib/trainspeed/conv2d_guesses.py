@@ -111,6 +111,8 @@ def _decided(judgement: Judgement, text: str) -> Answer:
 def _cpu_wins(evidence: Evidence) -> Answer:
     if evidence.cpu is None:
         return UNMEASURED, "No library was measured on the CPU."
+    if evidence.device.on_cpu:
+        return UNMEASURED, "No library was measured on a device."
     cpu = evidence.cpu
     device = max([evidence.device, *_spread(evidence)], key=lambda trial: trial.devices)
     warm = across(evidence.runs, device, cpu, lambda run: run.median_s)
@@ -253,7 +255,7 @@ def _memory_swap(evidence: Evidence) -> Answer:
         return UNMEASURED, "The memory of the device is not known."
     answer = REFUTED if needed < ROOM * there else OPEN
     where = "the GPU" if evidence.has_gpu else "this machine; there is no GPU"
-    why = f"One device needs {needed / 1e6:,.0f} MB of {there / 1e9:,.0f} GB ({where})."
+    why = f"One device needs {needed / 1e6:,.3g} MB of {there / 1e9:,.3g} GB ({where})."
     runs = call_times(evidence.runs).get(evidence.device.without_seed(), {}).values()
     cold = within(runs, first_call_s, lambda r: r.median_call_s)
     if answer == REFUTED and cold.outcome == Outcome.FASTER:

@@ -51,6 +51,10 @@ def device_counts(asked: Sequence[int], available: int, images: int, most: int =
         raise UserError(f"max_devices (={most}) must be 0, for all, or more.")
     for count in asked:
         check_least("devices", count, 1)
+        if count > available:
+            raise UserError(
+                f"devices (={count}) is more than there are: {available} to use here. Lower devices."
+            )
     top = min(available, most) if most else available
     return sorted({1, *asked}) if asked else [n for n in range(1, top + 1) if images % n == 0]
 
@@ -70,6 +74,24 @@ def core_trials(
     return tuple(dict.fromkeys([*alone, *spread]))
 
 
+def control_trials(
+    controls: Sequence[str], libraries: Sequence[str], **sizes: int
+) -> tuple[Conv2dTrial, ...]:
+    """Return those of the libraries that are measured twice in each block.
+
+    Raises:
+        UserError: One that is not among the libraries.
+    """
+    compared = core_trials(libraries, (), (), **sizes)
+    twice = tuple(library_trial(spec, **sizes) for spec in controls)
+    for spec, trial in zip(controls, twice, strict=True):
+        if trial not in compared:
+            raise UserError(
+                f"controls: {spec!r} is not among libraries (={list(libraries)}): add it there, too."
+            )
+    return twice
+
+
 def sweep_trials(
     device_libraries: Sequence[str],
     cpu_libraries: Sequence[str],
@@ -86,6 +108,19 @@ def sweep_trials(
         filters: Output channels in the sweep over channels; 0: as many as there are channels.
         longest_call_s: A call that is estimated to take longer is not measured: see `left_out_sentences`.
     """
+    for name, specs, on_cpu in (
+        ("device_libraries", device_libraries, False),
+        ("cpu_libraries", cpu_libraries, True),
+    ):
+        for spec in specs:
+            if library_trial(spec, images=1, height=1, width=1).on_cpu != on_cpu:
+                instead = (
+                    f"write '{spec} cpu'" if on_cpu else "name a framework: tensorflow, keras, torch, jax"
+                )
+                raise UserError(
+                    f"{name}: {spec!r} runs on {'the device' if on_cpu else 'the CPU'}: {instead}."
+                )
+    check_least("filters", filters, 0, "0 means as many as channels")
     if not longest_call_s > 0:
         raise UserError(f"longest_call_s (={longest_call_s!r}) must be positive seconds.")
     return tuple(

@@ -128,9 +128,10 @@ def sized(trial: Conv2dTrial, factor: str, size: int, filters_fixed: bool) -> Co
     return replace(trial, **changes)
 
 
-def _like(trial: Conv2dTrial, sweep: Sweep) -> Conv2dTrial:
-    """Return the sweep's device at the size of a trial."""
-    return sized(sweep.device, sweep.factor, getattr(trial, sweep.factor), not sweep.filters_follow)
+def _sizes(trials: Iterable[Conv2dTrial], arm: Conv2dTrial, sweep: Sweep) -> set[int]:
+    """Return at which sizes of a sweep one of its two sides is among the trials."""
+    sizes = ((getattr(trial, sweep.factor), trial) for trial in trials)
+    return {size for size, t in sizes if t == sized(arm, sweep.factor, size, not sweep.filters_follow)}
 
 
 @dataclass
@@ -142,6 +143,7 @@ class Bisection:
     Attributes:
         looked_for: Returns the sweeps of the runs so far.
         filters: As of `sweep_trials`, and so is `longest_call_s`.
+        seed: Of the trials.
     """
 
     looked_for: Callable[[Sequence[Run]], Iterable[Sweep]]
@@ -164,8 +166,8 @@ class Bisection:
             if size is None:
                 continue
             pair = [sized(t, sweep.factor, size, bool(self.filters)) for t in (sweep.device, sweep.cpu)]
-            before = {t for t in asked if t == _like(t, sweep)}
-            new = pair[0] not in before
+            before = set.intersection(*(_sizes(asked, arm, sweep) for arm in (sweep.device, sweep.cpu)))
+            new = size not in before
             if len(before) + new <= self.rounds and all(call_s(t) <= self.longest_call_s for t in pair):
                 wanted += pair
         trials = tuple(replace(t, seed=self.seed) for t in dict.fromkeys(wanted))

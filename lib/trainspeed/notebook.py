@@ -24,6 +24,7 @@ from trainspeed.study import Measured
 from trainspeed.wording import NAMES, describe
 
 VERDICTS = "verdicts.json"
+SPAN_COLUMNS = ["start", "end", "name", "framework", "epoch_ends"]
 
 
 def say(sentences: Iterable[str], *, otherwise: str = "") -> None:
@@ -78,7 +79,8 @@ def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame, list[s
             samples, comments = read_monitor(path)
             frames.append(samples)
             missing += comments
-    spans = pd.DataFrame([_span(run) for run in measured.runs if run.started_at and run.stages_s])
+    rows = [_span(run) for run in measured.runs if run.started_at and run.stages_s]
+    spans = pd.DataFrame(rows, columns=SPAN_COLUMNS)
     return (pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()), spans, missing
 
 

@@ -137,7 +137,7 @@ def measure(
     known, doubts = ledger.read()
     device, uuids, machine = _devices()
     check_devices(plan, *devices_here(study, session))
-    check_memory(plan, allowance_bytes(), machine["gpus"] if device == "gpu" else ())
+    check_memory(plan, allowance_bytes(), machine.get("gpus", ()) if device == "gpu" else ())
     if session.plan_only:
         _print_plan(study, plan, estimates_s(plan, known, device))
         raise PlanOnly

@@ -115,7 +115,7 @@ def describe_conv2d(trial: Conv2dTrial, without: Sequence[str] = ()) -> list[str
     """Return what a reader needs to tell convolutions apart, in words."""
     words = {
         "library": library_of(trial),
-        "images": f"{trial.images} images of {trial.height}×{trial.width}",
+        "images": f"{trial.images} image{'s' * (trial.images > 1)} of {trial.height}×{trial.width}",
         "channels": f"{trial.channels} channel{'s' * (trial.channels > 1)}",
         "filters": f"{trial.filters} filter{'s' * (trial.filters > 1)}",
         "filter_size": f"{trial.filter_size}×{trial.filter_size}",
