@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+import convolutions
 from cases import CASES, Case
 from programs import TURN_EPOCHS, TURN_S, Program, Worker, take_turns
 from trainspeed import detect, interpreters
@@ -178,6 +179,7 @@ def main(wanted: Sequence[str]) -> int:
     machine = detect.machine()
     cases = [case for case in CASES if interpreters.find(case.framework)]
     parts = {"report": report_share, "monitor": monitor_cost}
+    parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases}
     rows: list[str] = []
     for name, part in parts.items():
