@@ -80,8 +80,8 @@ CASES = [
         trial=trial("torch", "channels_first", **SMALL, strategy="ddp", devices=2),
         script="bare_ddp.py",
         launcher=("-m", "torch.distributed.run", "--nproc-per-node", "2"),
-        sets=5,
-        rounds=6,
+        sets=8,
+        rounds=3,
     ),
     Case(
         name="tensorflow mirrored on 2 CPU devices",

@@ -35,11 +35,15 @@ MONITOR_SETS, MONITOR_ROUNDS = 2, 11
 
 
 def turns_of(make: Callable[[], dict[str, Program]], *, sets: int, rounds: int) -> dict[str, list[float]]:
-    """Return the epochs of each program's turns, in seconds, paired by round, over so many fresh processes."""
+    """Return the epochs of each program's turns, in seconds, paired by round.
+
+    With enough sets of fresh processes, one number per set instead: processes have luck of their own, with
+    memory for one, and then rounds within a set are no repeats of it.
+    """
     pooled: dict[str, list[float]] = {}
     for number in range(sets):
         for name, seconds in paired(take_turns(make(), rounds=rounds, seed=number)).items():
-            pooled.setdefault(name, []).extend(seconds)
+            pooled.setdefault(name, []).extend([median(seconds)] if sets >= LEAST_BLOCKS else seconds)
     rounds_left = len(pooled[name])
     if rounds_left < LEAST_BLOCKS:
         raise SystemExit(f"bench: only {rounds_left} rounds could be paired: measure again.")
@@ -70,8 +74,8 @@ def against_bare(case: Case) -> list[str]:
         f"| {case.name}: throughput of a measured epoch / bare script | {ratio(throughput)} | at least {ENOUGH}"
         f"{' or not distinguishable from 1' if case.escape else ''} | "
         f"{met(throughput, resolution, escape=case.escape)} |",
-        f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)}, {noise.blocks} rounds | "
-        "the resolution | |",
+        f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)}, {noise.blocks} "
+        f"{'sets of processes' if case.sets >= LEAST_BLOCKS else 'rounds'} | the resolution | |",
     ]
     if not case.fork:
         return rows

@@ -26,9 +26,11 @@ class TorchConvolution:
             torch.device("cuda", n) if device == "gpu" else torch.device("cpu") for n in range(trial.devices)
         ]
         self._threads: ThreadPoolExecutor | None = None
+        self._modes: list[torch.inference_mode] = []
 
     def open(self) -> None:
-        """Start CUDA, or a thread for each CPU core."""
+        """Start CUDA, or a thread for each CPU core. The process keeps no gradients from here on."""
+        self._without_gradients()
         if self._devices[0].type == "cuda":
             torch.backends.cudnn.conv.fp32_precision = "ieee"
             torch.backends.cudnn.benchmark = True
@@ -38,7 +40,13 @@ class TorchConvolution:
         else:
             torch.set_num_threads(1)
             if len(self._devices) > 1:
-                self._threads = ThreadPoolExecutor(len(self._devices))
+                self._threads = ThreadPoolExecutor(len(self._devices), initializer=self._without_gradients)
+
+    def _without_gradients(self) -> None:
+        """Enter inference mode in this thread and stay there: entering it in each call would take microseconds."""
+        mode = torch.inference_mode()
+        mode.__enter__()
+        self._modes.append(mode)  # it ends when it is collected
 
     def send(self, images: np.ndarray, filters: np.ndarray) -> list[Share]:
         """Return each device's images and the filters."""
@@ -56,7 +64,6 @@ class TorchConvolution:
             return [function(share) for share in shares]
         return list(self._threads.map(function, shares))
 
-    @torch.inference_mode()
     def _convolve(self, share: Share) -> torch.Tensor:
         images, filters = share
         if self._before == self._after:
