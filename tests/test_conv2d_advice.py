@@ -163,7 +163,7 @@ def swept(a, b, c, *, blocks=BLOCKS, factor="images"):
 
 def test_images_are_to_be_put_into_a_call_from_the_crossover_on():
     assert advised([], sweeps=swept(0.25, 0.01, 0.035)) == [
-        "Put about 10 images or more into a call of TensorFlow (graph); for fewer, scipy.signal.convolve2d is faster."
+        "Put about 11 images or more into a call of TensorFlow (graph); for fewer, scipy.signal.convolve2d is faster."
     ]
 
 

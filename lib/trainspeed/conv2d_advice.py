@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from statistics import median
 
@@ -111,8 +112,10 @@ def _devices(verdicts: Sequence[Verdict]) -> list[str]:
 def _batch(sweep: Sweep) -> str:
     device, cpu = library_of(sweep.device), library_of(sweep.cpu)
     if sweep.found.rising:
-        return f"Put about {sweep.found.size:,.0f} images or more into a call of {device}; for fewer, {cpu} is faster."
-    return f"Put no more than about {sweep.found.size:,.0f} images into a call of {device}; beyond, {cpu} is faster."
+        least = math.ceil(sweep.found.size)
+        return f"Put about {least:,} images or more into a call of {device}; for fewer, {cpu} is faster."
+    most = math.floor(sweep.found.size)
+    return f"Put no more than about {most:,} images into a call of {device}; beyond, {cpu} is faster."
 
 
 def _warm_up(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
