@@ -13,7 +13,6 @@ from conftest import FakeClock
 from fake_conv2d import SECONDS, FakeConvolution
 from trainspeed.conv2d import calls as module
 from trainspeed.conv2d.calls import (
-    COLD,
     FROM_DEVICE,
     GATHER,
     KERNEL,
@@ -26,7 +25,7 @@ from trainspeed.conv2d.calls import (
     time_calls,
 )
 from trainspeed.conv2d.reference import WrongResult, check, convolve, random_data
-from trainspeed.conv2d_trial import Conv2dTrial
+from trainspeed.conv2d_trial import FIRST_STAGES, Conv2dTrial
 
 TRIAL = Conv2dTrial(library="torch", mode="eager", images=4, height=3, width=2)
 IMAGES, FILTERS = random_data(TRIAL)
@@ -58,7 +57,7 @@ def test_the_stages_of_a_first_call_begin_in_order(fake_clock, transfers):
     begun = []
     timed(fake_clock, FakeConvolution(fake_clock, transfers=transfers), begin=begun.append)
 
-    assert begun == [*COLD[1:], "check", "warm"]
+    assert begun == [*FIRST_STAGES, "check", "warm"]
     assert begun == ["context", "to_device", "kernel", "from_device", "gather", "check", "warm"]
 
 

@@ -31,8 +31,7 @@ from trainspeed.conv2d_frames import (
     sweep_rows,
     transfer_rows,
 )
-from trainspeed.conv2d_guesses import first_call_s
-from trainspeed.conv2d_study import core_trials, library_trial, sweep_trials
+from trainspeed.conv2d_study import core_trials, first_call_s, library_trial, sweep_trials
 from trainspeed.conv2d_sweeps import crossovers
 from trainspeed.published_conv2d import SERIES_COLUMNS
 from trainspeed.roofline import Ceiling

@@ -31,9 +31,8 @@ from trainspeed.conv2d_guesses import (
     UNMEASURED,
     answers,
     evidence,
-    first_call_s,
 )
-from trainspeed.conv2d_study import core_trials, sweep_trials
+from trainspeed.conv2d_study import core_trials, first_call_s, sweep_trials
 from trainspeed.conv2d_trial import CPU_LIBRARIES
 from trainspeed.conv2d_verdicts import device_verdicts, library_verdicts
 from trainspeed.published import FOLDER

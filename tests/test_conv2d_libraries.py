@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from fake_conv2d import Buggy, Dying, Elsewhere, Flipped, NotHere, Right, WithoutMemory, behaving
 from trainspeed import backends, interpreters
 from trainspeed.child import Request, check_placement
-from trainspeed.conv2d.calls import COLD, STAGES
+from trainspeed.conv2d.calls import STAGES
 from trainspeed.conv2d.reference import WrongResult
-from trainspeed.conv2d_trial import CPU_LIBRARIES, LIBRARIES, PYTHONS, Conv2dTrial
+from trainspeed.conv2d_trial import CPU_LIBRARIES, FIRST_STAGES, LIBRARIES, PYTHONS, Conv2dTrial
 from trainspeed.processes import usable_cores
 from trainspeed.run import Status
 from trainspeed.worker_process import Outcome, WorkerProcess
@@ -62,7 +62,7 @@ def assert_measured(outcome: Outcome, trial: Conv2dTrial) -> None:
     assert len(places) == trial.devices, places
     assert all("cpu" in place.lower() for place in places), places
     assert trial.framework == "torch" or len(set(places)) == trial.devices, "torch calls every core `cpu`"
-    assert list(result["stages_s"]) == ["start", "data", *COLD[1:], "check", "warm"]
+    assert list(result["stages_s"]) == ["start", "data", *FIRST_STAGES, "check", "warm"]
     assert all(seconds >= 0 for seconds in result["stages_s"].values())
     assert 1 <= len(result["call_s"]) <= trial.calls
     assert all(seconds > 0 for seconds in result["call_s"])

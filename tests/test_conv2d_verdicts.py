@@ -6,8 +6,7 @@ import pytest
 
 from conv2d_data import BLOCKS, by_library, make_run, make_runs, make_trial
 from study_data import make_run as make_training
-from trainspeed.conv2d_guesses import first_call_s
-from trainspeed.conv2d_study import core_trials
+from trainspeed.conv2d_study import core_trials, first_call_s
 from trainspeed.conv2d_verdicts import (
     across,
     cpu_verdicts,

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from trainspeed.comparison import Verdict
-from trainspeed.conv2d_guesses import first_call_s
-from trainspeed.conv2d_study import call_times
+from trainspeed.conv2d_study import call_times, first_call_s
 from trainspeed.conv2d_sweeps import Sweep
 from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.conv2d_verdicts import fastest

@@ -8,17 +8,16 @@ from typing import Any
 
 import pandas as pd
 
-from trainspeed.conv2d_guesses import first_call_s
-from trainspeed.conv2d_study import call_times, on_device
+from trainspeed.conv2d_study import call_times, first_call_s, on_device
 from trainspeed.conv2d_sweeps import Sweep, sized
-from trainspeed.conv2d_trial import Conv2dTrial
+from trainspeed.conv2d_trial import FIRST_STAGES, STAGES, Conv2dTrial
 from trainspeed.roofline import Ceiling, Work, attainable_flop_per_s
 from trainspeed.run import Run
 from trainspeed.verdict import median_interval
 from trainspeed.wording import describe_conv2d, library_of
 
-COLD_STAGES = ("import", "context", "to_device", "kernel", "from_device", "gather")
-WARM_STAGES = COLD_STAGES[2:]
+COLD_STAGES = ("import", *FIRST_STAGES)
+WARM_STAGES = STAGES
 RESULT_COLUMNS = [
     "library",
     "framework",

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from trainspeed.comparison import Verdict
-from trainspeed.conv2d_study import ARTICLE, call_times, pair_of
+from trainspeed.conv2d_study import ARTICLE, call_times, first_call_s, pair_of
 from trainspeed.conv2d_sweeps import sized
 from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.conv2d_verdicts import across, growth, within
@@ -22,7 +22,6 @@ from trainspeed.verdict import Judgement, Outcome
 from trainspeed.wording import library_of, measured
 
 SUPPORTED, REFUTED, OPEN, UNMEASURED = "supported", "refuted", "undecided", "not measured here"
-COLD_STAGES = ("context", "to_device", "kernel", "from_device", "gather")
 FEW, MANY = 3, 4  # devices: the article's slow ones, and from where on it was fast
 EXTREMELY = 2.0  # times as long, from here on
 ROOM = 0.5  # of the memory: data that need less are not swapped
@@ -55,11 +54,6 @@ class Evidence:
     def has_gpu(self) -> bool:
         """Whether the devices are GPUs."""
         return self.machine.get("device") == "gpu"
-
-
-def first_call_s(run: Run) -> float:
-    """Return how long the first call took with what only it does, without the import, in seconds."""
-    return sum(run.stages_s.get(stage, 0.0) for stage in COLD_STAGES)
 
 
 def evidence(

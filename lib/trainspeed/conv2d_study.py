@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from trainspeed.conv2d_estimates import call_s
-from trainspeed.conv2d_trial import CPU_LIBRARIES, LIBRARIES, AnyTrial, Conv2dTrial
+from trainspeed.conv2d_trial import CPU_LIBRARIES, FIRST_STAGES, LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
 from trainspeed.schedule import AUXILIARY
@@ -193,6 +193,11 @@ def call_times(runs: Iterable[Run]) -> dict[Conv2dTrial, dict[int, Run]]:
         if isinstance(run.trial, Conv2dTrial) and run.status == Status.OK and run.label not in AUXILIARY:
             found[run.trial.without_seed()][run.block] = run
     return {trial: found[trial] for trial in sorted(found, key=_place)}
+
+
+def first_call_s(run: Run) -> float:
+    """Return how long the first call took with what only it does, without the import, in seconds."""
+    return sum(run.stages_s.get(stage, 0.0) for stage in FIRST_STAGES)
 
 
 def _place(trial: Conv2dTrial) -> tuple:

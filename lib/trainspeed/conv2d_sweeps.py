@@ -57,7 +57,7 @@ class Sweep:
         if self.filters_follow:
             words = [
                 "as many filters",
-                *describe_conv2d(self.device, without=(*held_with(self.factor), "library")),
+                *describe_conv2d(self.device, without=("library", "channels", "filters")),
             ]
         text = crossover_sentence(self.found, unit=SWEEPS[self.factor], **names)
         return f"{text[:-1]} ({', '.join(words)})."
@@ -68,11 +68,6 @@ def told(sweeps: Iterable[Sweep]) -> list[Sweep]:
     sweeps = list(sweeps)
     first = {sweep.factor: sweep for sweep in reversed(sweeps)}
     return [s for s in sweeps if s is first[s.factor] or s.found.kind in (Kind.FOUND, Kind.SEVERAL)]
-
-
-def held_with(factor: str) -> tuple[str, ...]:
-    """Return the fields that change in a sweep."""
-    return ("channels", "filters") if factor == "channels" else (factor,)
 
 
 def crossovers(
@@ -151,7 +146,6 @@ class Bisection:
     blocks: int
     filters: int
     longest_call_s: float
-
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -24,6 +24,9 @@ LIBRARIES = {
 CPU_LIBRARIES = ("scipy_signal", "scipy_ndimage", "scipy_fft", "scipy_oaconvolve", "opencv")
 PYTHONS = {"keras": "tensorflow"} | dict.fromkeys(CPU_LIBRARIES, "scipy")  # else one of its own name
 PROCESSORS = ("device", "cpu")
+# Of a call, in this order; a first call begins with the context.
+STAGES = ("to_device", "kernel", "from_device", "gather")
+FIRST_STAGES = ("context", *STAGES)
 NUMBER_BYTES = 4  # float32
 LEAST_CALLS = 3
 MOST = {"filter_size": 255, "channels": 4096, "filters": 4096, "images": 10_000_000, "height": 16384}

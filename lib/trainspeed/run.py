@@ -8,11 +8,11 @@ from enum import StrEnum
 from statistics import median
 from typing import Any
 
-from trainspeed.conv2d_trial import AnyTrial, trial_from_dict
+from trainspeed.conv2d_trial import STAGES, AnyTrial, trial_from_dict
 from trainspeed.trial import CEILINGS, Trial
 
 # Of a convolution's run: its first call, and all that come after.
-TIMED_STAGES = ("to_device", "kernel", "from_device", "gather", "warm")
+TIMED_STAGES = (*STAGES, "warm")
 SCHEMA = 1  # raise when a field changes meaning
 
 

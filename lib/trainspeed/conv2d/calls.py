@@ -12,11 +12,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from trainspeed.conv2d_trial import STAGES
+
 LOOP_S = 0.2  # a loop of warm calls ends after so long; blocks are the repeats that count
 RESIDENT_S = 0.05  # calls that stay on the device are timed together, for about so long
 MOST_TOGETHER = 100
-TO_DEVICE, KERNEL, FROM_DEVICE, GATHER = STAGES = ("to_device", "kernel", "from_device", "gather")
-COLD = ("import", "context", *STAGES)  # of a first call, in this order
+TO_DEVICE, KERNEL, FROM_DEVICE, GATHER = STAGES
 
 
 class Convolution(Protocol):
