@@ -18,10 +18,10 @@ LAYERS = {
     "values": "conv2d_trial errors files frame ledger run trial",
     # Pure functions on runs and numbers.
     "judgement": """
-        amp_study amp_why comparison conv2d_estimates conv2d_advice conv2d_frames conv2d_guesses conv2d_study
+        amp_study amp_why comparison confirmation conv2d_estimates conv2d_advice conv2d_frames conv2d_guesses conv2d_study
         conv2d_sweeps conv2d_verdicts cost doubts forecast layers layout_study published published_amp published_beside
         crossover published_conv2d published_scaling published_verdicts pipeline_study roofline scaling_costs
-        scaling_study schedule verdict wording
+        scaling_study schedule verdict wording recipe_code recipe_search recipe_switches recipe_words
     """,
     # NVML, the host, the machine, the monitor, processes.
     "sensing": """
@@ -45,11 +45,11 @@ LAYERS = {
     """,
     # Tables, charts, notebooks, reports, the command line.
     "showing": """
-        __main__ axes cells execute export index interruption kernel lines notebook output_folder plots
+        __main__ axes cells execute export front_page interruption kernel lines notebook notebooks_run output_folder plots plots_recipe
         plots_amp plots_batch plots_conv2d plots_conv2d_sweeps plots_costs plots_devices plots_monitor
         plots_pipelines plots_roofline plots_rows plots_scaling
         published_amp_views published_conv2d_views published_scaling_views published_views report rows
-        scrub tables tables_amp tables_conv2d tables_machine theme
+        scrub tables tables_amp tables_conv2d tables_front tables_machine theme
     """,
 }
 LAYER_OF = {module: layer for layer, modules in LAYERS.items() for module in modules.split()}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
+from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial, trial_from_dict
 from trainspeed.run import Run, Status
 from trainspeed.schedule import AUXILIARY, CONTROL, CONTROL_AGAIN
 from trainspeed.verdict import Judgement, Outcome, judge, judge_difference
@@ -43,6 +43,8 @@ class Verdict:
         arm = {"framework": f"{NAMES.get(self.candidate.framework)} vs {NAMES[self.baseline.framework]}"}
         if isinstance(self.candidate, Conv2dTrial):
             return conv2d_versus(self.baseline, self.candidate, self.factor)
+        if self.factor == "recipe":
+            return f"all switches together, {NAMES[self.candidate.framework]}, {self.candidate.model}"
         if self.factor == "control":
             return ", ".join(["control", *describe(self.baseline, without=COMMON)])
         if self.factor == "devices":
@@ -92,6 +94,23 @@ class Verdict:
         """What was decided."""
         return self.judgement.outcome
 
+    @classmethod
+    def from_dict(cls, element: Mapping[str, Any]) -> Verdict:
+        """Return the verdict of an element of `verdicts.json`.
+
+        Raises:
+            KeyError, TypeError, ValueError: It is none, or its trials are of another version.
+        """
+        names = ("session", "study", "question", "quantity", "factor", "sentence")
+        size = element["speedup" if element["quantity"] == "time" else "difference"]
+        judgement = Judgement(
+            speedup=size,
+            outcome=Outcome(element["outcome"]),
+            **{name: element[name] for name in ("low", "high", "confidence", "blocks")},
+        )
+        trials = {name: trial_from_dict(element[name]) for name in ("baseline", "candidate")}
+        return cls(**{name: element[name] for name in names}, **trials, judgement=judgement)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the element of `verdicts.json`."""
         value = "speedup" if self.quantity == "time" else "difference"
@@ -133,7 +152,7 @@ def compare(
             continue
         for other, other_runs in arms.items():
             if getattr(other, factor, None) == candidate and _differ_only_in(factor, trial, other):
-                verdicts.append(_verdict(base_runs, other_runs, factor, question, quantity))
+                verdicts.append(verdict_between(base_runs, other_runs, factor, question, quantity))
     return [verdict for verdict in verdicts if verdict.judgement.blocks]
 
 
@@ -153,7 +172,7 @@ def compare_with(
     """
     arms = _by_trial(run for run in runs if run.label not in AUXILIARY)
     verdicts = [
-        _verdict(arms[base], candidate_runs, factor, question, quantity)
+        verdict_between(arms[base], candidate_runs, factor, question, quantity)
         for trial, candidate_runs in arms.items()
         for base in baselines(trial)
         if base in arms
@@ -168,7 +187,7 @@ def controls(runs: Iterable[Run]) -> list[Verdict]:
     again = _by_trial(run for run in runs if run.label == CONTROL_AGAIN)
     question = "How much do two measurements of the same thing differ?"
     pairs = ((first[trial], again[trial]) for trial in first if trial in again)
-    verdicts = [_verdict(a, b, "control", question, "time") for a, b in pairs]
+    verdicts = [verdict_between(a, b, "control", question) for a, b in pairs]
     return [verdict for verdict in verdicts if verdict.judgement.blocks]
 
 
@@ -225,12 +244,22 @@ def _pairs(
     return [(usable[0][block], usable[1][block]) for block in sorted(usable[0].keys() & usable[1].keys())]
 
 
-def _verdict(
-    baseline: Sequence[Run], candidate: Sequence[Run], factor: str, question: str, quantity: str
-) -> Verdict:
+def judged(baseline: Sequence[Run], candidate: Sequence[Run], quantity: str = "time") -> Judgement:
+    """Return how one trial's runs compare with another's, block by block; see `verdict`.
+
+    Args:
+        quantity: "time", or "accuracy" (then the judgement's speed-up is a difference in points).
+    """
     value, decide = (_seconds, judge) if quantity == "time" else (_points, judge_difference)
     pairs = _pairs(baseline, candidate, value)
-    judgement = decide([value(a) for a, _ in pairs], [value(b) for _, b in pairs])
+    return decide([value(a) for a, _ in pairs], [value(b) for _, b in pairs])
+
+
+def verdict_between(
+    baseline: Sequence[Run], candidate: Sequence[Run], factor: str, question: str, quantity: str = "time"
+) -> Verdict:
+    """Return the verdict on two trials, of their runs."""
+    judgement = judged(baseline, candidate, quantity)
     a, b = baseline[0], candidate[0]
     return Verdict(
         session=a.session,

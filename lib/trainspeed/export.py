@@ -31,6 +31,7 @@ POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri
 WIDGET = "application/vnd.jupyter.widget-view+json"
 NO_ALT = "No description has been provided for this image"  # what nbconvert writes
 CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
+WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
 ACTIVE = ("script", "iframe", "object", "embed", "link", "base", "form")
 REMOTE_STYLE = re.compile(r"@import[^;]*;?|url\((?!\s*['\"]?data:)[^)]*\)", re.IGNORECASE)
 NUMBER = re.compile(
@@ -50,6 +51,7 @@ def export_html(
     pictures: Path,
     scrub: Callable[[str], str] = str,
     front_page: bool = True,
+    complete: bool = True,
 ) -> tuple[str, ...]:
     """Write the page; return a doubt for each thing a reader will miss in it.
 
@@ -57,6 +59,7 @@ def export_html(
         pictures: Folder that image files named in Markdown are relative to; they are embedded.
         scrub: Takes paths and names out of the finished page.
         front_page: Whether to link to `index.html` beside it.
+        complete: Whether the whole report is; a banner says so where another notebook did not end well.
     """
     executed = nbformat.read(notebook, 4)
     ending = executed.metadata.get(METADATA, {})
@@ -68,6 +71,7 @@ def export_html(
         "css": css(),
         "policy": POLICY,
         "front_page": front_page,
+        "complete": complete,
         "resumable": not ending.get("rendered"),
         "footer": _footer(ending),
     }
@@ -77,6 +81,11 @@ def export_html(
     doubts = _polish(soup, pictures)
     write_atomically(target, scrub(str(soup)))
     return tuple(doubts)
+
+
+def slug(heading: str) -> str:
+    """Return the id of a heading in a page; a second one of the same words gets a number behind it."""
+    return re.sub(r"[^\w]+", "-", heading.lower()).strip("-") or "section"
 
 
 def css() -> str:
@@ -177,11 +186,11 @@ def _name_headings(soup: BeautifulSoup) -> None:
         tag["id"] for tag in soup.find_all(id=True) if tag.name not in ("h1", "h2", "h3", "h4")
     }
     for heading in soup.find_all(["h1", "h2", "h3", "h4"]):
-        slug = re.sub(r"[^\w]+", "-", heading.get_text().lower()).strip("-") or "section"
-        number, name = 1, slug
+        words = slug(heading.get_text())
+        number, name = 1, words
         while name in taken:
             number += 1
-            name = f"{slug}-{number}"
+            name = f"{words}-{number}"
         taken.add(name)
         heading["id"] = name
     sections = soup.find_all("h2")
@@ -216,10 +225,22 @@ def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
         if told and all(NUMBER.fullmatch(cell.get_text(strip=True)) for cell in told):
             for cell in group:
                 cell["class"] = [*cell.get("class", []), "number"]
+    if max((len(row) for row in rows), default=0) >= WIDE_FROM:
+        table["class"] = [*table.get("class", []), "wide"]
+        _let_names_break(soup, table)
     if "scroll" not in table.parent.get("class", []):
         caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
         attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
         table.wrap(soup.new_tag("div", attrs=attrs))
+
+
+def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
+    """Let `channels_last` go on in a second line where a column is too narrow; what is copied stays whole."""
+    for text in table.find_all(string=re.compile("_")):
+        if text.parent.name != "style":
+            parts = re.split(r"(?<=_)(?=[^\W_])", text)
+            mixed = [item for part in parts for item in (part, soup.new_tag("wbr"))]
+            text.replace_with(*mixed[:-1])
 
 
 def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:

@@ -38,6 +38,11 @@ def show_blocks(texts: Iterable[str], *, otherwise: str = "") -> None:
     display(Markdown("\n\n".join(texts) or otherwise))
 
 
+def show_table(table: Styler) -> None:
+    """Show a table from the middle of a cell."""
+    display(table)
+
+
 def show_folded(tables: Mapping[str, Styler]) -> None:
     """Show long tables behind their names, to open one by one; plain HTML, so it works in any browser."""
     parts = (
@@ -55,19 +60,21 @@ def table(rows: Sequence[dict]) -> pd.DataFrame:
 def record(measured: Measured, verdicts: Sequence[Verdict]) -> None:
     """Write the verdicts of a study into `verdicts.json`, in place of its older ones."""
     path = measured.out / VERDICTS
-    others = [element for element in _read_json(path) if element.get("study") != measured.study]
+    others = [element for element in read_elements(path) if element.get("study") != measured.study]
     text = json.dumps([*others, *as_json(verdicts)], indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(path, text + "\n")
 
 
-def _read_json(path: Path) -> list[dict]:
+def read_elements(path: Path) -> list[dict]:
+    """Return the elements of `verdicts.json`; a damaged file is kept under another name, and none returned."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
-    except ValueError:  # damaged: keep it under another name, start anew
+    except ValueError:
         path.replace(path.with_suffix(".damaged.json"))
         return []
+    return [element for element in data if isinstance(element, dict)] if isinstance(data, list) else []
 
 
 def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:

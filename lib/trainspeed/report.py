@@ -5,40 +5,29 @@ Does not know what a notebook measures: it hands over parameters and a session, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from trainspeed import parameters
 from trainspeed.environments import ROOT
 from trainspeed.errors import UserError
-from trainspeed.execute import Outcome, Result, execute, rehearse
-from trainspeed.export import export_html
-from trainspeed.index import write_index
+from trainspeed.execute import rehearse
 from trainspeed.interruption import Interruption
 from trainspeed.ledger import NAME as LEDGER
 from trainspeed.ledger import SESSIONS, Ledger, append_line
+from trainspeed.notebooks_run import Job, exit_code, run_all
 from trainspeed.output_folder import locked, shown
 from trainspeed.run import Run
-from trainspeed.scrub import scrubber
-from trainspeed.sessions import check_session, new_session, read_sessions, still_valid
+from trainspeed.sessions import (
+    SUMMARY,
+    Session,
+    check_session,
+    new_session,
+    read_sessions,
+    still_valid,
+)
 
 NOTEBOOKS = ROOT / "notebooks"
-OK, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Job:
-    """A notebook to run, for which session, with what."""
-
-    name: str
-    session: str
-    parameters: Mapping[str, Any]
-    environment: Mapping[str, str]
-    preset: str | None = None
-    rendered: bool = False
 
 
 def report(
@@ -51,6 +40,7 @@ def report(
     has_gpu: bool = False,
     folder: Path = NOTEBOOKS,
     cell_timeout_s: int | None = None,
+    model: str | None = None,
 ) -> int:
     """Measure and write a report; return the exit code.
 
@@ -60,12 +50,12 @@ def report(
         preset: Name of a file in `folder/presets`, or auto: standard with a GPU, quick without.
         notebooks: Names; all but the summary when empty, or all of the session that is continued.
         resume: Continue the newest session in `out` with its own notebooks and parameters.
+        model: Of the user's own: see `own_model`.
     Raises:
         UserError: Something is wrong, and nothing has been measured yet.
     """
-    wanted = new_session(
-        preset=preset, notebooks=notebooks, params_file=params_file, has_gpu=has_gpu, folder=folder
-    )
+    choice = {"preset": preset, "notebooks": notebooks, "params_file": params_file, "model": model}
+    wanted = new_session(**choice, has_gpu=has_gpu, folder=folder)
     with locked(out):
         _read_ledger(out)
         old = read_sessions(out)[-1:] if resume else []
@@ -90,18 +80,11 @@ def report(
             **({"TRAINSPEED_RESUME": "1"} if old else {}),
         }
         names = [name for name in session.notebooks if not notebooks or name in wanted.notebooks]
-        jobs = [
-            _Job(
-                name=name,
-                session=session.session,
-                parameters=session.parameters[name],
-                environment=common,
-                preset=session.preset,
-            )
-            for name in names
-        ]
+        about = {"session": session.session, "environment": common, "preset": session.preset}
+        jobs = [Job(name=name, parameters=session.parameters[name], **about) for name in names]
         print(f"session {session.session}, preset {session.preset}: {', '.join(names)}", flush=True)
-        return _run_all(jobs, out, out, folder, cell_timeout_s)
+        front = jobs.pop() if names[-1] == SUMMARY else _front(folder, common, session, out)
+        return run_all(jobs, front, out=out, source=out, folder=folder, cell_timeout_s=cell_timeout_s)
 
 
 def render(
@@ -127,7 +110,8 @@ def render(
     newest: dict[str, str] = {}
     for run in runs:
         newest[run.study] = max(run.session, newest.get(run.study, ""))  # ids begin with the time
-    known = [name for name in parameters.notebook_names(folder) if not wanted or name in wanted]
+    names = [name for name in parameters.notebook_names(folder) if name != SUMMARY]
+    known = [name for name in names if not wanted or name in wanted]
     sessions = {session.session: session for session in read_sessions(source)}
     jobs = []
     for name in (name for name in known if name in newest):
@@ -142,23 +126,26 @@ def render(
             "TRAINSPEED_RENDER": str(source.resolve()),
             **({"TRAINSPEED_PRESET": of.preset} if of else {}),
         }
-        jobs.append(
-            _Job(
-                name=name,
-                session=newest[name],
-                parameters=values,
-                environment=environment,
-                preset=of.preset if of else None,
-                rendered=True,
-            )
-        )
+        job = {"session": newest[name], "parameters": values, "preset": of.preset if of else None}
+        jobs.append(Job(name=name, environment=environment, rendered=True, **job))
     if not jobs:
         studies = ", ".join(sorted(newest)) or "none"
         raise UserError(
             f"nothing to render in {shown(source)}: no notebook has the name of a study there ({studies})"
         )
+    shared = {key: jobs[-1].environment[key] for key in ("TRAINSPEED_REPORT", "TRAINSPEED_OUT")}
+    front = _front(folder, shared, sessions.get(newest.get(SUMMARY, "")), source)
     with locked(out):
-        return _run_all(jobs, out, source, folder, cell_timeout_s)
+        return run_all(jobs, front, out=out, source=source, folder=folder, cell_timeout_s=cell_timeout_s)
+
+
+def _front(folder: Path, environment: Mapping[str, str], session: Session | None, source: Path) -> Job | None:
+    """Return the front page's notebook, which only shows what is there; None where the folder has none."""
+    if SUMMARY not in parameters.notebook_names(folder):
+        return None
+    values, _ = still_valid(SUMMARY, session, folder)
+    about = {"session": session.session, "preset": session.preset} if session else {"session": ""}
+    return Job(name=SUMMARY, parameters=values, environment=environment, **about).drawn(source)
 
 
 def plan(
@@ -169,11 +156,11 @@ def plan(
     params_file: Path | None = None,
     has_gpu: bool = False,
     folder: Path = NOTEBOOKS,
+    model: str | None = None,
 ) -> int:
     """Print what a report would run, as the notebooks tell it; measure and write nothing."""
-    wanted = new_session(
-        preset=preset, notebooks=notebooks, params_file=params_file, has_gpu=has_gpu, folder=folder
-    )
+    choice = {"preset": preset, "notebooks": notebooks, "params_file": params_file, "model": model}
+    wanted = new_session(**choice, has_gpu=has_gpu, folder=folder)
     environment = {
         "TRAINSPEED_PLAN": "1",
         "TRAINSPEED_OUT": str(out.resolve()),  # earlier runs there tell how long a trial takes
@@ -194,100 +181,7 @@ def plan(
                 print(f"{name}: {result.error}", flush=True)
             if interruption.asked:
                 break
-        return _exit_code(results, interruption.asked)
-
-
-def _run_all(jobs: Sequence[_Job], out: Path, source: Path, folder: Path, cell_timeout_s: int | None) -> int:
-    texts = [(folder / f"{job.name}.ipynb").read_text(encoding="utf-8") for job in jobs]
-    scrub = scrubber(root=ROOT, out=out.resolve(), own_words=texts)
-    results: list[Result] = []
-    try:
-        with Interruption() as interruption:
-            for number, job in enumerate(jobs, 1):
-                if interruption.asked:
-                    results.append(_not_run(job))
-                    continue
-                print(f"\n{job.name}: notebook {number} of {len(jobs)}", flush=True)
-                result = execute(
-                    folder / f"{job.name}.ipynb",
-                    out,
-                    job.parameters,
-                    environment=job.environment,
-                    folder=folder,
-                    interruption=interruption,
-                    scrub=scrub,
-                    metadata={
-                        "session": job.session,
-                        "preset": job.preset,
-                        "rendered": job.rendered,
-                        "version": version("trainspeed"),
-                    },
-                    cell_timeout_s=cell_timeout_s,
-                )
-                results.append(_exported(result, out, folder, scrub))
-            written = _write_front_page(jobs, results, out, source, scrub)
-            asked = interruption.asked
-    except OSError as problem:  # what the disk refused is in the message; runs are in the ledger already
-        raise UserError(f"cannot write to {shown(out)}: {problem.strerror or problem}") from None
-    print(flush=True)
-    for result in results:
-        print(f"{result.name}: {result.outcome}" + (f": {result.error}" if result.error else ""), flush=True)
-    for path in written:
-        print(shown(path), flush=True)
-    return _exit_code(results, asked)
-
-
-def _not_run(job: _Job) -> Result:
-    error = "not run: the report was interrupted before"
-    return Result(name=job.name, title=job.name, outcome=Outcome.INTERRUPTED, seconds=0.0, error=error)
-
-
-def _exported(result: Result, out: Path, folder: Path, scrub: Callable[[str], str]) -> Result:
-    """Export a notebook; a page that cannot be made fails this notebook and not the others."""
-    page = out / f"{result.name}.html"
-    try:
-        doubts = export_html(result.path, page, pictures=folder, scrub=scrub)
-    except Exception as problem:  # outputs may hold anything
-        page.unlink(missing_ok=True)  # an older page would be taken for this notebook's
-        if isinstance(problem, OSError):  # the disk's: the same for every notebook
-            raise
-        error = f"no page could be made of it: {type(problem).__name__}: {scrub(str(problem))}"
-        outcome = Outcome.FAILED if result.outcome is Outcome.OK else result.outcome
-        return replace(result, outcome=outcome, error=result.error or error.splitlines()[0])
-    for doubt in dict.fromkeys(doubts):
-        print(f"{result.name}: {doubt}", flush=True)
-    return result
-
-
-def _write_front_page(
-    jobs: Sequence[_Job], results: Sequence[Result], out: Path, source: Path, scrub: Callable[[str], str]
-) -> list[Path]:
-    """Write the index with the machine and data sets of these sessions' runs; return all files written."""
-    asked = {(job.session, job.name) for job in jobs}
-    runs = [run for run in Ledger(source).read()[0] if (run.session, run.study) in asked]
-    newest = jobs[-1]
-    index = write_index(
-        out,
-        results,
-        machine=next((dict(run.machine) for run in reversed(runs) if run.machine), None),
-        data_sets={run.trial.dataset for run in runs if run.trains},
-        session=None if newest.rendered else newest.session,
-        preset=newest.preset,
-        version=version("trainspeed"),
-        scrub=scrub,
-    )
-    notebooks = [result.path for result in results if result.path]
-    pages = [out / f"{result.name}.html" for result in results if result.path]
-    return [path for path in (*notebooks, *pages, index) if path.exists()]
-
-
-def _exit_code(results: Sequence[Result], interrupted: bool) -> int:
-    if interrupted:
-        return INTERRUPTED
-    bad = [result for result in results if result.outcome is not Outcome.OK]
-    if not bad:
-        return OK
-    return MISTAKE if all(result.mistake for result in bad) else FAILED
+        return exit_code(results, interruption.asked)
 
 
 def _read_ledger(folder: Path) -> tuple[Run, ...]:

@@ -5,12 +5,14 @@ The report's command line sets the variables; a notebook opened in JupyterLab ha
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from trainspeed.environments import ROOT
 
@@ -23,6 +25,7 @@ class Session:
         out: Folder of the ledger that is written, and of everything else in `$OUT`.
         render_from: Folder whose newest session is shown again; then nothing is measured.
         in_report: Whether papermill runs the notebook, so that progress is plain lines.
+        told: What became of the report's other notebooks, a mapping each: see `front_page.Ran`.
     """
 
     id: str
@@ -31,6 +34,7 @@ class Session:
     render_from: Path | None = None
     plan_only: bool = False
     in_report: bool = False
+    told: tuple[Mapping[str, Any], ...] = ()
 
 
 def new_id(now: datetime | None = None) -> str:
@@ -48,4 +52,5 @@ def current(environment: Mapping[str, str] = os.environ) -> Session:
         render_from=Path(render) if render else None,
         plan_only=bool(environment.get("TRAINSPEED_PLAN")),
         in_report=bool(environment.get("TRAINSPEED_REPORT")),
+        told=tuple(json.loads(environment.get("TRAINSPEED_NOTEBOOKS") or "[]")),
     )

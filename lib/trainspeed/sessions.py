@@ -14,12 +14,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trainspeed import parameters
+from trainspeed import own_model, parameters
 from trainspeed.errors import UserError
 from trainspeed.ledger import SESSIONS, read_lines
+from trainspeed.own_parameters import notebooks_of_models, with_model
 from trainspeed.session import new_id
 
-SUMMARY = "summary"  # draws on the other notebooks' runs, so it is not run as one of them
+SUMMARY = "summary"  # the front page: it draws on the other notebooks' runs, so it comes last
+COMPARE = "compare"  # a command of its own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,20 +47,32 @@ def new_session(
     params_file: Path | None,
     has_gpu: bool,
     folder: Path,
+    model: str | None = None,
 ) -> Session:
-    """Return a session with all names and parameters checked; auto is standard with a GPU, quick without."""
+    """Return a session with all names and parameters checked; auto is standard with a GPU, quick without.
+
+    Args:
+        model: Of the user's own, in the place of all others; what a parameter file says comes before it.
+    """
     if preset == "auto":
         preset = "standard" if has_gpu else "quick"
-    names = tuple(notebooks) or tuple(n for n in parameters.notebook_names(folder) if n != SUMMARY)
+    names = tuple(notebooks) or tuple(n for n in parameters.notebook_names(folder) if n != COMPARE)
     if not names:
         raise UserError(f"no notebooks in {folder}")
-    names = parameters.check_notebooks(names, folder)
+    names = tuple(sorted(parameters.check_notebooks(names, folder), key=lambda name: name == SUMMARY))
+    if model is not None:
+        own_model.check(model)
+        names = notebooks_of_models(names, folder, asked=bool(notebooks))
+    values = parameters.resolve(names, folder, preset=preset, params_file=params_file)
+    if model is not None:
+        said = parameters.read_file(params_file, folder) if params_file else {}
+        values = {name: with_model(values[name], model) | said.get(name, {}) for name in names}
     now = datetime.now(UTC)
     return Session(
         session=new_id(now),
         preset=preset,
         notebooks=names,
-        parameters=parameters.resolve(names, folder, preset=preset, params_file=params_file),
+        parameters=values,
         started_at=now.isoformat(timespec="seconds"),
         version=version("trainspeed"),
     )

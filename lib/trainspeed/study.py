@@ -9,21 +9,22 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from trainspeed import backends, datasets, detect, interpreters
-from trainspeed.conv2d_trial import AnyTrial
+from trainspeed import backends, detect, interpreters
 from trainspeed.errors import PlanOnly, UserError
+from trainspeed.folds import with_data_sets
 from trainspeed.frame import to_frame, write_csv
 from trainspeed.gpu_ids import visible_uuids
 from trainspeed.ledger import Ledger
 from trainspeed.monitoring import monitoring
 from trainspeed.nvml import open_nvml
+from trainspeed.own_model import still_holds
 from trainspeed.process_memory import allowance_bytes
 from trainspeed.processes import device_cores
 from trainspeed.progress import Bar, Lines, Progress, minutes
@@ -109,7 +110,9 @@ def measure(
     interval_s: float,
     accuracy_blocks: int = 1,
     seed: int = 0,
+    auto: str = "cifar10",
     more: More | None = None,
+    may_be_empty: bool = False,
     session: Session | None = None,
 ) -> Measured:
     """Measure every run of a study that is not in the ledger yet, and return them all.
@@ -121,7 +124,9 @@ def measure(
         interval_s: Seconds between two samples of the monitor.
         accuracy_blocks: In so many blocks the test accuracy is measured too.
         seed: Of the order of runs; the trials have their own.
+        auto: What the data set "auto" stands for where it was fetched, and the model has none of its own.
         more: Of the runs so far, what to measure next, until it is nothing: sizes that depend on what was found.
+        may_be_empty: Whether there may be no run of this study to render.
     Raises:
         UserError: Something that was asked for cannot be; nothing was measured.
     """
@@ -131,17 +136,18 @@ def measure(
             f"timeout_s (={timeout_s!r}) and interval_s (={interval_s!r}) must be positive seconds."
         )
     if session.render_from:
-        return _recorded(study, session)
-    plan = schedule([_with_dataset(part) for part in parts], seed)
+        return _recorded(study, session, may_be_empty)
+    plan = schedule([with_data_sets(part, auto=auto) for part in parts], seed)
     ledger = Ledger(session.out)
     known, doubts = ledger.read()
     device, uuids, machine = _devices()
     check_devices(plan, *devices_here(study, session))
     check_memory(plan, allowance_bytes(), machine.get("gpus", ()) if device == "gpu" else ())
     if session.plan_only:
-        _print_plan(study, plan, estimates_s(plan, known, device))
+        _print_plan(study, plan, estimates_s(plan, known, device), depending=more is not None)
         raise PlanOnly
-    done = [run for run in known if (run.session, run.study) == (session.id, study)] if session.resume else []
+    mine = [run for run in known if (run.session, run.study) == (session.id, study)] if session.resume else []
+    done = [run for run in mine if still_holds(run)]
     todo = still_to_do(plan, done)
     place = Place(
         ledger=ledger,
@@ -158,7 +164,7 @@ def measure(
         with monitoring(session.out / place.monitor, interval_s, cores), _progress(study, session) as show:
 
             def further() -> tuple[Planned, ...]:
-                parts = [_with_dataset(part) for part in (more(runs) if more else ())]
+                parts = [with_data_sets(part, auto=auto) for part in (more(runs) if more else ())]
                 new = [p for p in still_to_do(schedule(parts, seed), runs) if p.key not in tried]
                 tried.update(planned.key for planned in new)
                 return tuple(new)
@@ -205,9 +211,11 @@ def _worker_environment(place: Place) -> dict[str, str]:
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(place.gpu_uuids)}
 
 
-def _recorded(study: str, session: Session) -> Measured:
+def _recorded(study: str, session: Session, may_be_empty: bool = False) -> Measured:
     runs, doubts = Ledger(session.render_from).read()
     mine = [run for run in runs if run.study == study]
+    if not mine and may_be_empty:
+        return Measured(study, session.id, session.out, session.render_from, (), doubts)
     if not mine:
         raise UserError(f"no runs of {study!r} in {session.render_from.name}: run `make report` first.")
     newest = max(run.session for run in mine)
@@ -233,19 +241,11 @@ def devices_here(study: str, session: Session | None = None) -> tuple[int, str]:
     """
     session = session or current()
     if session.render_from:
-        measured = _recorded(study, session)
+        measured = _recorded(study, session, may_be_empty=True)
         kind = "GPU" if measured.machine.get("device") == "gpu" else "CPU core"
-        return max(run.trial.devices for run in measured.runs), kind
+        return max((run.trial.devices for run in measured.runs), default=1), kind
     device, uuids, _ = _devices()
     return (len(uuids), "GPU") if device == "gpu" else (detect.logical_cores(), "CPU core")
-
-
-def _with_dataset(part: Part) -> Part:
-    def resolved(trials: tuple[AnyTrial, ...]) -> tuple[AnyTrial, ...]:
-        names = {t: datasets.resolve(t.dataset) for t in trials if isinstance(t, Trial)}
-        return tuple(replace(t, dataset=names[t]) if t in names else t for t in trials)
-
-    return replace(part, trials=resolved(part.trials), controls=resolved(part.controls))
 
 
 def _devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
@@ -282,8 +282,11 @@ def _in_notebook() -> bool:
     return "ipykernel" in sys.modules
 
 
-def _print_plan(study: str, plan: Sequence[Planned], estimates_s: Sequence[float]) -> None:
-    print(f"{study}: {len(plan)} runs, about {minutes(sum(estimates_s))}")
+def _print_plan(
+    study: str, plan: Sequence[Planned], estimates_s: Sequence[float], *, depending: bool
+) -> None:
+    others = ", and those that depend on what these find" if depending else ""
+    print(f"{study}: {len(plan)} runs, about {minutes(sum(estimates_s))}{others}")
     counts: dict[tuple, list[float]] = {}
     for planned, seconds in zip(plan, estimates_s, strict=True):
         counts.setdefault(planned.kind, []).append(seconds)
