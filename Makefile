@@ -11,19 +11,24 @@ PRESET ?= auto
 NOTEBOOKS ?=
 OUT ?= outputs
 PARAMS ?=
+MODEL ?=
 RESUME ?=
 FROM ?=
+A ?=
+B ?=
+A_USD ?=
+B_USD ?=
 
 # A value as one word of the shell, whatever spaces and quotes it holds.
 quote = '$(subst ','\'',$(1))'
 option = $(if $(strip $(2)),$(1) $(call quote,$(2)))
 CHOICE = --preset $(call quote,$(PRESET)) $(call option,--notebooks,$(NOTEBOOKS)) \
-	$(call option,--params,$(PARAMS)) --out $(call quote,$(OUT))
-SOURCES = $(wildcard lib tests notebooks benchmarks)
+	$(call option,--params,$(PARAMS)) $(call option,--model,$(MODEL)) --out $(call quote,$(OUT))
+SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
-.PHONY: setup report plan render test lint bench lab data clean help
+.PHONY: setup report plan render compare test lint bench lab data clean help
 
-report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml RESUME=1
+report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function RESUME=1
 	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
 
 plan: setup ## what `make report` would run and how long it would take; measures nothing
@@ -31,6 +36,9 @@ plan: setup ## what `make report` would run and how long it would take; measures
 
 render: setup ## write the report again from runs that exist: FROM=folder (default: OUT); measures nothing
 	@.venv/bin/python -m trainspeed render $(call option,--from,$(FROM)) $(call option,--notebooks,$(NOTEBOOKS)) --out $(call quote,$(OUT))
+
+compare: setup ## the same trials of two folders or ledgers side by side: A=outputs/old B=data/measured/xyz, prices of an hour A_USD=1.2 B_USD=3
+	@.venv/bin/python -m trainspeed compare $(call quote,$(A)) $(call quote,$(B)) --out $(call quote,$(OUT)) $(call option,--a-usd-per-hour,$(A_USD)) $(call option,--b-usd-per-hour,$(B_USD))
 
 setup: ## build the environments: quick when they are up to date; PYTHON=python3.12 chooses the interpreter
 	@$(PYTHON) lib/trainspeed/environments.py

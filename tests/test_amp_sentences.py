@@ -181,6 +181,19 @@ def test_models_that_guess_are_not_compared_in_accuracy():
     ]
 
 
+@pytest.mark.parametrize(
+    ("classes", "accuracy", "chance"), [(2, 0.55, "50 %"), (3, 0.4, "33.3 %"), (100, 0.1, "1 %")]
+)
+def test_what_is_near_chance_depends_on_the_number_of_classes(classes, accuracy, chance):
+    """Of the way from guessing to knowing a ninth counts as learned: 20 % with ten classes."""
+    runs = [make_run(**ZOO, classes=classes, test_accuracy=accuracy)]
+    better = [make_run(**ZOO, classes=classes, test_accuracy=accuracy + 0.05)]
+
+    assert learners(runs)[0] == []
+    assert f"near chance ({chance})" in learners(runs)[1][0]
+    assert learners(better) == (better, [])
+
+
 def test_one_variant_mixes_no_layouts_and_compilers():
     """The control's second run may be the one whose model was looked at."""
     plain = make_run(**ZOO)

@@ -7,7 +7,9 @@ import pytest
 from fake_backend import FakeBackend
 from fake_nvml import FakeGpu, FakeNvml, install
 from trainspeed import child
+from trainspeed.backends.base import Invalid
 from trainspeed.host import HostLoad
+from trainspeed.run import Status
 from trainspeed.trial import Trial
 
 UUID = "GPU-aaaa-1"
@@ -102,3 +104,63 @@ def test_a_run_on_the_cpu_does_not_ask_the_gpus(notes_of, idle_gpu):
 
     assert notes_of(loads(), device="cpu") == []
     assert not idle_gpu.calls
+
+
+# A model of the user's own.
+
+
+def ended(trial, backend=None):
+    """Measure a trial here and return its last event."""
+    events = []
+    request = child.Request(trial=trial, device="gpu", requested_at=time.monotonic())
+    child.measure(request, backend or FakeBackend(), None, events.append)
+    return events[-1]
+
+
+def own_trial(**changed):
+    fields = {
+        "layout": "channels_first",
+        "batch_size": 8,
+        "images_per_epoch": 16,
+        "epochs": 3,
+        "weights": "nan",
+    }
+    return Trial(
+        **{"framework": "torch", "model": "nets/my.py:build", "dataset": "digits", **fields, **changed}
+    )
+
+
+@pytest.mark.parametrize("precision", ["fp32", "tf32"])
+def test_a_model_of_ones_own_that_trains_to_nan_is_invalid(precision):
+    end = ended(own_trial(precision=precision))
+
+    assert end["status"] == Status.INVALID
+    assert end["reason"] == (
+        "nets/my.py:build: its training loss is nan: the model returns nan or inf, or adam with a learning rate of "
+        "0.001 makes it so"
+    )
+
+
+@pytest.mark.parametrize("changed", [{"model": "cnn10"}, {"precision": "fp16"}])
+def test_elsewhere_nan_is_a_finding_about_the_setting_and_a_note(monkeypatch, changed):
+    """In 16 bits it may be the range."""
+    monkeypatch.setattr(child, "SIXTEEN_BITS", {"fp16": "float32"})  # what the fake one computes in
+
+    end = ended(own_trial(**changed))
+
+    assert end["event"] == "result"
+    assert end["notes"] == ["The training loss ended as nan: the model did not learn."]
+
+
+@pytest.mark.parametrize(
+    ("cause", "status"),
+    [(MemoryError("no 9 bytes"), Status.OOM), (ValueError("wrong"), Status.INVALID), (None, Status.INVALID)],
+)
+def test_memory_that_ran_out_in_the_users_function_is_no_fault_of_it(cause, status):
+    class Faulty(FakeBackend):
+        def start(self, *arguments, **options):
+            raise Invalid("my.py:build raised something") from cause
+
+    end = ended(own_trial(), Faulty())
+
+    assert (end["status"], end["reason"]) == (status, "my.py:build raised something")

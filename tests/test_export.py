@@ -30,11 +30,12 @@ def printed(text, name="stdout"):
     return new_output("stream", text=text, name=name)
 
 
-def export(tmp_path, *cells, metadata=None, scrub=str):
+def export(tmp_path, *cells, metadata=None, scrub=str, **about):
     """Return the page as text, as a tree, and what was missing."""
     notebook = new_notebook(cells=list(cells), metadata=metadata or {})
     nbformat.write(notebook, tmp_path / "layout.ipynb")
-    missing = export_html(tmp_path / "layout.ipynb", tmp_path / "layout.html", pictures=tmp_path, scrub=scrub)
+    about |= {"pictures": tmp_path, "scrub": scrub}
+    missing = export_html(tmp_path / "layout.ipynb", tmp_path / "layout.html", **about)
     html = (tmp_path / "layout.html").read_text()
     return html, BeautifulSoup(html, "html.parser"), missing
 
@@ -197,6 +198,11 @@ def test_columns_of_numbers_are_to_the_right_in_a_box_that_scrolls(page):
     assert aligned == [[False, False, True, True]] * 3  # "12" in a column of names is none
     assert not table.has_attr("border") and "style scoped" not in str(soup)
     assert table.parent["class"] == ["scroll"] and table.parent["tabindex"] == "0"
+
+
+def test_a_page_names_its_maker(page):
+    """By this mark `output_folder` knows it again."""
+    assert page[1].find("meta", attrs={"name": "generator"})["content"] == "Trainspeed"
 
 
 def test_long_text_is_folded(page):

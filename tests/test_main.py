@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ def called(monkeypatch):
 
         monkeypatch.setattr(trainspeed.report, name, note)
     monkeypatch.setattr(command, "_has_gpu", lambda preset: preset == "auto")
+    monkeypatch.setenv("TRAINSPEED_MODEL_FOLDER", "")  # put back afterwards
     return calls
 
 
@@ -39,6 +41,7 @@ def test_options_reach_the_report(called):
         "params_file": Path("p.yaml"),
         "resume": True,
         "has_gpu": False,
+        "model": None,
     }
 
 
@@ -51,6 +54,44 @@ def test_defaults_are_every_notebook_in_outputs(called):
     assert called["report"]["has_gpu"] is True and called["report"]["resume"] is False
     assert called["plan"]["preset"] == "auto"
     assert str(called["render"]["source"]) == "data/measured/x" and str(called["render"]["out"]) == "outputs"
+
+
+def test_a_model_of_ones_own_is_named_from_where_one_is_and_its_folder_told(called, monkeypatch, tmp_path):
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets/my.py").write_text("def build(input_shape, classes, layout): ...")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRAINSPEED_MODEL_FOLDER", "elsewhere")
+
+    command.main(["report", "--model", "./nets/my.py:build"])
+    command.main(["plan", "--model", str(tmp_path / "nets/my.py:build")])
+
+    assert called["report"]["model"] == called["plan"]["model"] == "nets/my.py:build"
+    assert os.environ["TRAINSPEED_MODEL_FOLDER"] == str(tmp_path)
+
+
+def test_without_a_model_of_ones_own_those_in_parameter_files_are_seen_from_where_one_is(
+    called, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+
+    command.main(["report"])
+
+    assert called["report"]["model"] is None
+    assert os.environ["TRAINSPEED_MODEL_FOLDER"] == str(tmp_path)
+
+
+def test_two_sides_and_their_prices_reach_the_comparison(monkeypatch):
+    import trainspeed.compare_report
+
+    calls = []
+    note = lambda *sides, **options: calls.append((sides, options))  # noqa: E731
+    monkeypatch.setattr(trainspeed.compare_report, "compare", note)
+    command.main(["compare", "a b", "new", "--out", "c d", "--a-usd-per-hour", "-1", "--b-usd-per-hour", "x"])
+    command.main(["compare"])
+
+    given = {"out": Path("c d"), "a_usd_per_hour": "-1", "b_usd_per_hour": "x"}
+    nothing = {"out": Path("outputs"), "a_usd_per_hour": None, "b_usd_per_hour": None}
+    assert calls == [(("a b", "new"), given), (("", ""), nothing)]
 
 
 def test_data_downloads(monkeypatch):
@@ -88,7 +129,13 @@ def make(*words):
 @needs_make
 def test_make_hands_over_spaces_and_quotes():
     line = make(
-        "report", "NOTEBOOKS=layout amp", "OUT=it's here", "PARAMS=my file.yaml", "PRESET=smoke", "RESUME=1"
+        "report",
+        "NOTEBOOKS=layout amp",
+        "OUT=it's here",
+        "PARAMS=my file.yaml",
+        "PRESET=smoke",
+        "RESUME=1",
+        "MODEL=my model.py:build",
     )
 
     words = subprocess.run(["bash", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True).stdout
@@ -100,9 +147,27 @@ def test_make_hands_over_spaces_and_quotes():
         "layout amp",
         "--params",
         "my file.yaml",
+        "--model",
+        "my model.py:build",
         "--out",
         "it's here",
         "--resume",
+    ]
+
+
+@needs_make
+def test_make_hands_over_both_sides_also_where_one_is_missing():
+    line = make("compare", "A=it's old", "A_USD=1.5")
+
+    words = subprocess.run(["bash", "-c", f"printf '<%s>\\n' {line}"], capture_output=True, text=True).stdout
+    assert words.splitlines()[3:] == [
+        "<compare>",
+        "<it's old>",
+        "<>",
+        "<--out>",
+        "<outputs>",
+        "<--a-usd-per-hour>",
+        "<1.5>",
     ]
 
 
@@ -121,6 +186,7 @@ def test_make_alone_lists_the_commands():
         "report",
         "plan",
         "render",
+        "compare",
         "setup",
         "data",
         "lab",

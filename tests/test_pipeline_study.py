@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import matplotlib as mpl
 import pytest
 
@@ -13,6 +15,7 @@ from trainspeed.pipeline_study import (
     worker_counts,
 )
 from trainspeed.plots_pipelines import plot_pipelines
+from trainspeed.run import Status
 
 mpl.use("Agg")
 
@@ -230,6 +233,9 @@ def test_the_chart_has_a_panel_per_place_and_a_row_per_pipeline():
     assert list(whole.get_xdata()) == [1.1, 4.0, 2.5, 1.5, 1.1]
 
 
-def test_an_empty_chart_says_so():
-    figure = plot_pipelines(balance_frame([]))
+@pytest.mark.parametrize("tried", [False, True])
+def test_an_empty_chart_says_so(tried):
+    """Also where all that was tried has failed, as with a model that raises."""
+    runs = [replace(run, status=Status.INVALID, epoch_s=()) for run in measured()] if tried else []
+    figure = plot_pipelines(balance_frame(balances(runs)))
     assert "not measured" in figure.axes[0].texts[0].get_text()

@@ -5,6 +5,7 @@ import itertools
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.text import Text
 
@@ -221,6 +222,11 @@ class TestRatioTrend:
         low, high = ax.get_ylim()
         inside = [ax.yaxis.get_major_formatter()(t) for t in ax.get_yticks() if low < t < high]
         assert "1×" in inside and "1.2×" in inside and len(inside) < 12
+
+    def test_one_framework_alone_is_a_sentence(self):
+        """There is no pair of frameworks, and so no row and no column."""
+        ax = plots.plot_ratio_trend(pd.DataFrame([])).axes[0]
+        assert texts(ax, "sentence") == ["No two frameworks ran with the same model,\nlayout and batch size."]
 
     def test_no_ratio_is_a_sentence(self):
         """Where no pair finished there is nothing to draw, and the chart says so."""

@@ -19,6 +19,7 @@ LINE = [
     "epoch_s",
     "stages_s",
     "images_per_epoch",
+    "classes",
     "test_accuracy",
     "peak_memory_bytes",
     "effective_layout",

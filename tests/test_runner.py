@@ -151,3 +151,20 @@ def test_however_the_block_is_left_the_workers_are_closed(tmp_path, log):
         raise KeyboardInterrupt
 
     assert sorted(entry for entry in log if entry[0] == "closed") == [("closed", "jax"), ("closed", "torch")]
+
+
+def test_a_reason_in_the_ledger_names_no_user_no_machine_and_no_folder(tmp_path, log, monkeypatch):
+    """A ledger is shared, and libraries put paths into what they say."""
+    monkeypatch.setattr("socket.gethostname", lambda: "gpu-17")
+    monkeypatch.setenv("HOME", "/home/adalovelace")
+    monkeypatch.setenv("LOGNAME", "adalovelace")
+    said = f"no /home/adalovelace/weights.h5 on gpu-17, see {tmp_path}/monitor"
+    crash = Outcome(status=Status.CRASHED, reason=said, result={"notes": [f"adalovelace: {said}"]})
+
+    (run,) = measure_all(
+        runner(tmp_path, log, lambda name: FakeWorker(log, name, [crash])), Part(trials=TRIALS[:1], blocks=1)
+    )
+
+    cleaned = f"no ~/weights.h5 on host, see {tmp_path.name}/monitor"
+    assert (run.reason, run.notes) == (cleaned, (f"user: {cleaned}",))
+    assert "adalovelace" not in (tmp_path / "runs.jsonl").read_text()

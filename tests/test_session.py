@@ -1,8 +1,12 @@
+import inspect
+import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from trainspeed import session as session_module
 from trainspeed.environments import ROOT
+from trainspeed.kernel import OURS
 from trainspeed.session import Session, current, new_id
 
 
@@ -13,6 +17,7 @@ def test_a_notebook_opened_by_hand_measures_into_outputs_under_a_fresh_id():
     assert session.render_from is None
     assert not session.plan_only
     assert not session.in_report
+    assert session.told == ()
     assert current({}).id != session.id
 
 
@@ -24,6 +29,7 @@ def test_a_report_tells_its_notebooks_everything():
         "TRAINSPEED_RENDER": "/data/old",
         "TRAINSPEED_PLAN": "1",
         "TRAINSPEED_REPORT": "1",
+        "TRAINSPEED_NOTEBOOKS": json.dumps([{"name": "amp", "status": "failed"}]),
     }
     assert current(told) == Session(
         id="20261120T100000Z-abcd",
@@ -32,11 +38,18 @@ def test_a_report_tells_its_notebooks_everything():
         render_from=Path("/data/old"),
         plan_only=True,
         in_report=True,
+        told=({"name": "amp", "status": "failed"},),
     )
 
 
+def test_no_kernel_inherits_what_was_told_to_another():
+    """A report may be started from a notebook of another one."""
+    read = set(re.findall(r"TRAINSPEED_[A-Z]+", inspect.getsource(session_module)))
+    assert len(read) == 7 and read <= OURS
+
+
 def test_an_empty_variable_is_as_good_as_none():
-    names = ("SESSION", "OUT", "RESUME", "RENDER", "PLAN", "REPORT")
+    names = ("SESSION", "OUT", "RESUME", "RENDER", "PLAN", "REPORT", "NOTEBOOKS")
     session = current({f"TRAINSPEED_{name}": "" for name in names})
     assert session == Session(id=session.id, out=ROOT / "outputs")
 

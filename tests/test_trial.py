@@ -37,6 +37,10 @@ MISTAKES = {
     "queue=0": "queue (=0) must be a whole number of at least 1.",
     "part=inputs": "unknown part 'inputs': did you mean 'input'?",
     "images_per_epoch=0": "images_per_epoch (=0) must be a whole number of at least 1.",
+    "model='nets/my.py'": "model 'nets/my.py' must be file.py:function, such as 'examples/small_cnn.py:build_torch'.",
+    "model='my.py:2'": "model 'my.py:2' must be file.py:function",
+    "model='/nets/my.py:build'": "must be a path below the folder that you work in",
+    "model='../my.py:build'": "must be a path below the folder that you work in, without '..'",
     "image_size=1025": "image_size (=1025) is too large: 1024 or less.",
     "image_size=100000": "image_size (=100000) is too large: 1024 or less.",
     "image_size=4": "image_size (=4) must be a whole number of at least 8.",
@@ -75,6 +79,10 @@ def test_a_batch_that_the_devices_cannot_share_is_refused_with_one_that_they_can
         UserError, match=rf"\(=32\) must be divisible by devices \(={devices}\): try {near}\."
     ):
         make_trial(strategy="ddp", devices=devices)
+
+
+def test_a_function_in_a_file_is_a_model_whether_the_file_is_there_or_not():
+    assert make_trial(model="my nets/net.py:build_2").model == "my nets/net.py:build_2"
 
 
 def test_every_width_of_wide_resnet_from_1_to_99_is_a_model():

@@ -1,8 +1,9 @@
-"""The command line: `python -m trainspeed report | render | plan | data`. Knows the words, not the work."""
+"""The command line: `python -m trainspeed report | render | plan | compare | data`. Knows the words, not the work."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -43,18 +44,33 @@ def _parser() -> argparse.ArgumentParser:
     render.add_argument("--from", dest="source", type=Path, help="folder with the runs (default: --out)")
     render.set_defaults(run=_render)
 
+    compare = commands.add_parser("compare", help="the same trials of two folders of runs side by side")
+    for name in ("a", "b"):  # a missing one is told in a line of our own
+        compare.add_argument(
+            name, metavar=name.upper(), nargs="?", default="", help="folder with runs, or a ledger"
+        )
+    _add_out(compare)
+    for name in ("a", "b"):
+        price = f"price of an hour of {name.upper()}'s machine, in US dollars"
+        compare.add_argument(f"--{name}-usd-per-hour", metavar="USD", help=price)
+    compare.set_defaults(run=_compare)
+
     data = commands.add_parser("data", help="download the data sets")
     data.set_defaults(run=_data)
     return parser
 
 
-def _add_folder(parser: argparse.ArgumentParser) -> None:
+def _add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("outputs"), help="output folder (default: outputs)")
+
+
+def _add_folder(parser: argparse.ArgumentParser) -> None:
+    _add_out(parser)
     parser.add_argument(
         "--notebooks",
         type=_words,
         default=(),
-        help='names, such as "layout amp" (default: all but the summary)',
+        help='names, such as "layout amp" (default: all)',
     )
 
 
@@ -64,6 +80,10 @@ def _add_choice(parser: argparse.ArgumentParser) -> None:
         "--preset", default="auto", help="smoke, quick, standard, article, or auto: quick without a GPU"
     )
     parser.add_argument("--params", type=Path, help="YAML file: notebook -> parameters, on top of the preset")
+    parser.add_argument(
+        "--model",
+        help="a model of your own, path/file.py:function, in the place of all others: see examples/",
+    )
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -81,6 +101,7 @@ def _report(options: argparse.Namespace) -> int:
         params_file=options.params,
         resume=options.resume,
         has_gpu=_has_gpu(options.preset),
+        model=_own_model(options.model),
     )
 
 
@@ -93,6 +114,7 @@ def _plan(options: argparse.Namespace) -> int:
         out=options.out,
         params_file=options.params,
         has_gpu=_has_gpu(options.preset),
+        model=_own_model(options.model),
     )
 
 
@@ -102,11 +124,33 @@ def _render(options: argparse.Namespace) -> int:
     return render(out=options.out, source=options.source, notebooks=options.notebooks)
 
 
+def _compare(options: argparse.Namespace) -> int:
+    from trainspeed.compare_report import compare
+
+    return compare(
+        options.a,
+        options.b,
+        out=options.out,
+        a_usd_per_hour=options.a_usd_per_hour,
+        b_usd_per_hour=options.b_usd_per_hour,
+    )
+
+
 def _data(options: argparse.Namespace) -> int:
     from trainspeed.datasets import download
 
     download()
     return 0
+
+
+def _own_model(words: str | None) -> str | None:
+    """Return the model's name in a trial; kernels and workers learn its folder by their environment."""
+    from trainspeed import own_model
+
+    name, folder = own_model.placed(words, Path.cwd()) if words else (None, Path.cwd())
+    if words or not os.environ.get(own_model.FOLDER):
+        os.environ[own_model.FOLDER] = str(folder)
+    return name
 
 
 def _has_gpu(preset: str) -> bool:

@@ -19,13 +19,12 @@ from trainspeed.run import Run, Status
 from trainspeed.schedule import FOLDED_IMAGES
 from trainspeed.trial import CEILINGS, FRAMEWORKS, PARTS, PRECISIONS, ZOO, Trial, check_name, grid
 from trainspeed.verdict import Outcome
-from trainspeed.wording import NAMES
+from trainspeed.wording import NAMES, model_of
 
 BASELINE = "fp32"
 QUESTION = "Does a lower precision train faster?"
 ACCURACY_QUESTION = "Does accuracy hold in a lower precision?"
 VARIED = ("precision", "part")
-LEARNED = 0.2  # accuracy from which a model of ten classes is called better than guessing
 CEILING_STEPS = 5  # in an epoch of a ceiling
 EFFICIENTNETS = tuple(model for model in ZOO if model.startswith("efficientnet"))
 # Batch and image size of article 003. It prints them for its first four; the others had those of B0.
@@ -94,6 +93,12 @@ def amp_trials(
             f"folds (={folds}) is more than the {FOLDED_IMAGES:,} images that are split into them: lower folds."
         )
     return tuple(trials)
+
+
+def survey_trials(core: Iterable[Trial], models: Sequence[str], precisions: Sequence[str]) -> tuple:
+    """Return torch's trials of these models in further precisions, to be shown beside fp32."""
+    plain = [t for t in core if (t.framework, t.precision) == ("torch", BASELINE) and t.model in models]
+    return tuple(replace(trial, precision=precision) for trial in plain for precision in precisions)
 
 
 def part_trials(
@@ -208,7 +213,7 @@ def skip_sentences(runs: Iterable[Run]) -> list[str]:
         left_out = f"{middle:g} of {steps} steps, whose gradients overflowed"
         of = f"median of {len(skipped)} runs" if len(skipped) > 1 else "1 run"
         sentences.append(
-            f"{NAMES[framework]}, {model}, {precision}: the loss scaler left out "
+            f"{NAMES[framework]}, {model_of(model)}, {precision}: the loss scaler left out "
             f"{left_out if middle else f'none of {steps} steps'} ({of})."
         )
     return sentences
@@ -229,15 +234,16 @@ def learners(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
     Two models that guess are equally accurate, which says nothing of their precision.
     """
     runs = list(runs)
-    accuracies: dict[tuple[str, str], list[float]] = {}
+    arms: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         if run.trial.precision == BASELINE and run.test_accuracy is not None:
-            accuracies.setdefault((run.trial.framework, run.trial.model), []).append(run.test_accuracy)
-    guessing = {arm: median(found) for arm, found in accuracies.items() if median(found) < LEARNED}
+            arms.setdefault((run.trial.framework, run.trial.model), []).append(run)
+    accuracies = {arm: median(run.test_accuracy for run in found) for arm, found in arms.items()}
+    guessing = {arm: arms[arm][0] for arm, found in accuracies.items() if found < arms[arm][0].learned_from}
     told = [
-        f"{NAMES[framework]}, {model}: {100 * accuracy:.0f} % in {BASELINE} is near chance (10 %): it has not learned "
-        "yet, so accuracy is not compared. Train more epochs."
-        for (framework, model), accuracy in guessing.items()
+        f"{NAMES[framework]}, {model_of(model)}: {100 * accuracies[framework, model]:.0f} % in {BASELINE} is near "
+        f"chance ({100 * run.chance:.3g} %): it has not learned yet, so accuracy is not compared. Train more epochs."
+        for (framework, model), run in guessing.items()
     ]
     return [run for run in runs if (run.trial.framework, run.trial.model) not in guessing], told
 
@@ -253,11 +259,11 @@ def input_sentences(runs: Sequence[Run]) -> list[str]:
         beside = seconds.get(replace(trial, part="compute"))
         if trial.part == "input" and beside:
             input_s, compute_s = median(several), median(beside)
-            rest = "the rest" if trial.framework == "torch" else "the model, which enlarges them, "
+            rest = "the rest" if trial.framework == "torch" else "the model, which enlarges them,"
             verb = "is the bottleneck" if input_s > compute_s else "is not the bottleneck"
             sentences.append(
-                f"{NAMES[trial.framework]}, {trial.model}, {trial.precision}: reading and enlarging the images of an "
-                f"epoch takes {input_s:.3g} s alone, {rest} {compute_s:.3g} s: the input {verb} "
+                f"{NAMES[trial.framework]}, {model_of(trial.model)}, {trial.precision}: reading and enlarging the "
+                f"images of an epoch takes {input_s:.3g} s alone, {rest} {compute_s:.3g} s: the input {verb} "
                 f"({input_s / compute_s:.0%}).".replace("%", " %")
             )
     return sentences
@@ -275,7 +281,7 @@ def settings(verdicts: Sequence[Verdict]) -> list[str]:
             texts.append(f"**{NAMES[framework]}**: a lower precision {advice}.")
         for precision in dict.fromkeys(v.candidate.precision for v in wins):
             found = [v for v in wins if v.candidate.precision == precision]
-            where = "; ".join(f"{v.candidate.model}: {v.speedup:.2f}x" for v in found)
+            where = "; ".join(f"{model_of(v.candidate.model)}: {v.speedup:.2f}x" for v in found)
             code = f"```python\n{_lines(framework, precision)}\n```"
             texts.append(f"**{NAMES[framework]}**, {precision} ({where})\n\n{code}")
     return texts

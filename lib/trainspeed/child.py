@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trainspeed.backends.base import Backend, Training, Unsupported
+from trainspeed import own_model
+from trainspeed.backends.base import Backend, Invalid, Training, Unsupported
 from trainspeed.conv2d.calls import time_calls
 from trainspeed.conv2d.reference import WrongResult, check, random_data
 from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial, trial_from_dict
@@ -19,8 +20,9 @@ from trainspeed.host import HostLoad, foreign_cores, host_load, stolen_share
 from trainspeed.nvml import open_nvml
 from trainspeed.process_memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.processes import CORES, device_cores, usable_cores
+from trainspeed.recipes import recipe
 from trainspeed.run import Status
-from trainspeed.trial import CEILINGS
+from trainspeed.trial import CEILINGS, Trial
 
 BUSY_CORES = 0.2  # cores used by others: more, and they share caches and memory bandwidth noticeably
 SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
@@ -71,8 +73,10 @@ def measure(request: Request, backend: Backend, images: Images | None, emit: Emi
         else:
             result = _measure(request, backend, images, stages, notes)
         emit({"event": "result", **result, "notes": notes, "stages_s": stages.seconds})
-    except (Unsupported, WrongResult) as problem:
+    except (Unsupported, WrongResult, Invalid) as problem:
         status = Status.UNSUPPORTED if isinstance(problem, Unsupported) else Status.INVALID
+        if problem.__cause__ and backend.is_out_of_memory(problem.__cause__):
+            status = Status.OOM
         emit({"event": "failed", "status": status, "reason": str(problem)})
     except Exception as problem:
         status = Status.OOM if backend.is_out_of_memory(problem) else Status.CRASHED
@@ -95,6 +99,7 @@ def _measure(
     energy_before, load_before = _energy_j(request.gpu_uuids), host_load()
     epoch_s = training.train()
     load_after, energy_after = host_load(), _energy_j(request.gpu_uuids)
+    _check_loss(trial, training.final_loss)
     notes += [*_load_notes(load_before, load_after), *_loss_notes(training.final_loss)]
     trained = trial.part in ("both", "fit")
     skipped = training.skipped_steps() if trained else None
@@ -109,6 +114,7 @@ def _measure(
     return {
         "epoch_s": epoch_s,
         "images_per_epoch": trial.steps_per_epoch * trial.batch_size,
+        "classes": images.classes if images else None,
         "test_accuracy": accuracy,
         "peak_memory_bytes": peak,
         "energy_j": None if energy_before is None or energy_after is None else energy_after - energy_before,
@@ -177,6 +183,20 @@ def _check_precision(asked: str, ran: str | None) -> None:
     wanted = SIXTEEN_BITS.get(asked)
     if wanted and ran and "asked" not in ran and wanted not in ran.split(" and "):
         raise Unsupported(f"{asked} was asked for, but the convolutions ran in {ran}")
+
+
+def _check_loss(trial: Trial, loss: float | None) -> None:
+    """Raise Invalid where a user's own model trains to nan in 32 bits: its speed would be that of nothing.
+
+    In 16 bits the range may be to blame: that is a finding, and so a note.
+    """
+    if not own_model.is_own(trial.model) or trial.precision in SIXTEEN_BITS or not _loss_notes(loss):
+        return
+    how = recipe(trial.model)
+    raise Invalid(
+        f"{trial.model}: its training loss is {loss}: the model returns nan or inf, or {how.optimizer} with a "
+        f"learning rate of {how.learning_rate:g} makes it so"
+    )
 
 
 class _Stages:

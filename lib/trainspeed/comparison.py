@@ -244,15 +244,19 @@ def _pairs(
     return [(usable[0][block], usable[1][block]) for block in sorted(usable[0].keys() & usable[1].keys())]
 
 
-def judged(baseline: Sequence[Run], candidate: Sequence[Run], quantity: str = "time") -> Judgement:
+def judged(
+    baseline: Sequence[Run], candidate: Sequence[Run], quantity: str = "time", margin: float | None = None
+) -> Judgement:
     """Return how one trial's runs compare with another's, block by block; see `verdict`.
 
     Args:
         quantity: "time", or "accuracy" (then the judgement's speed-up is a difference in points).
+        margin: Another one than `verdict` has: a share for the time, points for the accuracy.
     """
     value, decide = (_seconds, judge) if quantity == "time" else (_points, judge_difference)
     pairs = _pairs(baseline, candidate, value)
-    return decide([value(a) for a, _ in pairs], [value(b) for _, b in pairs])
+    how = {} if margin is None else {"margin": margin}
+    return decide([value(a) for a, _ in pairs], [value(b) for _, b in pairs], **how)
 
 
 def verdict_between(

@@ -5,18 +5,25 @@ Pure functions on verdicts and runs; measures nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from trainspeed.comparison import Verdict, verdict_between
 from trainspeed.conv2d_trial import AnyTrial
-from trainspeed.run import Run
+from trainspeed.run import Run, Status
 from trainspeed.schedule import Part
-from trainspeed.verdict import Outcome
+from trainspeed.verdict import LEAST_BLOCKS, Outcome
 
 LABEL = "confirmation"
 FRESH = 200_000  # added to the seeds: no block of a study had them
 NO_SWITCHES = ("control", "framework")  # what one would not switch on
+# Factors whose values a verdict's label leaves out, and how they are said.
+UNSAID: dict[str, Callable[[Any], str]] = {
+    "layout": str,
+    "batch_size": lambda value: f"batch {value}",
+    "compile": lambda value: "compiled" if value else "not compiled",
+}
 DECIDED = (Outcome.FASTER, Outcome.SLOWER)
 
 
@@ -25,11 +32,13 @@ class Confirmed:
     """A verdict and the same pair in fresh blocks.
 
     Attributes:
-        again: Of the fresh blocks; None where one of the two did not run.
+        again: Of the fresh blocks; None where one of the two gave no result in any.
+        reason: Why a run of the fresh blocks gave no result; None where none failed.
     """
 
     first: Verdict
     again: Verdict | None
+    reason: str | None = None
 
     @property
     def holds(self) -> bool:
@@ -39,11 +48,31 @@ class Confirmed:
     @property
     def sentence(self) -> str:
         """What the fresh blocks say beside the first ones."""
-        first = f"{self.first.label}: {_size(self.first)} at first"
-        if self.again is None or self.again.speedup is None:
-            return f"{first}; not measured again: a run of it failed."
-        word = "confirmed" if self.holds else "not confirmed"
-        return f"{first}, {_size(self.again)} in {self.again.blocks} fresh blocks: {word}."
+        first = f"{_name(self.first)}: {_size(self.first)} at first"
+        why = f": {self.reason.rstrip('.')}" if self.reason else ""
+        if self.again is None:
+            return f"{first}; not measured again{why}."
+        blocks = f"{self.again.blocks} fresh block{'s' * (self.again.blocks != 1)}"
+        return f"{first}, {_size(self.again)} in {blocks}: {self._word}{f' ({self.reason})' if why else ''}."
+
+    @property
+    def _word(self) -> str:
+        if self.holds:
+            return "confirmed"
+        if self.again.low is None:
+            return f"neither confirmed nor refuted, measure {LEAST_BLOCKS} blocks or more"
+        if self.again.outcome is Outcome.UNDECIDED:
+            return "not confirmed, the interval says neither"
+        return f"not confirmed, but {self.again.outcome}"
+
+
+def _name(verdict: Verdict) -> str:
+    """What a chart calls it, and what is compared where a chart leaves that to its title."""
+    if verdict.factor not in UNSAID:
+        return verdict.label
+    values = [getattr(trial, verdict.factor) for trial in (verdict.candidate, verdict.baseline)]
+    here, there = (UNSAID[verdict.factor](value) for value in values)
+    return f"{here} vs {there}, {verdict.label}"
 
 
 def _size(verdict: Verdict) -> str:
@@ -57,18 +86,25 @@ def gain(verdict: Verdict) -> float:
     return max(size, 1 / size) if size and verdict.quantity == "time" else 1.0
 
 
-def largest(verdicts: Iterable[Verdict], of_each: int) -> list[Verdict]:
-    """Return the largest decided gains of each study, the largest first.
+def largest(verdicts: Iterable[Verdict], of_each: int, devices: int | None = None) -> list[Verdict]:
+    """Return the largest decided gains of each study, the largest first; a pair of trials only once.
 
     Args:
         of_each: How many of each study; 0 for none.
+        devices: How many there are: verdicts may be of a machine with more. None: as many as any verdict has.
     """
     chosen: dict[str, list[Verdict]] = {}
+    pairs = set()
     for verdict in sorted(verdicts, key=gain, reverse=True):
-        switch = verdict.quantity == "time" and verdict.factor not in NO_SWITCHES
+        pair = frozenset((verdict.baseline, verdict.candidate))
+        # Two times of the same runs, such as calls with and without transfers, are no pair of trials.
+        switch = verdict.quantity == "time" and verdict.factor not in NO_SWITCHES and len(pair) == 2
+        here = devices is None or max(trial.devices for trial in pair) <= devices
+        new = verdict.outcome in DECIDED and pair not in pairs
         of_study = chosen.setdefault(verdict.study, [])
-        if switch and verdict.outcome in DECIDED and len(of_study) < of_each:
+        if switch and here and new and len(of_study) < of_each:
             of_study.append(verdict)
+            pairs.add(pair)
     return sorted((v for found in chosen.values() for v in found), key=gain, reverse=True)
 
 
@@ -96,7 +132,14 @@ def confirmed(verdicts: Sequence[Verdict], runs: Iterable[Run]) -> list[Confirme
     for verdict in verdicts:
         pair = [arms.get(_fresh(t).without_seed(), []) for t in (verdict.baseline, verdict.candidate)]
         again = verdict_between(*pair, verdict.factor, verdict.question) if all(pair) else None
-        found.append(Confirmed(first=verdict, again=again if again and again.blocks else None))
+        failed = next((run for arm in pair for run in arm if run.status != Status.OK), None)
+        found.append(
+            Confirmed(
+                first=verdict,
+                again=again if again and again.blocks else None,
+                reason=f"{failed.status}: {failed.reason}" if failed else None,
+            )
+        )
     return found
 
 

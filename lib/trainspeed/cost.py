@@ -15,7 +15,7 @@ import pandas as pd
 
 from trainspeed.errors import UserError
 from trainspeed.verdict import MARGIN
-from trainspeed.wording import NAMES
+from trainspeed.wording import NAMES, model_of
 
 BASE = "fp32"
 SECONDS_PER_HOUR = 3600
@@ -120,7 +120,7 @@ def cost_sentence(frame: pd.DataFrame) -> str:
     said = []
     for (framework, model), group in priced.groupby(["framework", "model"], sort=False):
         costs = group["usd_per_training"].astype(float).groupby(group["precision"], sort=False).median()
-        said.append(f"{NAMES.get(framework, framework)}, {model}: {_cheapest(costs)}.")
+        said.append(f"{NAMES.get(framework, framework)}, {model_of(model)}: {_cheapest(costs)}.")
     return " ".join(said)
 
 

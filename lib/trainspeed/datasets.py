@@ -18,6 +18,8 @@ import pooch
 
 from trainspeed.environments import ROOT
 from trainspeed.errors import UserError
+from trainspeed.recipes import CLASSES
+from trainspeed.trial import OWN_DATA
 
 DOWNLOADS = ROOT / "data/downloads"
 HELD_OUT_DIGITS = 360  # of 1,797: a fifth, and divisible by many batch sizes
@@ -55,7 +57,8 @@ class Images:
     Attributes:
         train_x, test_x: (count, height, width, 3), float32 in [0, 1]; at their own size, with 1 channel
             where they are grey.
-        train_y, test_y: (count,), int32 class numbers from 0 to 9.
+        train_y, test_y: (count,), int32 class numbers from 0.
+        classes: How many there are.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Images:
     train_y: np.ndarray
     test_x: np.ndarray
     test_y: np.ndarray
+    classes: int = CLASSES
 
 
 def download(
@@ -97,13 +101,15 @@ def download(
 def resolve(name: str, folder: Path = DOWNLOADS, *, auto: str = "cifar10") -> str:
     """Return the data set that `name` stands for here, after checking its file.
 
+    "own" stays what it is: whether a model has data of its own is for `folds.data_set_of` to find out.
+
     Args:
         auto: What `name` "auto" stands for where it was fetched; elsewhere that is the digits.
     Raises:
         UserError: The data set was asked for and is not there, or its file is damaged.
     """
     wanted = auto if name == "auto" else name
-    if wanted == "digits":
+    if wanted in ("digits", OWN_DATA):
         return wanted
     path = folder / SOURCES[wanted].file
     if not path.exists():
@@ -136,6 +142,23 @@ def load(
         first: Only so many training images, and no test images: none but these are resized.
     """
     parts = {"cifar10": _cifar10, "mnist": _mnist, "digits": _digits}[name](folder)
+    return images_from(name, parts, image_size, resized=resized, first=first)
+
+
+def images_from(
+    name: str,
+    parts: tuple[np.ndarray, ...],
+    image_size: int,
+    *,
+    resized: bool = True,
+    first: int | None = None,
+    classes: int = CLASSES,
+) -> Images:
+    """Return a data set as `load` does.
+
+    Args:
+        parts: train_x, train_y, test_x, test_y, the images (count, height, width, 1 or 3) in [0, 1].
+    """
     if first is not None:
         train_x, train_y, test_x, test_y = parts
         # Copied, so that the rest of the data set is let go.
@@ -147,6 +170,7 @@ def load(
         train_y=train_y.astype(np.int32),
         test_x=resize(test_x, image_size) if resized else np.ascontiguousarray(test_x, np.float32),
         test_y=test_y.astype(np.int32),
+        classes=classes,
     )
 
 

@@ -11,6 +11,7 @@ import logging
 import mimetypes
 import re
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ REMOTE_STYLE = re.compile(r"@import[^;]*;?|url\((?!\s*['\"]?data:)[^)]*\)", re.I
 NUMBER = re.compile(
     r"[-+−±~≈<>]?\s?[\d.,\u2009 ]+([eE][-+]?\d+)?\s?(%|x|×|[KMGT]i?B|[kKMGT]|[mµn]?s|[JWh]+)?"
 )
+NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
 BLANK = {"", "—", "–", "-", "None", "NaN", "nan", "n/a"}
 CODE = re.compile(r"(```.*?```|~~~.*?~~~|``.*?``|`[^`\n]*`)", re.DOTALL)
 DISPLAY_TEX = re.compile(r"(?<!\\)\$\$(.+?)\$\$", re.DOTALL)
@@ -52,6 +54,7 @@ def export_html(
     scrub: Callable[[str], str] = str,
     front_page: bool = True,
     complete: bool = True,
+    resumable: bool | None = None,
 ) -> tuple[str, ...]:
     """Write the page; return a doubt for each thing a reader will miss in it.
 
@@ -60,6 +63,7 @@ def export_html(
         scrub: Takes paths and names out of the finished page.
         front_page: Whether to link to `index.html` beside it.
         complete: Whether the whole report is; a banner says so where another notebook did not end well.
+        resumable: Whether a banner says how to continue; by default where the notebook measured.
     """
     executed = nbformat.read(notebook, 4)
     ending = executed.metadata.get(METADATA, {})
@@ -72,7 +76,7 @@ def export_html(
         "policy": POLICY,
         "front_page": front_page,
         "complete": complete,
-        "resumable": not ending.get("rendered"),
+        "resumable": not ending.get("rendered") if resumable is None else resumable,
         "footer": _footer(ending),
     }
     logging.getLogger("traitlets").setLevel(logging.ERROR)  # missing alt text is returned instead
@@ -149,14 +153,19 @@ def _prepared(notebook: nbformat.NotebookNode, ending: dict[str, Any]) -> nbform
             cell.outputs = [o for o in cell.outputs if WIDGET not in o.get("data", {})]
         if TAG in cell.metadata.get("tags", []):
             cell.metadata["parameters_table"] = [
-                {"name": p.name, "value": _value(values.get(p.name, p.default)), "help": p.help}
+                {"name": p.name, "value": _value(values.get(p.name, p.default)), "help": _help(p.help)}
                 for p in parameters_of(notebook, "notebook").values()
             ]
     return notebook
 
 
 def _value(value: Any) -> str:
-    return ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)
+    return ", ".join(str(item) for item in value) or "—" if isinstance(value, list) else str(value)
+
+
+def _help(text: str) -> str:
+    """Return the words as HTML, with `code` set as such."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
 
 
 def _footer(ending: dict[str, Any]) -> str:
@@ -225,8 +234,10 @@ def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
         if told and all(NUMBER.fullmatch(cell.get_text(strip=True)) for cell in told):
             for cell in group:
                 cell["class"] = [*cell.get("class", []), "number"]
-    if max((len(row) for row in rows), default=0) >= WIDE_FROM:
+    columns = max((len(row) for row in rows), default=0)
+    if columns >= WIDE_FROM:
         table["class"] = [*table.get("class", []), "wide"]
+        table["style"] = f"--columns: {columns}"
         _let_names_break(soup, table)
     if "scroll" not in table.parent.get("class", []):
         caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
@@ -236,9 +247,9 @@ def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
 
 def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
     """Let `channels_last` go on in a second line where a column is too narrow; what is copied stays whole."""
-    for text in table.find_all(string=re.compile("_")):
+    for text in table.find_all(string=NAME_PART):
         if text.parent.name != "style":
-            parts = re.split(r"(?<=_)(?=[^\W_])", text)
+            parts = NAME_PART.split(text)
             mixed = [item for part in parts for item in (part, soup.new_tag("wbr"))]
             text.replace_with(*mixed[:-1])
 

@@ -5,14 +5,47 @@ Does not know what is done with them, nor when a cross-validation is over.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from trainspeed.datasets import Images, load
+from trainspeed import own_data, own_model
+from trainspeed.conv2d_trial import AnyTrial
+from trainspeed.datasets import Images, images_from, load, resolve
 from trainspeed.errors import UserError
-from trainspeed.schedule import FOLDED_IMAGES
-from trainspeed.trial import CEILINGS, Trial
+from trainspeed.schedule import FOLDED_IMAGES, Part
+from trainspeed.trial import CEILINGS, OWN_DATA, Trial
+
+
+def with_data_sets(part: Part, *, auto: str = "cifar10") -> Part:
+    """Return a part of a study whose trials name their data sets: "auto" as `data_set_of`, with `auto`."""
+
+    def named(trials: tuple[AnyTrial, ...]) -> tuple[AnyTrial, ...]:
+        names = {t: data_set_of(t, auto=auto) for t in trials if isinstance(t, Trial)}
+        return tuple(replace(t, dataset=names[t]) if t in names else t for t in trials)
+
+    return replace(part, trials=named(part.trials), controls=named(part.controls))
+
+
+def data_set_of(trial: Trial, *, auto: str = "cifar10") -> str:
+    """Return the data set of a trial: of "auto" the model's own where its file has `data`, else as `resolve`.
+
+    Raises:
+        UserError: As `resolve`; the file of the model is not what it should be; it has no `data`.
+    """
+    name, own = trial.dataset, False
+    if own_model.is_own(trial.model):
+        own_model.check(trial.model)
+        own = own_model.has_data(trial.model)
+    if name in ("auto", OWN_DATA) and own:
+        return OWN_DATA
+    if name == OWN_DATA and trial.part not in CEILINGS:
+        raise UserError(
+            f"dataset 'own' is what the function `data` in a model's file returns, and {trial.model} has none: "
+            "use dataset 'auto'."
+        )
+    return resolve("auto" if name == OWN_DATA else name, auto=auto)
 
 
 def images_of(trial: Trial) -> Images:
@@ -23,17 +56,31 @@ def images_of(trial: Trial) -> Images:
 
     Raises:
         UserError: As `fold_of`.
+        Unsupported, Invalid: As `own_data.load`.
     """
-    size = None if trial.pipeline == "resize" or trial.part in CEILINGS else trial.image_size
-    if trial.folds is None:
-        return _loaded(trial.dataset, size, None)
-    return fold_of(_loaded(trial.dataset, size, FOLDED_IMAGES), trial.folds, trial.fold)
+    resized = trial.pipeline != "resize" and trial.part not in CEILINGS
+    first = None if trial.folds is None else FOLDED_IMAGES
+    if trial.dataset == OWN_DATA:
+        version = tuple(own_model.version_of(trial.model).values())
+        images = _own(trial.model, version, trial.framework, trial.image_size, resized, first)
+    else:
+        images = _loaded(trial.dataset, trial.image_size if resized else None, first)
+    return images if trial.folds is None else fold_of(images, trial.folds, trial.fold)
 
 
 @lru_cache(maxsize=4)
 def _loaded(dataset: str, image_size: int | None, first: int | None) -> Images:
     """Load images once for all trials that differ in other things, as in their fold."""
     return load(dataset, image_size or 0, resized=image_size is not None, first=first)
+
+
+@lru_cache(maxsize=4)
+def _own(
+    model: str, _version: tuple[str, ...], framework: str, image_size: int, resized: bool, first: int | None
+) -> Images:
+    """Load a model's own images, anew where its file has changed."""
+    parts, classes = own_data.load(model, image_size, framework=framework)
+    return images_from(OWN_DATA, parts, image_size, resized=resized, first=first, classes=classes)
 
 
 def fold_of(images: Images, folds: int, fold: int | None, *, first: int = FOLDED_IMAGES) -> Images:
@@ -60,6 +107,7 @@ def fold_of(images: Images, folds: int, fold: int | None, *, first: int = FOLDED
         train_y=np.concatenate([y[:start], y[end:]]),
         test_x=x[start:end],
         test_y=y[start:end],
+        classes=images.classes,
     )
 
 

@@ -1,33 +1,34 @@
-"""What the front page tells: every verdict with its place, what was not measured, which notebooks ran.
+"""What the front page tells of: every verdict with its place, the runs behind them, which notebooks ran.
 
-Reads what the notebooks left in the folder; judges nothing and draws nothing.
+Reads what the notebooks left in the folder; judges nothing, draws nothing and writes nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from trainspeed import datasets
 from trainspeed.comparison import Verdict
-from trainspeed.confirmation import gain
-from trainspeed.doubts import study_doubts
+from trainspeed.confirmation import NO_SWITCHES
+from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.execute import METADATA
 from trainspeed.export import slug
 from trainspeed.ledger import Ledger
-from trainspeed.notebook import VERDICTS, read_elements
-from trainspeed.progress import minutes
-from trainspeed.run import Run, Status
-from trainspeed.study import Measured
-from trainspeed.verdict import Outcome, expected_false
-from trainspeed.wording import NAMES, describe
+from trainspeed.notebook import VERDICTS
+from trainspeed.recipe_search import CHAIN
+from trainspeed.run import Run
+from trainspeed.sessions import COMPARE, SUMMARY
+from trainspeed.trial import DATASETS, check_name
+from trainspeed.verdict import Outcome
 
-NAME = "summary"
 PAGE = "index.html"
-FILES = ("runs.csv", "runs.jsonl", VERDICTS)
+FILES = ("runs.csv", "runs.jsonl", VERDICTS, f"{COMPARE}.html")
 # Headings of the notebooks that verdicts are found under; where none is named, it is the last one.
 SECTIONS = {
     ("layout", "layout"): "channels_last against channels_first",
@@ -36,21 +37,18 @@ SECTIONS = {
     ("layout", "control"): "channels_last against channels_first",
     ("multi_gpu", "devices"): "Speed-up",
     ("multi_gpu", "pipeline"): "The input pipeline",
+    ("multi_gpu", "control"): "Speed-up",
     ("amp", "precision"): "Speed-up",
     ("amp", "accuracy"): "Does accuracy hold?",
     ("amp", "control"): "Speed-up",
     ("conv2d", "library"): "Speed-up",
-    (NAME, "recipe"): "Recipe",
+    ("conv2d", "devices"): "Speed-up",
+    ("conv2d", "residency"): "Speed-up",
+    ("conv2d", "control"): "Speed-up",
 }
 SECTION = "Verdict"
-NOT_SWITCHES = ("control", "framework")
-DATA_SETS = {
-    "cifar10": "CIFAR-10",
-    "mnist": "MNIST",
-    "digits": "the digits of scikit-learn (1,797 real images of 8×8 pixels, resized)",
-    "own": "the data of the user's own file",
-}
-OUTCOMES = (Outcome.FASTER, Outcome.SLOWER, Outcome.BETTER, Outcome.WORSE, Outcome.SAME, Outcome.UNDECIDED)
+STUDIES = tuple(dict.fromkeys(study for study, _ in SECTIONS))
+ANCHOR = re.compile(r'\sid="([^"]+)"')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +58,9 @@ class Ran:
     Attributes:
         status: As of `execute.Outcome`.
         error: One line; None where it is ok.
-        seconds: It took, with measuring; None where it did not run.
+        seconds: It took, with measuring; of one that draws older runs, those took. None where not known.
         page: File name of its page; None where there is none.
+        rendered: Whether it draws older runs and measured none.
     """
 
     name: str
@@ -80,15 +79,19 @@ class Front:
     """All that the front page tells of.
 
     Attributes:
+        out: Folder of the page.
         runs: Of the session that each notebook's page shows, without the front page's own.
-        files: Names of the measured values beside the page.
+        own: The front page's newest runs, of a recipe and of confirmations.
+        anchors: File name of a page -> the places in it that a link can name.
     """
 
-    notebooks: tuple[Ran, ...]
-    verdicts: tuple[Verdict, ...]
-    runs: tuple[Run, ...]
+    out: Path
+    notebooks: tuple[Ran, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    runs: tuple[Run, ...] = ()
+    own: tuple[Run, ...] = ()
     doubts: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
+    anchors: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def machine(self) -> Mapping[str, Any]:
@@ -101,15 +104,40 @@ class Front:
         return {run.trial.framework: run.versions for run in self.runs if run.versions}
 
     @property
-    def data_sets(self) -> list[str]:
-        """Names of the data sets that were trained on."""
-        return sorted({run.trial.dataset for run in self.runs if run.trains})
+    def session(self) -> str:
+        """The newest session that a notebook shows."""
+        return max((ran.session or "" for ran in self.notebooks), default="")
 
     @property
-    def decided(self) -> list[Verdict]:
-        """Verdicts with an outcome, of what can be switched, the largest gain first."""
-        known = [v for v in self.verdicts if v.outcome is not Outcome.UNDECIDED]
-        return sorted((v for v in known if v.factor not in NOT_SWITCHES), key=gain, reverse=True)
+    def files(self) -> tuple[str, ...]:
+        """Names of what else is beside the page, by now."""
+        return tuple(name for name in FILES if (self.out / name).is_file())
+
+    @property
+    def switches(self) -> list[Verdict]:
+        """Verdicts on time of what can be switched, those on training first, of these the largest speed-up first.
+
+        A control is no switch, and hardly anyone changes the framework for its speed.
+        """
+        known = [v for v in self.verdicts if v.quantity == "time" and v.factor not in NO_SWITCHES]
+        return sorted(in_order(known), key=lambda verdict: isinstance(verdict.candidate, Conv2dTrial))
+
+    @property
+    def gains(self) -> list[Verdict]:
+        """What is worth switching on: the largest gain first."""
+        return [verdict for verdict in self.switches if verdict.outcome is Outcome.FASTER]
+
+    def place_of(self, verdict: Verdict) -> str | None:
+        """Return the page and section that a verdict comes from, as a link; None where it has no page."""
+        page = f"{verdict.study}.html"
+        if page not in self.anchors:
+            return None
+        anchor = slug(section_of(verdict))
+        return f"{page}#{anchor}" if anchor in self.anchors[page] else page
+
+    def is_older(self, session: str | None) -> bool:
+        """Whether a session is an earlier one than the newest that is shown."""
+        return bool(session) and session < self.session  # ids begin with the time
 
 
 def read_front(out: Path, source: Path, told: Sequence[Mapping[str, Any]] | None = None) -> Front:
@@ -120,151 +148,135 @@ def read_front(out: Path, source: Path, told: Sequence[Mapping[str, Any]] | None
         source: Folder with the ledger.
         told: What became of this report's notebooks, also of those that left no file; see `Ran`.
     """
-    notebooks = _notebooks(out, told or ())
-    runs, doubts = Ledger(source).read()
+    notebooks = notebooks_in(out, told or ())
+    everything, doubts = Ledger(source).read()
+    runs = list({(run.session, run.study, run.key): run for run in everything}.values())  # again: once
     newest: dict[str, str] = {}
     for run in runs:
         newest[run.study] = max(run.session, newest.get(run.study, ""))
     shown = {ran.name: ran.session or newest.get(ran.name) for ran in notebooks}
-    verdicts = []
-    for element in read_elements(out / VERDICTS):
-        try:
-            verdicts.append(Verdict.from_dict(element))
-        except (KeyError, TypeError, ValueError):
-            doubts = (*doubts, "A verdict in verdicts.json cannot be read: it is of another version.")
-    return Front(
-        notebooks=notebooks,
-        verdicts=tuple(verdict for verdict in verdicts if verdict.study != NAME),
-        runs=tuple(run for run in runs if run.study != NAME and run.session == shown.get(run.study)),
-        doubts=tuple(dict.fromkeys(doubts)),
-        files=tuple(name for name in FILES if (out / name).is_file()),
+    verdicts, unread = _read_verdicts(out / VERDICTS)
+    front = Front(
+        out=out,
+        verdicts=tuple(verdict for verdict in verdicts if verdict.study != SUMMARY),
+        runs=tuple(run for run in runs if run.study != SUMMARY and run.session == shown.get(run.study)),
+        own=tuple(run for run in runs if run.study == SUMMARY and run.session == newest[SUMMARY]),
+        doubts=tuple(dict.fromkeys((*doubts, *unread))),
+        anchors={ran.page: _anchors(out / ran.page) for ran in notebooks if ran.page},
     )
+    return replace(front, notebooks=tuple(_measured(ran, front.runs) for ran in notebooks))
 
 
-def _notebooks(out: Path, told: Sequence[Mapping[str, Any]]) -> tuple[Ran, ...]:
-    rows = {row["name"]: row for row in told}
+def notebooks_in(out: Path, told: Sequence[Mapping[str, Any]] = ()) -> tuple[Ran, ...]:
+    """Return the notebooks of a report folder: those that are told of first, and then what else is there."""
+    rows = {row["name"]: dict(row) for row in told}
+    names = ("title", "status", "error", "seconds", "session", "preset", "rendered")
     for path in sorted(out.glob("*.ipynb")):
         name = path.name.removesuffix(".ipynb").removesuffix(".failed")
-        if path.name.startswith(".") or name == NAME:
+        if path.name.startswith(".") or name in (SUMMARY, COMPARE):
             continue
         try:
             ending = json.loads(path.read_text(encoding="utf-8"))["metadata"][METADATA]
-        except (ValueError, KeyError, TypeError):
+            found = {key: ending.get(key) for key in names}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue  # not one of ours
-        names = ("title", "status", "error", "seconds", "session", "preset", "rendered")
-        rows[name] = {"name": name} | {key: ending.get(key) for key in names} | dict(rows.get(name, {}))
-    found = []
-    for name, row in rows.items():
-        page = f"{name}.html" if (out / f"{name}.html").is_file() else None
-        known = {key: row[key] for key in Ran.__dataclass_fields__ if row.get(key) is not None}
-        found.append(Ran(**{"title": name, "status": "ok", **known, "page": page}))
-    return tuple(found)
+        rows[name] = {"name": name} | found | rows.get(name, {})
+    return tuple(_ran(row, out) for row in rows.values())
 
 
-def place_of(verdict: Verdict) -> str:
-    """Return the page and section that a verdict comes from, as a link from the front page."""
-    factor = verdict.factor if verdict.quantity == "time" else "accuracy"
-    page = PAGE if verdict.study == NAME else f"{verdict.study}.html"
-    return f"{page}#{slug(SECTIONS.get((verdict.study, factor), SECTION))}"
+def _ran(row: Mapping[str, Any], out: Path) -> Ran:
+    page = f"{row['name']}.html" if (out / f"{row['name']}.html").is_file() else None
+    known = {f.name: row[f.name] for f in fields(Ran) if row.get(f.name) is not None}
+    return Ran(**{"title": row["name"], "status": "ok", **known, "page": page})
+
+
+def _measured(ran: Ran, runs: Iterable[Run]) -> Ran:
+    """Drawing takes seconds; what a reader asks is how long the runs took."""
+    if not ran.rendered:
+        return ran
+    seconds = sum(sum(run.stages_s.values()) for run in runs if run.study == ran.name)
+    return replace(ran, seconds=seconds or None)
+
+
+def _anchors(page: Path) -> frozenset[str]:
+    return frozenset(ANCHOR.findall(page.read_text(encoding="utf-8", errors="replace")))
+
+
+def _read_verdicts(path: Path) -> tuple[list[Verdict], list[str]]:
+    """Return the verdicts of a file, and what is wrong with it."""
+    try:
+        elements = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return [], []
+    except ValueError:
+        elements = None
+    if not isinstance(elements, list):
+        return [], [f"{VERDICTS} is damaged and none of it is shown: `make render` writes it anew."]
+    found = [verdict for element in elements if (verdict := _verdict(element)) is not None]
+    if not (unread := len(elements) - len(found)):
+        return found, []
+    verdicts = "verdict" if unread == 1 else "verdicts"
+    is_are = "is" if unread == 1 else "are"
+    doubt = f"{unread} {verdicts} in {VERDICTS} {is_are} of another version and left out: `make render` writes it anew."
+    return found, [doubt]
+
+
+def _verdict(element: Any) -> Verdict | None:
+    """Return the verdict; None where it is none that this version can show."""
+    try:
+        verdict = Verdict.from_dict(element)
+        label = verdict.label
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    texts = (verdict.session, verdict.study, verdict.factor, verdict.sentence, label)
+    sizes = [size for size in (verdict.speedup, verdict.low, verdict.high) if size is not None]
+    sound = (
+        verdict.quantity in ("time", "accuracy")
+        and all(isinstance(text, str) for text in texts)
+        and all(_is_number(size) and (size > 0 or verdict.quantity != "time") for size in sizes)
+        and _is_number(verdict.blocks)
+        and len(sizes) in (0, 1, 3)
+        and (verdict.speedup is not None or not sizes)
+        and (verdict.low is not None or verdict.outcome is Outcome.UNDECIDED)
+    )
+    return verdict if sound else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def section_of(verdict: Verdict) -> str:
+    """Return the heading that a verdict is found under in its notebook."""
+    factor = verdict.factor if verdict.quantity == "time" or verdict.factor == "control" else "accuracy"
+    return SECTIONS.get((verdict.study, factor), SECTION)
 
 
 def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Return decided switches first, the largest speed-up first; then the undecided, controls last."""
+    """Return what was decided first, the largest speed-up on top; then the undecided, accuracy, controls last."""
 
     def place(verdict: Verdict) -> tuple:
-        last = verdict.factor == "control", verdict.low is None, verdict.quantity != "time"
-        return *last, -(verdict.speedup or 0.0)
+        last = verdict.factor == "control", verdict.quantity != "time"
+        return *last, verdict.outcome is Outcome.UNDECIDED, verdict.low is None, -(verdict.speedup or 0.0)
 
     return sorted(verdicts, key=place)
 
 
-def headline_sentences(front: Front) -> list[str]:
-    """Say what was decided in how many verdicts, and how many of them may be false."""
-    if not front.verdicts:
-        return ["No verdict yet: a notebook makes one when it has compared two trials."]
-    judged = [verdict for verdict in front.verdicts if verdict.low is not None]
-    count = Counter(verdict.outcome for verdict in front.verdicts)
-    words = ", ".join(f"{count[outcome]} {outcome}" for outcome in OUTCOMES if count[outcome])
-    number = len(front.verdicts)
-    sentences = [f"{number} verdict{'s' * (number > 1)}: {words}."]
-    if judged:
-        false = expected_false(len(judged))
-        sentences.append(
-            f"{len(judged)} of them have an interval. At this confidence up to {false:.1f} of these intervals "
-            "miss the truth on average, and the largest gains are the likeliest to be too large."
-        )
-    return sentences
-
-
-def machine_sentences(front: Front) -> list[str]:
-    """Say in one line what was measured on."""
-    machine = front.machine
-    if not machine:
-        return ["Nothing was measured in this folder yet."]
-    gpus = Counter(gpu["name"] for gpu in machine.get("gpus") or [])
-    if machine.get("device") == "gpu" and gpus:
-        return [", ".join(f"{number} × {name}" if number > 1 else name for name, number in gpus.items())]
-    cores = (machine.get("cores") or {}).get("logical")
-    return [f"{machine.get('cpu') or 'CPU'}" + (f", {cores} cores" if cores else "") + ", no GPU used"]
-
-
-def with_interval(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Return the verdicts on time that have an interval."""
-    return [v for v in verdicts if v.low is not None and v.quantity == "time"]
-
-
-def switch_sentences(front: Front) -> list[str]:
-    """Return each decided switch, the largest gain first, with a link to where it comes from."""
-    return [f"{v.sentence} [{v.study}]({place_of(v)})" for v in front.decided]
-
-
-def time_sentences(front: Front, measured: Measured) -> list[str]:
-    """Say how long the report took, and how much of that this page measured itself."""
-    seconds = [ran.seconds for ran in front.notebooks if ran.seconds is not None]
-    own = sum(sum(run.stages_s.values()) for run in measured.runs)
-    number = f"{len(seconds)} notebook{'s' * (len(seconds) != 1)}"
-    sentences = [f"{number} took {minutes(sum(seconds))}."] if seconds else []
-    return sentences + ([f"The recipe and the confirmations took {minutes(own)}."] if own else [])
-
-
-def data_sentences(front: Front) -> list[str]:
-    """Say what was trained on, and where the measured values are."""
-    names = [DATA_SETS.get(name, name) for name in front.data_sets]
-    trained = f"Trained on: {', '.join(names)}." if names else "Nothing was trained in this report."
-    return [trained, f"Measured values: {', '.join(f'[{name}]({name})' for name in front.files)}."]
-
-
-def not_measured(runs: Iterable[Run]) -> list[str]:
-    """Say what was asked for and gave no result, and why: once for each reason."""
-    kinds: dict[tuple[str, str, str], list[Run]] = {}
-    for run in runs:
-        if run.status != Status.OK:
-            kinds.setdefault((run.study, str(run.status), run.reason or "no reason given"), []).append(run)
-    return [
-        f"{study}: {_of(failed)}: {status}: {reason.rstrip('.')}."
-        for (study, status, reason), failed in kinds.items()
-    ]
-
-
-def _of(runs: Sequence[Run]) -> str:
-    """What these runs were of: in full for one trial, else by framework and number."""
-    trials = dict.fromkeys(run.trial.without_seed() for run in runs)
-    if len(trials) == 1:
-        return ", ".join(describe(next(iter(trials))))
-    names = ", ".join(dict.fromkeys(NAMES[trial.framework] for trial in trials))
-    return f"{len(trials)} trials ({names})"
-
-
-def all_doubts(front: Front) -> list[str]:
-    """Return the doubts about each study, and about the ledger as a whole."""
-    found = list(front.doubts)
-    for study in dict.fromkeys(run.study for run in front.runs):
-        controls = [v for v in front.verdicts if v.study == study and v.factor == "control"]
-        runs = [run for run in front.runs if run.study == study]
-        found += [f"{study}: {doubt}" for doubt in study_doubts(runs, controls)]
-    return found
-
-
-def complete(front: Front) -> bool:
+def complete(notebooks: Iterable[Ran]) -> bool:
     """Whether every notebook came to its end."""
-    return all(ran.status == "ok" for ran in front.notebooks)
+    return all(ran.status == "ok" for ran in notebooks)
+
+
+def data_set(wanted: str, front: Front, *, drawn: bool) -> str:
+    """Return the data set of the recipe, under its own name.
+
+    Args:
+        wanted: As it was asked for; "auto" is what is there.
+        drawn: Whether older runs are shown: then it is theirs, whatever has been fetched here.
+    Raises:
+        UserError: There is no such data set, or it was not fetched.
+    """
+    check_name("dataset", wanted, DATASETS)
+    if drawn:
+        return next((run.trial.dataset for run in front.own if run.label.startswith(CHAIN)), wanted)
+    return datasets.resolve(wanted)

@@ -24,7 +24,8 @@ IDLE_SHUTDOWN_S = 6
 SOCKET_FOLDER_LENGTH = 80  # a Unix socket's path holds 107 bytes on Linux and 103 on macOS
 # What a report tells its kernels. Left over in this process, they would make it another report's kernel.
 OURS = frozenset(
-    f"TRAINSPEED_{name}" for name in ("REPORT", "OUT", "SESSION", "RESUME", "RENDER", "PRESET", "PLAN")
+    f"TRAINSPEED_{name}"
+    for name in ("REPORT", "OUT", "SESSION", "RESUME", "RENDER", "PRESET", "PLAN", "NOTEBOOKS")
 )
 
 

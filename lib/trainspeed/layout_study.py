@@ -13,7 +13,7 @@ from trainspeed.comparison import Verdict, compare
 from trainspeed.run import Run, Status
 from trainspeed.trial import FRAMEWORKS
 from trainspeed.verdict import Outcome, expected_false
-from trainspeed.wording import NAMES, describe
+from trainspeed.wording import NAMES, describe, model_of
 
 FIRST, LAST = "channels_first", "channels_last"
 LAYOUT_QUESTION = "Does channels_last train faster than channels_first?"
@@ -95,7 +95,7 @@ def layers_by_model(runs: Sequence[Run]) -> dict[str, dict[str, Sequence]]:
     """Return "framework, model" -> layout -> layer table, of the runs that were looked at."""
     tables: dict[str, dict[str, Sequence]] = {}
     for run in sorted((r for r in runs if r.layers), key=lambda r: (r.trial.model, r.trial.layout)):
-        name = f"{NAMES[run.trial.framework]}, {run.trial.model}"
+        name = f"{NAMES[run.trial.framework]}, {model_of(run.trial.model)}"
         tables.setdefault(name, {}).setdefault(run.trial.layout, run.layers)
     return tables
 

@@ -34,3 +34,12 @@ def read_monitor(path: Path) -> tuple[pd.DataFrame, list[str]]:
         frame[sensor] = pd.to_numeric(frame[sensor])
     frame["throttle_reasons"] = frame["throttle_reasons"].replace(NOTHING_THROTTLES, "")
     return frame, comments
+
+
+def no_samples() -> pd.DataFrame:
+    """Return the table of a monitor's file without samples: a ledger may have been copied without its files."""
+    frame = pd.DataFrame(columns=list(COLUMNS), dtype=object)
+    frame["utc"] = pd.to_datetime(frame["utc"], utc=True)
+    for sensor in set(SENSORS) - {"throttle_reasons"}:
+        frame[sensor] = pd.to_numeric(frame[sensor])
+    return frame

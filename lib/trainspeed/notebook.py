@@ -17,7 +17,7 @@ from pandas.io.formats.style import Styler
 
 from trainspeed.comparison import Verdict, as_json
 from trainspeed.files import write_atomically
-from trainspeed.monitor_frame import read_monitor
+from trainspeed.monitor_frame import no_samples, read_monitor
 from trainspeed.run import Run
 from trainspeed.schedule import DEFAULT_ALLOCATION
 from trainspeed.study import Measured
@@ -88,7 +88,8 @@ def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame, list[s
             missing += comments
     rows = [_span(run) for run in measured.runs if run.started_at and run.stages_s]
     spans = pd.DataFrame(rows, columns=SPAN_COLUMNS)
-    return (pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()), spans, missing
+    samples = pd.concat(frames, ignore_index=True) if frames else no_samples()
+    return samples, spans, missing
 
 
 def _span(run: Run) -> dict:

@@ -13,7 +13,8 @@ from trainspeed.environments import ROOT
 from trainspeed.errors import UserError
 from trainspeed.execute import Outcome, Result, execute
 from trainspeed.export import export_html
-from trainspeed.front_page import PAGE
+from trainspeed.files import write_atomically
+from trainspeed.front_page import PAGE, complete, notebooks_in
 from trainspeed.interruption import Interruption
 from trainspeed.output_folder import shown
 from trainspeed.scrub import scrubber
@@ -66,13 +67,14 @@ class Notebooks:
             cell_timeout_s=self.cell_timeout_s,
         )
 
-    def exported(
-        self, result: Result, page: str, *, front_page: bool = False, complete: bool = True
-    ) -> Result:
-        """Export a notebook; a page that cannot be made fails this notebook and not the others."""
+    def exported(self, result: Result, page: str, **about: bool) -> Result:
+        """Export a notebook; a page that cannot be made fails this notebook and not the others.
+
+        Args:
+            about: As of `export_html`.
+        """
         target = self.out / page
         try:
-            about = {"front_page": front_page, "complete": complete}
             doubts = export_html(result.path, target, pictures=self.folder, scrub=self.scrub, **about)
         except Exception as problem:  # outputs may hold anything
             target.unlink(missing_ok=True)  # an older page would be taken for this notebook's
@@ -99,7 +101,7 @@ def run_all(
 
     Args:
         front: The front page's notebook; None where the folder has none.
-        source: Folder of the ledger, for a front page of a report that was interrupted.
+        source: Folder of the ledger, for a front page that only shows what is there.
     """
     names = [job.name for job in (*jobs, *filter(None, [front]))]
     texts = [(folder / f"{name}.ipynb").read_text(encoding="utf-8") for name in names]
@@ -113,9 +115,10 @@ def run_all(
             asked = interruption.asked
         if front:
             job = front.drawn(source) if asked else front
-            with Interruption() as interruption:
-                results.append(_front(notebooks, job, results, len(names), interruption))
-                asked = asked or interruption.asked
+            resumable = not all(job.rendered for job in (*jobs, front))
+            result, stopped = _front(notebooks, job, results, source, resumable)
+            results.append(result)
+            asked = asked or stopped
     except OSError as problem:  # what the disk refused is in the message; runs are in the ledger already
         raise UserError(f"cannot write to {shown(out)}: {problem.strerror or problem}") from None
     _tell(results, out)
@@ -127,27 +130,50 @@ def _ran(notebooks: Notebooks, job: Job, place: int, of: int, interruption: Inte
         error = "not run: the report was interrupted before"
         return Result(name=job.name, title=job.name, outcome=Outcome.INTERRUPTED, seconds=0.0, error=error)
     print(f"\n{job.name}: notebook {place} of {of}", flush=True)
-    return notebooks.exported(notebooks.run(job, interruption), f"{job.name}.html", front_page=True)
+    return notebooks.exported(notebooks.run(job, interruption), f"{job.name}.html")
 
 
 def _front(
-    notebooks: Notebooks, job: Job, results: Sequence[Result], of: int, interruption: Interruption
-) -> Result:
+    notebooks: Notebooks, job: Job, results: Sequence[Result], source: Path, resumable: bool
+) -> tuple[Result, bool]:
+    """Run and export the front page; return what became of it, and whether an end was asked for.
+
+    Where it was to measure and did not come to its end, it is drawn from what is there: a reader is not to
+    miss the verdicts for that. The notebook that did not end well stays, under its name.
+    """
     print(f"\n{job.name}: the front page", flush=True)
-    told = [
-        {
-            "name": result.name,
-            "title": result.title,
-            "status": str(result.outcome),
-            "error": result.error,
-            "seconds": result.seconds if result.path else None,
-        }
-        for result in results
-    ]
-    environment = {**job.environment, "TRAINSPEED_NOTEBOOKS": json.dumps(told)}
-    result = notebooks.run(replace(job, environment=environment), interruption)
-    complete = all(other.outcome is Outcome.OK for other in results)
-    return notebooks.exported(result, PAGE, complete=complete)
+    told = [_told(result) for result in results]
+    with Interruption() as interruption:
+        result = page = notebooks.run(_telling(job, told), interruption)
+        asked = interruption.asked
+    if result.outcome is not Outcome.OK and not job.rendered:
+        told.append(_told(result))
+        left = result.path.read_text(encoding="utf-8")
+        job = replace(job, parameters={}) if result.mistake else job  # its defaults are right
+        with Interruption() as interruption:
+            drawn = notebooks.run(_telling(job.drawn(source), told), interruption)
+            asked = asked or interruption.asked
+        write_atomically(result.path, left)
+        page = drawn if drawn.outcome is Outcome.OK else result
+    whole = complete(notebooks_in(notebooks.out, told))
+    resumable = resumable and any(other.outcome is not Outcome.OK for other in (*results, result))
+    about = {"front_page": False, "complete": whole, "resumable": resumable}
+    exported = notebooks.exported(page, PAGE, **about)
+    return exported if page is result else result, asked
+
+
+def _told(result: Result) -> dict[str, Any]:
+    return {
+        "name": result.name,
+        "title": result.title,
+        "status": str(result.outcome),
+        "error": result.error,
+        "seconds": result.seconds if result.path else None,
+    }
+
+
+def _telling(job: Job, told: Sequence[Mapping[str, Any]]) -> Job:
+    return replace(job, environment={**job.environment, "TRAINSPEED_NOTEBOOKS": json.dumps(told)})
 
 
 def _tell(results: Sequence[Result], out: Path) -> None:

@@ -27,7 +27,7 @@ from trainspeed.trial import (
     Trial,
     check_name,
 )
-from trainspeed.wording import NAMES, devices_of, pipeline_of
+from trainspeed.wording import NAMES, devices_of, model_of, pipeline_of
 
 QUESTION = "Does another input pipeline train faster than a Python generator in the training thread?"
 BASELINE = "generator"
@@ -176,7 +176,9 @@ def balance_sentences(found: Sequence[Balance]) -> list[str]:
     sentences = []
     for balance in found:
         trial = balance.trial
-        where = f"{NAMES[trial.framework]}, {trial.model}, {devices_of(trial)}, {pipeline_of(trial)}"
+        where = (
+            f"{NAMES[trial.framework]}, {model_of(trial.model)}, {devices_of(trial)}, {pipeline_of(trial)}"
+        )
         if not (balance.input_s and balance.compute_s and balance.both_s):
             sentences.append(f"{where}: not measured in all parts.")
             continue
@@ -199,7 +201,7 @@ def balance_frame(found: Sequence[Balance]) -> pd.DataFrame:
     columns = ["where", "pipeline", "input_s", "compute_s", "both_s"]
     rows = [
         {
-            "where": f"{NAMES[b.trial.framework]}, {b.trial.model}, {devices_of(b.trial)}",
+            "where": f"{NAMES[b.trial.framework]}, {model_of(b.trial.model)}, {devices_of(b.trial)}",
             "pipeline": pipeline_of(b.trial),
             "input_s": b.input_s,
             "compute_s": b.compute_s,

@@ -13,9 +13,11 @@ from matplotlib.patches import Patch
 
 from trainspeed.axes import panels, say, title_above
 from trainspeed.frame import ARTICLE_EPOCHS
+from trainspeed.own_model import is_own
 from trainspeed.rows import data_rows, memory_unit, require, succeeded
 from trainspeed.theme import GREY, PRECISION_STYLES, SMALL_PT, framework_name, status_name
 from trainspeed.trial import ZOO
+from trainspeed.wording import model_of
 
 COLUMNS = ("framework", "model", "layout", "compile", "precision", "status", "label", "epochs")
 BAR = 0.8  # of the room of a model
@@ -135,10 +137,14 @@ def _name_models(ax: Axes, models: list[str]) -> None:
     """Name the places; many names are smaller, and more are turned."""
     if len(models) < TURNED_NAMES_FROM:
         size = {"fontsize": SMALL_PT} if len(models) >= SMALL_NAMES_FROM else {}
-        ax.set_xticks(range(len(models)), [model.replace("_", "\n") for model in models], **size)
+        ax.set_xticks(range(len(models)), [_on_lines(model) for model in models], **size)
         return
     turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor", "fontsize": SMALL_PT}
-    ax.set_xticks(range(len(models)), [model.replace("_", " ") for model in models], **turned)
+    ax.set_xticks(range(len(models)), [_on_lines(model).replace("\n", " ") for model in models], **turned)
+
+
+def _on_lines(model: str) -> str:
+    return model_of(model).replace(":", ":\n") if is_own(model) else model.replace("_", "\n")
 
 
 def _fill(precision: str) -> dict[str, str]:

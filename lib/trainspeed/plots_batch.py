@@ -31,6 +31,7 @@ from trainspeed.rows import (
     succeeded,
 )
 from trainspeed.theme import FILLS, framework_colour, framework_name, layout_style, status_name
+from trainspeed.wording import model_of
 
 ARM = ("framework", "layout", "model", "status", "label")
 # What y may be: the title, and the axis with the direction that is better.
@@ -82,8 +83,14 @@ def plot_ratio_trend(frame: pd.DataFrame, *, share_y: bool = True, ax: Axes | No
 
     Args:
         frame: One row per block: baseline, candidate (framework names), layout, model, batch_size and
-            ratio, the baseline's time divided by the candidate's. Rows without a ratio are left out.
+            ratio, the baseline's time divided by the candidate's. Rows without a ratio are left out. Of no
+            rows at all, as of one framework alone, the chart is a sentence.
     """
+    if frame.empty:
+        figure, (panel,) = panels(1) if ax is None else (ax.get_figure(), [ax])
+        say(panel, "No two frameworks ran with the same model, layout and batch size.")
+        panel.set_axis_off()
+        return figure if ax is None else ax
     require(frame, ("baseline", "candidate", "layout", "model", "batch_size", "ratio"))
     data = frame.reset_index(drop=True).assign(status="ok", value=frame["ratio"].to_numpy())
     data["framework"] = data["candidate"]
@@ -120,14 +127,14 @@ def _by_batch(
                 draw_line(panel, line)
         if not any(line.values for line in lines):
             say(panel, _nothing(data[data["model"] == model]))
-        panel.set(title=model, ylabel=ylabel)
+        panel.set(title=model_of(model), ylabel=ylabel)
     axes[-1].set_xlabel("batch size (log scale)")
     if drawn:
         note_below(axes[-1], _how_to_read(drawn))
     if ax is None:
         title_above(figure, title)
     else:
-        ax.set_title(f"{title}\n{models[0]}")
+        ax.set_title(f"{title}\n{model_of(models[0])}")
     at_ends = max(sum(bool(line.values) for line in lines) for lines in groups) <= MOST_END_LABELS
     if not at_ends:
         legend_below(figure, drawn)

@@ -25,7 +25,8 @@ def plot_pipelines(balances: pd.DataFrame) -> Figure:
         balances: As of `pipeline_study.balance_frame`.
     """
     require(balances, ("where", "pipeline", *PARTS))
-    groups = list(balances.groupby("where", sort=False))
+    measured = balances[list(PARTS)].astype(float).notna().any(axis=None)
+    groups = list(balances.groupby("where", sort=False)) if measured else []
     if not groups:
         figure, (ax,) = panels(1)
         say(ax, "Nothing to draw: not measured on this machine.")

@@ -8,37 +8,49 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trainspeed.axes import panels, ratio_axis, say
+from trainspeed.axes import panels, ratio_axis, say, title_above
 from trainspeed.rows import require
 from trainspeed.theme import OKABE_ITO, PALE, SMALL_PT
 
 COLUMNS = ("where", "switch", "speedup", "low", "high")
 ROW_IN = 0.42
+OUTSIDE_ROWS = 1.2  # of a panel: its title, and room above and below the bars
 LABEL_LETTERS = 22
-STEP, ALL = OKABE_ITO["sky blue"], OKABE_ITO["black"]
+NUMBER_ROOM = 0.14  # share of the log axis behind the longest bar, for its number
+STEP = {"color": OKABE_ITO["sky blue"], "edgecolor": ".25"}
+BACK = {"color": OKABE_ITO["orange"], "edgecolor": ".25", "hatch": "//"}  # a switch that costs time after all
+TOTAL = {"color": PALE, "edgecolor": OKABE_ITO["black"]}
 
 
 def plot_waterfall(rows: pd.DataFrame) -> Figure:
     """Draw a panel per search: a bar per switch, from the speed-up before it to the one with it, and the total.
+
+    A switch that makes it slower goes back to the left, and is hatched.
 
     Args:
         rows: As `recipe_words.chain_rows`: the speed-up over the plain trial with this switch and all before it,
             with its interval (None where there is none).
     """
     require(rows, COLUMNS)
+    rows = rows.astype(dict.fromkeys(COLUMNS[2:], float))
     names = list(dict.fromkeys(rows["where"]))
-    most = max((len(group) for _, group in rows.groupby("where")), default=0)
-    figure, axes = panels(max(len(names), 1), height_in=0.9 + ROW_IN * (most + 2))
+    counts = [int((rows["where"] == name).sum()) + 2 for name in names]  # with the plain trial and the total
+    most = max(counts, default=2)
+    # Each panel has switches, and so labels, of its own.
+    figure, axes = panels(max(len(names), 1), height_in=ROW_IN * (most + OUTSIDE_ROWS), share_y=False)
     if not names:
         say(axes[0], "No switch was kept: nothing to put together.")
         axes[0].set(xticks=[], yticks=[])
         return figure
-    ends = rows[["speedup", "low", "high"]].astype(float).stack().dropna()
+    axes[0].get_gridspec().set_height_ratios([count + OUTSIDE_ROWS for count in counts])
+    figure.set_figheight(figure.get_figheight() - ROW_IN * sum(most - count for count in counts))
+    ends = rows[list(COLUMNS[2:])].stack().dropna()
+    low, high = min(ends.min(), 1.0), max(ends.max(), 1.0)
     for ax, name in zip(axes, names, strict=True):
-        _panel(ax, rows[rows["where"] == name], min(ends.min(), 1.0), max(ends.max(), 1.0))
+        _panel(ax, rows[rows["where"] == name], low, high * (high / low) ** NUMBER_ROOM)
         ax.set_title(name)
     axes[-1].set_xlabel("speed-up over the plain setting, log scale (more is better)")
-    figure.suptitle("What each switch adds")
+    title_above(figure, "What each switch adds")
     return figure
 
 
@@ -46,28 +58,30 @@ def _panel(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
     ratio_axis(ax.xaxis, low, high)
     ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5)
     labels, before = ["plain"], 1.0
-    ax.plot([1], [0], marker="|", markersize=14, color=".3", gid="plain")
+    _number(ax, before, 0, before)
     for place, (_, row) in enumerate(rows.iterrows(), 1):
-        now = float(row["speedup"])
-        ax.barh(place, now - before, left=before, height=0.6, color=STEP, edgecolor=".25", gid="step")
+        now = row["speedup"]
+        look = BACK if now < before else STEP
+        ax.barh(place, now - before, left=before, height=0.6, gid="step", **look)
         ax.plot([before, before], [place - 1 + 0.3, place - 0.3], color=".5", linewidth=0.8)
+        _number(ax, now, place, max(before, now))
         labels.append(textwrap.fill(f"+ {row['switch']}", LABEL_LETTERS))
         before = now
-    last = rows.iloc[-1]
-    place = len(rows) + 1
-    ax.barh(place, before - 1, left=1.0, height=0.6, color=PALE, edgecolor=ALL, gid="total")
-    if pd.notna(last["low"]) and pd.notna(last["high"]):
-        ax.hlines(place, last["low"], last["high"], color=".15", linewidth=2, gid="interval")
-    ax.annotate(
-        f"{before:.2f}×",
-        (max(before, float(last["high"]) if pd.notna(last["high"]) else before), place),
-        xytext=(5, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=SMALL_PT,
-        annotation_clip=False,
-    )
-    labels.append("all together")
-    ax.set_yticks(range(place + 1), labels, fontsize=SMALL_PT)
-    ax.set_ylim(place + 0.6, -0.6)
+    _total(ax, rows.iloc[-1], len(rows) + 1)
+    ax.set_yticks(range(len(rows) + 2), [*labels, "all together"], fontsize=SMALL_PT)
+    ax.set_ylim(len(rows) + 1.6, -0.6)
     ax.grid(axis="y", visible=False)
+
+
+def _total(ax: Axes, last: pd.Series, place: int) -> None:
+    size, low, high = last["speedup"], last["low"], last["high"]
+    ax.barh(place, size - 1, left=1.0, height=0.6, gid="total", **TOTAL)
+    if known := pd.notna(low) and pd.notna(high):
+        ax.hlines(place, low, high, color=".15", linewidth=2, gid="interval")
+    _number(ax, size, place, max(1.0, size, high) if known else max(1.0, size), weight="bold")
+
+
+def _number(ax: Axes, size: float, place: int, right: float, **look: str) -> None:
+    """Write a speed-up to the right of where its bar ends."""
+    beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(f"{size:.2f}×", (right, place), **beside, fontsize=SMALL_PT, gid="number", **look)

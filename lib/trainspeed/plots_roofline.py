@@ -20,6 +20,7 @@ from trainspeed.lines import ROW_PT, Line, label_ends
 from trainspeed.rows import require
 from trainspeed.theme import FRAMEWORK_NAMES, GREY, PRECISION_STYLES, SMALL_PT, framework_name
 from trainspeed.trial import check_name
+from trainspeed.wording import model_of
 
 # As many bits, so at one intensity: drawn beside each other, by so many points to the left or right.
 BESIDE_PT = {"fp32": -3.5, "tf32": 3.5, "fp16": -3.5, "bf16": 3.5}
@@ -133,7 +134,7 @@ def _legend(figure: Figure, precisions: Sequence[str], models: Sequence[str]) ->
         for name in precisions
     ]
     shapes = [
-        Line2D([], [], color=GREY, linestyle="none", marker=SHAPES[place % len(SHAPES)], label=name)
+        Line2D([], [], color=GREY, linestyle="none", marker=SHAPES[place % len(SHAPES)], label=model_of(name))
         for place, name in enumerate(models)
     ]
     blank = Line2D([], [], linestyle="none", label=" ")
@@ -180,6 +181,6 @@ def _note(data: pd.DataFrame, placed: pd.DataFrame, roofs: pd.DataFrame, traffic
         parts.append(f"no roof for {', '.join(without)}: peak or bandwidth was not measured")
     lost = data.drop(placed.index)
     if len(lost):
-        names = (lost["model"] + " " + lost["precision"]).unique()
+        names = (lost["model"].map(model_of) + " " + lost["precision"]).unique()
         parts.append(f"not drawn, FLOPs or bytes unknown: {', '.join(names)}")
     return textwrap.fill("; ".join(parts), NOTE_LETTERS)

@@ -38,6 +38,7 @@ from trainspeed.theme import (
     framework_colour,
     layout_style,
 )
+from trainspeed.wording import model_of
 
 LABEL_LETTERS = 32  # a longer label of a comparison is broken into lines
 LEGEND_DOWN_PT = 58
@@ -55,7 +56,7 @@ def plot_accuracy(frame: pd.DataFrame) -> Figure:
         rows = data[data["model"] == model]
         for place, arm in enumerate(arms):
             _accuracy_row(ax, rows[rows["arm"] == arm], place)
-        ax.set(title=model, ylim=(len(arms) - 0.5, -0.5))
+        ax.set(title=model_of(model), ylim=(len(arms) - 0.5, -0.5))
         ax.set_yticks(range(len(arms)), arms, fontsize=SMALL_PT)
         ax.grid(axis="y", visible=False)
     axes[-1].set_xlabel("test accuracy in % (more is better)")

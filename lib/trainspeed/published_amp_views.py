@@ -14,6 +14,7 @@ from trainspeed.published_amp import BAND
 from trainspeed.rows import require
 from trainspeed.theme import GREY, PALE, SMALL_PT, WIDTH_IN, framework_colour, framework_name
 from trainspeed.verdict import CONFIDENCE, LEAST_BLOCKS
+from trainspeed.wording import model_of
 
 PRECISION_MARKERS = {"fp16": "o", "bf16": "s", "tf32": "^"}
 OTHER_MARKER = "D"
@@ -190,7 +191,7 @@ def _percent_axis(ax: Axes, low: float, high: float) -> None:
 def _name(row: dict) -> str:
     compiled = ", compiled" if row.get("compile") and row["framework"] != "jax" else ""
     fit = ", with validation" if row.get("part") == "fit" else ""
-    return f"{row['model']}, {framework_name(row['framework'])} {row['precision']}{compiled}{fit}"
+    return f"{model_of(row['model'])}, {framework_name(row['framework'])} {row['precision']}{compiled}{fit}"
 
 
 def _note(rows: list[dict]) -> str:

@@ -11,19 +11,20 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import product
+from statistics import median
 from typing import Any
 
 from trainspeed.comparison import Verdict, judged
+from trainspeed.conv2d_trial import AnyTrial
 from trainspeed.errors import UserError
 from trainspeed.recipe_switches import FACTORS, Switch, plain, switches_that_won, tried_untold
-from trainspeed.run import Run, Status
+from trainspeed.run import FINAL, Run, Status
 from trainspeed.schedule import Part
 from trainspeed.trial import Trial, check_name
 from trainspeed.verdict import ACCURACY_MARGIN, LEAST_BLOCKS, Judgement, Outcome
 
 FRESH = 100_000  # added to the seed of runs that confirm: no block of the search had it
-CHAIN = "recipe"  # label of the runs that confirm; those of the search have a number behind it
-LEARNED_POINTS = 20.0  # test accuracy in %, of ten classes, from which on a model has learned something
+CHAIN = "recipe"  # label of the runs that confirm; those of the search name the factor behind it
 
 
 class Decision(StrEnum):
@@ -31,6 +32,7 @@ class Decision(StrEnum):
 
     KEPT = "kept"
     NOT_FASTER = "not faster in combination"
+    UNDECIDED = "undecided in combination: measure more blocks"
     HURTS = "hurts accuracy"
     FAILED = "not measured here"
 
@@ -42,7 +44,7 @@ class Step:
     Attributes:
         before, after: Trials without seed.
         time: Speed-up of `after` over `before`.
-        accuracy: Difference in points; None where no model of the two had learned anything.
+        accuracy: Difference in points; None where the model of `before` had learned nothing that could be lost.
         reason: Why it was not measured; None where it was.
     """
 
@@ -60,10 +62,12 @@ class Search:
     """The search for one framework and model, as far as its runs go.
 
     Attributes:
-        switches: In the order in which they are tried.
+        start: The plain trial; its data set may be "auto", which the runs name.
+        switches: In the order in which they are tried, one for each factor.
         blocks: Of each step, and of the confirmation.
         runs: Of all searches, as far as they were measured.
-        margin_points: A switch whose test accuracy is worse by more is not kept.
+        margin_points: A switch is not kept where the test accuracy is lower for sure (the whole interval below 0)
+            and by more than this (the median).
     """
 
     start: Trial
@@ -76,8 +80,8 @@ class Search:
     def _replayed(self) -> tuple[list[Step], Part | None]:
         """The steps that are decided, and the runs that the next one wants."""
         steps, now = [], self.start
-        for number, switch in enumerate(self.switches, 1):
-            label = f"{CHAIN} {number}"
+        for switch in self.switches:
+            label = f"{CHAIN}: {switch.factor}"
             try:
                 after = switch.on(now)
             except UserError as problem:
@@ -95,27 +99,46 @@ class Search:
 
     def _decided(self, label: str, switch: Switch, before: Trial, after: Trial) -> Step | None:
         """Return what became of a switch; None while runs of it are missing."""
-        of = {trial: self._of(label, trial) for trial in (before, after)}
-        if not all(_complete(runs, self.blocks) for runs in of.values()):
+        arms = self._of(label, after), self._of(label, before)
+        failed = [run for arm in arms for run in arm if run.status != Status.OK]
+        final = any(run.status in FINAL for run in failed)
+        if not final and not all(_complete(arm, self.blocks) for arm in arms):
             return None
         about = {"switch": switch, "before": before, "after": after}
-        failed = next((r for t in (after, before) for r in of[t] if r.status != Status.OK), None)
         if failed:
-            reason = f"{failed.status}: {failed.reason}"
+            reason = f"{failed[0].status}: {failed[0].reason}"
             return Step(**about, decision=Decision.FAILED, reason=reason)
-        time = judged(of[before], of[after], "time")
-        accuracy = judged(of[before], of[after], "accuracy") if _learned(of[before]) else None
-        decision = Decision.KEPT if time.outcome is Outcome.FASTER else Decision.NOT_FASTER
+        time = judged(arms[1], arms[0], "time")
+        accuracy = self._accuracy(arms[1], arms[0])
+        others = {Outcome.FASTER: Decision.KEPT, Outcome.UNDECIDED: Decision.UNDECIDED}
+        decision = others.get(time.outcome, Decision.NOT_FASTER)
         if decision is Decision.KEPT and self._hurts(accuracy):
             decision = Decision.HURTS
         return Step(**about, decision=decision, time=time, accuracy=accuracy)
 
+    def _accuracy(self, before: Sequence[Run], after: Sequence[Run]) -> Judgement | None:
+        return judged(before, after, "accuracy", self.margin_points) if _learned(before) else None
+
     def _hurts(self, accuracy: Judgement | None) -> bool:
-        """Whether the whole interval lies below the margin."""
-        return accuracy is not None and accuracy.high is not None and accuracy.high < -self.margin_points
+        """Whether accuracy is lost for sure, and more of it than the margin.
+
+        To wait until the whole interval lies below the margin would keep a loss of 3 points that varies by 1.
+        """
+        if accuracy is None or accuracy.high is None:
+            return False
+        return accuracy.high < 0 and accuracy.speedup < -self.margin_points
 
     def _of(self, label: str, trial: Trial) -> list[Run]:
-        return [r for r in self.runs if r.label == label and r.trial.without_seed() == trial.without_seed()]
+        """Return the runs of a trial, the last one of each block: a resumed session repeats what crashed."""
+        wanted = self._named(trial)
+        found = (run for run in self.runs if run.label == label and self._named(run.trial) == wanted)
+        return list({run.block: run for run in found}.values())
+
+    def _named(self, trial: AnyTrial) -> AnyTrial:
+        """The same in every block; where the plain trial leaves its data set open, so is the runs'."""
+        same = trial.without_seed()
+        is_open = isinstance(same, Trial) and self.start.dataset == "auto"
+        return replace(same, dataset="auto") if is_open else same
 
     @property
     def steps(self) -> list[Step]:
@@ -137,19 +160,29 @@ class Search:
         return Part(trials=fresh, blocks=self.blocks, label=CHAIN, factors=_all_fields(self.switches))
 
     def wanted(self) -> list[Part]:
-        """Return what to measure next; nothing when it is over. Runs that are there already are left out."""
+        """Return what to measure next, with what of it is there already; nothing when the search is over."""
         part = self._replayed[1] or self.confirming
-        return [part] if part else []
+        if part is None or (part.label == CHAIN and all(_complete(a, self.blocks) for a in self._chained)):
+            return []
+        return [part]
+
+    @property
+    def _chained(self) -> list[list[Run]]:
+        """The runs of each trial of the chain in the fresh blocks."""
+        return [self._of(CHAIN, trial) for trial in self.chain]
+
+    @property
+    def failed(self) -> Run | None:
+        """A run of the fresh blocks that gave no result; None where there is none."""
+        return next((run for arm in self._chained for run in arm if run.status != Status.OK), None)
 
     def total(self, number: int | None = None, quantity: str = "time") -> Judgement | None:
         """Return all (or the first `number`) kept switches against the plain trial, in the fresh blocks."""
-        arms = [self._of(CHAIN, trial) for trial in self.chain]
+        arms = self._chained
         if len(arms) < 2 or not arms[0]:
             return None
         last = arms[-1 if number is None else number]
-        if quantity == "accuracy" and not _learned(arms[0]):
-            return None
-        return judged(arms[0], last, quantity)
+        return judged(arms[0], last) if quantity == "time" else self._accuracy(arms[0], last)
 
 
 def searches(
@@ -169,8 +202,8 @@ def searches(
     Args:
         switches: Factors that are tried where a verdict calls them faster.
         try_also: Factors that are tried where no verdict does.
-        devices: How many there are.
-        fields: Of the plain trial; see `recipe_switches.plain`.
+        devices: How many there are; verdicts on more are left out.
+        fields: Of the plain trial; see `recipe_switches.plain`. The data set "auto" may stay open.
     Raises:
         UserError: An unknown name, or a plain trial that cannot be.
     """
@@ -179,16 +212,16 @@ def searches(
     if not margin_points >= 0:
         raise UserError(f"accuracy_margin (={margin_points!r}) must be 0 points or more.")
     found = []
-    for framework, model in product(frameworks, models):
+    for framework, model in product(dict.fromkeys(frameworks), dict.fromkeys(models)):
         start = plain(framework, model, **fields)
-        won = [switch for switch in switches_that_won(verdicts, start) if switch.factor in switches]
+        won = [s for s in switches_that_won(verdicts, start, devices) if s.factor in switches]
         untold = tried_untold(try_also, start, won, devices)
         found.append(Search(start, (*won, *untold), blocks, margin_points=margin_points))
     return found
 
 
 def wanted(searches: Iterable[Search], runs: Sequence[Run]) -> list[Part]:
-    """Return what to measure next for all searches, of the runs so far."""
+    """Return what to measure next for all searches, of the runs so far: `more` of `study.measure`."""
     return [part for search in continued(searches, runs) for part in search.wanted()]
 
 
@@ -203,11 +236,10 @@ def _all_fields(switches: Sequence[Switch]) -> tuple[str, ...]:
 
 def _complete(runs: Sequence[Run], blocks: int) -> bool:
     """Whether nothing more will come: every block ran, or the trial ended in a way that ends it for good."""
-    return len({run.block for run in runs}) >= blocks or any(run.status != Status.OK for run in runs)
+    return len(runs) >= blocks or any(run.status in FINAL for run in runs)
 
 
 def _learned(runs: Iterable[Run]) -> bool:
-    accuracies = [run.test_accuracy for run in runs if run.test_accuracy is not None]
-    return (
-        len(accuracies) >= LEAST_BLOCKS and 100 * sorted(accuracies)[len(accuracies) // 2] >= LEARNED_POINTS
-    )
+    """Whether the model knows more than guessing, in enough blocks for an interval."""
+    told = [run for run in runs if run.test_accuracy is not None]
+    return len(told) >= LEAST_BLOCKS and median(r.test_accuracy for r in told) >= told[0].learned_from

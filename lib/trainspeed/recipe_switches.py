@@ -29,12 +29,14 @@ class Switch:
     Attributes:
         factor: One of FACTORS.
         fields: Fields of a trial and what they become.
-        found: Speed-up that a study found for it alone; None where none compared it.
+        found: Speed-up that a study found for it alone; None where no verdict calls it faster.
+        model: That it was found on, where that is another one.
     """
 
     factor: str
     fields: tuple[tuple[str, Any], ...]
     found: float | None = None
+    model: str | None = None
 
     def on(self, trial: Trial) -> Trial:
         """Return the trial with this switched on.
@@ -55,8 +57,8 @@ class Switch:
             return f"{value} devices ({values['strategy']})"
         if self.factor == "batch_size":
             return f"batch {value}"
-        if self.factor == "pipeline" and values.get("workers"):
-            return f"{value} ({values['workers']} workers)"
+        if self.factor == "pipeline" and (workers := values.get("workers")):
+            return f"{value} ({workers} worker{'s' * (workers > 1)})"
         return str(value)
 
 
@@ -67,11 +69,14 @@ def plain(framework: str, model: str, **fields: Any) -> Trial:
     return Trial(framework=framework, model=model, **how, **fields)
 
 
-def switches_that_won(verdicts: Iterable[Verdict], start: Trial) -> list[Switch]:
+def switches_that_won(verdicts: Iterable[Verdict], start: Trial, devices: int | None = None) -> list[Switch]:
     """Return the switches that verdicts call faster for this framework, the largest gain first.
 
     A switch counts where its loser is what the plain trial has; of several for one factor the one measured on
     this model counts first, then the larger gain.
+
+    Args:
+        devices: How many there are: verdicts may be of a machine with more. None: as many as any verdict has.
     """
     best: dict[str, tuple[bool, float, Switch]] = {}
     for verdict in verdicts:
@@ -79,11 +84,15 @@ def switches_that_won(verdicts: Iterable[Verdict], start: Trial) -> list[Switch]
         if won is None or verdict.candidate.framework != start.framework:
             continue
         winner, loser, gain = won
+        if devices is not None and winner.devices > devices:
+            continue
         names = WITH.get(verdict.factor, (verdict.factor,))
         if any(getattr(start, name) != getattr(loser, name) for name in names):
             continue
-        fields = tuple((name, getattr(winner, name)) for name in names)
-        rank = winner.model == start.model, gain, Switch(factor=verdict.factor, fields=fields, found=gain)
+        also = ("queue",) if verdict.factor == "pipeline" and winner.workers else ()
+        fields = tuple((name, getattr(winner, name)) for name in (*names, *also))
+        other = None if winner.model == start.model else winner.model
+        rank = other is None, gain, Switch(factor=verdict.factor, fields=fields, found=gain, model=other)
         if verdict.factor not in best or rank[:2] > best[verdict.factor][:2]:
             best[verdict.factor] = rank
     return [switch for _, _, switch in sorted(best.values(), key=lambda rank: -rank[1])]
@@ -130,6 +139,7 @@ def tried_untold(
     """
     for name in factors:
         check_name("factor in try_also", name, FACTORS)
+    named = [name for name in dict.fromkeys(factors) if name != "devices" or devices > 1]
     strategies = STRATEGIES[start.framework][1:]
     other = "channels_last" if start.layout == "channels_first" else "channels_first"
     values: dict[str, tuple] = {
@@ -141,5 +151,5 @@ def tried_untold(
         "devices": (("devices", devices), ("strategy", strategies[0])),
     }
     known = {switch.factor for switch in told}
-    found = [Switch(factor=name, fields=values[name]) for name in factors if name not in known]
+    found = [Switch(factor=name, fields=values[name]) for name in named if name not in known]
     return [s for s in found if any(getattr(start, name) != value for name, value in s.fields)]

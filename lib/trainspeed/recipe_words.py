@@ -8,6 +8,7 @@ import pandas as pd
 
 from trainspeed.comparison import Verdict
 from trainspeed.recipe_search import CHAIN, Decision, Search, Step
+from trainspeed.recipe_switches import Switch
 from trainspeed.run import Run
 from trainspeed.verdict import Judgement
 from trainspeed.wording import NAMES, describe, measured
@@ -24,35 +25,42 @@ def where(search: Search) -> str:
 
 
 def plain_sentence(search: Search) -> str:
-    """Say what the baseline is, and what was tried on it."""
+    """Say what the baseline is, and what is tried on it."""
     start = ", ".join(describe(search.start))
     if not search.switches:
         return (
             f"{start}: no study has found a faster setting for it, so there is nothing to put together. "
             "More blocks decide more; `try_also` tries a setting that no study compared."
         )
-    words = ", ".join(f"{switch.words}{_alone(switch.found)}" for switch in search.switches)
-    return f"{start}: tried, in this order: {words}."
+    words = ", ".join(f"{switch.words}{_alone(switch)}" for switch in search.switches)
+    return f"{start}: to be switched on in this order: {words}."
 
 
-def _alone(found: float | None) -> str:
-    return " (no study compared it)" if found is None else f" ({found:.2f}x alone)"
+def _alone(switch: Switch) -> str:
+    if switch.found is None:
+        return " (no verdict calls it faster)"
+    return f" ({switch.found:.2f}x alone{f' with {switch.model}' if switch.model else ''})"
 
 
 def total_sentence(search: Search) -> str:
     """Say what all kept switches bring together, measured in fresh blocks."""
     kept = [step.switch.words for step in search.steps if step.decision is Decision.KEPT]
+    tried = ", ".join(f"{step.switch.words} ({step.decision})" for step in search.steps)
+    if not search.switches:
+        return f"{where(search)}: nothing to switch on was found."
     if not kept and len(search.steps) < len(search.switches):
-        return f"{where(search)}: the recipe was not measured here."
+        far = f" It got as far as {tried}." if tried else ""
+        return f"{where(search)}: the recipe was not measured here.{far}"
     if not kept:
-        tried = f" Tried: {', '.join(s.switch.words for s in search.steps)}." if search.steps else ""
-        return f"{where(search)}: nothing to switch on was found.{tried}"
+        return f"{where(search)}: no switch was kept. Tried: {tried}."
     together, switches = search.total(), " + ".join(kept)
     if together is None or together.speedup is None:
-        return f"{where(search)}: {switches} were kept, but not confirmed: the fresh blocks are missing."
-    accuracy = search.total(quantity="accuracy")
-    said = f" {accuracy_words(accuracy)}."
-    return f"{where(search)}: all together {measured(together)} ({switches}; {together.blocks} fresh blocks).{said}"
+        failed = search.failed
+        why = f"{failed.status}: {failed.reason}" if failed else "the fresh blocks are missing"
+        return f"{where(search)}: kept {switches}, but not confirmed: {why}."
+    blocks = f"{together.blocks} fresh block{'s' * (together.blocks != 1)}"
+    accuracy = accuracy_words(search.total(quantity="accuracy"))
+    return f"{where(search)}, {switches}: all together {measured(together)}. {blocks}. {accuracy}."
 
 
 def accuracy_words(accuracy: Judgement | None) -> str:
@@ -68,7 +76,7 @@ def step_rows(searches: Sequence[Search]) -> pd.DataFrame:
         {
             "where": where(search),
             "switch": step.switch.words,
-            "alone": "—" if step.switch.found is None else f"{step.switch.found:.2f}x",
+            "alone": _found(step.switch),
             "combined": "—" if step.time is None else _interval(step.time, "x", 2),
             "accuracy": "—" if step.accuracy is None else _interval(step.accuracy, " points", 1),
             "decision": _decision(step),
@@ -77,6 +85,11 @@ def step_rows(searches: Sequence[Search]) -> pd.DataFrame:
         for step in search.steps
     ]
     return pd.DataFrame(rows, columns=STEP_COLUMNS)
+
+
+def _found(switch: Switch) -> str:
+    size = "—" if switch.found is None else f"{switch.found:.2f}x"
+    return f"{size} ({switch.model})" if switch.model else size
 
 
 def _interval(judgement: Judgement, unit: str, decimals: int) -> str:
@@ -93,15 +106,22 @@ def _decision(step: Step) -> str:
 
 
 def chain_rows(searches: Sequence[Search]) -> pd.DataFrame:
-    """Return a row per kept switch: the speed-up over the plain trial with it and all before it on."""
+    """Return a row per kept switch: the speed-up over the plain trial with it and all before it on.
+
+    A switch whose fresh blocks failed shares the row of the next one; without the last, a search has no row.
+    """
     rows = []
     for search in searches:
         kept = [step.switch.words for step in search.steps if step.decision is Decision.KEPT]
+        mine, since = [], []
         for number, words in enumerate(kept, 1):
             judgement = search.total(number)
+            since.append(words)
             if judgement is not None and judgement.speedup is not None:
                 size = {"speedup": judgement.speedup, "low": judgement.low, "high": judgement.high}
-                rows.append({"where": where(search), "switch": words, **size})
+                mine.append({"where": where(search), "switch": " + ".join(since), **size})
+                since = []
+        rows += [] if since else mine
     return pd.DataFrame(rows, columns=CHAIN_COLUMNS)
 
 
@@ -121,8 +141,8 @@ def recipe_verdicts(searches: Sequence[Search], runs: Sequence[Run]) -> list[Ver
                     question=QUESTION,
                     quantity=quantity,
                     factor=FACTOR,
-                    baseline=search.start,
-                    candidate=search.chain[-1],
+                    baseline=search.start.without_seed(),
+                    candidate=search.chain[-1].without_seed(),
                     judgement=judgement,
                     sentence=f"{where(search)}: all together {measured(judgement, quantity)}.",
                 )

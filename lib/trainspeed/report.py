@@ -6,6 +6,7 @@ Does not know what a notebook measures: it hands over parameters and a session, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from trainspeed import parameters
@@ -48,7 +49,8 @@ def report(
 
     Args:
         preset: Name of a file in `folder/presets`, or auto: standard with a GPU, quick without.
-        notebooks: Names; all but the summary when empty, or all of the session that is continued.
+        notebooks: Names; all when empty, or all of the session that is continued. Without the summary among
+            them the front page shows what is there, and measures nothing.
         resume: Continue the newest session in `out` with its own notebooks and parameters.
         model: Of the user's own: see `own_model`.
     Raises:
@@ -57,8 +59,8 @@ def report(
     choice = {"preset": preset, "notebooks": notebooks, "params_file": params_file, "model": model}
     wanted = new_session(**choice, has_gpu=has_gpu, folder=folder)
     with locked(out):
-        _read_ledger(out)
-        old = read_sessions(out)[-1:] if resume else []
+        runs, sessions = _read_ledger(out), read_sessions(out)
+        old = sessions[-1:] if resume else []
         session = old[0] if old else wanted
         if old:
             check_session(session, folder)
@@ -83,7 +85,7 @@ def report(
         about = {"session": session.session, "environment": common, "preset": session.preset}
         jobs = [Job(name=name, parameters=session.parameters[name], **about) for name in names]
         print(f"session {session.session}, preset {session.preset}: {', '.join(names)}", flush=True)
-        front = jobs.pop() if names[-1] == SUMMARY else _front(folder, common, session, out)
+        front = jobs.pop() if names[-1] == SUMMARY else _front(folder, common, runs, sessions, out, session)
         return run_all(jobs, front, out=out, source=out, folder=folder, cell_timeout_s=cell_timeout_s)
 
 
@@ -106,46 +108,74 @@ def render(
             f"no {LEDGER} in {shown(source)}: measure with `make report`, or name a folder: FROM=…"
         )
     wanted = parameters.check_notebooks(notebooks, folder)
-    runs = _read_ledger(source)
-    newest: dict[str, str] = {}
-    for run in runs:
-        newest[run.study] = max(run.session, newest.get(run.study, ""))  # ids begin with the time
+    runs, sessions = _read_ledger(source), read_sessions(source)
+    newest = _newest(runs)
     names = [name for name in parameters.notebook_names(folder) if name != SUMMARY]
-    known = [name for name in names if not wanted or name in wanted]
-    sessions = {session.session: session for session in read_sessions(source)}
+    known = [name for name in names if name in newest and (not wanted or name in wanted)]
+    common = {"TRAINSPEED_REPORT": "1", "TRAINSPEED_OUT": str(out.resolve())}
     jobs = []
-    for name in (name for name in known if name in newest):
-        of = sessions.get(newest[name])
+    for name in known:
+        of = _session(newest[name], sessions)
         values, doubts = still_valid(name, of, folder)
         for doubt in doubts:
             print(doubt, flush=True)
-        environment = {
-            "TRAINSPEED_REPORT": "1",
-            "TRAINSPEED_OUT": str(out.resolve()),
-            "TRAINSPEED_SESSION": newest[name],
-            "TRAINSPEED_RENDER": str(source.resolve()),
-            **({"TRAINSPEED_PRESET": of.preset} if of else {}),
-        }
-        job = {"session": newest[name], "parameters": values, "preset": of.preset if of else None}
-        jobs.append(Job(name=name, environment=environment, rendered=True, **job))
-    if not jobs:
+        job = Job(name=name, session=newest[name], parameters=values, environment=common)
+        jobs.append(_of_session(job, of).drawn(source))
+    front = _front(folder, common, runs, sessions, source)
+    if not jobs and (front is None or not {SUMMARY} & {*wanted, *newest}):
         studies = ", ".join(sorted(newest)) or "none"
         raise UserError(
             f"nothing to render in {shown(source)}: no notebook has the name of a study there ({studies})"
         )
-    shared = {key: jobs[-1].environment[key] for key in ("TRAINSPEED_REPORT", "TRAINSPEED_OUT")}
-    front = _front(folder, shared, sessions.get(newest.get(SUMMARY, "")), source)
     with locked(out):
         return run_all(jobs, front, out=out, source=source, folder=folder, cell_timeout_s=cell_timeout_s)
 
 
-def _front(folder: Path, environment: Mapping[str, str], session: Session | None, source: Path) -> Job | None:
-    """Return the front page's notebook, which only shows what is there; None where the folder has none."""
+def _newest(runs: Sequence[Run]) -> dict[str, str]:
+    """Return study -> its newest session; ids begin with the time."""
+    newest: dict[str, str] = {}
+    for run in runs:
+        newest[run.study] = max(run.session, newest.get(run.study, ""))
+    return newest
+
+
+def _session(name: str, sessions: Sequence[Session]) -> Session | None:
+    return next((session for session in sessions if session.session == name), None)
+
+
+def _of_session(job: Job, session: Session | None) -> Job:
+    """Return the job as one of a session; an older ledger has no record of its own."""
+    told = {"TRAINSPEED_SESSION": job.session} if job.session else {}
+    told |= {"TRAINSPEED_PRESET": session.preset} if session else {}
+    preset = session.preset if session else None
+    return replace(job, environment={**job.environment, **told}, preset=preset)
+
+
+def _front(
+    folder: Path,
+    environment: Mapping[str, str],
+    runs: Sequence[Run],
+    sessions: Sequence[Session],
+    source: Path,
+    session: Session | None = None,
+) -> Job | None:
+    """Return the front page's notebook, which only shows what is there; None where the folder has none.
+
+    A recipe that was measured before is read with the parameters that it was measured with.
+
+    Args:
+        session: That the page is of; by default the one in which the recipe was measured.
+    """
     if SUMMARY not in parameters.notebook_names(folder):
         return None
-    values, _ = still_valid(SUMMARY, session, folder)
-    about = {"session": session.session, "preset": session.preset} if session else {"session": ""}
-    return Job(name=SUMMARY, parameters=values, environment=environment, **about).drawn(source)
+    name = _newest(runs).get(SUMMARY, "")
+    measured = _session(name, sessions)
+    values, doubts = still_valid(SUMMARY, measured, folder)
+    for doubt in doubts:
+        print(doubt, flush=True)
+    name = session.session if session else name
+    job = Job(name=SUMMARY, session=name, parameters=values, environment=environment)
+    return _of_session(job, session or measured).drawn(source)
 
 
 def plan(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from trainspeed.errors import UserError
 from trainspeed.trial import PRECISIONS, check_name
-from trainspeed.wording import NAMES
+from trainspeed.wording import NAMES, model_of
 
 BASE = "fp32"
 NUMBER_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}  # tf32 only multiplies with fewer bits
@@ -157,7 +157,7 @@ def gain_sentence(
     )
     interval = "no interval" if None in (low, high) else f"{low:.2f}x to {high:.2f}x"
     gained = None if speedup is None else f"{speedup:.2f}x ({interval})"
-    name = f"{NAMES.get(framework, framework)}, {model}, {candidate.precision}"
+    name = f"{NAMES.get(framework, framework)}, {model_of(model)}, {candidate.precision}"
     most = at_best_gain(work, base, candidate, matrix_share)
     if most is None:
         told = "how much was is not known either: not measured" if gained is None else f"{gained} was"

@@ -9,7 +9,7 @@ import pandas as pd
 
 from trainspeed.errors import UserError
 from trainspeed.theme import FRAMEWORK_NAMES, framework_name, status_name
-from trainspeed.trial import CEILINGS
+from trainspeed.trial import CEILINGS, OWN_DATA
 from trainspeed.wording import part_of
 
 # Every other label is a run beside the data: "A again" repeats "A", "default allocation" is no timing.
@@ -17,6 +17,7 @@ DATA_LABELS = ("", "A")
 
 VERDICT_FIELDS = ("label", "speedup", "low", "high", "outcome", "blocks")
 
+DATA_SET_WORDS = {OWN_DATA: "your own data"}
 # What else may differ between two runs of one model, layout and batch size, and how it is said. Seed and fold
 # are not among it: they differ from block to block, and blocks are the repeats of one arm.
 VARIANTS: Mapping[str, Callable[[Any], str]] = {
@@ -29,7 +30,7 @@ VARIANTS: Mapping[str, Callable[[Any], str]] = {
     "queue": lambda value: f"queue of {value}",
     "part": lambda value: "whole steps" if value == "both" else part_of(value),
     "augment": lambda value: "augmented" if value else "not augmented",
-    "dataset": str,
+    "dataset": lambda value: DATA_SET_WORDS.get(value, str(value)),
     "image_size": lambda value: f"{value} px",
     "images_per_epoch": lambda value: f"{value:,} images",
     "epochs": lambda value: f"{value} epochs",
@@ -126,7 +127,8 @@ def accuracy_context(data: pd.DataFrame) -> str:
     epochs = data["epochs"].unique() if "epochs" in data else ()
     sets = data["dataset"].unique() if "dataset" in data else ()
     after = f" after {epochs[0]} epochs" if len(epochs) == 1 else ""
-    return after + (f" on {sets[0]}" if len(sets) == 1 and sets[0] != "auto" else "")
+    on = DATA_SET_WORDS.get(sets[0], sets[0]) if len(sets) == 1 else "auto"
+    return after + (f" on {on}" if on != "auto" else "")
 
 
 def memory_unit(values_bytes: pd.Series) -> tuple[float, str]:

@@ -13,6 +13,9 @@ from trainspeed.trial import CEILINGS, Trial
 
 # Of a convolution's run: its first call, and all that come after.
 TIMED_STAGES = (*STAGES, "warm")
+CLASSES = 10  # of the data sets that lines without `classes` were trained on
+# Of the way from guessing to knowing, from which on a model has learned something: 20 % with ten classes.
+LEARNED_SHARE = 1 / 9
 SCHEMA = 1  # raise when a field changes meaning
 
 
@@ -43,6 +46,7 @@ class Run:
         stages_s: Seconds of "start" (request to ready child), "build" (model on device), "train"
             (all epochs), "evaluate" (test images) and "inspect" (layout and layers), in this order.
         images_per_epoch: Images consumed by one epoch, summed over all devices.
+        classes: Number of classes of the data set; None where nothing was trained, and in older lines.
         test_accuracy: Share of held-out images classified rightly, 0 to 1; None where not asked for.
         peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the
             process added to its resident memory. None where it cannot be read.
@@ -76,6 +80,7 @@ class Run:
     epoch_s: tuple[float, ...] = ()
     stages_s: Mapping[str, float] = field(default_factory=dict)
     images_per_epoch: int | None = None
+    classes: int | None = None
     test_accuracy: float | None = None
     peak_memory_bytes: int | None = None
     effective_layout: str | None = None
@@ -140,6 +145,16 @@ class Run:
     def trains(self) -> bool:
         """Whether a model was trained: neither a convolution nor a ceiling."""
         return isinstance(self.trial, Trial) and self.trial.part not in CEILINGS
+
+    @property
+    def chance(self) -> float:
+        """Test accuracy of guessing, 0 to 1."""
+        return 1 / (self.classes or CLASSES)
+
+    @property
+    def learned_from(self) -> float:
+        """Test accuracy from which on a model is called better than guessing, 0 to 1."""
+        return self.chance + LEARNED_SHARE * (1 - self.chance)
 
     @property
     def timed_s(self) -> float:

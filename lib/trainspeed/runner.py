@@ -13,9 +13,12 @@ from typing import Any, Protocol
 
 from trainspeed.child import Request
 from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
+from trainspeed.environments import ROOT
 from trainspeed.ledger import Ledger
+from trainspeed.own_model import version_of
 from trainspeed.run import FINAL, Run, Status
 from trainspeed.schedule import DEFAULT_ALLOCATION, Planned
+from trainspeed.scrub import scrubber
 from trainspeed.worker_process import Outcome, Unavailable
 
 
@@ -155,6 +158,8 @@ class Runner:
 
     def _line(self, planned: Planned, outcome: Outcome, started_at: str, worker: Worker | None) -> Run:
         result, place = outcome.result, self.place
+        # What a library says of a failure may hold paths and names, and a ledger is shared.
+        scrub = scrubber(root=ROOT, out=place.ledger.folder.resolve())
         notes = [*result.get("notes", ()), *filter(None, [result.get("inspect_note")])]
         return Run(
             session=place.session,
@@ -163,19 +168,20 @@ class Runner:
             block=planned.block,
             label=planned.label,
             status=outcome.status,
-            reason=outcome.reason,
+            reason=outcome.reason and scrub(outcome.reason),
             epoch_s=tuple(result.get("epoch_s", ())),
             stages_s=result.get("stages_s", {}),
             images_per_epoch=result.get("images_per_epoch"),
+            classes=result.get("classes"),
             test_accuracy=result.get("test_accuracy"),
             peak_memory_bytes=result.get("peak_memory_bytes"),
             effective_layout=result.get("effective_layout"),
             effective_precision=result.get("effective_precision"),
             energy_j=result.get("energy_j"),
-            notes=tuple(notes),
+            notes=tuple(map(scrub, notes)),
             started_at=started_at,
             machine=place.machine,
-            versions=worker.versions if worker else {},
+            versions={**worker.versions, **version_of(getattr(planned.trial, "model", ""))} if worker else {},
             monitor=place.monitor,
             layers=tuple(result["layers"]) if "layers" in result else None,
             parameters=result.get("parameters"),

@@ -23,7 +23,7 @@ from trainspeed.forecast import (
 from trainspeed.run import Run, Status
 from trainspeed.scaling_study import STRONG, scaling_of
 from trainspeed.trial import FRAMEWORKS, LATENCY_BYTES, SINGLE, Trial
-from trainspeed.wording import NAMES, devices_of
+from trainspeed.wording import NAMES, devices_of, model_of
 
 FP32_BYTES = 4  # gradients are summed in fp32, under mixed precision too
 SUMS = 16  # in an "epoch" of nothing but sums
@@ -130,8 +130,8 @@ def cost_sentences(costs: Iterable[StepCosts]) -> list[str]:
             continue
         trial, share = cost.trial, cost.trial.batch_size // cost.trial.devices
         words = [
-            f"{NAMES[trial.framework]}, {trial.model}, batch {trial.batch_size}, {devices_of(trial)}: a step takes "
-            f"{_ms(cost.step_s)}. One device alone takes {_ms(cost.compute_s)} for its share of {share} images"
+            f"{NAMES[trial.framework]}, {model_of(trial.model)}, batch {trial.batch_size}, {devices_of(trial)}: a step "
+            f"takes {_ms(cost.step_s)}. One device alone takes {_ms(cost.compute_s)} for its share of {share} images"
         ]
         if cost.exchange_s is not None:
             size = "" if cost.exchange_bytes is None else f" of {cost.exchange_bytes / 1e6:.3g} MB"
@@ -155,7 +155,7 @@ def cost_frame(costs: Iterable[StepCosts]) -> pd.DataFrame:
     columns = ["where", "framework", "step_s", "compute_s", "exchange_s", "rest_s"]
     rows = [
         {
-            "where": f"{cost.trial.model}, batch {cost.trial.batch_size}\n{devices_of(cost.trial)}",
+            "where": f"{model_of(cost.trial.model)}, batch {cost.trial.batch_size}\n{devices_of(cost.trial)}",
             "framework": cost.trial.framework,
             "step_s": cost.step_s,
             "compute_s": cost.compute_s,
@@ -249,7 +249,7 @@ def forecasts(
         told = forecast_sentence(
             expected, measured, interconnect, size_bytes=size_bytes, scaling=scaling, overlap=overlap
         )
-        sentences.append(f"{NAMES[trial.framework]}, {trial.model}, {trial.strategy}: {told}")
+        sentences.append(f"{NAMES[trial.framework]}, {model_of(trial.model)}, {trial.strategy}: {told}")
         rows += [_row(kind, one) for one in expected]
     return pd.DataFrame(rows, columns=columns), sentences
 

@@ -12,12 +12,16 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 # Images are base64 text; a path may occur in one by chance, and replacing it would break the image.
 EMBEDDED = re.compile(r"(data:[\w.+/-]+;base64,[A-Za-z0-9+/=\s]*)")
 WORD = re.compile(r"[\w.-]+")
 # Names that say nothing about a person or a machine.
 GENERIC = {"root", "user", "admin", "ubuntu", "debian", "jovyan", "runner", "vscode", "nobody", "localhost"}
 SHORTEST_NAME = 3  # shorter names are too likely to be parts of ordinary text
+# Addresses that every machine has.
+LOOPBACK = re.compile(r"127\.[\d.]+|::1?|0\.0\.0\.0|(00[:-]){5}00|(ff[:-]){5}ff", re.IGNORECASE)
 
 
 def scrubber(
@@ -31,10 +35,11 @@ def scrubber(
     """Return a function that takes paths and names out of a text.
 
     The project's folder becomes ".", the output folder its own name, the home folder "~", a cell's
-    temporary file "notebook cell"; the user's name becomes "user" and the machine's "host".
+    temporary file "notebook cell"; the user's name becomes "user", the machine's "host", and the addresses of
+    its network "address".
 
     Args:
-        names: Name -> what to write instead; the user and the machine when left out.
+        names: Name -> what to write instead; the user, the machine and its addresses when left out.
         own_words: Texts that were there before anything ran, such as the notebooks' sources. A name
             that is a word in one of them is an ordinary word here (a machine called "layout") and stays.
     """
@@ -86,4 +91,14 @@ def _machine_names() -> dict[str, str]:
     names = {host: "host", host.split(".")[0]: "host"}
     with contextlib.suppress(KeyError, OSError):  # a container may run under a number that has no name
         names[getpass.getuser()] = "user"
-    return {n: short for n, short in names.items() if len(n) >= SHORTEST_NAME and n not in GENERIC}
+    names = {n: short for n, short in names.items() if len(n) >= SHORTEST_NAME and n not in GENERIC}
+    return names | dict.fromkeys(_addresses(), "address")
+
+
+def _addresses() -> set[str]:
+    """Return the IP and MAC addresses of this machine's network."""
+    found: set[str] = set()
+    with contextlib.suppress(OSError):  # some containers have no right to ask
+        for listed in psutil.net_if_addrs().values():
+            found |= {address.address.partition("%")[0] for address in listed}
+    return {address for address in found if address and not LOOPBACK.fullmatch(address)}

@@ -60,6 +60,8 @@ def new_session(
     if not names:
         raise UserError(f"no notebooks in {folder}")
     names = tuple(sorted(parameters.check_notebooks(names, folder), key=lambda name: name == SUMMARY))
+    if COMPARE in names:
+        raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare A=… B=…` does.")
     if model is not None:
         own_model.check(model)
         names = notebooks_of_models(names, folder, asked=bool(notebooks))

@@ -24,7 +24,7 @@ from trainspeed.gpu_ids import visible_uuids
 from trainspeed.ledger import Ledger
 from trainspeed.monitoring import monitoring
 from trainspeed.nvml import open_nvml
-from trainspeed.own_model import still_holds
+from trainspeed.own_model import fault_sentences, still_holds
 from trainspeed.process_memory import allowance_bytes
 from trainspeed.processes import device_cores
 from trainspeed.progress import Bar, Lines, Progress, minutes
@@ -90,8 +90,9 @@ class Measured:
         return {run.trial.framework: run.reason for run in self.runs if run.trial.framework not in ran}
 
     def skipped_sentences(self) -> list[str]:
-        """Name the frameworks that never ran."""
-        return [f"Skipped: {NAMES[name]}. {reason}." for name, reason in self.skipped.items()]
+        """Name the frameworks that never ran, and what was wrong with a model of the user's own."""
+        skipped = [f"Skipped: {NAMES[name]}. {reason}." for name, reason in self.skipped.items()]
+        return skipped + fault_sentences(self.runs)
 
     def summary(self) -> str:
         """Return what was measured, how long it took and how much of that was timed epochs."""
@@ -275,7 +276,7 @@ def _progress(study: str, session: Session) -> Iterator[Any]:
     if session.in_report and _in_notebook():
         from IPython.display import clear_output
 
-        clear_output(wait=True)
+        clear_output()
 
 
 def _in_notebook() -> bool:

@@ -16,6 +16,7 @@ from trainspeed.cells import NOTHING, clock, digits, fixed, or_nothing, styled
 from trainspeed.frame import ARTICLE_EPOCHS
 from trainspeed.rows import (
     DATA_LABELS,
+    DATA_SET_WORDS,
     accuracy_context,
     data_rows,
     memory_unit,
@@ -201,6 +202,8 @@ def _cell(factor: str, value: Any) -> str:
         return framework_name(value)
     if factor == "compile":
         return "yes" if value else "no"
+    if factor == "dataset":
+        return DATA_SET_WORDS.get(value, value)
     return or_nothing(value)
 
 

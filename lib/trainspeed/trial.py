@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import PurePath
 from typing import Any
 
 from trainspeed.errors import UserError
@@ -27,13 +28,16 @@ WITH_WORKERS = ("threads", "processes")
 PARTS = ("both", "input", "compute", "fit", "exchange", "latency", "matmul", "conv", "copy")
 CEILINGS = ("matmul", "conv", "copy")  # parts that no model has a part in: what the device can do at most
 LATENCY_BYTES = 4096  # message of the part "latency"
-DATASETS = ("auto", "cifar10", "mnist", "digits")
+OWN_DATA = "own"  # what the function `data` of a model of the user's own returns
+DATASETS = ("auto", "cifar10", "mnist", "digits", OWN_DATA)
 # Models of others: keras.applications, and timm for torch.
 ZOO = ("vgg16", "mobilenet", "resnet50", *(f"efficientnet_b{n}" for n in range(6)))
 MODEL_NAMES = ("cnn10", "cnn_keras", "wrn28_10", *ZOO)  # wrn28_<width> is valid for every width of at least 1
 ZOO_LEAST_PX = 32  # they halve the image five times
 CNN_KERAS_LEAST_PX = 12  # smaller images have no pixel left after its second pooling
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
+# A model of the user's own: a function in a file, whose path is below the folder that the user works in.
+OWN_MODEL = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 LEAST = {
     "devices": 1,
     "batch_size": 1,
@@ -55,6 +59,7 @@ class Trial:
     """One configuration to measure: frozen, hashable, JSON.
 
     Attributes:
+        model: A name of `MODEL_NAMES`, a wide ResNet, or `file.py:function` of the user's own.
         compile: XLA (TensorFlow, JAX) or torch.compile. JAX is always compiled.
         strategy: What spreads a batch over the devices; "single" on one.
         part: Of a training step, what is run: "both" input and compute, only "input", "compute" (the
@@ -98,8 +103,7 @@ class Trial:
 
     def __post_init__(self) -> None:
         check_name("framework", self.framework, FRAMEWORKS)
-        if not (isinstance(self.model, str) and WIDE_RESNET.fullmatch(self.model)):
-            check_name("model", self.model, MODEL_NAMES, "wrn28_<width> for widths from 1 to 99")
+        check_model(self.model)
         check_name("layout", self.layout, LAYOUTS)
         check_name("precision", self.precision, PRECISIONS)
         check_name("pipeline", self.pipeline, PIPELINES)
@@ -202,6 +206,24 @@ def check_name(field: str, value: object, known: Sequence[str], others: str = ""
     if value not in known:
         suggestion = _suggest(str(value), known).removesuffix(".")
         raise UserError(f"unknown {field} {value!r}{suggestion}{', ' + others if others else ''}.")
+
+
+def check_model(model: object) -> None:
+    """Raise a UserError where a model is none of the known ones, and no `file.py:function` either."""
+    if isinstance(model, str) and WIDE_RESNET.fullmatch(model):
+        return
+    if not isinstance(model, str) or ".py" not in model:
+        others = "wrn28_<width> for widths from 1 to 99, and your own as file.py:function"
+        check_name("model", model, MODEL_NAMES, others)
+    elif not (own := OWN_MODEL.fullmatch(model)):
+        raise UserError(
+            f"model {model!r} must be file.py:function, such as 'examples/small_cnn.py:build_torch'."
+        )
+    elif PurePath(own[1]).is_absolute() or ".." in PurePath(own[1]).parts:
+        raise UserError(
+            f"model {model!r} must be a path below the folder that you work in, without '..', since it is kept "
+            "in the ledger: work there, or give it as MODEL, which may be anywhere."
+        )
 
 
 def check_strategy(framework: str, strategy: str, devices: int) -> None:

@@ -83,6 +83,8 @@ def conv2d_versus(baseline: Conv2dTrial, candidate: Conv2dTrial, factor: str) ->
         return f"{candidate.devices} devices vs {baseline.devices}, {here}"
     if factor == RESIDENCY:
         return f"data that stay on the device vs a round trip, {here}"
+    if factor not in ("library", "mode"):
+        return f"{factor.replace('_', ' ')} {getattr(candidate, factor)} vs {getattr(baseline, factor)}, {here}"
     return f"{here} vs {there}"
 
 
@@ -131,7 +133,7 @@ def describe(trial: AnyTrial, without: Sequence[str] = ()) -> list[str]:
         return describe_conv2d(trial, without)
     words = {
         "framework": NAMES[trial.framework],
-        "model": trial.model,
+        "model": model_of(trial.model),
         "layout": trial.layout,
         "batch_size": f"batch {trial.batch_size}",
         "image_size": f"{trial.image_size} px",
@@ -146,6 +148,11 @@ def describe(trial: AnyTrial, without: Sequence[str] = ()) -> list[str]:
         words["part"] = part_of(trial.part)
     unsaid = (*without, *OF_A_MODEL) if trial.part in CEILINGS else without
     return [text for field, text in words.items() if field not in unsaid]
+
+
+def model_of(model: str) -> str:
+    """Return a model's name in a sentence or a chart: without the folder, of one of the user's own."""
+    return model.rpartition("/")[2]
 
 
 def part_of(part: str) -> str:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TextIO
 
 from trainspeed import backends
-from trainspeed.backends.base import Backend
+from trainspeed.backends.base import Backend, Invalid, Unsupported
 from trainspeed.child import Request, measure
 from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.datasets import Images
@@ -58,8 +58,9 @@ def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> N
         try:
             images = None if isinstance(request.trial, Conv2dTrial) else images_of(request.trial)
             backend.prepare(request.trial)
-        except UserError as problem:
-            emit({"event": "failed", "status": Status.UNSUPPORTED, "reason": str(problem)})
+        except (UserError, Unsupported, Invalid) as problem:
+            status = Status.INVALID if isinstance(problem, Invalid) else Status.UNSUPPORTED
+            emit({"event": "failed", "status": status, "reason": str(problem)})
             emit({"event": "exit", "code": 0})
         else:
             if plain:
@@ -102,6 +103,7 @@ def _be_child(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
         die_with_parent(signal.SIGKILL, parent=parent)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # a user's model that asks must not eat the next request
         os.dup2(output, 1)
         os.dup2(output, 2)
         measure(request, backend, images, emit)

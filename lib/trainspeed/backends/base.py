@@ -14,6 +14,10 @@ class Unsupported(Exception):
     """This framework or device cannot run the trial; the message says why. The run is a row."""
 
 
+class Invalid(Exception):
+    """The user's own model or data is not what was asked for; the message says why. The run is a row."""
+
+
 class OutOfMemory(Exception):
     """The framework could not allocate; the message is its own first line."""
 

@@ -24,7 +24,7 @@ def precision(network: keras.Model, ran: Sequence[str | None]) -> tuple[str | No
         ran: dtype of each convolution in the compiled program; empty or None where it was not found out.
             Then the dtype that the layers were told is returned, with the word "asked".
     """
-    told = {layer.compute_dtype for layer in network.layers if isinstance(layer, keras.layers.Conv2D)}
+    told = {layer.compute_dtype for layer in leaves(network) if isinstance(layer, keras.layers.Conv2D)}
     asked = " and ".join(sorted(told)) or None
     if not ran or None in ran:
         return f"{asked} (asked)" if asked else None, None
@@ -43,8 +43,38 @@ def layers(network: keras.Model, layout: str) -> list[Mapping[str, Any]]:
             bn_axis=_bn_axis(layer),
             layout=layout,
         )
-        for layer in network.layers
+        for layer in leaves(network)
+        if _single(layer)
     ]
+
+
+def leaves(network: keras.Model) -> list[keras.layers.Layer]:
+    """Return the layers that compute, also those within models and layers that a network is made of."""
+    return [layer for layer in network._flatten_layers(include_self=False) if not layer._layers]
+
+
+def _single(layer: keras.layers.Layer) -> bool:
+    """Whether it is known what one layer puts out: not within a model that is a class of the user's own."""
+    try:
+        return hasattr(layer.output, "shape")
+    except AttributeError:
+        return False
+
+
+def _sized(layer: keras.layers.Layer) -> bool:
+    """Whether the shapes of what goes into a layer and of what it puts out are known, to the last number."""
+    return _single(layer) and None not in [n for x in (*_inputs(layer), layer.output) for n in x.shape[1:]]
+
+
+def ends_in_softmax(network: keras.Model) -> bool:
+    """Whether a model puts out probabilities; False where it cannot be told."""
+    outputs = getattr(network, "outputs", None)
+    if not outputs:
+        return False
+    last = outputs[0]._keras_history.operation
+    if isinstance(last, keras.Model):
+        return ends_in_softmax(last)
+    return isinstance(last, kinds.Softmax) or getattr(last, "activation", None) is keras.activations.softmax
 
 
 def parameters(network: keras.Model) -> int:
@@ -52,32 +82,48 @@ def parameters(network: keras.Model) -> int:
     return sum(math.prod(weights.shape) for weights in network.trainable_weights)
 
 
-def flops_per_image(network: keras.Model) -> int:
-    """FLOPs of a training step per image: convolutions and dense layers, both ways."""
+def flops_per_image(network: keras.Model) -> int | None:
+    """FLOPs of a training step per image: convolutions and dense layers, both ways.
+
+    None where a layer of another kind multiplies by weights too, or its shape is not known.
+    """
+    if not all(_countable(layer) for layer in leaves(network)):
+        return None
     products = [
         (_positions(layer), math.prod(layer.kernel.shape))
-        for layer in network.layers
+        for layer in leaves(network)
         if isinstance(layer, PRODUCTS)
     ]
     return layer_table.training_flops(products)
+
+
+def _countable(layer: keras.layers.Layer) -> bool:
+    """Whether all products of a layer are known: it has no matrix, or is used once and in a known way."""
+    matrices = [weights for weights in layer.weights if len(weights.shape) > 1]
+    return not matrices or (isinstance(layer, PRODUCTS) and _sized(layer) and len(layer._inbound_nodes) == 1)
 
 
 def _positions(layer: keras.layers.Layer) -> int:
     """How often a layer multiplies its kernel for one image."""
     shape = layer.output.shape[1:]
     if isinstance(layer, kinds.Dense):
-        return 1
+        return math.prod(shape[:-1])
     return math.prod(shape[:2] if layer.data_format == "channels_last" else shape[1:])
 
 
-def bytes_per_step(network: keras.Model, batch_size: int) -> int:
-    """Least memory traffic of a training step in fp32: see `trainspeed.layers.training_bytes`."""
+def bytes_per_step(network: keras.Model, batch_size: int) -> int | None:
+    """Least memory traffic of a training step in fp32: see `trainspeed.layers.training_bytes`.
+
+    None where the shape of a layer is not known.
+    """
+    if not all(_sized(layer) for layer in leaves(network)):
+        return None
     tensors = [
         (
             sum(math.prod(x.shape[1:]) for x in (*_inputs(layer), layer.output)),
             sum(math.prod(w.shape) for w in layer.weights),
         )
-        for layer in network.layers
+        for layer in leaves(network)
         if not isinstance(layer, kinds.InputLayer)
     ]
     return layer_table.training_bytes(tensors, batch_size)

@@ -61,8 +61,9 @@ class KerasTraining:
         keras.config.set_image_data_format(trial.layout)
         self.trial, self.images, self.device = trial, images, device
         with device.scope:
+            how = {"weights": trial.weights, "classes": images.classes, "seed": trial.seed}
             self.network = keras_models.build(
-                trial.model, layout=trial.layout, image_size=trial.image_size, weights=trial.weights
+                trial.model, layout=trial.layout, image_size=trial.image_size, **how
             )
             self.model = _with_input_layers(self.network, trial, images)
             compile_model(self.model, trial.model, jit_compile=trial.compile)
@@ -126,7 +127,7 @@ class KerasTraining:
         """Share of the held-out images classified rightly, 0 to 1."""
         labels = self.images.test_y
         logits = self.device.predict(self.model, self._transposed(self.images.test_x))
-        return float((logits.argmax(axis=1) == labels).mean())
+        return float((np.asarray(logits, np.float32).argmax(axis=1) == labels).mean())
 
     def peak_memory_bytes(self) -> int | None:
         """Peak of the framework's allocator on the device; None on a CPU."""
@@ -143,10 +144,11 @@ class KerasTraining:
 
     def inspect(self) -> dict[str, Any]:
         """Look up what the model is and what ran: see `base.Training`."""
+        flops = keras_inspect.flops_per_image(self.network)
         found = {
             "layers": keras_inspect.layers(self.network, self.trial.layout),
             "parameters": keras_inspect.parameters(self.network),
-            "step_flops": keras_inspect.flops_per_image(self.network) * self.trial.batch_size,
+            "step_flops": None if flops is None else flops * self.trial.batch_size,
             "step_bytes": keras_inspect.bytes_per_step(self.network, self.trial.batch_size),
         }
         batch = self._transposed(self.x[: self.trial.batch_size]), self.y[: self.trial.batch_size]
@@ -206,7 +208,8 @@ def compile_model(model: keras.Model, name: str, *, jit_compile: bool) -> None:
         optimizer = keras.optimizers.RMSprop(how.learning_rate, rho=RMSPROP_RHO, epsilon=ADAM_EPSILON)
     else:
         optimizer = keras.optimizers.SGD(how.learning_rate, momentum=how.momentum)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    logits = not keras_inspect.ends_in_softmax(model)  # a user's own may
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
     model.compile(optimizer=optimizer, loss=loss, jit_compile=jit_compile)
 
 

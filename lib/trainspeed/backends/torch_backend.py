@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 
 import torch
 import torch._dynamo  # every optimiser imports it, for seconds: once before the forks, not in each run
 
+from trainspeed import own_model
 from trainspeed.backends import torch_ranks
 from trainspeed.backends.base import OutOfMemory, Training, Unsupported, check_device, says_out_of_memory
 from trainspeed.backends.torch_ceilings import CeilingRun
@@ -17,6 +19,8 @@ from trainspeed.datasets import Images
 from trainspeed.precision import unsupported_reason
 from trainspeed.trial import CEILINGS, ZOO, Trial
 
+SLOW_IMPORTS = {"timm", "torchvision"}
+
 
 class TorchBackend:
     """torch, imported; nothing of CUDA is touched before `start`."""
@@ -26,9 +30,15 @@ class TorchBackend:
         return {"torch": torch.__version__, "cuda": torch.version.cuda or "none"}
 
     def prepare(self, trial: AnyTrial) -> None:
-        """Import what only this trial needs."""
-        if isinstance(trial, Trial) and trial.model in ZOO:
+        """Import what only this trial needs; of what a user's own file imports, what takes seconds."""
+        if not isinstance(trial, Trial):
+            return
+        if trial.model in ZOO:
             importlib.import_module("trainspeed.models.torch_zoo")
+        if own_model.is_own(trial.model):
+            for name in own_model.packages_of(trial.model) & SLOW_IMPORTS:
+                with contextlib.suppress(ImportError):  # the run itself will say so
+                    importlib.import_module(name)
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> Training:
         """Build the model on the GPU where there is one, else on one CPU core."""

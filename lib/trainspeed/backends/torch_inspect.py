@@ -29,6 +29,7 @@ MATRIX_WORK = re.compile(
 # gain as their bytes do. An operator of a CPU does not tell what its convolution is, and so counts.
 OTHER_WORK = re.compile(r"convert|bilinear|triton_(?!tem_)|cpp_fused|depthwise|grouped_direct|_c1_k1_", re.I)
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d)
+UNCOUNTED = (nn.RNNBase, nn.MultiheadAttention)  # one operator each while they are not trained
 MOST_KERNELS = 3
 
 
@@ -49,7 +50,9 @@ class Seen:
             hook.remove()
 
     def _keep(self, module: nn.Module, given: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
-        self.rows.append((module, given[0], output))
+        tensors = given and isinstance(given[0], torch.Tensor) and isinstance(output, torch.Tensor)
+        if tensors and given[0].dim() and output.dim():  # a user's own module may take and return anything
+            self.rows.append((module, given[0], output))
 
     def layout(self) -> str | None:
         """Layout of what the convolutions put out, by its strides."""
@@ -80,15 +83,20 @@ class Seen:
             for module, _, output in self.rows
         ]
 
-    def flops_per_image(self) -> float:
+    def flops_per_image(self) -> float | None:
         """FLOPs of a training step per image, 2 per multiply-add: convolutions and matrix products, both ways.
 
+        None where nothing of the model is a convolution or a dense layer, of which the first needs no gradient of
+        its input, or where a part of it is one whose products the counter does not see.
         Forward by torch's counter, and as much for each gradient. Its own count of the backward pass forgets
         that a depthwise convolution has groups, and made MobileNet three times as heavy as it is.
         """
-        first = next(out for module, _, out in self.rows if isinstance(module, nn.Conv2d))
-        kernel = next(m.weight.numel() for m in self.model.modules() if isinstance(m, nn.Conv2d))
-        first_flops = 2 * kernel * math.prod(first.shape[2:])
+        first = next(((m, out) for m, _, out in self.rows if isinstance(m, nn.Conv2d | nn.Linear)), None)
+        if first is None or any(isinstance(module, UNCOUNTED) for module in self.model.modules()):
+            return None
+        module, out = first
+        positions = out.numel() // len(out) // len(module.weight)  # its kernel is multiplied so often
+        first_flops = 2 * module.weight.numel() * positions
         return layer_table.PASSES * self.forward_flops / len(self.batch) - first_flops
 
     def bytes_per_step(self, batch_size: int) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import distributed
 
-from trainspeed.backends.base import OutOfMemory, Unsupported, says_out_of_memory
+from trainspeed.backends.base import Invalid, OutOfMemory, Unsupported, says_out_of_memory
 from trainspeed.errors import UserError
 from trainspeed.processes import die_with_parent
 
@@ -87,7 +87,7 @@ class _RankZero:
     def _guarded(self, do: Callable[[], Any]) -> Any:
         try:
             return do()
-        except Unsupported:  # by every rank alike
+        except (Unsupported, Invalid):  # by every rank alike
             for pid in self._others:
                 os.kill(pid, signal.SIGKILL)
             raise
@@ -155,13 +155,12 @@ def _free_port() -> int:
 
 def main() -> None:
     """Be one rank of torchrun: train the trial in a JSON file, and print the epochs' seconds on rank 0."""
-    from trainspeed import datasets
     from trainspeed.backends.torch_backend import BACKEND
-    from trainspeed.folds import images_of
+    from trainspeed.folds import data_set_of, images_of
     from trainspeed.trial import Trial
 
     trial = Trial.from_dict(json.loads(Path(sys.argv[1]).read_text()))
-    images = images_of(replace(trial, dataset=datasets.resolve(trial.dataset)))
+    images = images_of(replace(trial, dataset=data_set_of(trial)))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     training = BACKEND.start(
         trial, images, device="gpu" if device == "cuda" else "cpu", default_allocation=False

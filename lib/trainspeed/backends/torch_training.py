@@ -36,7 +36,13 @@ class TorchTraining:
         self.trial, self.images, self.device, self.rank = trial, images, device, rank
         self.ranks = trial.devices if trial.strategy == "ddp" else 1
         self.format = MEMORY_FORMATS[trial.layout]
-        model = torch_models.build(trial.model, image_size=trial.image_size, weights=trial.weights)
+        how = {
+            "weights": trial.weights,
+            "classes": images.classes,
+            "layout": trial.layout,
+            "seed": trial.seed,
+        }
+        model = torch_models.build(trial.model, image_size=trial.image_size, **how)
         self.model = model.to(device, memory_format=self.format)
         spread = _spread(self.model, trial, device)
         self.step_model: nn.Module = torch.compile(spread) if trial.compile else spread
@@ -200,12 +206,13 @@ class TorchTraining:
         """Look up what the model is and what ran: see `base.Training`."""
         batch = self._to_device(self._host_images(self.images.test_x[: self.trial.batch_size]))
         seen = torch_inspect.Seen(self.model, batch, self._autocast())
+        flops = seen.flops_per_image()
         found = {
             "effective_precision": seen.precision(),
             "effective_layout": seen.layout(),
             "layers": seen.layers(self.trial.model, self.trial.layout),
             "parameters": self.parameters(),
-            "step_flops": seen.flops_per_image() * self.trial.batch_size,
+            "step_flops": None if flops is None else flops * self.trial.batch_size,
             "step_bytes": seen.bytes_per_step(self.trial.batch_size),
         }
         if self.ranks == 1 and self.trial.part == "both":

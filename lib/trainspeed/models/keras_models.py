@@ -5,8 +5,8 @@ from __future__ import annotations
 import keras
 from keras import layers
 
-from trainspeed import recipes
-from trainspeed.models import keras_zoo
+from trainspeed import own_model, recipes
+from trainspeed.models import keras_own, keras_zoo
 from trainspeed.trial import WIDE_RESNET, ZOO
 
 
@@ -17,11 +17,17 @@ def build(
     image_size: int,
     weights: str | None = None,
     classes: int = recipes.CLASSES,
+    seed: int = 0,
 ) -> keras.Model:
     """Return a model from (batch, height, width, 3) images, or channels first, to logits.
 
     Logits are float32 in every precision: the loss needs the range.
+
+    Args:
+        seed: Of Python's and NumPy's random numbers, which only a model of the user's own may draw.
     """
+    if own_model.is_own(model):
+        return keras_own.build(model, layout=layout, image_size=image_size, classes=classes, seed=seed)
     shape = (image_size, image_size, 3) if layout == "channels_last" else (3, image_size, image_size)
     inputs = keras.Input(shape)
     kit = _Layers(layout)

@@ -7,19 +7,29 @@ import math
 import torch
 from torch import nn
 
-from trainspeed import recipes
+from trainspeed import own_model, recipes
+from trainspeed.models import torch_own
 from trainspeed.trial import WIDE_RESNET, ZOO
 
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut at 2; Keras's he_normal divides by it
 
 
 def build(
-    model: str, *, image_size: int = 32, weights: str | None = None, classes: int = recipes.CLASSES
+    model: str,
+    *,
+    image_size: int = 32,
+    weights: str | None = None,
+    classes: int = recipes.CLASSES,
+    layout: str = "channels_first",
+    seed: int = 0,
 ) -> nn.Module:
     """Return a model from (batch, 3, height, width) images to logits.
 
-    The layout is not the model's: it is the memory format of its weights and of its input.
+    The layout is not the model's: it is the memory format of its weights and of its input. Only a model of the
+    user's own is told, and what it draws by Python's and NumPy's random numbers is seeded.
     """
+    if own_model.is_own(model):
+        return torch_own.build(model, image_size=image_size, classes=classes, layout=layout, seed=seed)
     if model in ZOO:
         from trainspeed.models import torch_zoo
 

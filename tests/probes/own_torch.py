@@ -1,0 +1,78 @@
+"""Models of a user's own in torch: some that can be trained, and some of each way to go wrong."""
+
+from torch import nn
+
+
+class Head(nn.Module):
+    """A dense layer on the mean of each channel; `then` makes of the logits what a test wants."""
+
+    def __init__(self, classes, then=lambda logits: logits):
+        super().__init__()
+        self.dense, self.then = nn.Linear(3, classes), then
+
+    def forward(self, x):
+        return self.then(self.dense(x.mean((2, 3))))
+
+
+def convolution(input_shape, classes, layout):
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, classes)
+    )
+
+
+def lazy(input_shape, classes, layout):
+    return nn.Sequential(nn.LazyConv2d(8, 3), nn.ReLU(), nn.Flatten(), nn.LazyLinear(classes))
+
+
+def without_convolution(input_shape, classes, layout):
+    return Head(classes)
+
+
+class Attention(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.patches = nn.Conv2d(3, 16, 4, 4)
+        self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
+        self.dense = nn.Linear(16, classes)
+
+    def forward(self, x):
+        x = self.patches(x).flatten(2).transpose(1, 2)
+        return self.dense(self.attention(x, x, x)[0].mean(1))
+
+
+def attention(input_shape, classes, layout):
+    """Of a layer that takes and returns several tensors."""
+    return Attention(classes)
+
+
+def nan(input_shape, classes, layout):
+    return Head(classes, lambda logits: logits * float("nan"))
+
+
+def other_classes(input_shape, classes, layout):
+    return Head(classes + 1)
+
+
+def two_outputs(input_shape, classes, layout):
+    return Head(classes, lambda logits: (logits, logits))
+
+
+def wrong_size(input_shape, classes, layout):
+    return nn.Sequential(nn.Flatten(), nn.Linear(5, classes))
+
+
+def untrainable(input_shape, classes, layout):
+    return nn.Sequential(nn.Flatten(), nn.Softmax(1), nn.AdaptiveAvgPool1d(classes))
+
+
+def nothing(input_shape, classes, layout):
+    return 3
+
+
+def raises(input_shape, classes, layout):
+    raise ValueError(f"not for {layout}")
+
+
+def asks(input_shape, classes, layout):
+    """As a forgotten breakpoint: what it reads must not be the worker's next request."""
+    input("how many layers? ")
