@@ -39,8 +39,8 @@ def test_notebooks_that_failed_or_are_not_there_are_told():
         Ran(name="amp", title="", status="interrupted"),
     )
     assert not_measured(front_of(notebooks=notebooks), NOTHING) == [
-        "layout: failed: KeyError: \\<b\\>",
-        "amp: interrupted",
+        "layout: failed: KeyError: \\<b\\>.",
+        "amp: interrupted.",
         'Not in this report: multi\\_gpu, conv2d: `make report NOTEBOOKS="multi_gpu conv2d"`.',
     ]
 

@@ -137,6 +137,13 @@ def test_a_notebook_that_left_no_file_is_told_of(out):
     assert ran == Ran(name="amp", title="amp", status="interrupted", error="not run")
 
 
+def test_a_summary_that_did_not_measure_to_its_end_is_told_of_by_what_is_missing(out):
+    write_notebook(out, "summary", status="failed")
+    assert notebooks_in(out) == ()
+    (ran,) = notebooks_in(out, [{"name": "summary", "title": "The page", "status": "failed", "error": "x"}])
+    assert (ran.title, ran.status, ran.error) == ("Recipe and confirmations", "failed", "x")
+
+
 def test_other_notebooks_in_the_folder_are_not_the_reports(out):
     write_notebook(out, "layout")
     for name in ("summary", "compare", ".layout.running"):

@@ -8,6 +8,7 @@ import pytest
 from conv2d_data import GPU_MACHINE
 from front_data import OLDER, SESSION, runs_of, verdicts_of
 from study_data import MACHINE, make_run
+from trainspeed.confirmation import Confirmed
 from trainspeed.front_page import Front, Ran
 from trainspeed.front_words import (
     MOST,
@@ -78,6 +79,21 @@ def test_many_gains_are_cut_to_those_that_a_reader_takes_in():
     assert sentences[-1] == "2 smaller gains: in the [table](#every-verdict)."
     one_more = switch_sentences(front_of(*(verdict(1.1 + step / 10) for step in range(MOST + 1))))
     assert one_more[-1] == "1 smaller gain: in the [table](#every-verdict)."
+
+
+def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
+    held, lost, failed = verdict(2.0), verdict(1.5), verdict(1.2)
+    confirmed = [
+        Confirmed(first=held, again=verdict(1.9)),
+        Confirmed(first=lost, again=verdict(0.9)),
+        Confirmed(first=failed, again=None, reason="oom"),
+    ]
+    first, second, third = switch_sentences(front_of(held, lost, failed), confirmed)
+
+    place = " in [fresh blocks](#confirmed-in-fresh-blocks)."
+    assert first.endswith(f"([layout](layout.html)); confirmed{place}")
+    assert second.endswith(f"([layout](layout.html)); **not confirmed**{place}")
+    assert third.endswith("([layout](layout.html)).")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +196,8 @@ def test_the_time_of_drawing_is_not_that_of_measuring():
         "2 notebooks, drawn again from runs that took 10 min 00 s.",
         "The recipe and the confirmations took 45 s.",
     ]
-    assert time_sentences(front_of(notebooks=(unknown,)), NOTHING) == []
+    summary = Ran(name="summary", title="", status="failed", seconds=20.0)  # its runs are counted
+    assert time_sentences(front_of(notebooks=(unknown, summary)), NOTHING) == []
 
 
 def test_the_data_are_those_that_were_trained_on(tmp_path):

@@ -147,7 +147,8 @@ def test_a_mistake_in_the_summarys_parameters_leaves_a_front_page_with_its_defau
     assert next(given for name, given, _ in kernels.calls if name == "summary")["blocks"] == 0
     assert kernels.of("summary")[0] == {}
     assert "summary: failed: blocks (=0) is too few\n" in capsys.readouterr().out
-    assert "Not complete" in (out / "index.html").read_text()
+    text = (out / "index.html").read_text()
+    assert "Not complete" in text and "RESUME=1" not in text  # it would be the same mistake again
 
 
 def test_a_summary_that_cannot_even_be_drawn_has_a_page_that_says_so(kernels, folder, out, index):

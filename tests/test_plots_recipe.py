@@ -16,6 +16,16 @@ from trainspeed.theme import set_theme
 mpl.use("Agg")
 
 NONE = math.nan
+
+
+@pytest.fixture(autouse=True)
+def theme():
+    """The report's own letters."""
+    with plt.rc_context():
+        set_theme()
+        yield
+
+
 TORCH, KERAS = "PyTorch, cnn10", "TensorFlow, cnn10"
 
 
@@ -75,7 +85,7 @@ def test_panels_of_different_switches_have_labels_of_their_own(figure):
         "+ processes (8 workers)",
         "all together",
     ]
-    assert [ax.get_title() for ax in figure.axes] == [KERAS, TORCH]
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [KERAS, TORCH]
 
 
 @pytest.mark.parametrize("index", [0, 1])
@@ -105,7 +115,6 @@ def test_every_end_is_told_as_a_number(figure):
 
 @pytest.mark.parametrize("size", [1.03, 1.3, 3.1, 12.0, 150.0])
 def test_no_number_leaves_its_panel(size):
-    set_theme()
     figure = plot_waterfall(
         frame((TORCH, "bf16", 0.9, 0.8, 0.95), (TORCH, "batch 64", size, size, 1.03 * size))
     )

@@ -13,6 +13,7 @@ from trainspeed import notebook, plots
 from trainspeed.comparison import Verdict, verdict_between
 from trainspeed.conv2d_trial import AnyTrial
 from trainspeed.errors import UserError
+from trainspeed.front_page import Front
 from trainspeed.recipe_switches import WITH
 from trainspeed.run import Run, Status
 from trainspeed.schedule import Part
@@ -38,7 +39,7 @@ class Changed:
     runs: tuple[Run, ...] = ()
 
 
-def trial_like(measured: Measured, **wanted: Any) -> AnyTrial:
+def trial_like(measured: Measured | Front, **wanted: Any) -> AnyTrial:
     """Return the first trial of a study that ended well and has these fields.
 
     In a report, where nothing is changed, any trial will do: not every report has the one that is named.

@@ -187,6 +187,8 @@ def notebooks_in(out: Path, told: Sequence[Mapping[str, Any]] = ()) -> tuple[Ran
 def _ran(row: Mapping[str, Any], out: Path) -> Ran:
     page = f"{row['name']}.html" if (out / f"{row['name']}.html").is_file() else None
     known = {f.name: row[f.name] for f in fields(Ran) if row.get(f.name) is not None}
+    if row["name"] == SUMMARY:  # only told of where it did not measure to its end
+        known["title"] = "Recipe and confirmations"
     return Ran(**{"title": row["name"], "status": "ok", **known, "page": page})
 
 

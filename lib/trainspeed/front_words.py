@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.comparison import Verdict, controls
+from trainspeed.confirmation import Confirmed
 from trainspeed.conv2d_trial import Conv2dTrial
 from trainspeed.doubts import study_doubts
 from trainspeed.front_page import STUDIES, Front, in_order
@@ -15,6 +16,7 @@ from trainspeed.naming import name_of
 from trainspeed.notebook import VERDICTS
 from trainspeed.progress import minutes
 from trainspeed.run import Run, Status
+from trainspeed.sessions import SUMMARY
 from trainspeed.study import Measured
 from trainspeed.verdict import LEAST_BLOCKS, Outcome, expected_false
 from trainspeed.wording import NAMES, describe
@@ -54,13 +56,18 @@ def machine_sentences(machine: Mapping[str, Any]) -> list[str]:
     return [f"{machine.get('cpu') or 'CPU'}" + (f", {cores} cores" if cores else "") + ", no GPU used"]
 
 
-def switch_sentences(front: Front) -> list[str]:
-    """Say what is faster, the largest gain first, each with a link to where it comes from."""
+def switch_sentences(front: Front, confirmed: Sequence[Confirmed] = ()) -> list[str]:
+    """Say what is faster, the largest gain first, each with a link to where it comes from.
+
+    Args:
+        confirmed: What became of some of these in fresh blocks: a gain that was luck must not pass for one.
+    """
     gains = front.gains
     if gains:
         more = len(gains) - MOST
         rest = [f"{more} smaller gain{'s' * (more > 1)}: in the [table](#every-verdict)."] if more > 0 else []
-        return [_linked(front, verdict) for verdict in gains[:MOST]] + rest
+        again = {c.first: _in_fresh_blocks(c) for c in confirmed}
+        return [_linked(front, verdict, again.get(verdict, "")) for verdict in gains[:MOST]] + rest
     if any(verdict.outcome is not Outcome.UNDECIDED for verdict in front.switches):
         return ["Nothing that was compared is faster here than what it was compared with."]
     return [f"Nothing is decided: a verdict needs {LEAST_BLOCKS} blocks or more."]
@@ -78,7 +85,12 @@ def slower_sentences(front: Front) -> list[str]:
     return losses + [_linked(front, verdict) for verdict in (*in_order(worse), *same[:MOST])]
 
 
-def _linked(front: Front, verdict: Verdict) -> str:
+def _in_fresh_blocks(confirmed: Confirmed) -> str:
+    word = "confirmed" if confirmed.holds else "**not confirmed**"
+    return f"; {word} in [fresh blocks](#confirmed-in-fresh-blocks)" if confirmed.again else ""
+
+
+def _linked(front: Front, verdict: Verdict, more: str = "") -> str:
     decimals, sign, unit = (2, "", "x") if verdict.quantity == "time" else (1, "+", " points")
     size, low, high = (
         f"{round(value, decimals) + 0.0:{sign}.{decimals}f}"  # no -0.0
@@ -88,7 +100,7 @@ def _linked(front: Front, verdict: Verdict) -> str:
     where = f"[{plain(verdict.study)}]({place})" if place else plain(verdict.study)
     older = ", from an earlier session" if front.is_older(verdict.session) else ""
     words = {Outcome.SAME: "the same within the margin"}.get(verdict.outcome, str(verdict.outcome))
-    return f"**{size}{unit}** ({low} to {high}), {words}: {plain(name_of(verdict))} ({where}{older})."
+    return f"**{size}{unit}** ({low} to {high}), {words}: {plain(name_of(verdict))} ({where}{older}){more}."
 
 
 def headline_sentences(front: Front) -> list[str]:
@@ -134,7 +146,8 @@ def time_sentences(front: Front, measured: Measured) -> list[str]:
     """Say how long the report took, and how much of that this page measured itself."""
     sentences = []
     for rendered, took in ((False, "took"), (True, "drawn again from runs that took")):
-        seconds = [r.seconds for r in front.notebooks if r.seconds is not None and r.rendered == rendered]
+        others = [ran for ran in front.notebooks if ran.name != SUMMARY and ran.rendered == rendered]
+        seconds = [ran.seconds for ran in others if ran.seconds is not None]
         if seconds:
             number = f"{len(seconds)} notebook{'s' * (len(seconds) != 1)}"
             sentences.append(f"{number}{',' * rendered} {took} {minutes(sum(seconds))}.")
@@ -154,7 +167,7 @@ def data_sentences(front: Front, measured: Measured) -> list[str]:
 def not_measured(front: Front, measured: Measured) -> list[str]:
     """Say what was asked for and gave no result, and why: once for each reason; and which notebooks are missing."""
     ended = [
-        f"{plain(ran.name)}: {ran.status}{f': {plain(ran.error)}' if ran.error else ''}"
+        f"{plain(ran.name)}: {ran.status}{f': {plain(ran.error)}' if ran.error else ''}".rstrip(".") + "."
         for ran in front.notebooks
         if ran.status != "ok"
     ]

@@ -156,7 +156,8 @@ def _front(
         write_atomically(result.path, left)
         page = drawn if drawn.outcome is Outcome.OK else result
     whole = complete(notebooks_in(notebooks.out, told))
-    resumable = resumable and any(other.outcome is not Outcome.OK for other in (*results, result))
+    ended = [other for other in (*results, result) if other.outcome is not Outcome.OK]
+    resumable = resumable and not all(other.mistake for other in ended)  # a mistake would be made again
     about = {"front_page": False, "complete": whole, "resumable": resumable}
     exported = notebooks.exported(page, PAGE, **about)
     return exported if page is result else result, asked

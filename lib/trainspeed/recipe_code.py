@@ -52,10 +52,10 @@ def _yours(trial: Trial) -> list[str]:
     first = trial.layout == "channels_first"
     shape = "count, 3, height, width" if first else "count, height, width, 3"
     last = ' in float32 (dtype="float32")' if trial.precision in POLICIES else ""
-    axis = "; BatchNormalization needs axis=1" if first else ""
     return [
-        f"# Yours: make_model(), a model for {trial.layout}{axis}; its last layer returns logits{last};",
+        f"# Yours: make_model(), whose last layer returns logits{last};",
         f"# images, a float32 array ({shape}), and labels, integers (count,).",
+        *(["# Layers with an axis, such as BatchNormalization, need axis=1."] if first else []),
     ]
 
 
@@ -75,9 +75,7 @@ def _spread(trial: Trial) -> list[str]:
     if trial.strategy == SINGLE:
         return []
     count = trial.devices
-    note = (
-        "# Without a GPU a device is a CPU core of one thread: one device that uses all cores may be as fast."
-    )
+    note = "# Without a GPU a device is one CPU core; one device that uses all cores may be as fast."
     if trial.framework == "jax":
         return [
             note,
@@ -180,7 +178,10 @@ def _from_python(trial: Trial) -> list[str]:
             "model.fit(batches(), steps_per_epoch=steps, shuffle=False, epochs=100)",
         ]
     processes = trial.pipeline == "processes"
-    kept = "# Measured with processes that are kept. Keras forks new ones in each epoch; if that hangs, say False."
+    kept = [
+        "# Measured with processes that are kept; Keras forks new ones in each epoch.",
+        "# Where that hangs: use_multiprocessing=False.",
+    ]
     return [
         *lines,
         "class Batches(keras.utils.PyDataset):",
@@ -197,7 +198,7 @@ def _from_python(trial: Trial) -> list[str]:
         "        np.random.shuffle(self.order)",
         "",
         "",
-        *([kept] if processes else []),
+        *(kept if processes else []),
         f"how = dict(workers={trial.workers}, use_multiprocessing={processes}, max_queue_size={trial.queue})",
         "model.fit(Batches(**how), epochs=100)",
     ]

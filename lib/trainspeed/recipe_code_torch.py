@@ -40,7 +40,7 @@ def _settings(trial: Trial) -> list[str]:
     if trial.strategy == "ddp":
         lines = [
             f"# Start it with: torchrun --nproc-per-node {trial.devices} train.py",
-            "# Without a GPU a device is a CPU core of one thread: one process that uses all may be as fast.",
+            "# Without a GPU a device is one CPU core; one process that uses all cores may be as fast.",
             'rank = int(os.environ["LOCAL_RANK"])',
             'device = torch.device("cuda", rank) if torch.cuda.is_available() else torch.device("cpu")',
             'if device.type == "cuda":',
@@ -65,13 +65,15 @@ def _settings(trial: Trial) -> list[str]:
 def _batches(trial: Trial) -> list[str]:
     """The functions that choose, make and augment a batch."""
     ddp = trial.strategy == "ddp"
-    order = f"torch.randperm(len(images){', generator=shuffled' if ddp else ''}).split({trial.batch_size})"
-    mine = "chosen.chunk(ranks)[rank]" if ddp else "chosen"
+    size = trial.batch_size
+    shuffled = f"torch.randperm(len(images){', generator=shuffled' if ddp else ''}).split({size})"
+    share = "chosen.chunk(ranks)[rank]" if ddp else "chosen"
     lines = [
         "",
         "",
         "def order():  # of an epoch; a last, smaller batch would be compiled anew",
-        f"    return [{mine} for chosen in {order} if len(chosen) == {trial.batch_size}]",
+        f"    batches = {shuffled}",
+        f"    return [{share} for chosen in batches if len(chosen) == {size}]",
         "",
         "",
     ]

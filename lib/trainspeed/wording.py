@@ -84,7 +84,9 @@ def conv2d_versus(baseline: Conv2dTrial, candidate: Conv2dTrial, factor: str) ->
     if factor == RESIDENCY:
         return f"data that stay on the device vs a round trip, {here}"
     if factor not in ("library", "mode"):
-        return f"{factor.replace('_', ' ')} {getattr(candidate, factor)} vs {getattr(baseline, factor)}, {here}"
+        return (
+            f"{factor.replace('_', ' ')} {getattr(candidate, factor)} vs {getattr(baseline, factor)}, {here}"
+        )
     return f"{here} vs {there}"
 
 
