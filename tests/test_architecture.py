@@ -15,14 +15,17 @@ PACKAGE = Path(trainspeed.__file__).parent
 # In the order of design.md. A new module is entered here: the test says so.
 LAYERS = {
     # No framework, no GPU, no plotting.
-    "values": "conv2d_trial errors files frame ledger own_model run trial",
+    "values": """
+        conv2d_trial errors files frame ledger own_model run trial
+    """,
     # Pure functions on runs and numbers.
     "judgement": """
-        amp_study amp_why compare compare_costs compare_facts compare_sides compare_trials
-        comparison confirmation conv2d_estimates conv2d_advice conv2d_frames conv2d_guesses conv2d_study
-        conv2d_sweeps conv2d_verdicts cost doubts forecast layers layout_study naming published published_amp published_beside
-        crossover published_conv2d published_scaling published_verdicts pipeline_study roofline scaling_costs
-        scaling_study schedule verdict wording recipe_code recipe_code_torch recipe_search recipe_switches recipe_words
+        amp_study amp_why compare compare_costs compare_facts compare_sides compare_trials comparison
+        confirmation conv2d_advice conv2d_estimates conv2d_frames conv2d_guesses conv2d_study conv2d_sweeps
+        conv2d_verdicts cost crossover doubts forecast layers layout_study naming pipeline_study published
+        published_amp published_beside published_conv2d published_scaling published_verdicts recipe_code
+        recipe_code_torch recipe_search recipe_switches recipe_words roofline scaling_costs scaling_study
+        schedule verdict wording
     """,
     # NVML, the host, the machine, the monitor, processes.
     "sensing": """
@@ -32,26 +35,27 @@ LAYERS = {
     # What runs inside a worker's child.
     "work": """
         augmentation backends backends.base backends.jax_backend backends.keras_inspect
-        backends.keras_training backends.tensorflow_backend backends.torch_backend
-        backends.scipy_backend backends.torch_ceilings backends.torch_inspect backends.torch_ranks
-        backends.torch_training child conv2d conv2d.calls conv2d.cpu_libraries conv2d.jax_convolution
-        conv2d.reference conv2d.tensorflow_convolution conv2d.torch_convolution datasets folds hlo
-        models models.keras_models models.keras_own models.keras_zoo models.torch_models models.torch_own
-        models.torch_zoo own_code own_data pipelines
-        pipelines.batches pipelines.keras_pipelines pipelines.tensorflow_data
+        backends.keras_training backends.scipy_backend backends.tensorflow_backend backends.torch_backend
+        backends.torch_ceilings backends.torch_inspect backends.torch_ranks backends.torch_training child
+        conv2d conv2d.calls conv2d.cpu_libraries conv2d.jax_convolution conv2d.reference
+        conv2d.tensorflow_convolution conv2d.torch_convolution datasets folds hlo models models.keras_models
+        models.keras_own models.keras_zoo models.torch_models models.torch_own models.torch_zoo own_code
+        own_data pipelines pipelines.batches pipelines.keras_pipelines pipelines.tensorflow_data
         pipelines.torch_pipelines pipelines.workers precision recipes timing
     """,
     # From a notebook's question to runs in the ledger.
     "conduct": """
-        environments interpreters monitoring own_parameters parameters progress runner scrub session sessions study worker worker_process
+        environments interpreters monitoring own_parameters parameters progress runner scrub session
+        sessions study worker worker_process
     """,
     # Tables, charts, notebooks, reports, the command line.
     "showing": """
-        __main__ axes cells compare_report execute explore export front_page front_words interruption kernel lines notebook notebooks_run output_folder plots plots_recipe
-        plots_amp plots_batch plots_compare plots_conv2d plots_conv2d_sweeps plots_costs plots_devices plots_monitor
-        plots_pipelines plots_roofline plots_rows plots_scaling
-        published_amp_views published_conv2d_views published_scaling_views published_views report rows
-        sections tables tables_amp tables_compare tables_conv2d tables_front tables_machine theme
+        __main__ axes cells compare_report execute explore export front_page front_words interruption kernel
+        lines notebook notebooks_run output_folder plots plots_amp plots_batch plots_compare plots_conv2d
+        plots_conv2d_sweeps plots_costs plots_devices plots_monitor plots_pipelines plots_recipe
+        plots_roofline plots_rows plots_scaling published_amp_views published_conv2d_views
+        published_scaling_views published_views report rows sections tables tables_amp tables_compare
+        tables_conv2d tables_front tables_machine theme
     """,
 }
 LAYER_OF = {module: layer for layer, modules in LAYERS.items() for module in modules.split()}
