@@ -146,8 +146,13 @@ SAYS = "channels_last vs channels_first, PyTorch, cnn10, batch 64: 1.50x (1.50 t
 
 
 def test_a_confirmed_gain():
+    found = one(verdict(), again([verdict()], ratio=1.5))
+    assert found.sentence == f"{SAYS}, 1.50x (1.50 to 1.50) in 6 fresh blocks: confirmed."
+
+
+def test_a_gain_whose_fresh_interval_lies_below_the_first_one_was_partly_luck():
     found = one(verdict(), again([verdict()]))
-    assert found.sentence == f"{SAYS}, 1.40x (1.40 to 1.40) in 6 fresh blocks: confirmed."
+    assert found.sentence == f"{SAYS}, 1.40x (1.40 to 1.40) in 6 fresh blocks: confirmed, but smaller."
 
 
 @pytest.mark.parametrize(("ratio", "outcome"), [(1.0, "same"), (0.5, "slower")])
@@ -187,7 +192,7 @@ def test_a_block_that_failed_is_told_with_those_that_did_not():
     runs = again([verdict()], blocks=7, status=lambda p: Status.CRASHED if p.block == 3 else Status.OK)
     found = one(verdict(), runs)
     assert (found.holds, found.again.blocks) == (True, 6)
-    assert found.sentence.endswith("in 6 fresh blocks: confirmed (crashed: for a test).")
+    assert found.sentence.endswith("in 6 fresh blocks: confirmed, but smaller (crashed: for a test).")
 
 
 def test_what_was_not_measured_again_is_not_called_a_failure():

@@ -84,7 +84,7 @@ def test_many_gains_are_cut_to_those_that_a_reader_takes_in():
 def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
     held, lost, failed = verdict(2.0), verdict(1.5), verdict(1.2)
     confirmed = [
-        Confirmed(first=held, again=verdict(1.9)),
+        Confirmed(first=held, again=verdict(2.0)),
         Confirmed(first=lost, again=verdict(0.9)),
         Confirmed(first=failed, again=None, reason="oom"),
     ]

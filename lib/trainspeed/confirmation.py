@@ -5,12 +5,12 @@ Pure functions on verdicts and runs; measures nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 from trainspeed.comparison import Verdict, verdict_between
 from trainspeed.conv2d_trial import AnyTrial
+from trainspeed.naming import name_of
 from trainspeed.run import Run, Status
 from trainspeed.schedule import Part
 from trainspeed.verdict import LEAST_BLOCKS, Outcome
@@ -18,12 +18,6 @@ from trainspeed.verdict import LEAST_BLOCKS, Outcome
 LABEL = "confirmation"
 FRESH = 200_000  # added to the seeds: no block of a study had them
 NO_SWITCHES = ("control", "framework")  # what one would not switch on
-# Factors whose values a verdict's label leaves out, and how they are said.
-UNSAID: dict[str, Callable[[Any], str]] = {
-    "layout": str,
-    "batch_size": lambda value: f"batch {value}",
-    "compile": lambda value: "compiled" if value else "not compiled",
-}
 DECIDED = (Outcome.FASTER, Outcome.SLOWER)
 
 
@@ -46,17 +40,28 @@ class Confirmed:
         return self.again is not None and self.again.outcome == self.first.outcome
 
     @property
+    def _smaller(self) -> bool:
+        """Whether both have an interval, and they do not even touch: what was found first was mostly luck."""
+        one, two = self.first, self.again
+        if one.low is None or two.low is None:
+            return False
+        return two.high < one.low if one.outcome is Outcome.FASTER else two.low > one.high
+
+    @property
     def sentence(self) -> str:
         """What the fresh blocks say beside the first ones."""
-        first = f"{_name(self.first)}: {_size(self.first)} at first"
+        first = f"{name_of(self.first)}: {_size(self.first)} at first"
         why = f": {self.reason.rstrip('.')}" if self.reason else ""
         if self.again is None:
             return f"{first}; not measured again{why}."
         blocks = f"{self.again.blocks} fresh block{'s' * (self.again.blocks != 1)}"
-        return f"{first}, {_size(self.again)} in {blocks}: {self._word}{f' ({self.reason})' if why else ''}."
+        return f"{first}, {_size(self.again)} in {blocks}: {self.word}{f' ({self.reason})' if why else ''}."
 
     @property
-    def _word(self) -> str:
+    def word(self) -> str:
+        """Whether it was confirmed, in a word or a few."""
+        if self.holds and self._smaller:
+            return "confirmed, but smaller"
         if self.holds:
             return "confirmed"
         if self.again.low is None:
@@ -64,15 +69,6 @@ class Confirmed:
         if self.again.outcome is Outcome.UNDECIDED:
             return "not confirmed, the interval says neither"
         return f"not confirmed, but {self.again.outcome}"
-
-
-def _name(verdict: Verdict) -> str:
-    """What a chart calls it, and what is compared where a chart leaves that to its title."""
-    if verdict.factor not in UNSAID:
-        return verdict.label
-    values = [getattr(trial, verdict.factor) for trial in (verdict.candidate, verdict.baseline)]
-    here, there = (UNSAID[verdict.factor](value) for value in values)
-    return f"{here} vs {there}, {verdict.label}"
 
 
 def _size(verdict: Verdict) -> str:

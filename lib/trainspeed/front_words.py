@@ -86,7 +86,7 @@ def slower_sentences(front: Front) -> list[str]:
 
 
 def _in_fresh_blocks(confirmed: Confirmed) -> str:
-    word = "confirmed" if confirmed.holds else "**not confirmed**"
+    word = confirmed.word if confirmed.holds else "**not confirmed**"
     return f"; {word} in [fresh blocks](#confirmed-in-fresh-blocks)" if confirmed.again else ""
 
 
