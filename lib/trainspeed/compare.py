@@ -17,7 +17,7 @@ from trainspeed.conv2d_trial import AnyTrial
 from trainspeed.errors import UserError
 from trainspeed.run import Run, Status
 from trainspeed.schedule import CONTROL
-from trainspeed.verdict import Judgement, Outcome, expected_false, judge_unpaired
+from trainspeed.verdict import Judged, Judgement, Outcome, expected_false, judge_unpaired
 from trainspeed.wording import measured
 
 DATA_LABELS = ("", CONTROL)  # what else ran has another purpose: a control's second half, a recipe
@@ -66,7 +66,7 @@ class Arm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(Judged):
     """A trial that both sides have.
 
     Attributes:
@@ -82,31 +82,6 @@ class Row:
     a: Arm
     b: Arm
     judgement: Judgement
-
-    @property
-    def speedup(self) -> float | None:
-        """As in the judgement, for charts and tables; so are the next four."""
-        return self.judgement.speedup
-
-    @property
-    def low(self) -> float | None:
-        """Lower end of the interval."""
-        return self.judgement.low
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of the interval."""
-        return self.judgement.high
-
-    @property
-    def blocks(self) -> int:
-        """Of the side that has fewer."""
-        return self.judgement.blocks
-
-    @property
-    def outcome(self) -> Outcome:
-        """What was decided."""
-        return self.judgement.outcome
 
     @property
     def sentence(self) -> str:

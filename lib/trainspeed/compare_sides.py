@@ -5,7 +5,6 @@ Reads two files and writes none; does not know what is compared.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from trainspeed.environments import ROOT
 from trainspeed.errors import UserError
-from trainspeed.ledger import NAME, read_lines
+from trainspeed.ledger import NAME, OtherSchema, parsed
 from trainspeed.run import SCHEMA, Run
 
 # Where the command line says which ledgers are meant, so that no path of a machine gets into a notebook.
@@ -103,22 +102,18 @@ def _read(letter: str, text: str, path: Path, name: str) -> Side:
     runs: list[Run] = []
     doubts: list[str] = []
     try:
-        for number, line in read_lines(path):
-            try:
-                data = json.loads(line)
-                schema = data["schema"]
-                if schema == SCHEMA:
-                    runs.append(Run.from_dict(data))
-            except (ValueError, KeyError, TypeError) as problem:
+        for number, found in parsed(path):
+            if isinstance(found, OtherSchema):
+                raise UserError(
+                    f"{letter} (={text}) has schema {found.schema!r} in line {number}, and this Trainspeed reads "
+                    f"schema {SCHEMA}: its fields may mean something else. Compare it with the version that wrote it."
+                )
+            if isinstance(found, Run):
+                runs.append(found)
+            else:
                 doubts.append(
                     f"Line {number} of {letter} is cut off, damaged or of another version, and was left out "
-                    f"({type(problem).__name__})."
-                )
-                continue
-            if schema != SCHEMA:
-                raise UserError(
-                    f"{letter} (={text}) has schema {schema!r} in line {number}, and this Trainspeed reads schema "
-                    f"{SCHEMA}: its fields may mean something else. Compare it with the version that wrote it."
+                    f"({type(found).__name__})."
                 )
     except OSError as problem:
         raise UserError(f"{letter} (={text}) cannot be read ({problem.strerror}).") from None

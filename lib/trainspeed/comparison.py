@@ -13,12 +13,12 @@ from typing import Any
 from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial, trial_from_dict
 from trainspeed.run import Run, Status
 from trainspeed.schedule import AUXILIARY, CONTROL, CONTROL_AGAIN
-from trainspeed.verdict import Judgement, Outcome, judge, judge_difference
+from trainspeed.verdict import Judged, Judgement, Outcome, judge, judge_difference
 from trainspeed.wording import COMMON, NAMES, conv2d_versus, describe, devices_of, pipeline_of, sentence
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verdict(Judged):
     """What was decided about a baseline and a candidate.
 
     Attributes:
@@ -68,31 +68,6 @@ class Verdict:
             "compiled"
         ] * self.baseline.compile
         return ", ".join([*words, *variant])
-
-    @property
-    def speedup(self) -> float | None:
-        """As in the judgement, for charts; so are the next four."""
-        return self.judgement.speedup
-
-    @property
-    def low(self) -> float | None:
-        """Lower end of the interval."""
-        return self.judgement.low
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of the interval."""
-        return self.judgement.high
-
-    @property
-    def blocks(self) -> int:
-        """Pairs that were compared."""
-        return self.judgement.blocks
-
-    @property
-    def outcome(self) -> Outcome:
-        """What was decided."""
-        return self.judgement.outcome
 
     @classmethod
     def from_dict(cls, element: Mapping[str, Any]) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,24 +43,40 @@ class Ledger:
         """
         runs: list[Run] = []
         doubts: list[str] = []
-        for number, line in read_lines(self.path):
-            try:
-                data = json.loads(line)
-                schema = data["schema"]
-                if schema == SCHEMA:
-                    runs.append(Run.from_dict(data))
-            except (ValueError, KeyError, TypeError) as problem:
-                doubts.append(
-                    f"line {number} of {NAME} is cut off or damaged and was left out "
-                    f"({type(problem).__name__}); the other lines are used. RESUME=1 measures it again."
-                )
-                continue
-            if schema != SCHEMA:
+        for number, found in parsed(self.path):
+            if isinstance(found, OtherSchema):
                 raise UserError(
-                    f"{NAME} line {number} has schema {schema!r}, this Trainspeed reads schema {SCHEMA}: "
+                    f"{NAME} line {number} has schema {found.schema!r}, this Trainspeed reads schema {SCHEMA}: "
                     "use another OUT folder, or the version that wrote it."
                 )
+            if isinstance(found, Run):
+                runs.append(found)
+            else:
+                doubts.append(
+                    f"line {number} of {NAME} is cut off or damaged and was left out "
+                    f"({type(found).__name__}); the other lines are used. RESUME=1 measures it again."
+                )
         return tuple(runs), tuple(doubts)
+
+
+class OtherSchema(Exception):
+    """A line whose fields may mean something else."""
+
+    def __init__(self, schema: Any) -> None:
+        super().__init__(schema)
+        self.schema = schema
+
+
+def parsed(path: Path) -> Iterator[tuple[int, Run | Exception]]:
+    """Yield (line number from 1, its run or what is wrong with it) of a ledger."""
+    for number, line in read_lines(path):
+        try:
+            data = json.loads(line)
+            other = data["schema"] != SCHEMA
+            found = OtherSchema(data["schema"]) if other else Run.from_dict(data)
+        except (ValueError, KeyError, TypeError) as problem:
+            found = problem
+        yield number, found
 
 
 def read_lines(path: Path) -> Iterable[tuple[int, str]]:

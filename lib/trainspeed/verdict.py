@@ -46,6 +46,37 @@ class Judgement:
     outcome: Outcome
 
 
+class Judged:
+    """What holds a judgement and is drawn or tabled by its values: see `Judgement`."""
+
+    judgement: Judgement
+
+    @property
+    def speedup(self) -> float | None:
+        """Baseline time / candidate time, or a difference in points."""
+        return self.judgement.speedup
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the interval."""
+        return self.judgement.low
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the interval."""
+        return self.judgement.high
+
+    @property
+    def blocks(self) -> int:
+        """How many were compared."""
+        return self.judgement.blocks
+
+    @property
+    def outcome(self) -> Outcome:
+        """What was decided."""
+        return self.judgement.outcome
+
+
 def judge(
     baseline_s: Sequence[float],
     candidate_s: Sequence[float],
