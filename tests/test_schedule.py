@@ -313,3 +313,9 @@ def test_without_a_run_before_more_work_is_estimated_to_take_longer():
     assert estimate(model="wrn28_2") < estimate(model="wrn28_10")
     assert estimate("gpu", images_per_epoch=12800) < estimate("cpu", images_per_epoch=12800)
     assert all(estimate(framework=framework) > 0 for framework in FRAMEWORKS)
+
+
+def test_input_alone_is_estimated_without_the_models_arithmetic():
+    small, large = (estimate_s(planned(part="input", epochs=n), [], "cpu") for n in (3, 99))
+    assert small == large < 1
+    assert estimate_s(planned(part="compute", epochs=99), [], "cpu") > 10

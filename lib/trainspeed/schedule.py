@@ -196,6 +196,7 @@ CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
 WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared
 # As counted by `layers.training_flops`, brought to 32 pixels; EfficientNet B1 to B5 roughly.
 ZOO_TRAIN_FLOP = {"vgg16": 1.9e9, "mobilenet": 0.07e9, "resnet50": 0.5e9, "efficientnet_b0": 0.05e9}
+CNN_KERAS_TRAIN_FLOP = 0.12e9
 ZOO_TRAIN_FLOP |= {f"efficientnet_b{n}": 0.05e9 * 1.45**n for n in range(1, 6)}
 
 
@@ -219,9 +220,11 @@ def _by_arithmetic_s(trial: AnyTrial, device: str) -> float:
         return conv2d_estimates.run_s(trial)
     if device == "cpu" and (trial.framework, trial.strategy) == ("torch", "data_parallel"):
         return TRACE_S["torch"]  # it is for GPUs only, and says so at once
+    if trial.part in ("input", "exchange", "latency"):  # nothing is traced, and no layer is run
+        return TRACE_S["torch"]
     wide = WIDE_RESNET.fullmatch(trial.model)
     flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2 if wide else CNN10_TRAIN_FLOP
-    flop = ZOO_TRAIN_FLOP.get(trial.model, flop)
+    flop = ZOO_TRAIN_FLOP.get(trial.model, CNN_KERAS_TRAIN_FLOP if trial.model == "cnn_keras" else flop)
     rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices
     images = trial.images_per_epoch * trial.epochs * (trial.image_size / 32) ** 2
     deep = wide or trial.model in ZOO_TRAIN_FLOP
