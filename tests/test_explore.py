@@ -92,7 +92,7 @@ def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out
     assert sorted((run.block, run.trial.batch_size) for run in runs) == [(0, 8), (0, 16), (1, 8), (1, 16)]
     assert changed.verdict.factor == "batch_size" and changed.verdict.blocks == 2
     explore.tell(changed)
-    assert "16 vs 8" in said[0] and said[1] == "chart"
+    assert "batch 16 vs batch 8" in said[0] and "on each" not in said[0] and said[1] == "chart"
 
 
 def test_devices_and_their_strategy_are_one_change():

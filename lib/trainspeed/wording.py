@@ -45,6 +45,8 @@ def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) -
         versus = f"{devices_of(b.trial)} vs {devices_of(a.trial)}"
     if factor == "pipeline":
         versus = f"{pipeline_of(b.trial)} vs {pipeline_of(a.trial)}"
+    if factor == "batch_size":
+        versus = f"batch {b.trial.batch_size} vs batch {a.trial.batch_size}"
     jax_beside_other = factor != "compile" and a.trial.compile != b.trial.compile
     frameworks = {a.trial.framework: a, b.trial.framework: b}
     where = [
@@ -54,7 +56,7 @@ def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str) -
     same_batch = a.trial.batch_size == b.trial.batch_size
     unsaid = ["framework", factor, *["compile"] * jax_beside_other, *["strategy"] * (factor == "devices")]
     where += describe(a.trial, without=[*unsaid, *["batch_size"] * (not same_batch)])
-    if not same_batch:
+    if not same_batch and factor != "batch_size":
         where.append(f"batch {a.trial.batch_size} on each device")
     blocks = f"{judgement.blocks} block{'s' if judgement.blocks != 1 else ''}"
     return f"{versus}: {measured(judgement, quantity)}. {', '.join(where)}, {blocks}."
