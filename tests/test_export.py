@@ -188,6 +188,17 @@ def test_a_picture_without_text_is_told(tmp_path):
     assert missing == ("an image has no description for readers who cannot see it",)
 
 
+def test_a_picture_too_tall_for_a_page_of_paper_is_marked(tmp_path):
+    """In print it goes on over several pages, instead of shrinking to what nobody can read."""
+    sizes = [{"alt": "A chart.", "width": 600, "height": height} for height in (1000, 1200)]
+    outputs = [
+        new_output("display_data", {"image/png": PIXEL}, metadata={"image/png": size}) for size in sizes
+    ]
+    _, soup, _ = export(tmp_path, code("draw()", outputs=outputs))
+
+    assert [image.get("class") for image in soup.select(".figure img")] == [None, ["tall"]]
+
+
 def test_columns_of_numbers_are_to_the_right_in_a_box_that_scrolls(page):
     _, soup, _ = page
 

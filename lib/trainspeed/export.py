@@ -31,6 +31,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 NO_ALT = "No description has been provided for this image"  # what nbconvert writes
+TALL = 1.8  # times its width: such a figure does not fit on a page of paper in a size that can be read
 CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
 WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
 ACTIVE = ("script", "iframe", "object", "embed", "link", "base", "form")
@@ -268,6 +269,8 @@ def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:
                 doubts.append(f"an image is missing, as a page holds no outside picture: {source}")
                 image.replace_with(image.get("alt") or "image")
                 continue
+        if float(image.get("height") or 0) > TALL * float(image.get("width") or 1):
+            image["class"] = [*image.get("class", []), "tall"]  # on paper it goes on over several pages
         if image.get("alt", NO_ALT) == NO_ALT:
             doubts.append("an image has no description for readers who cannot see it")
     return doubts
