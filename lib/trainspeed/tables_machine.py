@@ -11,8 +11,6 @@ from pandas.io.formats.style import Styler
 from trainspeed.cells import NOTHING, or_nothing, styled
 from trainspeed.theme import framework_name
 
-CHANNELS = ("channels_first", "channels_last")
-
 
 def machine_table(machine: Mapping[str, Any], versions: Mapping[str, Mapping[str, Any]]) -> Styler:
     """Return what was measured on: a row per part of the machine, then the versions of each framework.
