@@ -41,7 +41,7 @@ compare: setup ## the same trials of two folders or ledgers side by side: A=outp
 	@.venv/bin/python -m trainspeed compare $(call quote,$(A)) $(call quote,$(B)) --out $(call quote,$(OUT)) $(call option,--a-usd-per-hour,$(A_USD)) $(call option,--b-usd-per-hour,$(B_USD))
 
 setup: ## build the environments: quick when they are up to date; PYTHON=python3.12 chooses the interpreter
-	@$(PYTHON) lib/trainspeed/environments.py
+	@$(PYTHON) lib/setup_environments.py
 
 data: setup ## download CIFAR-10 and MNIST, and check them
 	@.venv/bin/python -m trainspeed data
@@ -50,11 +50,12 @@ lab: setup ## open the notebooks in JupyterLab
 	@.venv/bin/jupyter lab --notebook-dir notebooks
 
 test: lint ## lint, then all tests; they need no GPU
-	@.venv/bin/python -m pytest
+	@.venv/bin/python -m pytest -n 2
 
-lint: setup ## check style and format, and that the notebooks hold no outputs
+lint: setup ## check style, format and the direction of imports, and that the notebooks hold no outputs
 	@.venv/bin/ruff check $(SOURCES)
 	@.venv/bin/ruff format --check $(SOURCES)
+	@.venv/bin/lint-imports --no-cache
 	@if grep -lE '"output_type"|"execution_count": [0-9]' notebooks/*.ipynb 2>/dev/null; then \
 		echo "lint: clear the outputs of these notebooks before committing them" >&2; exit 1; fi
 

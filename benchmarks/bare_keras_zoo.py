@@ -10,14 +10,14 @@ os.environ |= {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"}
 import keras
 import tensorflow as tf
 
-from trainspeed.datasets import epoch_of, load
-from trainspeed.folds import fold_of
+from trainspeed.worker.data.folds import fold_of
+from trainspeed.worker.data.sets import epoch_of, load_data_set
 
 batch, count, epochs, size = map(int, sys.argv[1:])
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 keras.utils.set_random_seed(0)
-x, y = epoch_of(fold_of(load("digits", size, resized=False), 5, 0), count, 0)
+x, y = epoch_of(fold_of(load_data_set("digits", size, resized=False), 5, 0), count, 0)
 backbone = keras.applications.MobileNet(
     include_top=False, weights=None, input_shape=(size, size, 3), pooling="avg"
 )

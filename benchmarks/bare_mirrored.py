@@ -11,8 +11,8 @@ os.environ |= {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"}
 import keras
 import tensorflow as tf
 
-from trainspeed.datasets import epoch_of, load
-from trainspeed.models.keras_models import build
+from trainspeed.worker.data.sets import epoch_of, load_data_set
+from trainspeed.worker.models.keras_models import build
 
 batch, count, epochs, size = map(int, sys.argv[1:])
 tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -20,7 +20,7 @@ tf.config.threading.set_inter_op_parallelism_threads(DEVICES)
 cpu = tf.config.list_physical_devices("CPU")[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * DEVICES)
 keras.utils.set_random_seed(0)
-x, y = epoch_of(load("digits", size), count, 0)
+x, y = epoch_of(load_data_set("digits", size), count, 0)
 with tf.distribute.MirroredStrategy([f"CPU:{n}" for n in range(DEVICES)]).scope():
     model = build("cnn10", layout="channels_last", image_size=size)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)

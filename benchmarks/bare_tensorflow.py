@@ -10,14 +10,14 @@ os.environ |= {"KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "2"}
 import keras
 import tensorflow as tf
 
-from trainspeed.datasets import epoch_of, load
-from trainspeed.models.keras_models import build
+from trainspeed.worker.data.sets import epoch_of, load_data_set
+from trainspeed.worker.models.keras_models import build
 
 batch, count, epochs, size = map(int, sys.argv[1:])
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 keras.utils.set_random_seed(0)
-x, y = epoch_of(load("digits", size), count, 0)
+x, y = epoch_of(load_data_set("digits", size), count, 0)
 model = build("cnn10", layout="channels_last", image_size=size)
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(keras.optimizers.Adam(1e-3, epsilon=1e-7), loss, jit_compile=False)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from programs import Bare, Monitored, Ours, Program
-from trainspeed.trial import Trial
+from trainspeed.core.trial import Trial
 
 HERE = Path(__file__).parent
 

@@ -11,14 +11,16 @@ from pathlib import Path
 from statistics import median
 
 from programs import NO_GPU
-from trainspeed import backends, interpreters
-from trainspeed.amp_study import ceiling_trials
-from trainspeed.child import Request
-from trainspeed.conv2d_study import library_trial
-from trainspeed.environments import ROOT
-from trainspeed.run import Status
-from trainspeed.verdict import judge, median_interval
-from trainspeed.worker_process import WorkerProcess
+from trainspeed.conduct import interpreters
+from trainspeed.conduct.worker_process import WorkerProcess
+from trainspeed.core.paths import ROOT
+from trainspeed.core.result import RunResult
+from trainspeed.core.run import Status
+from trainspeed.judge.ceilings import ceiling_trials
+from trainspeed.judge.verdict import judge, median_interval
+from trainspeed.studies.conv2d.trials import library_trial
+from trainspeed.worker import backends
+from trainspeed.worker.measure import Request
 
 GROUP = 20  # pairs of calls, whose medians are a block
 BLOCKS = 6
@@ -28,7 +30,7 @@ SIZE = {"images": 840, "height": 100, "width": 100}
 
 def harness() -> list[str]:
     """Calls by the harness and by a bare loop, in torch, alternating in one process."""
-    command = [interpreters.find("torch"), str(Path(__file__).parent / "harness_conv2d.py")]
+    command = [interpreters.find_interpreter("torch"), str(Path(__file__).parent / "harness_conv2d.py")]
     environment = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT / "lib")}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     pairs = json.loads(result.stdout.splitlines()[-1])
@@ -54,17 +56,17 @@ def limit() -> list[str]:
     trials = {name: library_trial(name, **SIZE) for name in LIBRARIES}
     copy = next(t for t in ceiling_trials(["fp32"], dataset="digits", seed=0) if t.part == "copy")
     workers = {
-        name: WorkerProcess(interpreters.find(name), backends.MODULES[name], environment=NO_GPU)
+        name: WorkerProcess(interpreters.find_interpreter(name), backends.MODULES[name], environment=NO_GPU)
         for name in dict.fromkeys([copy.framework, *(t.framework for t in trials.values())])
     }
     try:
         found: dict[str, list[float]] = {}
         for _ in range(BLOCKS):
             result = _measured(workers, copy)
-            step_s = median(result["epoch_s"][1:]) / copy.steps_per_epoch
-            found.setdefault("copy", []).append(result["step_bytes"] / step_s)
+            step_s = median(result.epoch_s[1:]) / copy.steps_per_epoch
+            found.setdefault("copy", []).append(result.step_bytes / step_s)
             for name, trial in trials.items():
-                rate = trial.bytes / median(_measured(workers, trial)["call_s"])
+                rate = trial.bytes / median(_measured(workers, trial).call_s)
                 found.setdefault(name, []).append(rate)
     finally:
         for worker in workers.values():
@@ -77,9 +79,9 @@ def limit() -> list[str]:
     ]
 
 
-def _measured(workers: dict[str, WorkerProcess], trial) -> dict:
+def _measured(workers: dict[str, WorkerProcess], trial) -> RunResult:
     request = Request(trial=trial, device="cpu", requested_at=time.monotonic(), inspect=True)
     outcome = workers[trial.framework].run(request, timeout_s=300)
     if outcome.status != Status.OK:
         raise SystemExit(f"bench: {trial}: {outcome.status}: {outcome.reason}")
-    return dict(outcome.result)
+    return outcome.result

@@ -11,10 +11,10 @@ os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import torch
 
-from trainspeed.conv2d.calls import repeat, round_trip
-from trainspeed.conv2d.reference import random_data
-from trainspeed.conv2d.torch_convolution import TorchConvolution
-from trainspeed.conv2d_trial import Conv2dTrial
+from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.worker.convolution.calls import repeat, round_trip
+from trainspeed.worker.convolution.reference import random_data
+from trainspeed.worker.convolution.torch_convolution import TorchConvolution
 
 PAIRS = {"small": 2000, "large": 400}
 SIZES = {

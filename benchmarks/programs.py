@@ -21,18 +21,20 @@ from typing import Any
 import psutil
 
 import turns
-from trainspeed import backends, interpreters
-from trainspeed.child import Request
-from trainspeed.environments import ROOT
-from trainspeed.run import Status
-from trainspeed.trial import Trial
-from trainspeed.worker_process import WorkerProcess
+from trainspeed.conduct import interpreters
+from trainspeed.conduct.worker_process import WorkerProcess
+from trainspeed.core.paths import ROOT
+from trainspeed.core.run import Status
+from trainspeed.core.trial import Trial
+from trainspeed.worker import backends
+from trainspeed.worker.events import AnyEvent, StageBegun
+from trainspeed.worker.measure import Request
 
 TURN_S = 1.5  # at least
 TURN_EPOCHS = 8  # at least: one is paused, one cold
 START_EPOCHS = 6  # of a bare script before its first pause
 SPARE = 1.25  # epochs of ours beyond what the bare script would train in its turns
-MOST_EPOCHS = 10_000  # of a bare script, which is ended when it is not needed any more
+MAX_EPOCHS = 10_000  # of a bare script, which is ended when it is not needed any more
 START_TIMEOUT_S = 600.0
 NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}  # one core against one core, wherever it runs
 
@@ -116,8 +118,8 @@ class Bare(Program):
     ) -> None:
         super().__init__()
         batch, images, size = work
-        numbers = [str(n) for n in (batch, images, MOST_EPOCHS, size)]
-        self._command = [interpreters.find(framework), *launcher, script, *numbers]
+        numbers = [str(n) for n in (batch, images, MAX_EPOCHS, size)]
+        self._command = [interpreters.find_interpreter(framework), *launcher, script, *numbers]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, pace: Pace | None) -> Pace:
@@ -212,7 +214,7 @@ class Ours(Program):
             self.turn(START_TIMEOUT_S)  # its epochs come at its end
         if self._outcome is None or self._outcome.status != Status.OK:
             raise SystemExit(f"bench: {self._trial}: {self._outcome}")
-        return self._outcome.result["epoch_s"]
+        return self._outcome.result.epoch_s
 
     def close(self) -> None:
         if self._worker is not None:
@@ -228,14 +230,17 @@ class Worker(WorkerProcess):
 
     def __init__(self, framework: str, *, plain: bool = False) -> None:
         super().__init__(
-            interpreters.find(framework), backends.MODULES[framework], plain=plain, environment=NO_GPU
+            interpreters.find_interpreter(framework),
+            backends.MODULES[framework],
+            plain=plain,
+            environment=NO_GPU,
         )
         self.training = threading.Event()
         self.pid = self._process.pid
 
-    def _next(self, deadline: float) -> dict[str, Any] | None:
+    def _next(self, deadline: float) -> AnyEvent | None:
         event = super()._next(deadline)
-        if event and event["event"] == "stage" and event["name"] == "train":
+        if isinstance(event, StageBegun) and event.name == "train":
             self.training.set()
         return event
 

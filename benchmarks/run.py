@@ -19,14 +19,16 @@ from pathlib import Path
 from statistics import median
 
 import convolutions
+import ledgers
 from cases import CASES, Case
 from programs import TURN_EPOCHS, TURN_S, Program, Worker, take_turns
-from trainspeed import detect, interpreters
-from trainspeed.child import Request
-from trainspeed.environments import ROOT
-from trainspeed.ledger import Ledger
-from trainspeed.run import Status
-from trainspeed.verdict import LEAST_BLOCKS, Judgement, judge
+from trainspeed.conduct import interpreters
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.paths import ROOT
+from trainspeed.core.run import Status
+from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
+from trainspeed.sensors import machine as detect
+from trainspeed.worker.measure import Request
 from turns import paired
 
 ENOUGH = 0.98  # of the bare script's throughput
@@ -43,9 +45,9 @@ def turns_of(make: Callable[[], dict[str, Program]], *, sets: int, rounds: int) 
     pooled: dict[str, list[float]] = {}
     for number in range(sets):
         for name, seconds in paired(take_turns(make(), rounds=rounds, seed=number)).items():
-            pooled.setdefault(name, []).extend([median(seconds)] if sets >= LEAST_BLOCKS else seconds)
+            pooled.setdefault(name, []).extend([median(seconds)] if sets >= MIN_BLOCKS else seconds)
     rounds_left = len(pooled[name])
-    if rounds_left < LEAST_BLOCKS:
+    if rounds_left < MIN_BLOCKS:
         raise SystemExit(f"bench: only {rounds_left} rounds could be paired: measure again.")
     return pooled
 
@@ -75,7 +77,7 @@ def against_bare(case: Case) -> list[str]:
         f"{' or not distinguishable from 1' if case.escape else ''} | "
         f"{met(throughput, resolution, escape=case.escape)} |",
         f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)}, {noise.blocks} "
-        f"{'sets of processes' if case.sets >= LEAST_BLOCKS else 'rounds'} | the resolution | |",
+        f"{'sets of processes' if case.sets >= MIN_BLOCKS else 'rounds'} | the resolution | |",
     ]
     if not case.fork:
         return rows
@@ -99,7 +101,7 @@ def starts_s(case: Case) -> list[float]:
             )
             if outcome.status != Status.OK:
                 raise SystemExit(f"bench: {case.name}: {outcome.status}: {outcome.reason}")
-            found.append(outcome.result["stages_s"]["start"])
+            found.append(outcome.result.stages_s["start"])
     finally:
         worker.close()
     return found[1:]
@@ -130,10 +132,11 @@ def monitor_cost() -> list[str]:
 
 def report_share(out: Path = ROOT / "outputs") -> list[str]:
     """Share of a report's wall time inside timed epochs, and how long rendering it again takes."""
-    runs, _ = Ledger(out).read()
-    if not runs:
+    sessions = Ledger(out).newest()
+    if not sessions:
         return ["| quick report | not measured: run `make report` first | | |"]
-    newest = [run for run in runs if run.session == max(r.session for r in runs)]
+    last = max(sessions.values())
+    newest, _ = Ledger(out).read({study: session for study, session in sessions.items() if session == last})
     begun = [datetime.fromisoformat(run.started_at).timestamp() for run in newest]
     ended = max(b + sum(run.stages_s.values()) for b, run in zip(begun, newest, strict=True))
     timed, wall = sum(sum(run.epoch_s) for run in newest), ended - min(begun)
@@ -180,9 +183,9 @@ def write(rows: list[str], machine: dict) -> None:
 
 def main(wanted: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # else stopped programs would stay behind
-    machine = detect.machine()
-    cases = [case for case in CASES if interpreters.find(case.framework)]
-    parts = {"report": report_share, "monitor": monitor_cost}
+    machine = detect.detect_machine()
+    cases = [case for case in CASES if interpreters.find_interpreter(case.framework)]
+    parts = {"report": report_share, "ledger": ledgers.reading, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases}
     rows: list[str] = []

@@ -11,7 +11,7 @@ from itertools import accumulate
 from statistics import median
 
 COLD_EPOCHS = 1  # whole epochs after a pause that are left out: the others have emptied the caches
-LEAST_EPOCHS = 2  # of a turn, after the cold one: fewer have no median worth pairing
+MIN_EPOCHS = 2  # of a turn, after the cold one: fewer have no median worth pairing
 RAN_ON = 0.25  # of the next turn: epochs that fill so much of it, too, were not only one turn's
 
 
@@ -79,7 +79,7 @@ def _share(turns: list[list[float]], turn: int, together: list[float], on_s: Seq
 def turn_epoch_s(epochs: Sequence[float]) -> float | None:
     """Return the median epoch of a turn, in seconds, without the cold ones; None where too few are left."""
     warm = epochs[COLD_EPOCHS:]
-    return median(warm) if len(warm) >= LEAST_EPOCHS else None
+    return median(warm) if len(warm) >= MIN_EPOCHS else None
 
 
 def paired(turns: Mapping[str, Sequence[float | None]]) -> dict[str, list[float]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from study_data import make_pair, make_run
-from trainspeed.comparison import Verdict, compare
-from trainspeed.published_amp import shares_beside
+from trainspeed.articles.ratios import precision_shares
+from trainspeed.judge.comparison import Verdict, compare
 
 
 def speedups(ratios, precision="fp16", **more) -> list[Verdict]:
@@ -29,7 +29,7 @@ def accuracies(points, precision="fp16", **more) -> list[Verdict]:
 
 def shares() -> pd.DataFrame:
     """Return four rows: two with an interval and two without."""
-    return shares_beside(
+    return precision_shares(
         [
             *speedups([1.25] * 2, "bf16"),
             *speedups([1.6, *[2.0] * 4, 2.5]),

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 
+import trainspeed.report  # first of all: see there what nbformat need not load
 from command_line import trainspeed
-from trainspeed.environments import ROOT
+from shared_workers import SharedWorkers
+from smoke_report import measure
+from trainspeed.core.paths import ROOT
 
 MEASURE = """
 import sys
 from pathlib import Path
 from fake_study import run_study
-from trainspeed.session import Session
-run_study(Session(id="s", out=Path(sys.argv[1])), control=True, blocks=6)
+from trainspeed.conduct.context import Context
+run_study(Context(id="s", out=Path(sys.argv[1])), control=True, blocks=6)
 """
+# Fixture that is made once and takes long -> group of the files that name it, the longest first.
+SHARED = {"shared_worker": "training", "smoke_report": "training", "report_folder": "recorded report"}
 
 
 class FakeClock:
@@ -56,6 +63,22 @@ def report_folder(tmp_path_factory) -> Path:
     return folder / "out"
 
 
+@pytest.fixture(scope="session")
+def shared_worker(tmp_path_factory) -> Iterator[SharedWorkers]:
+    """A function that returns the one worker of a framework: see `shared_workers.py`."""
+    workers = SharedWorkers(tmp_path_factory)
+    yield workers
+    workers.close()
+
+
+@pytest.fixture(scope="session")
+def smoke_report(tmp_path_factory) -> Path:
+    """The folder of a report that was measured here, once for all tests: see `smoke_report.py`."""
+    out = tmp_path_factory.mktemp("smoke")
+    measure(tmp_path_factory.mktemp("notebooks"), out)
+    return out
+
+
 @pytest.fixture
 def own(monkeypatch, tmp_path):
     """A function that writes a file into a user's folder and returns the name of its function `build`."""
@@ -75,6 +98,46 @@ def closed_figures():
     """Leave no figure behind."""
     yield
     plt.close("all")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the golden pages be written anew."""
+    parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
+
+
+@functools.cache
+def group_of(file: str) -> str:
+    """Return what a file of tests is kept together with where they run in several processes."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return next((group for fixture, group in SHARED.items() if fixture in text), file)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that what is short fills the other process until the end."""
+    first = [*dict.fromkeys(SHARED.values())]
+
+    def place(item: pytest.Item) -> int:
+        group = group_of(item.nodeid.partition("::")[0])
+        return first.index(group) if group in first else len(first)
+
+    items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Keep in one process what shares a fixture that is made once.
+
+    What trains runs on the last core, as a CPU device does: in one process it is not in its own way. xdist's
+    own `loadgroup` renames tests, which pytest 9.2 does not let it do.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(nodeid.partition("::")[0])
+
+    config.option.loadscopereorder = False
+    return Scheduling(config, log)
 
 
 def pytest_configure() -> None:

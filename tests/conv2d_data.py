@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
-from trainspeed.conv2d_guesses import EXPERIMENTS, Answer, evidence
-from trainspeed.conv2d_study import core_trials, library_trial, sweep_trials
-from trainspeed.conv2d_sweeps import Sweep, crossover_base, crossovers
-from trainspeed.conv2d_trial import CPU_LIBRARIES, Conv2dTrial
-from trainspeed.conv2d_verdicts import device_verdicts, library_verdicts
-from trainspeed.run import Run, Status
+from trainspeed.articles.claims import Result, claims
+from trainspeed.articles.text import reason
+from trainspeed.core.convolution import CPU_LIBRARIES, Conv2dTrial
+from trainspeed.core.run import Run, Status
+from trainspeed.studies.conv2d.answers import EXPERIMENTS, Measurements
+from trainspeed.studies.conv2d.findings import device_verdicts, library_verdicts
+from trainspeed.studies.conv2d.sweeps import Sweep, crossovers
+from trainspeed.studies.conv2d.trials import SweepGrid, core_trials, library_trial
 
 ARTICLE_SIZE = {"images": 840, "height": 100, "width": 100}
 CPU_MACHINE = {"device": "cpu", "cpu": "Test CPU", "gpus": [], "memory_bytes": 16 * 10**9}
@@ -105,6 +106,26 @@ Libraries = tuple[Sequence[str], Sequence[str]]  # (devices', CPU's)
 # For sweeps.
 
 
+def grid(
+    device_libraries: Sequence[str],
+    cpu_libraries: Sequence[str],
+    sizes: Mapping[str, Sequence[int]],
+    *,
+    filters: int = 0,
+    longest_call_s: float = 1e9,
+    **equal: int,
+) -> SweepGrid:
+    """Return a grid of sweeps in which, by default, no call takes too long."""
+    return SweepGrid(
+        device_libraries=device_libraries,
+        cpu_libraries=cpu_libraries,
+        sizes=sizes,
+        equal=equal,
+        filters=filters,
+        longest_call_s=longest_call_s,
+    )
+
+
 def planted(factor: str, a: float, b: float, c: float) -> Seconds:
     """Return seconds by the size: a + b n on a device, c n on the CPU."""
     return lambda trial, block: (
@@ -122,7 +143,7 @@ def swept(
     blocks: int = BLOCKS,
 ) -> list[Run]:
     """Return the runs of a sweep."""
-    trials = sweep_trials(*libraries, {factor: values}, filters=filters, longest_call_s=1e9, **SWEEP_SIZE)
+    trials = grid(*libraries, {factor: values}, filters=filters, **SWEEP_SIZE).trials()
     return make_runs(trials, seconds, blocks=blocks)
 
 
@@ -135,7 +156,7 @@ def look(
     libraries: Libraries = PAIR,
 ) -> list[Sweep]:
     """Return what was found in a sweep, for each pair of libraries."""
-    return crossovers(runs, *libraries, {factor: values}, filters=filters, **SWEEP_SIZE)
+    return crossovers(runs, grid(*libraries, {factor: values}, filters=filters, **SWEEP_SIZE))
 
 
 # For the article's findings and guesses.
@@ -153,19 +174,20 @@ def asked(
     machine: Mapping[str, Any] = GPU_MACHINE,
     sweeps: Mapping[str, Sequence[int]] | None = None,
     filters: int = 0,
-) -> Answer:
-    """Return the answer to one claim of the article, and why."""
+) -> tuple[Result, str]:
+    """Return what this machine says of one statement of the article, and why."""
     sweeps = sweeps or {}
-    held = evidence(
-        SimpleNamespace(runs=runs, machine=machine),
-        core,
-        library_verdicts(runs, core),
-        device_verdicts(runs),
-        crossover_base(*PAIR, sweeps, filters=filters, **SWEEP_SIZE),
-        sweeps,
-        filters > 0,
+    held = Measurements(
+        runs=runs,
+        machine=machine,
+        core=core,
+        by_library=library_verdicts(runs, core),
+        by_devices=device_verdicts(runs),
+        grid=grid(*PAIR, sweeps, filters=filters, **SWEEP_SIZE),
     )
-    return EXPERIMENTS[claim](held)
+    stated = next(c for c in claims("conv2d") if c.id == claim)
+    answer = EXPERIMENTS[claim](stated, held)
+    return answer.result, reason(answer)
 
 
 def world(core: Sequence[Conv2dTrial] = CORE, blocks: int = BLOCKS, **seconds: float) -> list[Run]:

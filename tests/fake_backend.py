@@ -9,7 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from trainspeed.backends.base import Unsupported, says_out_of_memory
+from trainspeed.core.result import EffectivePrecision, Inspection
+from trainspeed.worker.backends.base import says_out_of_memory
+from trainspeed.worker.failures import Unsupported
 
 
 def _hang() -> None:
@@ -85,13 +87,13 @@ class FakeTraining:
     def skipped_steps(self) -> int | None:
         return None
 
-    def inspect(self) -> dict:
-        return {
-            "effective_layout": self.trial.layout,
-            "effective_precision": "float32",
-            "layers": [],
-            "parameters": 1000,
-        }
+    def inspect(self) -> Inspection:
+        return Inspection(
+            effective_layout={self.trial.layout: 2},
+            effective_precision=EffectivePrecision(dtypes={"float32": 2}),
+            layers=(),
+            parameters=1000,
+        )
 
 
 class FakeBackend:

@@ -9,10 +9,11 @@ import os
 
 import numpy as np
 
-from trainspeed.backends.base import Unsupported, says_out_of_memory
-from trainspeed.conv2d.calls import FROM_DEVICE, KERNEL, TO_DEVICE
-from trainspeed.conv2d.reference import convolve
-from trainspeed.conv2d_trial import Conv2dTrial
+from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.worker.backends.base import says_out_of_memory
+from trainspeed.worker.convolution.calls import FROM_DEVICE, KERNEL, TO_DEVICE
+from trainspeed.worker.convolution.reference import convolve
+from trainspeed.worker.failures import Unsupported
 
 SECONDS = {TO_DEVICE: 1 / 16, KERNEL: 1 / 64, FROM_DEVICE: 1 / 32}  # exact in binary, and so are their sums
 

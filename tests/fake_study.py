@@ -12,18 +12,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from trainspeed import backends
-from trainspeed.schedule import Part, one_per_framework
-from trainspeed.session import Session
-from trainspeed.study import Measured, measure
-from trainspeed.trial import FRAMEWORKS, grid
+from trainspeed.conduct.context import Context
+from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework
+from trainspeed.conduct.study import measure
+from trainspeed.core.runs import Measured
+from trainspeed.core.trial import FRAMEWORKS, grid
+from trainspeed.worker import backends
 
 BLOCKS = 2
 RUNS = BLOCKS * 3 * 2  # frameworks and layouts
 
 
 def run_study(
-    session: Session, *, frameworks=FRAMEWORKS, weights=None, blocks: int = BLOCKS, **options
+    context: Context, *, frameworks=FRAMEWORKS, weights=None, blocks: int = BLOCKS, **options
 ) -> Measured:
     """Measure both layouts in every framework, each by the fake backend."""
     tests = str(Path(__file__).parent)
@@ -43,8 +44,9 @@ def run_study(
         dataset="digits",
     )
     controls = one_per_framework(trials) if options.pop("control", False) else ()
-    part = Part(trials=trials, blocks=blocks, controls=controls)
-    return measure("layout", part, session=session, **{"timeout_s": 60, "interval_s": 0.2, **options})
+    part = TrialSet(trials=trials, blocks=blocks, controls=controls)
+    plan = Plan(others=(part,), more=options.pop("more", None), **options.pop("plan", {}))
+    return measure("layout", plan, context=context, **{"timeout_s": 60, "interval_s": 0.2, **options})
 
 
 if __name__ == "__main__":
@@ -56,7 +58,7 @@ if __name__ == "__main__":
     chosen = parser.parse_args()
     behaviour = [None, "hang with grandchild"] if chosen.hang else None
     measured = run_study(
-        Session(id=chosen.session, out=chosen.out, resume=chosen.resume),
+        Context(id=chosen.session, out=chosen.out, resume=chosen.resume),
         weights=behaviour,
         frameworks=["torch"],
     )

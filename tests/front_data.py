@@ -8,12 +8,15 @@ from pathlib import Path
 
 import conv2d_data
 from study_data import make_pair
-from trainspeed.comparison import Verdict, as_json, compare, controls
-from trainspeed.conv2d_verdicts import library_verdicts
-from trainspeed.front_page import STUDIES
-from trainspeed.ledger import Ledger
-from trainspeed.run import Run
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.run import Run
+from trainspeed.core.runs import Measured, RunSet
+from trainspeed.judge.comparison import Verdict, as_json, compare, controls
+from trainspeed.show.notebook import of_verdicts
+from trainspeed.studies.conv2d.findings import library_verdicts
+from trainspeed.studies.summary.collect import NotebookResult, ReportSummary
 
+STUDIES = ("layout", "multi_gpu", "amp", "conv2d")
 SESSION = "20261120T100000Z-abcd"  # that of the made-up runs
 OLDER = "20261001T100000Z-abcd"
 # Study -> what is compared in it.
@@ -61,20 +64,47 @@ def write_report(
         verdicts = [verdict for mine in of for verdict in verdicts_of(mine)]
     (out / "verdicts.json").write_text(json.dumps(as_json(verdicts)))
     for study in studies:
-        write_notebook(out, study)
+        shown = {"Speed-up": [v for v in verdicts if v.quantity == "time"], "Accuracy": verdicts}
+        write_notebook(out, study, [shows(heading, several) for heading, several in shown.items()])
         write_page(out, study)
     return list(verdicts)
 
 
-def write_notebook(out: Path, name: str, **ending) -> None:
+def shows(heading: str, verdicts: Iterable[Verdict]) -> list[dict]:
+    """Return the cells of a section that shows verdicts, as they are saved."""
+    output = {"output_type": "display_data", "metadata": of_verdicts(verdicts)}
+    return [
+        {"cell_type": "markdown", "source": [f"## {heading}\n", "\n", "How to read it."]},
+        {"cell_type": "code", "source": ["show()"], "outputs": [output]},
+    ]
+
+
+def write_notebook(out: Path, name: str, sections: Iterable[list[dict]] = (), **ending) -> None:
     """Write a notebook that says how it ended; one that failed under its own name."""
     told = {"title": f"The question of {name}", "status": "ok", "error": None, "seconds": 60.0}
     told |= {"session": SESSION, "preset": "quick", "rendered": False, **ending}
     out.mkdir(exist_ok=True)
     suffix = "" if told["status"] == "ok" else ".failed"
-    (out / f"{name}{suffix}.ipynb").write_text(json.dumps({"cells": [], "metadata": {"trainspeed": told}}))
+    saved = {"cells": [cell for cells in sections for cell in cells], "metadata": {"trainspeed": told}}
+    (out / f"{name}{suffix}.ipynb").write_text(json.dumps(saved))
 
 
-def write_page(out: Path, name: str, anchors: Sequence[str] = ("speed-up", "verdict", "accuracy")) -> None:
-    """Write a page with these places that links can name."""
-    (out / f"{name}.html").write_text("".join(f'<h2 id="{anchor}">x</h2>' for anchor in anchors))
+def write_page(out: Path, name: str) -> None:
+    """Write a page, for links to lead to."""
+    (out / f"{name}.html").write_text("a page")
+
+
+NOTHING = Measured((), "summary", SESSION, out=Path(), folder=Path())
+
+
+def of_runs(*runs, session=SESSION):
+    return Measured(runs, "summary", session, out=Path(), folder=Path())
+
+
+def report_of(*verdicts, runs=(), **more):
+    pages = tuple(
+        NotebookResult(name=name, title="", status="ok", page=f"{name}.html") for name in ("layout", "conv2d")
+    )
+    return ReportSummary(
+        out=Path("nowhere"), verdicts=verdicts, runs=RunSet(tuple(runs)), **{"notebooks": pages, **more}
+    )

@@ -18,16 +18,17 @@ import conv2d_data
 import study_data
 from front_data import SESSION
 from recipe_world import World, drive
-from trainspeed import parameters
-from trainspeed.confirmation import confirming
-from trainspeed.conv2d_trial import AnyTrial, Conv2dTrial
-from trainspeed.errors import PlanOnly
-from trainspeed.ledger import SESSIONS, Ledger, append_line
-from trainspeed.recipe_search import Search
-from trainspeed.report import NOTEBOOKS
-from trainspeed.run import Run, Status
-from trainspeed.schedule import Planned, schedule
-from trainspeed.sessions import SUMMARY, Session
+from trainspeed.conduct.plan import Planned, schedule
+from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.errors import PlanOnly
+from trainspeed.core.ledger import SESSIONS, Ledger, append_line
+from trainspeed.core.outputs import SUMMARY
+from trainspeed.core.run import Run, Status
+from trainspeed.report import parameters
+from trainspeed.report.request import ReportRequest
+from trainspeed.report.run import NOTEBOOKS
+from trainspeed.studies.summary.confirmation import confirming
+from trainspeed.studies.summary.recipe import Search
 
 # On top of the smoke preset: small, and with an interval where the notebooks compare.
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
@@ -52,7 +53,7 @@ REASON = "TF32 is <no> mode of *this* CPU"
 
 def values_of(name: str) -> dict[str, Any]:
     """Return the parameters that a notebook's runs are made up with."""
-    return parameters.resolve([name], NOTEBOOKS, preset="smoke")[name] | dict(PARAMETERS[name])
+    return parameters.resolve_parameters([name], NOTEBOOKS, preset="smoke")[name] | dict(PARAMETERS[name])
 
 
 def rehearsed(name: str, out: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Planned], dict[str, Any]]:
@@ -67,8 +68,8 @@ def rehearsed(name: str, out: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[li
         found.extend(plan)
         return [0.0] * len(plan)
 
-    monkeypatch.setattr("trainspeed.study.estimates_s", note)
-    monkeypatch.setattr("trainspeed.detect.logical_cores", lambda: 2)
+    monkeypatch.setattr("trainspeed.conduct.study.estimates_s", note)
+    monkeypatch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 2)
     variables = {"TRAINSPEED_PLAN": "1", "TRAINSPEED_DEVICE": "cpu", "TRAINSPEED_OUT": str(out)}
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
@@ -111,17 +112,17 @@ def write_ledger(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             for plan in rehearsed(name, out, monkeypatch)[0]:
                 ledger.append(made_up(name, plan))
     values = {name: values_of(name) for name in PARAMETERS}
-    session = Session(session=SESSION, preset="smoke", notebooks=tuple(PARAMETERS), parameters=values)
+    session = ReportRequest(session=SESSION, preset="smoke", notebooks=tuple(PARAMETERS), parameters=values)
     append_line(out / SESSIONS, session.as_dict())
 
 
 def write_summary(out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Search]:
     """Write the runs of the recipes and confirmations of a report that was drawn; return the searches."""
     _, names = rehearsed(SUMMARY, out, monkeypatch)
-    ledger = Ledger(out)
-    for plan in schedule(confirming(names["top"], names["confirm_blocks"]), 0):
-        ledger.append(made_up(SUMMARY, plan))
-    found = drive(names["searches"], World(times=RECIPE_GAINS))
+    asked, ledger = names["plan"], Ledger(out)
+    for planned in schedule(confirming(asked.top, names["confirm_blocks"]), 0):
+        ledger.append(made_up(SUMMARY, planned))
+    found = drive(asked.searches, World(times=RECIPE_GAINS))
     for run in found.runs:
         framework = run.trial.framework
         ledger.append(replace(run, versions={framework: study_data.VERSIONS[framework]}))

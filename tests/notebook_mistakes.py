@@ -8,9 +8,9 @@ import matplotlib.pyplot as plt
 import nbformat
 import pytest
 
-from trainspeed.errors import PlanOnly, UserError
-from trainspeed.parameters import TAG, resolve
-from trainspeed.report import NOTEBOOKS
+from trainspeed.core.errors import PlanOnly, UserError
+from trainspeed.report.parameters import TAG, resolve_parameters
+from trainspeed.report.run import NOTEBOOKS
 
 
 def mistake_in(name: str, parameters: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -30,7 +30,7 @@ def mistake_in(name: str, parameters: str, folder: Path, monkeypatch: pytest.Mon
     names: dict[str, object] = {}
     try:
         with plt.rc_context():
-            values = resolve([name], NOTEBOOKS, preset="smoke", params_file=file)[name]
+            values = resolve_parameters([name], NOTEBOOKS, preset="smoke", params_file=file)[name]
             for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells:
                 if cell.cell_type == "code":
                     exec(cell.source, names)

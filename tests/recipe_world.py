@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from study_data import make_run
-from trainspeed.recipe_search import Decision, Search, continued, wanted
-from trainspeed.recipe_switches import Switch, plain
-from trainspeed.run import FINAL, Run, Status
-from trainspeed.schedule import Planned, schedule, still_to_do
-from trainspeed.trial import Trial
-from trainspeed.verdict import MARGIN
+from trainspeed.conduct.plan import Planned, schedule, still_to_do
+from trainspeed.core.run import FINAL, Run, Status
+from trainspeed.core.trial import Trial
+from trainspeed.judge.verdict import MARGIN
+from trainspeed.studies.summary.recipe import Decision, Search, continued, wanted
+from trainspeed.studies.summary.switches import Switch, plain_trial
 
 FIELDS = {"batch_size": 16, "images_per_epoch": 512, "epochs": 4, "image_size": 16, "dataset": "digits"}
 SWITCHES = {
@@ -25,12 +25,12 @@ SWITCHES = {
     "batch_size": Switch(factor="batch_size", fields=(("batch_size", 64),)),
     "devices": Switch(factor="devices", fields=(("devices", 2), ("strategy", "ddp")), found=1.8),
 }
-MOST_ROUNDS = 20  # a search that asks so often asks for ever
+MAX_ROUNDS = 20  # a search that asks so often asks for ever
 
 
 def start_of(framework: str = "torch", model: str = "cnn10", **fields: Any) -> Trial:
     """Return a plain trial."""
-    return plain(framework, model, **{**FIELDS, **fields})
+    return plain_trial(framework, model, **{**FIELDS, **fields})
 
 
 def search_of(*factors: str, blocks: int = 6, start: Trial | None = None, **more: Any) -> Search:
@@ -137,7 +137,7 @@ def drive(searches: Sequence[Search] | Search, world: World, done: Sequence[Run]
 
     while todo := todo or further():
         rounds += 1
-        assert rounds < MOST_ROUNDS, "it asks for ever"
+        assert rounds < MAX_ROUNDS, "it asks for ever"
         for planned in todo:
             tried.add(planned.key)
             framework = planned.trial.framework

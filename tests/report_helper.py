@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 
 from tiny_notebooks import write
-from trainspeed.execute import Outcome, Result
+from trainspeed.report.execute import NotebookResult, NotebookStatus
 
 TRIAL = {
     "framework": "torch",
@@ -21,16 +21,17 @@ TRIAL = {
     "epochs": 3,
     "dataset": "digits",
 }
-FAILED = (Outcome.FAILED, "ValueError: x", False)
-MISTAKEN = (Outcome.FAILED, "blocks (=0) is too few", True)
-INTERRUPTED = (Outcome.INTERRUPTED, "interrupted", False)
+FAILED = (NotebookStatus.FAILED, "ValueError: x", False)
+INCOMPLETE = (NotebookStatus.INCOMPLETE, "1 part could not be shown: Layers: ValueError: x", False)
+MISTAKEN = (NotebookStatus.FAILED, "blocks (=0) is too few", True)
+INTERRUPTED = (NotebookStatus.INTERRUPTED, "interrupted", False)
 
 
 class Kernels:
     """Stands in for `execute`: notes what it was given and ends as it was told to.
 
     Attributes:
-        ends: Notebook -> outcome, error, whether it is the user's mistake; what is not named ends well. A
+        ends: Notebook -> status, error, whether it is the user's mistake; what is not named ends well. A
             list has one for each time.
     """
 
@@ -41,22 +42,22 @@ class Kernels:
     def __call__(self, source, out, parameters, *, environment, interruption, metadata, **_):
         name = source.stem
         self.calls.append((name, dict(parameters), dict(environment)))
-        end = self.ends.get(name, (Outcome.OK, None, False))
-        outcome, error, mistake = end.pop(0) if isinstance(end, list) else end
-        if outcome is Outcome.INTERRUPTED:
+        end = self.ends.get(name, (NotebookStatus.OK, None, False))
+        status, error, mistake = end.pop(0) if isinstance(end, list) else end
+        if status is NotebookStatus.INTERRUPTED:
             signal.raise_signal(signal.SIGINT)
             assert interruption.asked
-        good = outcome is Outcome.OK
+        good = status is NotebookStatus.OK
         path, stale = (
             out / f"{name}{suffix}.ipynb" for suffix in (("", ".failed") if good else (".failed", ""))
         )
         notebook = nbformat.read(source, 4)
-        ending = {"title": f"The question of {name}", "status": str(outcome), "error": error, "cell": None}
+        ending = {"title": f"The question of {name}", "status": str(status), "error": error, "cell": None}
         notebook.metadata["trainspeed"] = {**metadata, **ending, "seconds": 1.0}
         nbformat.write(notebook, path)
         stale.unlink(missing_ok=True)
-        about = {"name": name, "title": ending["title"], "outcome": outcome, "error": error}
-        return Result(**about, seconds=1.0, mistake=mistake, path=path)
+        about = {"name": name, "title": ending["title"], "status": status, "error": error}
+        return NotebookResult(**about, seconds=1.0, mistake=mistake, path=path)
 
     @property
     def names(self) -> list[str]:

@@ -8,7 +8,7 @@ import nbformat
 from nbformat.v4 import new_notebook, new_output
 
 from tiny_notebooks import code, text
-from trainspeed.export import export_html
+from trainspeed.report.export import export_html
 
 NAME = "stopped.html"
 PICTURE = (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from study_data import make_run
-from trainspeed.comparison import Verdict
-from trainspeed.run import Run
-from trainspeed.trial import STRATEGIES, WITH_WORKERS, Trial
-from trainspeed.verdict import judge
+from trainspeed.core.run import Run
+from trainspeed.core.trial import STRATEGIES, WITH_WORKERS, Trial
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.verdict import judge
 
 USUAL = {
     "framework": "torch",

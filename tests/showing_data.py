@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from trainspeed.frame import to_frame
-from trainspeed.run import Run, Status
-from trainspeed.trial import Trial
+from trainspeed.core.frame import to_frame
+from trainspeed.core.run import Run, Status
+from trainspeed.core.trial import Trial
 
 SPEED = {"tensorflow": 1.0, "torch": 0.8, "jax": 0.9}
 SIZES = (8, 16, 32, 64)
@@ -39,7 +39,7 @@ def make_run(
         "images_per_epoch": trial.images_per_epoch,
         "test_accuracy": float(rng.normal(0.93, 0.01)),
         "peak_memory_bytes": int(2e8 + 6e6 * batch_size * base),
-        "effective_layout": "channels_last" if framework == "tensorflow" else layout,
+        "effective_layout": {"channels_last" if framework == "tensorflow" else layout: 9},
     }
     return Run(**fields | more)
 
@@ -171,6 +171,17 @@ def found(ax, gid):
 
 def texts(ax, gid):
     return [artist.get_text() for artist in found(ax, gid)]
+
+
+def legend(figure):
+    """Return the names in the legend below the panels, in order."""
+    (below,) = figure.legends
+    return [text.get_text() for text in below.get_texts()]
+
+
+def dots(ax, gid="run"):
+    """Return (x, y) of every dot that seaborn drew under this name."""
+    return [tuple(point) for artist in found(ax, gid) for point in artist.get_offsets().tolist()]
 
 
 def select(frame, **values):

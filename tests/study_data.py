@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from trainspeed.run import Run, Status
-from trainspeed.trial import Trial
+from trainspeed.core.roles import Role
+from trainspeed.core.run import Run, Status
+from trainspeed.core.trial import Trial
 
 TRIAL = {
     "framework": "torch",
@@ -58,3 +59,11 @@ def make_pair(factor: str, values: tuple, ratios, **more) -> list[Run]:
 def layout_pair(ratios, **more) -> list[Run]:
     """Return channels_first against channels_last."""
     return make_pair("layout", ("channels_first", "channels_last"), ratios, **more)
+
+
+def control_runs(ratios):
+    runs = []
+    for block, ratio in enumerate(ratios):
+        runs.append(make_run(ratio, block=block, label=Role.CONTROL))
+        runs.append(make_run(1.0, block=block, label=Role.CONTROL_AGAIN))
+    return runs

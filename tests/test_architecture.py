@@ -1,4 +1,7 @@
-"""The layers of the house: a module imports only from its own layer and from those before it."""
+"""What no linter of imports checks: who may import what from outside, and what is really loaded.
+
+The direction of imports within the package is held by import-linter (`make lint`, contracts in pyproject.toml).
+"""
 
 import ast
 import subprocess
@@ -9,63 +12,19 @@ from pathlib import Path
 import pytest
 
 import trainspeed
+from trainspeed.core.paths import ROOT
 
 PACKAGE = Path(trainspeed.__file__).parent
-
-# In the order of design.md. A new module is entered here: the test says so.
-LAYERS = {
-    # No framework, no GPU, no plotting.
-    "values": """
-        conv2d_trial errors files frame ledger own_model run trial
-    """,
-    # Pure functions on runs and numbers.
-    "judgement": """
-        amp_study amp_why compare compare_costs compare_facts compare_sides compare_trials comparison
-        confirmation conv2d_advice conv2d_estimates conv2d_frames conv2d_guesses conv2d_study conv2d_sweeps
-        conv2d_verdicts cost crossover doubts forecast layers layout_study naming pipeline_study published
-        published_amp published_beside published_conv2d published_scaling published_verdicts recipe_code
-        recipe_code_torch recipe_search recipe_switches recipe_words roofline scaling_costs scaling_study
-        schedule verdict wording
-    """,
-    # NVML, the host, the machine, the monitor, processes.
-    "sensing": """
-        cores detect gpu_ids gpu_strangers host monitor monitor_frame monitor_table nvml process_memory
-        processes
-    """,
-    # What runs inside a worker's child.
-    "work": """
-        augmentation backends backends.base backends.jax_backend backends.keras_inspect
-        backends.keras_training backends.scipy_backend backends.tensorflow_backend backends.torch_backend
-        backends.torch_ceilings backends.torch_inspect backends.torch_ranks backends.torch_training child
-        conv2d conv2d.calls conv2d.cpu_libraries conv2d.jax_convolution conv2d.reference
-        conv2d.tensorflow_convolution conv2d.torch_convolution datasets folds hlo models models.keras_models
-        models.keras_own models.keras_zoo models.torch_models models.torch_own models.torch_zoo own_code
-        own_data pipelines pipelines.batches pipelines.keras_pipelines pipelines.tensorflow_data
-        pipelines.torch_pipelines pipelines.workers precision recipes timing
-    """,
-    # From a notebook's question to runs in the ledger.
-    "conduct": """
-        environments interpreters monitoring own_parameters parameters progress runner scrub session
-        sessions study worker worker_process
-    """,
-    # Tables, charts, notebooks, reports, the command line.
-    "showing": """
-        __main__ axes cells compare_report execute explore export front_page front_words interruption kernel
-        lines notebook notebooks_run output_folder plots plots_amp plots_batch plots_compare plots_conv2d
-        plots_conv2d_sweeps plots_costs plots_devices plots_monitor plots_pipelines plots_recipe
-        plots_roofline plots_rows plots_scaling published_amp_views published_conv2d_views
-        published_scaling_views published_views report rows sections tables tables_amp tables_compare
-        tables_conv2d tables_front tables_machine theme
-    """,
-}
-LAYER_OF = {module: layer for layer, modules in LAYERS.items() for module in modules.split()}
-ORDER = list(LAYERS)
-
-# Where the repository is: `environments` says so, since it must run alone, before anything is installed.
-FREE = ("environments", "ROOT")
-
 FRAMEWORKS = ("tensorflow", "torch", "jax", "keras")
 DRAWING = ("matplotlib", "seaborn")
+# The only packages that may import a framework.
+OF_FRAMEWORKS = {
+    "worker.backends",
+    "worker.convolution",
+    "worker.models",
+    "worker.pipelines",
+    "worker.torchrun",
+}
 
 
 @cache
@@ -75,41 +34,18 @@ def sources():
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text()
-    del found[""]  # lib/trainspeed/__init__.py itself
     return found
 
 
 def imports(source):
-    """Return (module, name or None) of every import in a source, at its top or within a function."""
+    """Return the modules that a source imports, at its top or within a function."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found += [(alias.name, None) for alias in node.names]
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, "imports are absolute here"
-            found += [(node.module, alias.name) for alias in node.names]
-    return found
-
-
-def own_imports(source, known):
-    """Return the (module, name) that a source imports from this package, as modules of `known`."""
-    found = []
-    for module, name in imports(source):
-        package, _, inner = module.partition(".")
-        if package != "trainspeed":
-            continue
-        deeper = f"{inner}.{name}".strip(".")
-        found.append((deeper, None) if deeper in known else (inner, name))
-    return found
-
-
-def violations(modules, layer_of=LAYER_OF):
-    """Return a sentence for every import from a later layer."""
-    found = []
-    for module, source in modules.items():
-        for other, name in own_imports(source, layer_of):
-            if (other, name) != FREE and ORDER.index(layer_of[module]) < ORDER.index(layer_of[other]):
-                found.append(f"{module} ({layer_of[module]}) imports {other} ({layer_of[other]})")
+            found.append(node.module)
     return found
 
 
@@ -118,80 +54,78 @@ def importers(modules, *packages):
     return {
         module
         for module, source in modules.items()
-        if any(name.partition(".")[0] in packages for name, _ in imports(source))
+        if any(name.partition(".")[0] in packages for name in imports(source))
     }
 
 
-def in_layers(*layers):
-    return [module for module, layer in LAYER_OF.items() if layer in layers]
+def first_two(module):
+    return ".".join(module.split(".")[:2])
 
 
-# The direction.
-
-
-def test_every_module_has_its_layer():
-    assert set(sources()) == set(LAYER_OF)
-    assert len(LAYER_OF) == sum(len(modules.split()) for modules in LAYERS.values()), "one layer each"
-
-
-def test_a_module_imports_only_from_its_own_layer_and_those_before():
-    assert violations(sources()) == []
-
-
-@pytest.mark.parametrize(
-    ("module", "source", "expected"),
-    [
-        ("trial", "from trainspeed.nvml import open_nvml", "trial (values) imports nvml (sensing)"),
-        ("verdict", "from trainspeed import tables", "verdict (judgement) imports tables (showing)"),
-        ("host", "import trainspeed.datasets", "host (sensing) imports datasets (work)"),
-        (
-            "child",
-            "def f():\n    from trainspeed.runner import Runner",
-            "child (work) imports runner (conduct)",
-        ),
-        (
-            "doubts",
-            "from trainspeed.backends.base import Backend",
-            "doubts (judgement) imports backends.base (work)",
-        ),
-        ("doubts", "from trainspeed.backends import base", "doubts (judgement) imports backends.base (work)"),
-        ("run", "from trainspeed.environments import install", "run (values) imports environments (conduct)"),
-    ],
-)
-def test_the_check_of_the_direction_can_fail(module, source, expected):
-    assert violations({module: source}) == [expected]
-
-
-def test_an_import_from_an_earlier_layer_is_allowed():
-    assert violations({"tables": "from trainspeed.run import Run\nfrom trainspeed import verdict"}) == []
-    assert violations({"run": "from trainspeed.environments import ROOT\nimport json"}) == []
-
-
-# Who may import what.
+def test_nothing_but_packages_lies_in_the_package_itself():
+    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
 def test_only_what_runs_in_a_worker_imports_a_framework():
-    found = importers(sources(), *FRAMEWORKS)
-    assert {module.partition(".")[0] for module in found} == {"backends", "conv2d", "models", "pipelines"}
+    assert {first_two(module) for module in importers(sources(), *FRAMEWORKS)} == OF_FRAMEWORKS
 
 
 def test_only_one_module_imports_pynvml():
-    assert importers(sources(), "pynvml") == {"nvml"}
+    assert importers(sources(), "pynvml") == {"sensors.nvml"}
 
 
-def test_only_the_showing_layer_draws():
-    assert {LAYER_OF[module] for module in importers(sources(), *DRAWING)} == {"showing"}
+def test_only_charts_and_tables_draw():
+    drawing = {module.partition(".")[0] for module in importers(sources(), *DRAWING)}
+    assert drawing <= {"show", "articles", "studies", "core"}
 
 
 def test_setup_imports_nothing_of_this_package_and_nothing_that_must_be_installed():
-    packages = {module.partition(".")[0] for module, _ in imports(sources()["environments"])}
-    assert packages <= set(sys.stdlib_module_names)
+    setup = (ROOT / "lib/setup_environments.py").read_text()
+    assert {module.partition(".")[0] for module in imports(setup)} <= set(sys.stdlib_module_names)
 
 
 def test_the_checks_of_who_imports_what_can_fail():
-    made_up = {"tables": "def f():\n    import torch.nn", "trial": "from pynvml import nvmlInit"}
-    assert importers(made_up, *FRAMEWORKS) == {"tables"}
-    assert importers(made_up, "pynvml") == {"trial"}
+    made_up = {"show.tables": "def f():\n    import torch.nn", "core.trial": "from pynvml import nvmlInit"}
+    assert importers(made_up, *FRAMEWORKS) == {"show.tables"}
+    assert importers(made_up, "pynvml") == {"core.trial"}
+
+
+# The direction, as import-linter checks it.
+
+
+def lint_imports(folder):
+    """Run import-linter on a copy of the package's contracts; return its exit code and what it printed."""
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_an_import_against_the_layers_is_found(tmp_path):
+    """The contracts of pyproject.toml, on a package of the same shape with one wrong import."""
+    for module in sources():
+        path = tmp_path / "trainspeed" / Path(*filter(None, module.split(".")))
+        is_package = (PACKAGE / Path(*filter(None, module.split(".")))).is_dir()
+        path = path / "__init__.py" if is_package else path.with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    assert lint_imports(tmp_path)[0] == 0
+    wrong = {
+        "core/trial.py": "from trainspeed.sensors.nvml import open_nvml",
+        "studies/layout/findings.py": "import trainspeed.studies.amp.findings",
+        "conduct/runner.py": "def f():\n    from trainspeed.judge.verdict import judge",
+    }
+    for name, source in wrong.items():
+        (tmp_path / "trainspeed" / name).write_text(source)
+    code, printed = lint_imports(tmp_path)
+    assert code == 1
+    for module in (
+        "trainspeed.core.trial",
+        "trainspeed.studies.layout.findings",
+        "trainspeed.conduct.runner",
+    ):
+        assert module in printed
 
 
 # What is really loaded, by others' imports too.
@@ -222,12 +156,13 @@ def loaded(folder, *steps):
     return [line.split() for line in done.stdout.splitlines()]
 
 
+def below(*packages):
+    return [f"trainspeed.{module}" for module in sources() if module.partition(".")[0] in packages]
+
+
 def test_reading_judging_and_drawing_old_runs_loads_no_framework_and_judging_no_driver_library(tmp_path):
     """One process for both, since importing what draws takes long."""
-    steps = [
-        [f"trainspeed.{module}" for module in in_layers(*layers)]
-        for layers in (("values", "judgement"), ("showing",))
-    ]
+    steps = below("core", "judge", "verdict"), below("show", "articles", "snippets", "studies", "report")
     judging, drawing = loaded(tmp_path, *steps)
     assert judging == []
     assert not set(drawing) & set(FRAMEWORKS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from trainspeed.backends import torch_backend
+from trainspeed.worker.backends import torch_backend
 
 HOW = os.environ["TRAINSPEED_TEST_RANK"]
 

@@ -1,7 +1,5 @@
 """In a framework's own environment: build a model with given weights, and save what it puts out.
 
-    python model_probe.py FRAMEWORK OUT.npz
-
 The weights come from a seed, in an order that is the same in every framework: convolutions, then
 BatchNormalization, then the dense layers, each in the order in which the model makes them.
 """
@@ -9,11 +7,10 @@ BatchNormalization, then the dense layers, each in the order in which the model 
 from __future__ import annotations
 
 import os
-import sys
 
 import numpy as np
 
-from trainspeed import recipes
+from trainspeed.worker import hyperparameters
 
 MODELS = ("cnn10", "cnn_keras", "wrn28_2")
 FULL_SIZE = ("cnn_keras", "wrn28_10")
@@ -44,8 +41,8 @@ def torch_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
     import torch
     from torch import nn
 
-    from trainspeed.backends.torch_training import MEMORY_FORMATS
-    from trainspeed.models import torch_models
+    from trainspeed.worker.backends.torch_training import MEMORY_FORMATS
+    from trainspeed.worker.models import torch_models
 
     model = torch_models.build(name, image_size=SIZE).to(memory_format=MEMORY_FORMATS[layout])
     weights = Weights()
@@ -83,7 +80,7 @@ def torch_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
 def keras_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
     import keras
 
-    from trainspeed.models import keras_models
+    from trainspeed.worker.models import keras_models
 
     keras.backend.clear_session()
     model = keras_models.build(name, layout=layout, image_size=SIZE)
@@ -151,39 +148,33 @@ def full_size_parameters(framework: str, name: str) -> int:
     if framework == "torch":
         import torch
 
-        from trainspeed.models import torch_models
+        from trainspeed.worker.models import torch_models
 
         with torch.device("meta"):
             model = torch_models.build(name)
         return sum(p.numel() for p in model.parameters())
-    from trainspeed.models import keras_models
+    from trainspeed.worker.models import keras_models
 
     model = keras_models.build(name, layout="channels_last", image_size=32)
     return sum(int(np.prod(v.shape)) for v in model.trainable_variables)
 
 
-def hasten_keras(framework: str) -> None:
+def hasten_keras() -> None:
     """Draw no weights, as all are replaced, and compile without what only makes programs fast: each runs once."""
-    os.environ["KERAS_BACKEND"] = framework
     os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     from keras.initializers import VarianceScaling
 
     VarianceScaling.__call__ = lambda self, shape, dtype=None, **_: np.zeros(shape, dtype)
 
 
-def main() -> None:
-    framework, out = sys.argv[1:]
+def main(framework: str, out: str) -> None:
     if framework != "torch":
-        hasten_keras(framework)
+        hasten_keras()
     outputs_of = torch_outputs if framework == "torch" else keras_outputs
-    recipes.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)  # else each framework drops other units
+    hyperparameters.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)  # else each framework drops other units
     found = {f"{name}/parameters": np.int64(full_size_parameters(framework, name)) for name in FULL_SIZE}
     for model in MODELS:
         for layout in LAYOUTS:
             for name, value in outputs_of(model, layout).items():
                 found[f"{model}/{layout}/{name}"] = value
     np.savez(out, **found)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,9 @@
 """In a framework's own environment: take two epochs from every input pipeline, and save the batches.
 
-    python pipeline_probe.py FRAMEWORK OUT.npz
-
 Every image is the same, but for its number in one channel: what differs is augmentation.
 """
 
 from __future__ import annotations
-
-import os
-import sys
 
 import numpy as np
 import psutil
@@ -45,7 +40,7 @@ def images() -> tuple[np.ndarray, np.ndarray]:
 
 
 def trial(framework: str, pipeline: str, workers: int, layout: str):
-    from trainspeed.trial import Trial
+    from trainspeed.core.trial import Trial
 
     return Trial(
         framework=framework,
@@ -66,7 +61,7 @@ def trial(framework: str, pipeline: str, workers: int, layout: str):
 def torch_batches(a_trial) -> dict[str, np.ndarray]:
     import torch
 
-    from trainspeed.pipelines import torch_pipelines
+    from trainspeed.worker.pipelines import torch_pipelines
 
     loader = torch_pipelines.loader(a_trial, *images())
     generator = torch.Generator().manual_seed(3)
@@ -86,7 +81,7 @@ def torch_batches(a_trial) -> dict[str, np.ndarray]:
 def keras_batches(a_trial) -> dict[str, np.ndarray]:
     import keras
 
-    from trainspeed.pipelines import keras_pipelines
+    from trainspeed.worker.pipelines import keras_pipelines
 
     keras.utils.set_random_seed(a_trial.seed)
     fed = keras_pipelines.feed(a_trial, *images())
@@ -167,8 +162,8 @@ def compiled_in_model() -> str:
     """What becomes of XLA when the augmentation is in the model."""
     import keras
 
-    from trainspeed.backends.base import Unsupported
-    from trainspeed.pipelines import keras_pipelines
+    from trainspeed.worker.failures import Unsupported
+    from trainspeed.worker.pipelines import keras_pipelines
 
     a_trial = trial("jax", "in_model", 0, "channels_last")  # compiled, on whatever Keras runs
     try:
@@ -181,10 +176,7 @@ def compiled_in_model() -> str:
     return f"compiled: {model.jit_compile}"
 
 
-def main() -> None:
-    framework, out = sys.argv[1:]
-    if framework != "torch":
-        os.environ["KERAS_BACKEND"] = framework
+def main(framework: str, out: str) -> None:
     take = torch_batches if framework == "torch" else keras_batches
     found = {}
     for arm in ARMS:
@@ -197,7 +189,3 @@ def main() -> None:
         found["own libraries"] = np.array(framework_libraries(psutil.Process()))
         found["compiled in_model"] = np.array(compiled_in_model())
     np.savez(out, **found)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,7 @@
-"""A real backend as a worker imports it, told that this CPU has 16-bit arithmetic, with trouble planted.
+"""Trouble planted in a real backend, as TRAINSPEED_TEST_PLANT says. Imported by a worker's fork.
 
-TRAINSPEED_TEST_FRAMEWORK says which one. TRAINSPEED_TEST_PLANTS lists what can be planted, with commas
-between; a trial's seed is its place in the list. What no run tells goes along with what was looked up:
-`final_loss`, `weight_dtypes`, and `moved`: for each step whether it changed the weights.
+What no run tells goes along with what was looked up: whether the final loss is `finite`, `weight_dtypes`,
+and `moved`: for each step whether it changed the weights.
 """
 
 from __future__ import annotations
@@ -15,30 +14,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from trainspeed import backends, precision
+from trainspeed.worker import backends
 
 FRAMEWORK = os.environ["TRAINSPEED_TEST_FRAMEWORK"]
-PLANTS = os.environ["TRAINSPEED_TEST_PLANTS"].split(",")
-FLAGS = frozenset({"avx512_bf16", "avx512_fp16"})
+PLANT = os.environ["TRAINSPEED_TEST_PLANT"]
 OVERFLOWS_IN = 1  # step, from 0
 INITIAL_SCALE, TOO_LARGE = 2.0**15, 2.0**60  # of Keras's loss scaling; float16 ends at 2**16
 
 backend = importlib.import_module(backends.MODULES[FRAMEWORK])
-BACKEND = backend.BACKEND
-
-
-def with_flags(start):
-    @functools.wraps(start)
-    def wrapped(trial, images, **how):
-        flags = frozenset() if PLANTS[trial.seed] == "no flags" else FLAGS
-        precision.cpu_flags = lambda: flags
-        return start(trial, images, **how)
-
-    return wrapped
 
 
 def same(before: list[np.ndarray], after: list[np.ndarray]) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
+
+
+def told_by(training) -> dict:
+    """Return what only these tests ask for; it takes the place of what differs by framework."""
+    told = {"finite": math.isfinite(training.final_loss), "moved": list(training.moved)}
+    return told | {"weight_dtypes": sorted({str(array.dtype) for array in training.weights()})}
 
 
 def plant_in_torch() -> None:
@@ -49,9 +42,9 @@ def plant_in_torch() -> None:
             super().__init__(*arguments)
             self.moved = []
             weights = next(self.model.parameters())
-            if PLANTS[self.trial.seed] == "infinite weights":
+            if PLANT == "infinite weights":
                 torch.nn.init.constant_(weights, math.inf)
-            if PLANTS[self.trial.seed] == "overflow":
+            if PLANT == "overflow":
                 weights.register_hook(lambda g: g * math.inf if len(self.moved) == OVERFLOWS_IN else g)
 
         def weights(self) -> list[np.ndarray]:
@@ -63,15 +56,14 @@ def plant_in_torch() -> None:
             self.moved.append(not same(before, self.weights()))
 
         def inspect(self):
-            told = {"final_loss": self.final_loss, "moved": list(self.moved)}
-            told["weight_dtypes"] = sorted({str(array.dtype) for array in self.weights()})
-            return super().inspect() | told
+            told = told_by(self)  # before a profile makes more steps
+            return replace(super().inspect(), profile=told)
 
     backend.TorchTraining = Planted
 
 
 def plant_in_keras() -> None:
-    from trainspeed.backends import keras_training
+    from trainspeed.worker.backends import keras_training
 
     class Marks(keras_training._Marks):
         """Looks at epochs of one step."""
@@ -81,7 +73,7 @@ def plant_in_keras() -> None:
             self.training = training
 
         def on_epoch_begin(self, epoch, logs=None):
-            if PLANTS[self.training.trial.seed] == "overflow":
+            if PLANT == "overflow":
                 scale = TOO_LARGE if epoch == OVERFLOWS_IN else INITIAL_SCALE
                 self.model.optimizer.dynamic_scale.assign(scale)
             self.before = self.training.weights()
@@ -95,12 +87,11 @@ def plant_in_keras() -> None:
         def __init__(self, *arguments):
             super().__init__(*arguments)
             self.moved = []
-            plant = PLANTS[self.trial.seed]
-            if plant == "infinite weights":
+            if PLANT == "infinite weights":
                 first = self.model.trainable_variables[0]
                 first.assign(np.full(first.shape, math.inf, np.float32))
-            if plant == "overflow" or plant.endswith("convolutions"):  # the compiler's widening is no matter
-                ran = [("channels_last", "float32")] if plant == "float32 convolutions" else []
+            if PLANT == "overflow" or PLANT.endswith("convolutions"):  # the compiler's widening is no matter
+                ran = [("channels_last", "float32")] if PLANT == "float32 convolutions" else []
                 self.device = replace(self.device, convolutions=lambda *_: ran)
 
         def weights(self) -> list[np.ndarray]:
@@ -111,13 +102,11 @@ def plant_in_keras() -> None:
             return super().train()
 
         def inspect(self):
-            told = {"final_loss": self.final_loss, "moved": self.moved}
-            told["weight_dtypes"] = sorted({str(array.dtype) for array in self.weights()})
-            return super().inspect() | told
+            told = told_by(self)  # before a profile makes more steps
+            return replace(super().inspect(), profile=told)
 
     backend.KerasTraining = Planted
 
 
 PLANTERS = {"torch": plant_in_torch, "tensorflow": plant_in_keras, "jax": plant_in_keras}
 PLANTERS[FRAMEWORK]()
-BACKEND.start = with_flags(BACKEND.start)

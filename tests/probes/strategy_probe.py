@@ -1,8 +1,6 @@
 """In a framework's own environment: train on one device and on two, and save the weights of each.
 
-    python strategy_probe.py FRAMEWORK OUT_FOLDER
-
-One process per arm, forked as the worker does. The model is cnn_keras without its dropout: no
+One process per arm. The model is cnn_keras without its dropout: no
 normalisation over a batch, so that two halves of a batch must give what the whole gives; and with SGD,
 since RMSprop makes a whole step of a gradient that is 0 but for rounding. A step takes
 all images: the order in which TensorFlow shuffles them differs under a strategy.
@@ -16,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trainspeed import backends, datasets, recipes
-from trainspeed.child import pin
-from trainspeed.trial import STRATEGIES, Trial
+from trainspeed.core.trial import STRATEGIES, Trial
+from trainspeed.worker import backends, hyperparameters
+from trainspeed.worker.data import sets
+from trainspeed.worker.measure import pin
 
 SIZE = 12
 
@@ -50,7 +49,7 @@ def watch_ranks() -> None:
     """Have torch's ranks say after training how far apart their weights are."""
     import torch
 
-    from trainspeed.backends import torch_backend
+    from trainspeed.worker.backends import torch_backend
 
     class Watched(torch_backend.TorchTraining):
         apart = 0.0
@@ -85,26 +84,29 @@ def apart(framework: str, training) -> float:
 
 def arm(framework: str, strategy: str, devices: int, out: Path) -> None:
     """Train one arm; save the weights before and after, and the test accuracy."""
-    recipes.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)
+    hyperparameters.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)
     pin(devices)
-    backend = backends.load(backends.MODULES[framework])
+    backend = backends.load_backend(backends.MODULES[framework])
     for name in ("torch_training", "keras_training"):
-        if module := sys.modules.get(f"trainspeed.backends.{name}"):
-            module.recipe = lambda model: recipes.Recipe(optimizer="sgd", learning_rate=0.05, momentum=0.9)
+        if module := sys.modules.get(f"trainspeed.worker.backends.{name}"):
+            module.recipe = lambda model: hyperparameters.Recipe(
+                optimizer="sgd", learning_rate=0.05, momentum=0.9
+            )
     if framework == "torch":
         watch_ranks()
-    images = datasets.load("digits", SIZE)
+    images = sets.load_data_set("digits", SIZE)
     training = backend.start(
         trial(framework, strategy, devices), images, device="cpu", default_allocation=False
     )
-    before = weights(training)
+    here = training.training if strategy == "ddp" else training  # rank 0's share
+    before = weights(here)
     training.train()
-    replicas_apart = apart(framework, training)
+    replicas_apart = apart(framework, here)
     saved = {f"before{i}": array for i, array in enumerate(before)}
-    saved |= {f"after{i}": array for i, array in enumerate(weights(training))}
+    saved |= {f"after{i}": array for i, array in enumerate(weights(here))}
     accuracy = training.test_accuracy()
     np.savez(out / f"{strategy}{devices}.npz", accuracy=accuracy, apart=replicas_apart, **saved)
-    save(training.model, out / f"{strategy}{devices}")
+    save(here.model, out / f"{strategy}{devices}")
     (out / f"{strategy}{devices}.accuracy").write_text(repr(training.test_accuracy()))
 
 
@@ -120,8 +122,8 @@ def save(model, path: Path) -> None:
 def loaded_accuracy(framework: str, path: Path, out: Path) -> None:
     """Load what two devices saved, on one device, and evaluate it."""
     pin(1)
-    backend = backends.load(backends.MODULES[framework])
-    images = datasets.load("digits", SIZE)
+    backend = backends.load_backend(backends.MODULES[framework])
+    images = sets.load_data_set("digits", SIZE)
     training = backend.start(trial(framework, "single", 1), images, device="cpu", default_allocation=False)
     if framework == "torch":
         import torch
@@ -151,10 +153,8 @@ def in_a_child(do, *arguments) -> None:
         raise SystemExit(f"{arguments} failed")
 
 
-if __name__ == "__main__":
-    name, folder = sys.argv[1], Path(sys.argv[2])
-    backends.load(backends.MODULES[name])
-    several = STRATEGIES[name][1]
-    in_a_child(arm, name, "single", 1, folder)
-    in_a_child(arm, name, several, 2, folder)
-    in_a_child(loaded_accuracy, name, folder / f"{several}2", folder)
+def main(name: str, folder: str) -> None:
+    out, several = Path(folder), STRATEGIES[name][1]
+    in_a_child(arm, name, "single", 1, out)
+    in_a_child(arm, name, several, 2, out)
+    in_a_child(loaded_accuracy, name, out / f"{several}2", out)

@@ -1,7 +1,5 @@
 """In a framework's own environment: build the models of others, and save what they are and do.
 
-    python zoo_probe.py FRAMEWORK OUT.json [MODEL ...]
-
 A small training comes first: its backend configures the framework, which only a fresh one allows.
 """
 
@@ -10,17 +8,16 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from trainspeed import backends
-from trainspeed.datasets import resize
-from trainspeed.folds import images_of
-from trainspeed.layers import training_flops
-from trainspeed.trial import LAYOUTS, Trial
+from trainspeed.core.layer_table import training_flops
+from trainspeed.core.trial import LAYOUTS, Trial
+from trainspeed.worker import backends
+from trainspeed.worker.data.folds import images_of
+from trainspeed.worker.data.sets import resize
 
 BATCH, SIZE = 2, 32
 DIGITS, EPOCHS = 8, 4  # pixels
@@ -54,7 +51,7 @@ def fit(framework: str) -> dict[str, Any]:
         folds=5,
         compile=framework == "jax",
     ).in_block(0)
-    backend = backends.load(backends.MODULES[framework])
+    backend = backends.load_backend(backends.MODULES[framework])
     training = backend.start(trial, images_of(trial), device="cpu", default_allocation=False)
     return (torch_fit if framework == "torch" else keras_fit)(training)
 
@@ -114,7 +111,7 @@ def enlarging_errors(framework: str) -> dict[str, float]:
 def torch_enlarged(x: np.ndarray, layout: str) -> np.ndarray:
     import torch
 
-    from trainspeed.backends.torch_training import MEMORY_FORMATS, _enlarged
+    from trainspeed.worker.backends.torch_training import MEMORY_FORMATS, _enlarged
 
     batch = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=MEMORY_FORMATS[layout])
     return _enlarged(batch, SIZE).permute(0, 2, 3, 1).numpy()
@@ -123,7 +120,7 @@ def torch_enlarged(x: np.ndarray, layout: str) -> np.ndarray:
 def keras_enlarged(x: np.ndarray, layout: str) -> np.ndarray:
     import keras
 
-    from trainspeed.backends.keras_training import Enlarge
+    from trainspeed.worker.backends.keras_training import Enlarge
 
     last = layout == "channels_last"
     enlarged = Enlarge(SIZE, data_format=layout)(x if last else x.transpose(0, 3, 1, 2))
@@ -137,7 +134,7 @@ def keras_enlarged(x: np.ndarray, layout: str) -> np.ndarray:
 def torch_models_found(names: list[str]) -> dict[str, Any]:
     import torch
 
-    from trainspeed.models import torch_models
+    from trainspeed.worker.models import torch_models
 
     found: dict[str, Any] = {name: torch_model(name) for name in names}
     with torch.device("meta"):  # shapes only
@@ -148,7 +145,7 @@ def torch_models_found(names: list[str]) -> dict[str, Any]:
 
 
 def seen_of(model: Any, batch: Any) -> Any:
-    from trainspeed.backends.torch_inspect import Seen
+    from trainspeed.worker.backends.torch_inspect import Seen
 
     return Seen(model, batch, nullcontext())
 
@@ -157,7 +154,7 @@ def torch_model(name: str) -> dict[str, Any]:
     import torch
     from torch import nn
 
-    from trainspeed.models import torch_models
+    from trainspeed.worker.models import torch_models
 
     model = torch_models.build(name).eval()
     x = torch.from_numpy(images()).permute(0, 3, 1, 2).contiguous()
@@ -186,7 +183,7 @@ def counted_backwards(name: str) -> dict[str, float]:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from trainspeed.models import torch_models
+    from trainspeed.worker.models import torch_models
 
     model, x = torch_models.build(name), torch.rand(BATCH, 3, SIZE, SIZE)
     with FlopCounterMode(display=False) as counter:
@@ -204,8 +201,8 @@ def keras_models_found(names: list[str]) -> dict[str, Any]:
 def keras_model(name: str) -> dict[str, Any]:
     import keras
 
-    from trainspeed.backends import keras_inspect
-    from trainspeed.models import keras_models
+    from trainspeed.worker.backends import keras_inspect
+    from trainspeed.worker.models import keras_models
 
     keras.backend.clear_session()
     network = keras_models.build(name, layout="channels_last", image_size=SIZE)
@@ -222,13 +219,8 @@ def keras_model(name: str) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    framework, out, *names = sys.argv[1:]
+def main(framework: str, out: str, *names: str) -> None:
     found = {"fit": fit(framework), "enlarging": enlarging_errors(framework)}
     found["models"] = (torch_models_found if framework == "torch" else keras_models_found)(names)
     with open(out, "w") as file:
         json.dump(found, file)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,143 @@
+"""Build the environments: `.venv` for the notebooks and `.venvs/<framework>` for each framework.
+
+Runs on a bare Python before anything is installed, so it uses the standard library only. It does
+not know what the environments are for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FRAMEWORKS = ("tensorflow", "torch", "jax")
+OLDEST, NEWEST = (3, 11), (3, 13)  # TensorFlow 2.21 has no wheels outside; torch 2.15 needs 3.11
+
+
+def check_python(version: tuple[int, int], has_venv: bool) -> str | None:
+    """Return one line saying why this Python cannot be used, or None."""
+    if not OLDEST <= version <= NEWEST:
+        return (
+            f"Python {version[0]}.{version[1]} is not supported: Trainspeed needs 3.11, 3.12 or 3.13 "
+            "(TensorFlow has no wheels for others). Try: make setup PYTHON=python3.12"
+        )
+    if not has_venv:
+        return (
+            "this Python has no venv module. On Debian and Ubuntu: apt install "
+            f"python{version[0]}.{version[1]}-venv"
+        )
+    return None
+
+
+def has_nvidia_driver() -> bool:
+    """Whether the kernel driver is loaded: it decides which builds are installed."""
+    return Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
+
+
+def requirement_files(framework: str, cuda: bool) -> list[str]:
+    """Return the pinned files to try for a framework, the best first."""
+    if framework == "torch" or not cuda:
+        return [f"{framework}.txt"]
+    return [f"{framework}-cuda.txt"]
+
+
+def _stamp(*files: Path, extra: str) -> str:
+    digest = hashlib.sha256(extra.encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _run(*command: str, env: dict[str, str] | None = None, quiet: bool = False) -> bool:
+    result = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **(env or {})}, capture_output=quiet, text=True
+    )
+    return result.returncode == 0
+
+
+def _up_to_date(folder: Path, stamp: str) -> bool:
+    mark = folder / "trainspeed.stamp"
+    return mark.exists() and mark.read_text() == stamp
+
+
+def build_notebook_environment() -> None:
+    """Make `.venv` with uv in it; the later environments are installed by that uv."""
+    folder, pins = ROOT / ".venv", ROOT / "requirements/report.txt"
+    stamp = _stamp(pins, ROOT / "pyproject.toml", extra=sys.version)
+    if _up_to_date(folder, stamp):
+        return
+    print("setup: notebooks (.venv)", flush=True)
+    steps = (
+        (sys.executable, "-m", "venv", "--clear", str(folder)),
+        (str(folder / "bin/pip"), "install", "--quiet", "--disable-pip-version-check", "uv>=0.9,<1"),
+    )
+    if not all(_run(*step) for step in steps):
+        raise SystemExit("setup: could not make .venv or install uv into it; see the lines above")
+    if not install(folder, pins):
+        raise SystemExit("setup: could not install requirements/report.txt; see the lines above")
+    (folder / "trainspeed.stamp").write_text(stamp)
+
+
+def install(folder: Path, pins: Path, *, cpu_torch: bool = False) -> bool:
+    """Install pinned packages and this package into an environment; False when it failed."""
+    uv = str(ROOT / ".venv/bin/uv")
+    pip = (uv, "pip", "install", "--quiet", "--python", str(folder / "bin/python"))
+    # Containers often forbid Python to write bytecode; every import would then compile TensorFlow anew.
+    pins_install = (*pip, "--compile-bytecode", "-r", str(pins))
+    installed = False
+    if cpu_torch:  # 0.2 GB; where that index cannot be reached, it fails at once without retries
+        installed = _run(*pins_install, "--torch-backend", "cpu", env={"UV_HTTP_RETRIES": "0"}, quiet=True)
+    installed = installed or _run(*pins_install)
+    return installed and _run(*pip, "--no-deps", "-e", str(ROOT))
+
+
+def build_framework_environment(framework: str, cuda: bool) -> bool:
+    """Make `.venvs/<framework>`; False when it could not be installed."""
+    folder = ROOT / ".venvs" / framework
+    for name in requirement_files(framework, cuda):
+        pins = ROOT / "requirements" / name
+        stamp = _stamp(pins, ROOT / "pyproject.toml", extra=f"{sys.version} {cuda}")
+        if _up_to_date(folder, stamp):
+            return True
+        print(f"setup: {framework} (.venvs/{framework}, requirements/{name})", flush=True)
+        uv = str(ROOT / ".venv/bin/uv")
+        made = _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
+        if made and install(folder, pins, cpu_torch=framework == "torch" and not cuda):
+            (folder / "trainspeed.stamp").write_text(stamp)
+            return True
+    shutil.rmtree(folder, ignore_errors=True)
+    return False
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build what is missing; a framework that cannot be installed is named and left out."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--frameworks", nargs="*", default=list(FRAMEWORKS))
+    wanted = parser.parse_args(arguments).frameworks
+    if unknown := sorted(set(wanted) - set(FRAMEWORKS)):
+        print(f"setup: unknown framework {unknown[0]!r}; known: {', '.join(FRAMEWORKS)}", file=sys.stderr)
+        return 2
+    has_venv = all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
+    if problem := check_python(sys.version_info[:2], has_venv):
+        print(f"setup: {problem}", file=sys.stderr)
+        return 2
+    start = time.monotonic()
+    build_notebook_environment()
+    cuda = has_nvidia_driver()
+    missing = [name for name in wanted if not build_framework_environment(name, cuda)]
+    for name in missing:
+        print(f"setup: {name} could not be installed; the report will skip it and say so", file=sys.stderr)
+    if (seconds := time.monotonic() - start) > 1:
+        print(f"setup: done in {seconds:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""The articles' ratios and this machine's as charts: hollow, grey and dotted is an article's. Decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from trainspeed.articles.numbers import BAND
+from trainspeed.articles.ratios import COLUMNS
+from trainspeed.core.format import percent
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS
+from trainspeed.show.axes import batch_axis, legend_below, log_axis, note_below, nothing, ratio_axis
+from trainspeed.show.forest import forest
+from trainspeed.show.rows import require
+from trainspeed.show.series import handles
+from trainspeed.show.theme import GREY, OKABE_ITO, PALE, WIDTH_IN, framework_colour
+
+FAIRNESS_NOTE = "Machine, images and libraries differ: compare the ratios only."
+ARTICLE_GREY = ".4"
+MARKERS = ("o", "s", "^", "D", "v", "P")
+STYLES = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # of a colour's first, second, … line
+NO_FRAMEWORK = tuple(OKABE_ITO[name] for name in ("black", "sky blue", "purple", "orange"))
+NO_LINE = {"linestyle": "none"}
+PAD_PT = 18  # of a title, over the heading of the blocks
+LOG_FROM = 3.0  # a share beyond this would squeeze the article's band on a linear axis
+
+
+def plot_batch_sizes(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw epoch time relative to that of the smallest batch, as returned by `ratios.batch_sizes`."""
+    ax = _lines(data, ax)
+    batch_axis(ax, sorted(data["x"].unique()))
+    ax.set(
+        xlabel="batch size",
+        ylabel="epoch time / that of\nthe smallest batch (less is better)",
+        title="PyTorch, channels_first: epoch time relative to the smallest batch",
+        ylim=(0, 1.1 * data["value"].max()),
+    )
+    return ax
+
+
+def plot_second_device(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the speed-up of 2 devices over 1 against batch size, as returned by `ratios.second_device`."""
+    ax = _lines(data, ax)
+    ax.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, gid="margin")
+    ax.axhline(1, color=GREY, linewidth=1)
+    ax.axhline(2, color=GREY, linewidth=1, linestyle="--")
+    ax.annotate("ideal", (1, 2), xycoords=("axes fraction", "data"), ha="right", va="bottom", color=GREY)
+    batch_axis(ax, sorted(data["x"].unique()))
+    ends = data[["value", "low", "high"]]
+    ratio_axis(ax.yaxis, ends.min().min(), max(2.1, ends.max().max()))
+    ax.set(
+        xlabel=f"batch size, summed over the devices\n{FAIRNESS_NOTE}",
+        ylabel="speed-up (more is better)",
+        title="PyTorch: 2 devices against 1",
+    )
+    return ax
+
+
+def plot_convolutions(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the time of one convolution over the number of devices, as returned by `ratios.convolution_times`."""
+    ax = _lines(data, ax)
+    ends = data[["value", "low", "high"]]
+    log_axis(ax.yaxis, ends.min().min() / 1.4, 1.4 * ends.max().max())
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(
+        title="One convolution: time against the number of devices",
+        xlabel="devices",
+        ylabel="time in ms, log scale (less is better)",
+    )
+    note_below(ax, "horizontal: not split over devices")
+    return ax
+
+
+def plot_published_pipelines(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw epoch times relative to one device fed by threads, as returned by `ratios.input_pipelines`."""
+    require(data, COLUMNS)
+    looks = {
+        "published": {"color": "white", "markeredgecolor": ARTICLE_GREY, "marker": "o"},
+        "measured": {"color": framework_colour("tensorflow"), "marker": "o"},
+    }
+    filled = data.assign(low=data["low"].fillna(data["value"]), high=data["high"].fillna(data["value"]))
+    ax = forest(filled, looks=looks, ax=ax)
+    ax.axvline(1, color=GREY, linewidth=1, zorder=0)
+    ax.set(
+        xlabel="relative epoch time (less is better)\n" + FAIRNESS_NOTE.replace(": ", ":\n"),
+        xlim=(0, 1.1 * filled["high"].max()),
+    )
+    ax.set_title("Epoch time relative to 1 device with threads", pad=PAD_PT)
+    series = data.drop_duplicates("series")
+    named = zip(series["series"], series["kind"], strict=True)
+    legend_below(ax.get_figure(root=True), handles({name: looks[kind] | NO_LINE for name, kind in named}))
+    return ax
+
+
+def plot_shares(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the share of FP32's time and article 003's band behind, as returned by `ratios.precision_shares`."""
+    require(data, COLUMNS)
+    title, highest = "Training time relative to FP32's", data[["value", "high"]].max().max()
+    if data.empty:
+        return nothing("Nothing to draw: no precision was compared with fp32.", title=title, ax=ax)
+    looks = {name: {"color": framework_colour(name), "marker": "o"} for name in data["framework"]}
+    ax = forest(data.assign(kind=data["framework"]), looks=looks, ax=ax)
+    ax.set_title(title, pad=PAD_PT)
+    ax.axvspan(*BAND, color=PALE, linewidth=0, zorder=0.5, gid="band")
+    ax.axvline(1, color=GREY, linewidth=1.2, zorder=1, gid="fp32")
+    if highest > LOG_FROM:
+        log_axis(ax.xaxis, 0.85 * min(data[["value", "low"]].min().min(), BAND[0]), 1.2 * highest)
+    else:
+        ax.set_xlim(0, max(1.1, 1.06 * highest))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
+    ax.set_xlabel("share of FP32's time in % (less is better)")
+    band = f"band: article 003, {100 * BAND[0]:g} to {percent(BAND[1])} (Tesla T4)"
+    note_below(ax, f"{band}\nhollow: under {MIN_BLOCKS} blocks, no interval")
+    return ax
+
+
+def _lines(data: pd.DataFrame, ax: Axes | None) -> Axes:
+    """Draw a line per label and series over x, with its intervals; what has no x is a horizontal line."""
+    require(data, COLUMNS)
+    names = (data["label"] + ", " + data["series"]).str.removeprefix(", ")
+    ax = ax or plt.figure(figsize=(WIDTH_IN, 3.6), layout="constrained").gca()
+    for (name, rows), look in zip(data.groupby(names, sort=False), _looks(data, names), strict=True):
+        rows, flat = rows.sort_values("x"), rows["x"].isna().all()
+        gid = rows["kind"].iloc[0]
+        if flat:
+            ax.axhline(rows["value"].iloc[0], label=name, gid=f"{gid} flat", **look | {"marker": ""})
+            ax.axhspan(*rows[["low", "high"]].iloc[0], color=look["color"], alpha=0.15, linewidth=0)
+        else:
+            ax.plot(rows["x"], rows["value"], label=name, gid=gid, **look)
+            ax.vlines(rows["x"], rows["low"], rows["high"], color=look["color"], gid=f"{gid} interval")
+    legend_below(ax.get_figure(root=True), ax.get_legend_handles_labels()[0])
+    return ax
+
+
+def _looks(data: pd.DataFrame, names: pd.Series) -> list[dict[str, Any]]:
+    """A framework's lines share its colour; those of one colour differ in line and marker."""
+    looks, used, others = [], Counter(), iter(NO_FRAMEWORK * 9)
+    for row in data.groupby(names, sort=False).first().to_dict("records"):
+        article = row["kind"] == "published"
+        known = isinstance(row["framework"], str)
+        colour = ARTICLE_GREY if article else framework_colour(row["framework"]) if known else next(others)
+        count, used[colour] = used[colour], used[colour] + 1
+        style = ":" if article else STYLES[count % len(STYLES)]
+        fill = "none" if article else "full"
+        marker = MARKERS[count % len(MARKERS)]
+        looks.append({"color": colour, "linestyle": style, "marker": marker, "fillstyle": fill})
+    return looks

@@ -1,0 +1,146 @@
+"""Which of this machine's verdicts and runs bear on a statement of an article. Measures nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from trainspeed.articles.claims import Answer, Claim, Evidence, Result, decide
+from trainspeed.core.phase import FIT
+from trainspeed.core.roles import DATA_ROLES
+from trainspeed.core.run import Run, Status
+from trainspeed.core.trial import STRATEGIES, WITH_WORKERS, Trial
+from trainspeed.judge.comparison import Verdict, ratios
+from trainspeed.judge.verdict import Outcome, judge
+
+HALVES = ("fp16", "bf16")  # bf16 answers for the articles' fp16 where that was not measured
+ARTICLE_WORKERS = {"threads": 4, "processes": 32}  # article 002's
+
+
+def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] = ()) -> Answer:
+    """Return what this machine's verdicts say of a statement; runs answer what no verdict can.
+
+    Of several verdicts the one with the most blocks answers, and of these the nearest to the article's
+    devices, workers, batch and images. One about 8 GPUs is held against what is here, be it 2 CPU cores.
+    """
+    if claim.kind == "larger_batch":
+        return _larger_batch(claim, runs)
+    if claim.kind == "gap_closes":
+        return decide(claim, _gap(claim, runs), "It takes two batch sizes at which both were measured.")
+    seen = sorted(filter(None, (as_claimed(claim, v) for v in verdicts)), key=nearness(claim))
+    if claim.model:
+        seen = seen[:1]
+    else:  # about every model: what tells most comes first
+        alike = [v for v in seen if v.candidate.precision == seen[0].candidate.precision]
+        seen = sorted(alike, key=lambda v: v.speedup, reverse=claim.kind == "share")
+    return decide(claim, [Evidence(name=_name(v), judgement=v.judgement, verdict=v) for v in seen])
+
+
+def as_claimed(claim: Claim, verdict: Verdict) -> Verdict | None:
+    """Return a verdict that compares what the statement does, in its direction; None: it does not."""
+    quantity = "accuracy" if claim.kind == "none_worse" else "time"
+    if (verdict.quantity, verdict.factor) != (quantity, claim.factor) or verdict.speedup is None:
+        return None
+    both_ways = (verdict, _turned(verdict)) if quantity == "time" else (verdict,)
+    return next((v for v in both_ways if _fits(claim, v.baseline, v.candidate)), None)
+
+
+def _fits(claim: Claim, one: Trial, other: Trial) -> bool:
+    """Whether two trials are the statement's, in its setting: fp32, not compiled, in whole steps.
+
+    Accuracy may be that of compiled models, and the batch may grow with the devices where a generator's
+    gain is claimed: what it has to do in an epoch is the same at every batch size.
+    """
+    if claim.factor == "devices":
+        arms = one.devices == 1 < other.devices
+    else:
+        candidates = HALVES if claim.candidate in HALVES else (claim.candidate,)
+        arms = getattr(one, claim.factor) == claim.baseline and getattr(other, claim.factor) in candidates
+        arms = arms and one.devices == other.devices and (one.devices > 1) == (claim.devices > 1)
+    where = ("model", "framework", "layout", "pipeline")
+    return (
+        arms
+        and all(getattr(claim, name) in ("", getattr(one, name)) for name in where)
+        and one.precision == "fp32"
+        and (claim.kind == "none_worse" or not one.compile)
+        and one.part == other.part
+        and one.phase.trains
+        and (one.batch_size == other.batch_size or claim.kind == "little_gain")
+    )
+
+
+def _turned(verdict: Verdict) -> Verdict:
+    """Return the same comparison of times seen from its candidate."""
+    judgement = verdict.judgement
+    outcomes = {Outcome.FASTER: Outcome.SLOWER, Outcome.SLOWER: Outcome.FASTER}
+    turned = replace(
+        judgement,
+        speedup=1 / judgement.speedup,
+        low=judgement.high and 1 / judgement.high,
+        high=judgement.low and 1 / judgement.low,
+        outcome=outcomes.get(judgement.outcome, judgement.outcome),
+    )
+    return replace(verdict, baseline=verdict.candidate, candidate=verdict.baseline, judgement=turned)
+
+
+def nearness(claim: Claim) -> Callable[[Verdict], tuple]:
+    """Return a sort key of verdicts: most blocks, nearest to the article's, then an order that does not vary."""
+
+    def key(verdict: Verdict) -> tuple:
+        one, other = verdict.baseline, verdict.candidate
+        fed = [
+            abs(t.workers - ARTICLE_WORKERS[t.pipeline]) for t in (one, other) if t.pipeline in WITH_WORKERS
+        ]
+        return (
+            claim.candidate in HALVES and other.precision != claim.candidate,
+            # Article 003 timed with validation.
+            *(verdict.low is None, one.phase is not FIT, -verdict.blocks),
+            *(abs(other.devices - (claim.devices or 1)), sum(fed)),
+            abs(math.log2(one.batch_size / claim.batch_size)) if claim.batch_size else 0,
+            abs(one.image_size - claim.image_size) if claim.image_size else 0,
+            *(one.batch_size, other.batch_size, one.image_size, one.layout),
+            STRATEGIES[other.framework].index(other.strategy),
+        )
+
+    return key
+
+
+def _name(verdict: Verdict) -> str:
+    """Return what was compared; of frameworks on several devices, how the candidate spreads the batch, too."""
+    other = verdict.candidate
+    spread = f" ({other.framework}: {other.strategy})"
+    return verdict.name + spread * (verdict.factor == "framework" and other.devices > 1)
+
+
+def _gap(claim: Claim, runs: Iterable[Run]) -> list[Evidence]:
+    """How many times larger the gap is at the smallest batch than at the largest, paired by block."""
+    wanted = {"model": claim.model, "layout": claim.layout, "precision": "fp32", "compile": False}
+    gaps: dict[int, dict[int, float]] = {}
+    for row in ratios(runs, claim.factor, claim.baseline, claim.candidate):
+        if wanted.items() <= row.items():
+            gaps.setdefault(row["batch_size"], {})[row["block"]] = max(row["ratio"], 1 / row["ratio"])
+    if len(gaps) < 2:
+        return []
+    small, large = gaps[min(gaps)], gaps[max(gaps)]
+    both = sorted(small.keys() & large.keys())
+    name = f"the gap at batch {min(gaps)} over that at batch {max(gaps)}"
+    return [Evidence(name=name, judgement=judge([small[b] for b in both], [large[b] for b in both]))]
+
+
+def _larger_batch(claim: Claim, runs: Iterable[Run]) -> Answer:
+    """Whether the candidate ran at a batch size at which the baseline was tried and ran out of memory."""
+    sizes: dict[tuple[str, Status], set[int]] = {}
+    for run in runs:
+        if run.trial.model == claim.model and run.role in DATA_ROLES:
+            sizes.setdefault((run.trial.framework, run.status), set()).add(run.trial.batch_size)
+    base, cand = (sizes.get((arm, Status.OK), set()) for arm in (claim.baseline, claim.candidate))
+    base_oom, cand_oom = (sizes.get((arm, Status.OOM), set()) for arm in (claim.baseline, claim.candidate))
+    if not base_oom and not cand_oom:
+        return Answer(claim=claim, result=Result.UNMEASURED, note="No run here ran out of memory.")
+    if not base or not cand:
+        return Answer(claim=claim, result=Result.UNMEASURED)
+    note = f"The largest batch that ran here: {claim.candidate} {max(cand)}, {claim.baseline} {max(base)}."
+    fits_less = (cand_oom - cand) & (base | base_oom)
+    otherwise = Result.DISAGREES if fits_less else Result.UNDECIDED
+    return Answer(claim=claim, result=Result.AGREES if cand & (base_oom - base) else otherwise, note=note)

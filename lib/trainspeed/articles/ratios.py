@@ -1,0 +1,190 @@
+"""The articles' ratios beside this machine's, as one kind of frame. Decides and draws nothing.
+
+Columns of all frames: series (who measured), kind ("published" or "measured"), framework, label (of the
+row or the line), x (batch size or devices), value, low, high (NaN: no interval), blocks; then a frame's
+own. Ratios, because neither the machine, the images nor the year are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from trainspeed.articles.claims import claims
+from trainspeed.articles.evidence import ARTICLE_WORKERS, as_claimed, nearness
+from trainspeed.articles.numbers import convolutions, pipelines, published, second_gpu
+from trainspeed.core.format import counted
+from trainspeed.core.phase import FIT
+from trainspeed.core.roles import DATA_ROLES
+from trainspeed.core.run import Run, Status
+from trainspeed.core.trial import FRAMEWORKS, PRECISIONS, ZOO, Trial
+from trainspeed.judge.comparison import Verdict
+
+COLUMNS = ("series", "kind", "framework", "label", "x", "value", "low", "high", "blocks")
+THIS_MACHINE = "this machine"
+ARTICLE_PX = 32  # CIFAR-10, in the articles on several GPUs
+WORKER_NAMES = {"threads": "thread", "processes": "process"}
+
+
+def _frame(theirs: pd.DataFrame, ours: Iterable[dict], more: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the articles' rows and ours with the columns of all frames."""
+    rows = [{"blocks": 1, **row, "kind": "published"} for row in theirs.to_dict("records")]
+    rows += [{"blocks": 1, **row, "kind": "measured"} for row in ours]
+    data = pd.DataFrame(rows, columns=[*COLUMNS, *more])
+    return data.astype({"value": float, "low": float, "high": float, "blocks": int})
+
+
+def _usable(runs: Iterable[Run], **fields: object) -> list[Run]:
+    """Return the data of uncompiled whole steps in fp32 that have these fields."""
+    wanted = {"part": "both", "precision": "fp32", "compile": False, **fields}
+    usable = [run for run in runs if run.status == Status.OK and run.role in DATA_ROLES]
+    return [run for run in usable if wanted.items() <= run.trial.as_dict().items()]
+
+
+def _series(table: pd.DataFrame, name: str = "") -> pd.Series:
+    """Return what an article's rows are called: its hardware, its year, its number."""
+    what = table[name] if name else table["gpu"] + ", " + table["year"].astype(str)
+    return what + " (article " + table["source"] + ")"
+
+
+def batch_sizes(runs: Iterable[Run]) -> pd.DataFrame:
+    """Return PyTorch's epoch time relative to that of a model's smallest batch, over the batch size."""
+    table = published("pytorch_2080ti").query("devices == 1")
+    theirs = table.assign(series=_series(table), label=table["model"], x=table["batch_size"])
+    ours = [
+        {"series": THIS_MACHINE, "label": run.trial.model, "x": run.trial.batch_size, "s": run.median_epoch_s}
+        for run in _usable(runs, framework="torch", layout="channels_first")
+    ]
+    data = _frame(theirs.assign(s=theirs["median_epoch_s"]), ours, ["s"])
+    data = data.groupby(["series", "kind", "label", "x"], as_index=False).agg(
+        s=("s", "median"), blocks=("s", "size")
+    )
+    alike = data.sort_values("x").groupby(["series", "label"])
+    data = data.assign(value=data["s"] / alike["s"].transform("first"))
+    several = alike["x"].transform("size").reindex(data.index) > 1  # one has nothing to be relative to
+    return data[several].assign(framework="torch").reindex(columns=list(COLUMNS)).reset_index(drop=True)
+
+
+def second_device(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """Return PyTorch's speed-up of 2 devices over 1 at the same batch of all devices, over the batch size."""
+    table = second_gpu()
+    theirs = table.assign(
+        series=_series(table), label=table["model"], x=table["batch_size"], value=table["speedup"]
+    )
+    stated = next(claim for claim in claims("multi_gpu") if claim.id == "torch_cnn10")
+    alike = [v for v in verdicts if as_claimed(replace(stated, model=""), v) and v.candidate.devices == 2]
+    ours = [
+        {
+            "series": _here(v.candidate, v.candidate.strategy),
+            "label": v.baseline.model,
+            "x": v.baseline.batch_size,
+        }
+        | {"value": v.speedup, "low": v.low, "high": v.high, "blocks": v.blocks}
+        for v in alike
+    ]
+    return _frame(theirs, ours).assign(framework="torch")
+
+
+def _here(trial: Trial, *more: str) -> str:
+    """Return what our rows are called; images of another size than the article's are named."""
+    px = [] if trial.image_size == ARTICLE_PX else [f"{trial.image_size} px images"]
+    return ", ".join([THIS_MACHINE, *more, *px])
+
+
+def input_pipelines(runs: Iterable[Run]) -> pd.DataFrame:
+    """Return TensorFlow's epoch times relative to one device that threads feed, a row per arm.
+
+    Ours are medians over blocks; there are none where one device with threads was not measured. Of
+    several such arms the one with the most blocks is the first, and of these the one nearest to the
+    article's 4 threads. Further columns: batch_size, ms_per_step, accuracy, accuracy_points.
+    """
+    arm, numbers = ["devices", "pipeline", "workers", "batch_size"], ["ms_per_step", "accuracy"]
+    table = pipelines()
+    theirs = table.assign(
+        series=_series(table, "instance"), value=table["relative_time"], accuracy=table["val_accuracy"]
+    )
+    rows = [
+        {"series": _here(run.trial), "px": run.trial.image_size, "s": run.median_epoch_s}
+        | {name: getattr(run.trial, name) for name in arm}
+        | {"ms_per_step": 1000 * run.step_s, "accuracy": run.test_accuracy}
+        for run in _usable(runs, framework="tensorflow", model="cnn_keras", layout="channels_last")
+    ]
+    ours = pd.DataFrame(rows, columns=["series", "px", "s", *arm, *numbers])
+    ours = ours.astype(dict.fromkeys(("s", *numbers), float)).groupby(["px", "series", *arm], as_index=False)
+    ours = ours.agg(blocks=("s", "size"), **{name: (name, "median") for name in ("s", *numbers)})
+    parts = [_relative_to_threads(alike) for _, alike in ours.groupby("px")]
+    found = pd.concat(parts).to_dict("records") if parts else []
+    data = _frame(theirs, found, [*arm, *numbers, "accuracy_points"]).assign(framework="tensorflow")
+    return data.assign(label=[_arm(row) for row in data.to_dict("records")])
+
+
+def _relative_to_threads(data: pd.DataFrame) -> pd.DataFrame:
+    """Return the arms of one size of images relative to one device with threads; none without it."""
+    first = data[(data["devices"] == 1) & (data["pipeline"] == "threads")]
+    off = (first["workers"] - ARTICLE_WORKERS["threads"]).abs()
+    first = first.assign(off=off).sort_values(["blocks", "off"], ascending=[False, True], kind="stable")
+    if first.empty:
+        return data.iloc[:0]
+    base = first.iloc[0]
+    points = 100 * (data["accuracy"] - base["accuracy"])
+    return data.assign(value=data["s"] / base["s"], accuracy_points=points)
+
+
+def _arm(row: dict) -> str:
+    devices = counted(row["devices"], "device")
+    if row["pipeline"] not in WORKER_NAMES or pd.isna(row["workers"]):
+        return f"{devices}, {row['pipeline']}"
+    name = WORKER_NAMES[row["pipeline"]] if row["workers"] == 1 else row["pipeline"]
+    return f"{devices}, {row['workers']:g} {name}"
+
+
+def precision_shares(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+    """Return the share of FP32's time of each model in each precision; the article has one band for all.
+
+    A row per framework, model, precision, compile and part ("fit": as timed there): of several batch sizes
+    or layouts the one with an interval, the most blocks, nearest to the article's. Further columns: model,
+    precision, compile, part, batch_size. 1 is FP32's time.
+    """
+    stated = {claim.model: claim for claim in claims("amp")}
+    best: dict[tuple, Verdict] = {}
+
+    def near(verdict: Verdict) -> tuple:
+        """Each precision has a row of its own, so that it is not the statement's matters nothing."""
+        return nearness(stated.get(verdict.baseline.model, stated[""]))(verdict)[1:]
+
+    for verdict in sorted(filter(_is_share, verdicts), key=near):
+        trial = verdict.candidate
+        place = ZOO.index(trial.model) if trial.model in ZOO else len(ZOO), trial.model
+        order = (*place, FRAMEWORKS.index(trial.framework), trial.compile, PRECISIONS.index(trial.precision))
+        best.setdefault((*order, trial.part), verdict)
+    ours = [_share_row(best[arm]) for arm in sorted(best)]
+    return _frame(pd.DataFrame(), ours, ["model", "precision", "compile", "part", "batch_size"])
+
+
+def _is_share(verdict: Verdict) -> bool:
+    one, of_time = verdict.baseline, (verdict.factor, verdict.quantity) == ("precision", "time")
+    known = verdict.speedup is not None
+    return of_time and known and one.precision == "fp32" and one.devices == 1 and one.phase.trains
+
+
+def _share_row(verdict: Verdict) -> dict:
+    trial = verdict.candidate
+    unsaid = ["layout", "batch_size", "image_size", "pipeline", "part", *["compile"] * (not trial.compile)]
+    words = [*trial.describe(without=unsaid), *["with validation"] * (trial.phase is FIT)]
+    ends = {"low": verdict.high and 1 / verdict.high, "high": verdict.low and 1 / verdict.low}
+    share = {"value": 1 / verdict.speedup, **ends, "blocks": verdict.blocks}
+    return trial.as_dict() | share | {"series": THIS_MACHINE, "label": ", ".join(words)}
+
+
+def convolution_times(ours: pd.DataFrame) -> pd.DataFrame:
+    """Return the time of one convolution in ms over the number of devices; NaN: not split, as on a CPU.
+
+    Args:
+        ours: This machine's rows: series, framework, x, value, low, high.
+    """
+    gpus, cpus = convolutions(), published("conv2d_cpu")
+    of_gpus = gpus.assign(series=_series(gpus, "gpu"), x=gpus["devices"], value=gpus["ms"])
+    of_cpu = cpus.assign(series="CPU, " + _series(cpus, "library"), value=cpus["ms"])
+    return _frame(pd.concat([of_gpus, of_cpu]), ours.to_dict("records")).assign(label="")

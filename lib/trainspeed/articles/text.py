@@ -1,0 +1,85 @@
+"""Answers to the articles' statements in words. Decides nothing."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from trainspeed.articles.claims import BANDS, TALLIES, Answer, Claim, Result, limits
+from trainspeed.core.format import percent
+from trainspeed.core.names import NAMES
+from trainspeed.judge.text import measured
+from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, expected_false
+
+MAX_NAMED = 3  # comparisons that a reason names; of the others it says how many there are
+
+
+def reason(answer: Answer) -> str:
+    """Return why a machine agrees with a statement or does not: what was measured, or what was not."""
+    claim, evidence = answer.claim, answer.evidence
+    if not evidence:
+        return answer.note or _missing(claim)
+    start = "Here "
+    if len(evidence) > MAX_NAMED:
+        counts = Counter(str(item.judgement.outcome) for item in evidence)
+        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        start = f"Here, of {len(evidence)} comparisons ({told}), "
+    told = "; ".join(f"{item.name}: {_size(claim, item.judgement)}" for item in evidence[:MAX_NAMED])
+    sentences = [f"{start}{told}{_claimed(answer)}."]
+    if claim.kind in TALLIES and answer.result == Result.UNDECIDED:
+        sentences += _chance(answer)
+    return " ".join([*sentences, *filter(None, [answer.note])])
+
+
+def _size(claim: Claim, judgement: Judgement) -> str:
+    """Return a band's ratio without an outcome, which is about another limit than 1."""
+    if claim.kind not in BANDS:
+        return measured(judgement, "accuracy" if claim.kind == "none_worse" else "time")
+    share = claim.kind == "share"
+
+    def number(speedup: float) -> str:
+        return f"{100 / speedup:.1f}" if share else f"{speedup:.2f}"
+
+    size = number(judgement.speedup) + (f" % of {claim.baseline.upper()}'s time" if share else "x")
+    if judgement.low is None:
+        return f"{size}, no interval: measure {MIN_BLOCKS} blocks or more"
+    ends = (judgement.high, judgement.low) if share else (judgement.low, judgement.high)
+    confidence = f"{percent(judgement.confidence)} interval"
+    return f"{size} ({confidence} {' to '.join(map(number, ends))}{' %' * share})"
+
+
+def _claimed(answer: Answer) -> str:
+    """Return the limits of a band, after a semicolon."""
+    claim = answer.claim
+    if claim.kind not in BANDS:
+        return ""
+    if claim.kind == "share":
+        low, high, unit = 100 * claim.low, 100 * (claim.high or math.inf), " %"
+    else:
+        (low, high), unit = limits(claim, answer.evidence[0]), "x"
+    if math.isinf(high):
+        return f"; claimed: more than {low:g}{unit}"
+    return f"; claimed: {f'{low:g} to' if low else 'less than'} {high:g}{unit}"
+
+
+def _chance(answer: Answer) -> list[str]:
+    outcome, _ = TALLIES[answer.claim.kind]
+    judgements = [item.judgement for item in answer.evidence]
+    if not any(judgement.outcome == outcome for judgement in judgements):
+        return []
+    by_chance = expected_false(sum(judgement.low is not None for judgement in judgements))
+    return [f"Of so many, up to {by_chance:.1f} are wrong by chance."]
+
+
+def _missing(claim: Claim) -> str:
+    """Return which comparison was not made."""
+    arms = f"{_arm(claim.candidate)} with {_arm(claim.baseline)}"
+    if claim.factor == "devices":
+        arms = "more devices with one"
+    where = [_arm(claim.framework), claim.model, claim.layout, claim.pipeline]
+    where += ["several devices"] * (claim.factor != "devices" and (claim.devices or 1) > 1)
+    return f"Not compared here as in the article: {', '.join([arms, *filter(None, where)])}."
+
+
+def _arm(name: str) -> str:
+    return NAMES.get(name, name)

@@ -1,0 +1,1 @@
+"""From a plan to runs in the ledger: order, processes, timeouts, progress."""

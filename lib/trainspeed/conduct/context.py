@@ -1,0 +1,80 @@
+"""Where a notebook measures to, and whether it measures, renders or plans: told by its environment.
+
+The report's command line sets the variables; a notebook opened in JupyterLab has none of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from trainspeed.core.paths import ROOT
+
+# Field of a context -> the variable that tells a kernel of it; without one, or empty, the default holds.
+VARIABLES = {
+    "id": "TRAINSPEED_SESSION",
+    "out": "TRAINSPEED_OUT",
+    "resume": "TRAINSPEED_RESUME",
+    "render_from": "TRAINSPEED_RENDER",
+    "plan_only": "TRAINSPEED_PLAN",
+    "in_report": "TRAINSPEED_REPORT",
+    "notebook_statuses": "TRAINSPEED_NOTEBOOKS",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """One `make report`, or one interactive measuring.
+
+    Attributes:
+        out: Folder of the ledger that is written, and of everything else in `$OUT`.
+        render_from: Folder whose newest session is shown again; then nothing is measured.
+        in_report: Whether papermill runs the notebook, so that progress is plain lines.
+        notebook_statuses: What became of the report's other notebooks, a mapping each: see `collect.Ran`.
+    """
+
+    id: str
+    out: Path
+    resume: bool = False
+    render_from: Path | None = None
+    plan_only: bool = False
+    in_report: bool = False
+    notebook_statuses: tuple[Mapping[str, Any], ...] = ()
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables with which a kernel runs its notebook in this context."""
+        values = {name: getattr(self, name) for name in VARIABLES}
+        return {VARIABLES[name]: _as_text(value) for name, value in values.items() if value}
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, Path):
+        return str(value.resolve())
+    if isinstance(value, str):
+        return value
+    return "1" if value is True else json.dumps(value)
+
+
+def new_id(now: datetime | None = None) -> str:
+    """Return a session id that sorts by time and that two reports at once do not share."""
+    return f"{now or datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+def current(environment: Mapping[str, str] = os.environ) -> Context:
+    """Return the context that this notebook runs in."""
+    given = {name: environment.get(variable) for name, variable in VARIABLES.items()}
+    return Context(
+        id=given["id"] or new_id(),
+        out=Path(given["out"] or ROOT / "outputs"),
+        resume=bool(given["resume"]),
+        render_from=Path(given["render_from"]) if given["render_from"] else None,
+        plan_only=bool(given["plan_only"]),
+        in_report=bool(given["in_report"]),
+        notebook_statuses=tuple(json.loads(given["notebook_statuses"] or "[]")),
+    )

@@ -1,0 +1,38 @@
+"""Which Python runs which framework on this machine. Imports none of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from trainspeed.core.errors import UserError
+from trainspeed.core.paths import ROOT
+
+
+def find_interpreter(
+    framework: str,
+    *,
+    environment: Mapping[str, str] = os.environ,
+    root: Path = ROOT,
+    is_installed: Callable[[str], bool] = lambda name: importlib.util.find_spec(name) is not None,
+) -> str | None:
+    """Return the interpreter that has a framework, or None when none is known.
+
+    In this order: `TRAINSPEED_PYTHON_<FRAMEWORK>`, the environment that `make setup` built, and the
+    current interpreter.
+
+    Raises:
+        UserError: The variable names something that is not a program.
+    """
+    variable = f"TRAINSPEED_PYTHON_{framework.upper()}"
+    if named := environment.get(variable):
+        if not os.access(named, os.X_OK) or Path(named).is_dir():
+            raise UserError(variable, named, "is not a program: give the path of a Python interpreter.")
+        return named
+    built = root / ".venvs" / framework / "bin/python"
+    if built.exists():
+        return str(built)
+    return sys.executable if is_installed(framework) else None

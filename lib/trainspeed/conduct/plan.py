@@ -1,0 +1,211 @@
+"""Which trials a study runs, how often, and in which order. Runs nothing."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ParamSpec
+
+from trainspeed.core.check import check_name, check_range
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.errors import UserError
+from trainspeed.core.format import counted
+from trainspeed.core.roles import Role
+from trainspeed.core.run import FINAL, Run, Status
+from trainspeed.core.trial import FRAMEWORKS, Trial
+
+P = ParamSpec("P")
+MAX_BLOCKS = 1000  # 6 to 10 decide most comparisons
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialSet:
+    """Trials of a study that are repeated equally often.
+
+    Attributes:
+        blocks: How often every trial runs; 6 or more give an interval.
+        controls: Trials among `trials` that run twice in each block: their difference is noise.
+        factors: Names of the fields that are compared: in a block, trials that differ in nothing else
+            follow each other, so that a machine that gets slower or faster meanwhile meets both.
+        label: What the trials are for, where that is not to be compared with each other: see `Role`.
+        parameter: Of the notebook, that says how many blocks; only `blocks` itself must not be 0.
+    """
+
+    trials: tuple[AnyTrial, ...]
+    blocks: int
+    controls: tuple[AnyTrial, ...] = ()
+    label: str = Role.DATA
+    factors: tuple[str, ...] = ()
+    parameter: str = "blocks"
+
+    def __post_init__(self) -> None:
+        least, why = (0, "0 leaves it out")
+        if self.parameter == "blocks":
+            least, why = (1, "6 or more give an interval")
+        check_range(self.parameter, self.blocks, least, MAX_BLOCKS, why)
+
+    def __iter__(self) -> Iterator[AnyTrial]:
+        """Yield the trials."""
+        return iter(self.trials)
+
+
+More = Callable[[Sequence[Run]], Sequence[TrialSet]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a study measures. A study's own plan adds a field for each set of trials, in the order in which they run.
+
+    Attributes:
+        others: Sets of trials that need no name.
+        more: Of the runs so far, what to measure next, until it is nothing: sizes that depend on what was found.
+        seed: Of the order of runs; the trials have their own.
+        accuracy_blocks: In so many blocks the test accuracy is measured too.
+        auto: What the data set "auto" stands for where it was fetched, and the model has none of its own.
+        may_be_empty: Whether there may be no run of this study to draw again.
+        remake: Makes the plan anew from other values of its parameters; see `planner`.
+    """
+
+    others: tuple[TrialSet, ...] = ()
+    more: More | None = None
+    seed: int = 0
+    accuracy_blocks: int = 1
+    auto: str = "cifar10"
+    may_be_empty: bool = False
+    remake: Callable[..., Plan] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def sets(self) -> tuple[TrialSet, ...]:
+        """All sets of trials: those with a name in the order of their fields, then the others."""
+        values = (getattr(self, f.name) for f in fields(self))
+        return (*(value for value in values if isinstance(value, TrialSet)), *self.others)
+
+    def change(self, **parameters: Any) -> Plan:
+        """Return the plan of the same parameters but for these.
+
+        Raises:
+            UserError: It has no such parameter.
+        """
+        known = inspect.signature(self.remake.func).parameters
+        for name in parameters:
+            check_name("parameter", name, list(known))
+        return self.remake(**parameters)
+
+
+def planner(make: Callable[P, Plan]) -> Callable[P, Plan]:
+    """Let the plan that a function makes of named parameters be made again with some of them changed."""
+
+    @functools.wraps(make)
+    def planned(**parameters: Any) -> Plan:
+        remake = functools.partial(planned, **parameters)
+        return replace(make(**parameters), remake=remake)
+
+    return planned
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """One run to do. The trial's seed is the block's own."""
+
+    block: int
+    label: str
+    trial: AnyTrial
+
+    @property
+    def key(self) -> tuple[str, int, AnyTrial]:
+        """As `Run.key`."""
+        return self.label, self.block, self.trial
+
+    @property
+    def kind(self) -> tuple[str, AnyTrial]:
+        """What is the same in every block."""
+        return self.label, self.trial.spec
+
+
+def schedule(parts: Sequence[TrialSet], seed: int) -> tuple[Planned, ...]:
+    """Return every run of a study: block after block, in a fresh random order in each.
+
+    The trials of a comparison are neighbours, in random order too. The order comes from the seed alone.
+    A trial that two parts name runs once, by the first of them.
+    """
+    plan: list[Planned] = []
+    for block in range(max((part.blocks for part in parts), default=0)):
+        runs: dict[tuple[str, AnyTrial], Planned] = {}
+        groups: dict[Planned, Any] = {}
+        named: set[AnyTrial] = set()
+        for part in parts:
+            if block < part.blocks:
+                for label, trial in _labelled(part, named):
+                    runs[label, trial] = Planned(block=block, label=str(label), trial=trial.in_block(block))
+                    groups[runs[label, trial]] = _without(part.factors, trial)
+        order = list(runs.values())
+        random.Random(f"{seed}:{block}").shuffle(order)
+        first: dict[Any, int] = {}
+        for place, planned in enumerate(order):
+            first.setdefault(groups[planned], place)
+        plan += sorted(order, key=lambda planned: first[groups[planned]])
+    return tuple(plan)
+
+
+def _without(factors: tuple[str, ...], trial: AnyTrial) -> Any:
+    return tuple(item for item in trial.as_dict().items() if item[0] not in factors)
+
+
+def _labelled(part: TrialSet, named: set[AnyTrial]) -> Iterable[tuple[str, AnyTrial]]:
+    for trial in part.trials:
+        if part.label:
+            yield part.label, trial
+        elif trial not in named:
+            named.add(trial)
+            yield (Role.CONTROL if trial in part.controls else Role.DATA), trial
+            if trial in part.controls:
+                yield Role.CONTROL_AGAIN, trial
+
+
+def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None = None) -> tuple[Trial, ...]:
+    """Return one trial of each framework: the last layout of its first model and batch size.
+
+    Args:
+        frameworks: Only of these; of all by default.
+    Raises:
+        UserError: A framework that does not exist.
+    """
+    for name in frameworks or ():
+        check_name("framework", name, FRAMEWORKS)
+    first = {trial.framework: trial for trial in reversed(trials)}
+    last_layout: dict[str, Trial] = {}
+    for trial in trials:
+        if replace(trial, layout=first[trial.framework].layout) == first[trial.framework]:
+            last_layout[trial.framework] = trial
+    return tuple(t for name, t in last_layout.items() if frameworks is None or name in frameworks)
+
+
+def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, ...]:
+    """Return what a resumed session has left: all but what ended well or would end the same again.
+
+    A framework that was not installed (its row has no versions) may be there by now.
+    """
+    done = list(done)
+    finished = {run.key for run in done if run.status == Status.OK}
+    hopeless = {(run.label, run.trial.spec) for run in done if run.status in FINAL and run.versions}
+    return tuple(p for p in plan if p.key not in finished and p.kind not in hopeless)
+
+
+def most_devices(plan: Iterable[Planned]) -> int:
+    """Return the largest number of devices that a run uses."""
+    return max((planned.trial.devices for planned in plan), default=1)
+
+
+def check_devices(plan: Sequence[Planned], count: int, kind: str) -> None:
+    """Raise a UserError where a run needs more devices than there are.
+
+    Args:
+        kind: "GPU" or "CPU core".
+    """
+    if (most := most_devices(plan)) > count:
+        raise UserError(
+            "devices", most, f"is more than there are: {counted(count, kind)} to use here. Lower devices."
+        )

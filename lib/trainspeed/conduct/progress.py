@@ -1,0 +1,114 @@
+"""How far a study is and how long it still takes: a bar in JupyterLab, sparse lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from statistics import fmean
+from typing import TextIO
+
+from trainspeed.core.format import minutes
+
+LINE_EVERY_S = 15.0
+MIN_PACE = 0.5  # of kinds to come, in seconds per estimated second: what has run so far may be the cheap ones
+
+
+class Progress:
+    """Counts runs and tells the time left.
+
+    A kind of run that has run takes as long again as it did on average. Others are scaled by how long all
+    runs took against their estimates.
+
+    Args:
+        estimates_s: Estimated seconds of every run to come, in order.
+        show: Called with (runs done, total, seconds left or None, what runs next).
+        kinds: What is equal where runs should take equally long, in order; by default all differ.
+    """
+
+    def __init__(
+        self,
+        estimates_s: Sequence[float],
+        show: Callable[[int, int, float | None, str], None],
+        *,
+        kinds: Sequence[Hashable] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._estimates_s = estimates_s
+        self._kinds = range(len(estimates_s)) if kinds is None else kinds
+        self._took_s: list[float] = []
+        self._show, self._clock, self._started = show, clock, clock()
+
+    def starting(self, name: str) -> None:
+        """Tell which run comes next; what went before it, such as starting workers, is not its time."""
+        self._show(len(self._took_s), len(self._estimates_s), self.left_s, name)
+        self._started = self._clock()
+
+    def finished(self) -> None:
+        """Count the run that was started last."""
+        self._took_s.append(self._clock() - self._started)
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds left; None before the first run has ended."""
+        if not (done := len(self._took_s)):
+            return None
+        pace = max(MIN_PACE, sum(self._took_s) / sum(self._estimates_s[:done]))
+        known: dict[Hashable, list[float]] = defaultdict(list)
+        for kind, took_s in zip(self._kinds, self._took_s, strict=False):
+            known[kind].append(took_s)
+        to_come = zip(self._kinds[done:], self._estimates_s[done:], strict=True)
+        return sum(fmean(known[kind]) if kind in known else pace * estimate for kind, estimate in to_come)
+
+
+class Lines:
+    """A line now and then, for logs."""
+
+    def __init__(
+        self,
+        study: str,
+        stream: TextIO | None = None,
+        *,
+        every_s: float = LINE_EVERY_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._study, self._stream, self._every_s, self._clock = study, stream, every_s, clock
+        self._last: float | None = None
+
+    def __call__(self, done: int, total: int, left_s: float | None, name: str) -> None:
+        """Print a line unless the last one is too recent."""
+        now = self._clock()
+        if self._last is None or now - self._last >= self._every_s:
+            self._last = now
+            left = "" if left_s is None else f", {minutes(left_s)} left"
+            print(
+                f"{self._study}: run {done + 1} of {total}{left}: {name}",
+                file=self._stream or sys.stdout,
+                flush=True,
+            )
+
+
+class Bar:
+    """A tqdm bar: a widget in JupyterLab."""
+
+    def __init__(self, study: str) -> None:
+        from tqdm.auto import tqdm
+
+        self._bar = tqdm(
+            desc=study,
+            dynamic_ncols=True,
+            bar_format="{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} {postfix}",
+        )
+
+    def __call__(self, done: int, total: int, left_s: float | None, name: str) -> None:
+        """Move the bar."""
+        self._bar.total, self._bar.n = total, done
+        left = "" if left_s is None else f"{minutes(left_s)} left, "
+        self._bar.set_postfix_str(left + name)
+
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        self._bar.n = self._bar.total or 0
+        self._bar.set_postfix_str("")
+        self._bar.close()

@@ -1,0 +1,208 @@
+"""A study: the trials of one question, measured (or read again) and handed to the notebook.
+
+The one call of a notebook's Run section is `measure`. Knows no chart and no verdict.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import Any
+
+from trainspeed.conduct import interpreters
+from trainspeed.conduct.context import Context, current
+from trainspeed.conduct.data_sets import with_data_sets
+from trainspeed.conduct.devices import devices, devices_here
+from trainspeed.conduct.estimates import check_memory, estimates_s
+from trainspeed.conduct.monitoring import monitoring
+from trainspeed.conduct.plan import (
+    Plan,
+    Planned,
+    TrialSet,
+    check_devices,
+    most_devices,
+    schedule,
+    still_to_do,
+)
+from trainspeed.conduct.progress import Bar, Lines, Progress
+from trainspeed.conduct.recorded import recorded
+from trainspeed.conduct.runner import RunContext, Runner
+from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
+from trainspeed.core.errors import PlanOnly, UserError
+from trainspeed.core.format import minutes
+from trainspeed.core.guard import arm
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.run import Run
+from trainspeed.core.runs import Measured, RunSet
+from trainspeed.core.runs_csv import NAME as TABLE
+from trainspeed.core.runs_csv import append_csv, is_current, write_csv
+from trainspeed.core.user_model import still_holds
+from trainspeed.sensors.memory import allowance_bytes
+from trainspeed.sensors.processes import device_cores
+from trainspeed.worker import backends
+
+
+def measure(
+    study: str, plan: Plan, *, timeout_s: float, interval_s: float, context: Context | None = None
+) -> Measured:
+    """Measure every run of a plan that is not in the ledger yet, and return them all.
+
+    While a report is rendered, nothing is measured: the newest session of the study is returned.
+
+    Args:
+        timeout_s: Seconds after which a run is ended; it becomes a row with status `timeout`.
+        interval_s: Seconds between two samples of the monitor.
+    Raises:
+        UserError: Something that was asked for cannot be; nothing was measured.
+        PlanOnly: Only the plan was asked for, and has been printed.
+    """
+    context = context or current()
+    if not timeout_s > 0 or not interval_s > 0:
+        raise UserError("timeout_s", timeout_s, f"and interval_s (={interval_s!r}) must be positive seconds.")
+    if context.render_from:
+        found = recorded(study, context, plan.may_be_empty)
+    else:
+        found = _Measuring(study, plan, context).run(timeout_s, interval_s)
+    arm()
+    return found
+
+
+class _Measuring:
+    """A plan being measured: what it takes, what is done, what is left."""
+
+    def __init__(self, study: str, plan: Plan, context: Context) -> None:
+        self._study, self._plan, self._context = study, plan, context
+        self._ledger, self._table = Ledger(context.out), context.out / TABLE
+        self._known, self._doubts = self._ledger.read(self._sessions())
+        self._device, self._uuids, self._machine = devices()
+        self._runs: list[Run] = []
+        self._tried: set[Any] = set()
+
+    def run(self, timeout_s: float, interval_s: float) -> Measured:
+        """Measure what is left of the plan, and what its runs ask for."""
+        planned = self._schedule(self._plan.sets)
+        self._check(planned)
+        if self._context.plan_only:
+            estimates = estimates_s(planned, self._known, self._device)
+            _print_plan(self._study, planned, estimates, depending=self._plan.more is not None)
+            raise PlanOnly
+        self._runs += self._resumed()
+        run_context = self._run_context()
+        cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
+        runner = Runner(
+            context=run_context,
+            start=partial(_start_worker, run_context),
+            timeout_s=timeout_s,
+            accuracy_blocks=self._plan.accuracy_blocks,
+        )
+        if not is_current(self._table):
+            write_csv(self._ledger.read()[0], self._table)
+        with (
+            monitoring(self._context.out / run_context.monitor, interval_s, cores),
+            _progress(self._study, self._context) as show,
+            closing(runner),
+        ):
+            self._run_all(runner, self._left(planned), show)
+        runs = RunSet(tuple(self._runs)).last_of_each().runs
+        out = self._context.out
+        return Measured(runs, self._study, self._context.id, out=out, folder=out, doubts=self._doubts)
+
+    def _sessions(self) -> dict[str, str]:
+        """Study -> session whose runs tell how long a trial takes; of this study the one that is resumed."""
+        resumed = {self._study: self._context.id} if self._context.resume else {}
+        return self._ledger.newest() | resumed
+
+    def _schedule(self, sets: Sequence[TrialSet]) -> tuple[Planned, ...]:
+        named = [with_data_sets(trials, auto=self._plan.auto) for trials in sets]
+        return schedule(named, self._plan.seed)
+
+    def _check(self, planned: Sequence[Planned]) -> None:
+        gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
+        check_devices(planned, *devices_here(self._study, self._context))
+        check_memory(planned, allowance_bytes(), gpus)
+
+    def _resumed(self) -> list[Run]:
+        mine = (self._context.id, self._study)
+        resumed = self._known if self._context.resume else ()
+        return [run for run in resumed if (run.session, run.study) == mine and still_holds(run)]
+
+    def _run_context(self) -> RunContext:
+        return RunContext(
+            ledger=self._ledger,
+            session=self._context.id,
+            study=self._study,
+            device=self._device,
+            machine=self._machine,
+            gpu_uuids=self._uuids,
+            monitor=f"monitor/{self._context.id}-{self._study}.csv",
+        )
+
+    def _left(self, planned: Sequence[Planned]) -> list[Planned]:
+        """What has no result yet and was not tried before."""
+        left = [one for one in still_to_do(planned, self._runs) if one.key not in self._tried]
+        self._tried.update(one.key for one in left)
+        return left
+
+    def _asked(self) -> list[Planned]:
+        """What is to be measured next because of what was found."""
+        return self._left(self._schedule(self._plan.more(self._runs))) if self._plan.more else []
+
+    def _run_all(self, runner: Runner, left: list[Planned], show: Any) -> None:
+        trains = all(planned.trial.dataset for planned in left)
+        runner.start_all(dict.fromkeys(p.trial.framework for p in left), side_by_side=trains)
+        while left := left or self._asked():
+            estimates = estimates_s(left, self._known, self._device)
+            progress = Progress(estimates, show, kinds=[planned.kind for planned in left])
+            for planned in left:
+                unsaid = ("image_size", "precision", "compile")
+                progress.starting(", ".join(planned.trial.describe(without=unsaid)))
+                if run := runner.measure(planned):
+                    self._runs.append(run)
+                    append_csv(run, self._table)
+                progress.finished()
+            left = []
+
+
+def _start_worker(context: RunContext, framework: str) -> WorkerProcess:
+    python = interpreters.find_interpreter(framework)
+    if python is None:
+        raise Unavailable("it is not installed here; `make setup` installs it")
+    return WorkerProcess(python, backends.MODULES[framework], environment=_worker_environment(context))
+
+
+def _worker_environment(context: RunContext) -> dict[str, str]:
+    """Name the GPUs by UUID: then the framework's first device is the monitor's, whatever the order."""
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(context.gpu_uuids)}
+
+
+@contextmanager
+def _progress(study: str, context: Context) -> Iterator[Any]:
+    """Lines while a report runs, taken out of the notebook at the end; else a bar."""
+    if not context.in_report and _in_notebook():
+        with closing(Bar(study)) as bar:
+            yield bar
+        return
+    yield Lines(study)
+    if context.in_report and _in_notebook():
+        from IPython.display import clear_output
+
+        clear_output()
+
+
+def _in_notebook() -> bool:
+    return "ipykernel" in sys.modules
+
+
+def _print_plan(
+    study: str, plan: Sequence[Planned], estimates_s: Sequence[float], *, depending: bool
+) -> None:
+    others = ", and those that depend on what these find" if depending else ""
+    print(f"{study}: {len(plan)} runs, about {minutes(sum(estimates_s))}{others}")
+    counts: dict[tuple, list[float]] = {}
+    for planned, seconds in zip(plan, estimates_s, strict=True):
+        counts.setdefault(planned.kind, []).append(seconds)
+    for (label, trial), seconds in counts.items():
+        words = ", ".join([*trial.describe(), *filter(None, [label])])
+        print(f"  {len(seconds)} x {words}: about {minutes(sum(seconds))}")

@@ -1,0 +1,1 @@
+"""Values: trials, runs, the ledger. Knows no framework, no GPU and no chart."""

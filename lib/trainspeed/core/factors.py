@@ -1,0 +1,223 @@
+"""The factors in which two trials may differ: how each is said, hidden, tabled and switched, a row each.
+
+Knows no run and no verdict. Trials are read by their fields only; those of a convolution have rows of
+their own, in `core.convolution`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from trainspeed.core.format import counted
+from trainspeed.core.names import DATA_SET_NAMES, NAMES, devices_of, model_of, pipeline_of
+from trainspeed.core.phase import PHASES, WHOLE
+
+CONTROL = "control"  # no field of a trial: the same trial twice
+RECIPE = "recipe"  # no field either: all switches that a recipe keeps
+RESIDENCY = "residency"  # of a convolution: data that stay on the device, over whole calls
+
+Test = Callable[[Any], bool]
+
+
+def always(_trial: Any) -> bool:
+    """What holds for every trial."""
+    return True
+
+
+def never(_trial: Any) -> bool:
+    """What holds for none."""
+    return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor:
+    """A setting in which two trials may differ, and all that the report says and does with it.
+
+    A label stands in a chart or a table whose title says what is compared; a name stands alone.
+
+    Attributes:
+        name: As in verdicts; a field of a trial, but for `CONTROL`, `RECIPE` and `RESIDENCY`.
+        with_fields: Fields of a trial that it takes along: workers with a pipeline.
+        value: Says a value of its field.
+        of_trial: Says it of a trial, where that needs other fields too.
+        contrast: Says (baseline, candidate), where that is no "this vs that".
+        lead: What a label begins with, of (factor, baseline, candidate); nothing where it is None.
+        described: For which trials a description says it; none where it is None.
+        seldom: A label says it only for these trials, at its end; None: as descriptions do.
+        in_name: For which trials a name says it, after the label; for none by default.
+        in_head: A sentence says it before the result, with what is compared.
+        hides: Factors that no label, name or sentence on this one repeats; by default itself.
+        plain_label: Its labels say nothing that is said seldom.
+        header: Of its column in a table, where that is not its name.
+        cell: Says a value in that column, where that is not the value itself.
+        frees: Fields that may differ too, of the two that are compared.
+        choice: Whether a user chooses it, so that a gain by it is worth telling.
+        switch: Fields that a recipe tries unasked, of (plain trial, devices there are); None: no switch.
+        extra_fields: Fields that a recipe takes over too, of the trial that won.
+    """
+
+    name: str
+    with_fields: tuple[str, ...] = ()
+    value: Callable[[Any], str] = str
+    of_trial: Callable[[Any], str] | None = None
+    contrast: Callable[[Any, Any], str] | None = None
+    lead: Callable[[Factor, Any, Any], str] | None = None
+    described: Test | None = None
+    seldom: Test | None = None
+    in_name: Test = never
+    in_head: bool = False
+    hides: tuple[str, ...] | None = None
+    plain_label: bool = False
+    header: str = ""
+    cell: Callable[[Any], str] | None = None
+    frees: Callable[[Any, Any], tuple[str, ...]] = lambda *_: ()
+    choice: bool = True
+    switch: Callable[[Any, int], Mapping[str, Any]] | None = None
+    extra_fields: Callable[[Any], tuple[str, ...]] = lambda _winner: ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of a trial that may differ with it."""
+        return self.name, *self.with_fields
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Factors that are not said beside it."""
+        return (self.name,) if self.hides is None else self.hides
+
+    def words(self, trial: Any) -> str:
+        """Return what it is in a trial, in words."""
+        return self.of_trial(trial) if self.of_trial else self.value(getattr(trial, self.name, self.name))
+
+    def versus(self, baseline: Any, candidate: Any) -> str:
+        """Return what is compared, in words: "bf16 vs fp32"."""
+        if self.contrast:
+            return self.contrast(baseline, candidate)
+        return f"{self.words(candidate)} vs {self.words(baseline)}"
+
+
+def rows(*factors: Factor) -> dict[str, Factor]:
+    """Return the factors by name, in the order in which descriptions say them."""
+    return {factor.name: factor for factor in factors}
+
+
+class HasFactors:
+    """A trial, as far as it is said in words: by the rows of its factors."""
+
+    factors: ClassVar[Mapping[str, Factor]]
+
+    def factor(self, name: str) -> Factor:
+        """Return the row of a factor; a plain one for a field that has none, such as the seed."""
+        return self.factors.get(name) or Factor(name=name)
+
+    def describe(self, without: Collection[str] = ()) -> list[str]:
+        """Return what a reader needs to tell trials apart, in words, without these factors."""
+        said = (row for row in self.factors.values() if row.described and row.described(self))
+        return [row.words(self) for row in said if row.name not in without]
+
+
+def _of_a_model(trial: Any) -> bool:
+    return not trial.phase.ceiling
+
+
+def _framework(value: object) -> str:
+    return NAMES.get(value, str(value))
+
+
+def _data_set(value: object) -> str:
+    return DATA_SET_NAMES.get(value, str(value))
+
+
+def _other_layout(trial: Any, _devices: int) -> Mapping[str, Any]:
+    return {"layout": "channels_last" if trial.layout == "channels_first" else "channels_first"}
+
+
+TIMES_BATCH = 4  # a batch that a recipe tries unasked: so many times the plain one
+
+# Of a training. A new factor is a row here, beside its field in `core.trial`.
+TRAINING = rows(
+    Factor(
+        name="framework",
+        value=_framework,
+        cell=_framework,
+        lead=Factor.versus,
+        described=always,
+        frees=lambda *two: ("compile",) if "jax" in [trial.framework for trial in two] else (),
+        choice=False,
+    ),
+    Factor(name="model", value=model_of, described=_of_a_model),
+    Factor(name="layout", described=_of_a_model, switch=_other_layout),
+    Factor(
+        name="batch_size",
+        value="batch {}".format,
+        header="batch",
+        described=_of_a_model,
+        switch=lambda trial, _: {"batch_size": TIMES_BATCH * trial.batch_size},
+    ),
+    Factor(name="image_size", value="{} px".format, described=_of_a_model, seldom=never),
+    Factor(
+        name="precision",
+        lead=Factor.versus,
+        described=always,
+        seldom=lambda trial: trial.precision != "fp32",
+        switch=lambda *_: {"precision": "bf16"},
+    ),
+    Factor(
+        name="compile",
+        value=lambda v: "compiled" if v else "not compiled",
+        described=_of_a_model,
+        seldom=lambda trial: trial.compile,
+        header="compiled",
+        cell=lambda v: "yes" if v else "no",
+        switch=lambda *_: {"compile": True},
+    ),
+    Factor(name="strategy", hides=("devices",)),
+    Factor(
+        name="devices",
+        with_fields=("strategy",),
+        value=lambda v: counted(v, "device"),
+        of_trial=devices_of,
+        lead=lambda factor, _, candidate: factor.words(candidate),
+        described=lambda trial: trial.devices > 1,
+        plain_label=True,
+        switch=lambda trial, devices: {"devices": devices, "strategy": trial.strategy_for(devices)},
+    ),
+    Factor(
+        name="pipeline",
+        with_fields=("workers",),
+        of_trial=pipeline_of,
+        lead=Factor.versus,
+        described=lambda trial: trial.pipeline != "arrays",
+        plain_label=True,
+        switch=lambda *_: {"pipeline": "in_model", "workers": 0},
+        extra_fields=lambda winner: ("queue",) if winner.workers else (),
+    ),
+    Factor(name="workers", value=lambda v: counted(v, "worker")),
+    Factor(name="queue", value="queue of {}".format),
+    Factor(
+        name="part",
+        value=lambda v: PHASES[v].words,
+        described=lambda trial: trial.phase is not WHOLE,
+    ),
+    Factor(name="augment", value=lambda v: "augmented" if v else "not augmented"),
+    Factor(name="dataset", value=_data_set, cell=_data_set),
+    Factor(name="images_per_epoch", value="{:,} images".format, header="images per epoch"),
+    Factor(name="epochs", value="{} epochs".format),
+    Factor(name="weights"),
+    Factor(
+        name=CONTROL,
+        contrast=lambda baseline, _: f"control, {baseline.layout} vs itself",
+        lead=lambda *_: CONTROL,
+        plain_label=True,
+        choice=False,
+    ),
+    Factor(
+        name=RECIPE,
+        contrast=lambda *_: "all switches together",
+        lead=Factor.versus,
+        hides=("layout", "batch_size", "devices", "pipeline", "part"),
+        plain_label=True,
+    ),
+)

@@ -1,0 +1,109 @@
+"""Numbers in words: durations, sizes, shares, intervals, counts. Knows nothing of what they mean.
+
+A value that is None or NaN was not measured: it is `MISSING`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+MISSING = "—"  # not measured, not there or not known
+MAX_DECIMALS = 6
+
+
+class Number(str):
+    """The text of a number: a column of nothing else is set to the right."""
+
+    __slots__ = ()
+
+
+def or_nothing(value: Any) -> str:
+    """Return the value as text."""
+    return MISSING if _absent(value) else str(value)
+
+
+def minutes(seconds: float) -> str:
+    """Return a duration as a reader says it: 45 s, 3 min 20 s, 2 h 05 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def clock(seconds: float | None) -> str:
+    """Return h:mm:ss, rounded to the second: 3661.2 -> 1:01:01."""
+    if _absent(seconds):
+        return MISSING
+    whole, rest = divmod(round(seconds), 60)
+    return Number(f"{whole // 60}:{whole % 60:02}:{rest:02}")
+
+
+def digits(value: float | None) -> str:
+    """Return a number for a column: three digits that count, zeros too, and all before the point."""
+    if _absent(value):
+        return MISSING
+    decimals = 2 - math.floor(math.log10(abs(value))) if value else 0
+    return Number(f"{value:,.{min(max(decimals, 0), MAX_DECIMALS)}f}")
+
+
+def whole(value: float | None) -> str:
+    """Return a whole number with commas."""
+    return MISSING if _absent(value) else Number(f"{value:,.0f}")
+
+
+def three(value: float) -> str:
+    """Return a number for a sentence: three digits that count, without zeros at the end, and all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def fixed(value: float | None, decimals: int, unit: str = "", *, sign: str = "") -> str:
+    """Return a number with so many decimals, never "-0.0", and its unit.
+
+    Args:
+        sign: "+" shows that of a positive number too.
+    """
+    if _absent(value):
+        return MISSING
+    return Number(f"{round(float(value), decimals) + 0.0:{sign}.{decimals}f}{unit}")
+
+
+def interval(low: float | None, high: float | None, decimals: int = 2, *, sign: str = "") -> str:
+    """Return both ends: "1.31 to 1.37"."""
+    if _absent(low) or _absent(high):
+        return MISSING
+    return f"{fixed(low, decimals, sign=sign)} to {fixed(high, decimals, sign=sign)}"
+
+
+def percent(share: float, *, sign: str = "") -> str:
+    """Return a share of 1 in whole percent: "95 %"."""
+    return f"{share:{sign}.0%}".replace("%", " %")
+
+
+def gigabytes(size_bytes: float | None, decimals: int = 0) -> str:
+    """Return a size in GB of 1e9 bytes."""
+    return MISSING if _absent(size_bytes) else f"{size_bytes / 1e9:,.{decimals}f} GB"
+
+
+def usd(amount: float) -> str:
+    """Return an amount to the cent; below a dollar with three digits that count."""
+    decimals = 2 if amount >= 1 else 2 - math.floor(math.log10(amount))
+    return f"{amount:,.{decimals}f} USD"
+
+
+def counted(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number and its noun, in the plural but for one: "1 block", "6 blocks"."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def listed(values: Iterable[object], last: str = "and") -> str:
+    """Return "2, 4 and 8"."""
+    *first, end = map(str, values)
+    return f"{', '.join(first)} {last} {end}" if first else end
+
+
+def _absent(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or value != value

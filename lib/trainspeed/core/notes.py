@@ -1,0 +1,120 @@
+"""What makes a run doubtful, as values: a kind and its numbers. `trainspeed.judge.notes` puts them into words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+
+class Note(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    tag_field="kind",
+    forbid_unknown_fields=True,
+    omit_defaults=False,
+):
+    """Base of all notes. In JSON an object with the `kind` and the fields."""
+
+    @property
+    def kind(self) -> str:
+        """What tells this kind of note from others in JSON."""
+        return self.__struct_config__.tag
+
+    @property
+    def subject(self) -> tuple[Any, ...]:
+        """What two notes of one kind share when they say the same of different amounts: GPU, dtypes, texts."""
+        return tuple(value for name, value in self._items() if not _is_amount(name, value))
+
+    @property
+    def amounts(self) -> tuple[float, ...]:
+        """The numbers that differ between two such notes."""
+        return tuple(value for name, value in self._items() if _is_amount(name, value))
+
+    def _items(self) -> list[tuple[str, Any]]:
+        return [(name, getattr(self, name)) for name in self.__struct_fields__]
+
+
+def _is_amount(name: str, value: object) -> bool:
+    return isinstance(value, int | float) and name != "gpu"  # which GPU it was is no amount
+
+
+class GpuBusy(Note, tag="gpu_busy"):
+    """Another process used this GPU before the run began."""
+
+    gpu: int
+    load_percent: float
+
+
+class GpuMemoryHeld(Note, tag="gpu_memory_held"):
+    """Another process held memory of this GPU before the run began."""
+
+    gpu: int
+    held_bytes: float
+
+
+class CoresBusy(Note, tag="cores_busy"):
+    """Other processes kept so many CPU cores busy during the epochs."""
+
+    cores: float
+
+
+class CpuTimeStolen(Note, tag="cpu_time_stolen"):
+    """The hypervisor took this share of the CPU time, 0 to 1."""
+
+    share: float
+
+
+class LossNotFinite(Note, tag="loss_not_finite"):
+    """The training loss ended as "nan", "inf" or "-inf", for which JSON has no numbers."""
+
+    loss: str
+
+
+class NotInspected(Note, tag="not_inspected"):
+    """The framework could not say what ran; `error` is the exception's class."""
+
+    error: str
+    message: str
+
+
+class ConvolutionsNotSeen(Note, tag="convolutions_not_seen"):
+    """The layout and the dtype of the convolutions could not be looked up; `error` is the exception's class."""
+
+    error: str
+
+
+class PrecisionNotAsked(Note, tag="precision_not_asked"):
+    """The convolutions ran in other dtypes than the layers were told."""
+
+    asked: tuple[str, ...]
+    ran: tuple[str, ...]
+
+
+class OtherNote(Note, tag="other"):
+    """A sentence of an old ledger that is none of the others."""
+
+    text: str
+
+
+AnyNote = (
+    GpuBusy
+    | GpuMemoryHeld
+    | CoresBusy
+    | CpuTimeStolen
+    | LossNotFinite
+    | NotInspected
+    | ConvolutionsNotSeen
+    | PrecisionNotAsked
+    | OtherNote
+)
+
+
+def scrubbed(note: AnyNote, scrub: Callable[[str], str]) -> AnyNote:
+    """Return a note whose texts went through `scrub`."""
+    texts = {
+        name: scrub(value) for name in note.__struct_fields__ if isinstance(value := getattr(note, name), str)
+    }
+    return msgspec.structs.replace(note, **texts)

@@ -1,0 +1,62 @@
+"""What a trial runs: whole training steps, a phase of one, a ceiling of the device, calls. Knows no trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """One kind of work that is timed, and what is true of all trials of it.
+
+    Attributes:
+        name: What the ledger calls it: the field `part` of a trial.
+        words: What a reader calls it.
+        timed: What is compared of it.
+        trains: Whole training steps: the model learns, so it is evaluated.
+        compared: Verdicts are made of it; the others are short by nature.
+        traced: The framework traces or compiles layers before the first step.
+        ceiling: What the device can do at most, whatever the model.
+        calls: Of a convolution, not of a training: there are neither epochs nor a data set.
+        torch_only: Only torch's backend measures it.
+        work: Field of a run that says how much a step of a ceiling does.
+    """
+
+    name: str
+    words: str
+    timed: str = "an epoch after the first"
+    trains: bool = False
+    compared: bool = False
+    traced: bool = True
+    ceiling: bool = False
+    calls: bool = False
+    torch_only: bool = False
+    work: str | None = None
+
+    @property
+    def of_model(self) -> bool:
+        """Whether it is of a model's training, in whole or in part."""
+        return not (self.ceiling or self.calls)
+
+
+def _ceiling(name: str, words: str, work: str) -> Phase:
+    return Phase(name=name, words=words, work=work, ceiling=True, torch_only=True)
+
+
+WHOLE = Phase(name="both", words="whole steps", trains=True, compared=True)  # input and compute
+INPUT = Phase(name="input", words="input only", traced=False)
+COMPUTE = Phase(name="compute", words="compute only", compared=True)  # the same batch again and again
+# Both, and as in Keras's tutorials validation and a checkpoint within each epoch.
+FIT = Phase(name="fit", words="with validation and checkpoint", trains=True, compared=True)
+# As many gradients as the model has, summed over the devices; the same with a message of LATENCY_BYTES.
+EXCHANGE = Phase(name="exchange", words="exchange only", traced=False, torch_only=True)
+LATENCY = Phase(name="latency", words="small messages only", traced=False, torch_only=True)
+MATMUL = _ceiling("matmul", "matrix products only", "step_flops")
+CONV = _ceiling("conv", "convolutions only", "step_flops")
+COPY = _ceiling("copy", "copies only", "step_bytes")
+CEILINGS = (MATMUL, CONV, COPY)
+
+# Name -> phase of a `Trial`. A new one is an entry here, and its code in the backends that measure it.
+PHASES = {phase.name: phase for phase in (WHOLE, INPUT, COMPUTE, FIT, EXCHANGE, LATENCY, *CEILINGS)}
+
+CALLS = Phase(name="calls", words="calls", timed="a warm call", compared=True, calls=True)  # of a convolution

@@ -1,0 +1,108 @@
+"""What a worker measures and hands to the runner: typed, so that both sides know the same fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from trainspeed.core.notes import AnyNote
+
+
+class EffectivePrecision(msgspec.Struct, frozen=True, kw_only=True):
+    """dtypes in which the convolutions computed.
+
+    Attributes:
+        dtypes: dtype -> number of convolutions; None where the number is not known.
+        asked: What ran was not found out: these are the dtypes that the layers were told.
+    """
+
+    dtypes: Mapping[str, int | None]
+    asked: bool = False
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run failed, beside its reason in words.
+
+    Attributes:
+        stage: It was in: "start", "build", "train" and so on; None where it did not begin.
+        error: Class of the exception, or name of the signal; None where there was none.
+        in_user_file: The user's own model or data is the cause.
+    """
+
+    stage: str | None = None
+    error: str | None = None
+    in_user_file: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallTimes:
+    """How long a convolution took: see `trainspeed.worker.convolution.calls`.
+
+    Attributes:
+        call_s: Duration of each warm call, from images in the host's memory to the result there, in seconds.
+        resident_s: The same without transfers, data staying on the device; each a mean over several calls.
+        warm_s: Stage -> its seconds in each of other warm calls that wait after every stage.
+        placement: Devices that the result was computed on, as the library names them.
+    """
+
+    call_s: tuple[float, ...] = ()
+    resident_s: tuple[float, ...] = ()
+    warm_s: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    placement: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What a model is and what ran, looked up after the timed epochs. None is what could not be found out.
+
+    Attributes:
+        effective_layout: Layout that the convolutions really ran in -> how many of them; None for a number
+            that is not known.
+        effective_precision: dtypes in which the convolutions really ran.
+        layers: Layer table of the model (see `trainspeed.core.layer_table`), in the first block only.
+        parameters: Trainable parameters of the model.
+        step_flops: Floating-point operations of a step, 2 per multiply-add.
+        step_bytes: Least memory traffic of a step in fp32, in bytes; an estimate.
+        profile: How a step's time splits (`matrix_share`, 0 to 1) and the kernels that took most.
+        notes: What makes the run doubtful; empty when clean.
+    """
+
+    effective_layout: Mapping[str, int | None] | None = None
+    effective_precision: EffectivePrecision | None = None
+    layers: tuple[Mapping[str, Any], ...] | None = None
+    parameters: int | None = None
+    step_flops: float | None = None
+    step_bytes: float | None = None
+    profile: Mapping[str, Any] | None = None
+    notes: tuple[AnyNote, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult(Inspection, CallTimes):
+    """What was measured of one trial in one process; of a run that failed, what it got to.
+
+    Attributes:
+        epoch_s: Duration of each epoch, in seconds, in the order measured; the first is epoch_s[0].
+        stages_s: Seconds of "start" (request to ready child), "build" (model on device), "train"
+            (all epochs), "evaluate" (test images) and "inspect" (layout and layers), in this order; of a
+            convolution, of the first call's stages.
+        images_per_epoch: Images consumed by one epoch, summed over all devices.
+        classes: Number of classes of the data set; None where nothing was trained, and in older lines.
+        test_accuracy: Share of held-out images classified rightly, 0 to 1; None where not asked for.
+        peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the
+            process added to its resident memory. None where it cannot be read.
+        energy_j: Joules of the devices in use over all epochs, by a counter.
+        skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
+    """
+
+    epoch_s: tuple[float, ...] = ()
+    stages_s: Mapping[str, float] = field(default_factory=dict)
+    images_per_epoch: int | None = None
+    classes: int | None = None
+    test_accuracy: float | None = None
+    peak_memory_bytes: int | None = None
+    energy_j: float | None = None
+    skipped_steps: int | None = None

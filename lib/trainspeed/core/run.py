@@ -1,0 +1,157 @@
+"""What one fresh process measured of one trial: raw values; everything else is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from trainspeed.core.convolution import STAGES, AnyTrial
+from trainspeed.core.result import Failure, RunResult
+from trainspeed.core.roles import Role
+
+# Of a convolution's run: its first call, and all that come after.
+TIMED_STAGES = (*STAGES, "warm")
+CLASSES = 10  # of the data sets that lines without `classes` were trained on
+# Of the way from guessing to knowing, from which on a model has learned something: 20 % with ten classes.
+LEARNED_SHARE = 1 / 9
+SCHEMA = 2  # raise when a field changes meaning
+
+
+class Status(StrEnum):
+    """How a run ended. Everything but OK is a row with a reason, never a gap."""
+
+    OK = "ok"
+    OOM = "oom"
+    TIMEOUT = "timeout"
+    UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
+    INVALID = "invalid"
+
+
+# A trial that ended so is not tried again in later blocks, nor when a report is resumed.
+FINAL = (Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED, Status.INVALID)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(RunResult):
+    """What one fresh process measured of one trial, and of what: one line of the ledger.
+
+    Attributes:
+        label: Empty, or what the run is for beside its trial: "A" and "A again" for the control,
+            "default allocation" for the run that shows how much memory a framework seizes.
+        block: Which repeat of the whole grid, from 0.
+        reason: Why there is no result, in words that may be a framework's own.
+        failure: The same as values; None where the run ended well.
+        started_at: UTC, ISO 8601.
+        monitor: The monitor's CSV, relative to the ledger.
+        import_s: How long the worker took to import the library; of convolutions only.
+    """
+
+    session: str
+    study: str
+    trial: AnyTrial
+    block: int
+    label: str = ""
+    status: Status = Status.OK
+    reason: str | None = None
+    failure: Failure | None = None
+    started_at: str | None = None
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    monitor: str | None = None
+    import_s: float | None = None
+    schema: int = SCHEMA
+
+    @property
+    def first_epoch_s(self) -> float | None:
+        """The first epoch: it holds tracing, compiling and autotuning, which do not grow with the images.
+
+        Where a last partial batch was dropped, its share of a later epoch is added.
+        """
+        if not self.epoch_s:
+            return None
+        return self.epoch_s[0] + (self.median_epoch_s or 0.0) * (1 - self._consumed)
+
+    @property
+    def median_epoch_s(self) -> float | None:
+        """Median of the epochs after the first, scaled to the images asked for."""
+        if len(self.epoch_s) < 2 or not self.images_per_epoch:
+            return None
+        return median(self.epoch_s[1:]) / self._consumed
+
+    @property
+    def step_s(self) -> float | None:
+        """Median duration of a training step after the first epoch, in seconds."""
+        return median(self.epoch_s[1:]) / self.trial.steps_per_epoch if len(self.epoch_s) > 1 else None
+
+    @property
+    def median_call_s(self) -> float | None:
+        """Median of a convolution's warm calls."""
+        return median(self.call_s) if self.call_s else None
+
+    @property
+    def median_resident_s(self) -> float | None:
+        """Median of a convolution's calls whose data stay on the device."""
+        return median(self.resident_s) if self.resident_s else None
+
+    @property
+    def median_s(self) -> float | None:
+        """What is compared: a training's later epoch, or a convolution's warm call."""
+        return self.median_call_s if self.call_s else self.median_epoch_s
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is of a model's training, in whole or in part: neither a convolution nor a ceiling."""
+        return self.trial.phase.of_model
+
+    @property
+    def chance(self) -> float:
+        """Test accuracy of guessing, 0 to 1."""
+        return 1 / (self.classes or CLASSES)
+
+    @property
+    def learned_from(self) -> float:
+        """Test accuracy from which on a model is called better than guessing, 0 to 1."""
+        return self.chance + LEARNED_SHARE * (1 - self.chance)
+
+    @property
+    def timed_s(self) -> float:
+        """Seconds within timed epochs, or a convolution's calls from the first one on."""
+        cold = [s for stage, s in self.stages_s.items() if stage in TIMED_STAGES] if self.call_s else []
+        return sum(self.epoch_s) + sum(cold)
+
+    @property
+    def _consumed(self) -> float:
+        """Share of the images asked for that an epoch used."""
+        return (self.images_per_epoch or self.trial.images_per_epoch) / self.trial.images_per_epoch
+
+    @property
+    def images_per_s(self) -> float | None:
+        """Training throughput after the first epoch."""
+        seconds = self.median_epoch_s
+        return self.trial.images_per_epoch / seconds if seconds else None
+
+    @property
+    def role(self) -> Role:
+        """What the run is for."""
+        return Role.of(self.label)
+
+    @property
+    def key(self) -> tuple[str, int, AnyTrial]:
+        """What makes two lines of one study the same measurement: label, block and trial."""
+        return self.label, self.block, self.trial
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the ledger line as a JSON object."""
+        return {name: msgspec.to_builtins(getattr(self, name)) for name in LINE}
+
+
+# The fields of a ledger line, in order: of what, then what was measured. A reader of lines looks for the session
+# and the study at their beginning.
+_MEASURED = {measured.name for measured in fields(RunResult)}
+LINE = ("schema", *sorted((f.name for f in fields(Run) if f.name != "schema"), key=_MEASURED.__contains__))

@@ -1,0 +1,158 @@
+"""Runs as a set: which of them are data, whose they are, which session is the newest. Judges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import Any, overload
+
+import pandas as pd
+
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.format import minutes, percent
+from trainspeed.core.frame import to_frame
+from trainspeed.core.names import NAMES
+from trainspeed.core.roles import DATA_ROLES, Role
+from trainspeed.core.run import Run, Status
+from trainspeed.core.user_model import fault_sentences
+
+
+@dataclass(frozen=True)
+class RunSet(Sequence[Run]):
+    """Runs in the order in which they were measured, and the questions that everything asks of them."""
+
+    runs: tuple[Run, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Run, ...]: ...
+    def __getitem__(self, index: int | slice) -> Run | tuple[Run, ...]:
+        """Return a run, or some of them."""
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        """Yield the runs, oldest first."""
+        return iter(self.runs)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per run: see `trainspeed.core.frame`."""
+        return to_frame(self.runs)
+
+    def __add__(self, other: RunSet) -> RunSet:
+        """Return these runs and the others."""
+        return RunSet((*self.runs, *other.runs))
+
+    def where(self, condition: Callable[[Run], bool]) -> RunSet:
+        """Return the runs of which something holds."""
+        return RunSet(tuple(run for run in self.runs if condition(run)))
+
+    def data(self) -> RunSet:
+        """Return the runs that are data of their trial's own; the others serve a purpose of their own."""
+        return self.where(lambda run: run.role in DATA_ROLES)
+
+    def role(self, *roles: Role) -> RunSet:
+        """Return the runs that serve one of these purposes."""
+        return self.where(lambda run: run.role in roles)
+
+    def ok(self) -> RunSet:
+        """Return the runs that ended well."""
+        return self.where(lambda run: run.status is Status.OK)
+
+    def of_study(self, study: str) -> RunSet:
+        """Return the runs of one study."""
+        return self.where(lambda run: run.study == study)
+
+    def newest(self) -> RunSet:
+        """Return the runs of the newest session; of one that was measured again on resuming, the last."""
+        newest = max((run.session for run in self.runs), default=None)
+        return self.where(lambda run: run.session == newest).last_of_each()
+
+    def last_of_each(self) -> RunSet:
+        """Return each run once: one that crashed and was measured again on resuming is the later one."""
+        return RunSet(tuple({(run.session, run.study, run.key): run for run in self.runs}.values()))
+
+    def of(self, trials: Iterable[AnyTrial]) -> RunSet:
+        """Return the runs of trials as they were asked for.
+
+        Whatever data set "auto" came to, and however many workers a machine has cores for: both depend on the
+        machine, and a report may be drawn on another one.
+        """
+        asked = {_as_asked(trial) for trial in trials}
+        return self.where(lambda run: _as_asked(run.trial) in asked)
+
+    def by_trial(self) -> dict[AnyTrial, RunSet]:
+        """Return the runs of each trial, whatever its seed and fold; the trial that ran first comes first."""
+        arms: dict[AnyTrial, list[Run]] = {}
+        for run in self.runs:
+            arms.setdefault(run.trial.spec, []).append(run)
+        return {trial: RunSet(tuple(runs)) for trial, runs in arms.items()}
+
+    @property
+    def versions(self) -> dict[str, Mapping[str, str]]:
+        """Versions per framework."""
+        return {run.trial.framework: run.versions for run in self.runs if run.versions}
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds that all runs took, from their request to their end."""
+        return sum(sum(run.stages_s.values()) for run in self.runs)
+
+    def medians(self, value: Callable[[Run], float | None]) -> dict[AnyTrial, float]:
+        """Return the median of a value over the runs of each trial that ended well and have it."""
+        known = self.ok().where(lambda run: value(run) is not None)
+        return {trial: median(map(value, runs)) for trial, runs in known.by_trial().items()}
+
+
+def _as_asked(trial: AnyTrial) -> AnyTrial:
+    same = trial.spec
+    return replace(same, dataset="auto", workers=min(same.workers, 1)) if same.dataset else same
+
+
+@dataclass(frozen=True)
+class Measured(RunSet):
+    """The runs of one study in one session.
+
+    Attributes:
+        out: Folder that the report is written to.
+        folder: Folder of the ledger the runs are in; another one than `out` when rendering.
+        doubts: Of the ledger as a whole; those of runs are in their notes.
+    """
+
+    study: str
+    session: str
+    out: Path
+    folder: Path
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """The machine the runs were measured on."""
+        return self.runs[-1].machine if self.runs else {}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Frameworks that never ran, with the reason."""
+        ran = {run.trial.framework for run in self.runs if run.versions}
+        return {run.trial.framework: run.reason for run in self.runs if run.trial.framework not in ran}
+
+    def skipped_sentences(self) -> list[str]:
+        """Name the frameworks that never ran, and what was wrong with a model of the user's own."""
+        skipped = [f"Skipped: {NAMES[name]}. {reason}." for name, reason in self.skipped.items()]
+        return skipped + fault_sentences(self.runs)
+
+    def summary(self) -> str:
+        """Return what was measured, how long it took and how much of that was timed epochs."""
+        ok = self.ok()
+        timed_s = sum(run.timed_s for run in ok)
+        share = f", {percent(timed_s / self.wall_s)} of it inside what was timed" if self.wall_s else ""
+        failed = f", {len(self) - len(ok)} without a result" if len(ok) < len(self) else ""
+        return f"{len(ok)} runs measured{failed} in {minutes(self.wall_s)}{share}."

@@ -1,0 +1,104 @@
+"""Take this machine's paths and names out of what is shared. Knows no notebook and no file."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import re
+import socket
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+# Images are base64 text; a path may occur in one by chance, and replacing it would break the image.
+EMBEDDED = re.compile(r"(data:[\w.+/-]+;base64,[A-Za-z0-9+/=\s]*)")
+WORD = re.compile(r"[\w.-]+")
+# Names that say nothing about a person or a machine.
+GENERIC = {"root", "user", "admin", "ubuntu", "debian", "jovyan", "runner", "vscode", "nobody", "localhost"}
+MIN_NAME_LETTERS = 3  # shorter names are too likely to be parts of ordinary text
+# Addresses that every machine has.
+LOOPBACK = re.compile(r"127\.[\d.]+|::1?|0\.0\.0\.0|(00[:-]){5}00|(ff[:-]){5}ff", re.IGNORECASE)
+
+
+def scrubber(
+    *,
+    root: Path,
+    out: Path | None = None,
+    home: Path | None = None,
+    names: Mapping[str, str] | None = None,
+    own_words: Iterable[str] = (),
+) -> Callable[[str], str]:
+    """Return a function that takes paths and names out of a text.
+
+    The project's folder becomes ".", the output folder its own name, the home folder "~", a cell's
+    temporary file "notebook cell"; the user's name becomes "user", the machine's "host", and the addresses of
+    its network "address".
+
+    Args:
+        names: Name -> what to write instead; the user, the machine and its addresses when left out.
+        own_words: Texts that were there before anything ran, such as the notebooks' sources. A name
+            that is a word in one of them is an ordinary word here (a machine called "layout") and stays.
+    """
+    home = Path.home() if home is None else home
+    folders = {str(root): ".", str(home): "~"}
+    if out is not None:
+        folders[str(out)] = out.name
+    folders |= {os.path.realpath(path): short for path, short in folders.items()}
+    folders.pop("/", None)  # a home folder of "/" hides nothing
+    names = dict(_machine_names() if names is None else names)
+    if names:
+        ordinary = {word for text in own_words for word in WORD.findall(text)}
+        names = {name: short for name, short in names.items() if name not in ordinary}
+
+    cell = re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py"
+    rules = [(re.compile(cell), "notebook cell")]
+    for path in sorted(folders, key=len, reverse=True):
+        rules.append((re.compile(rf"(?<![\w.~-]){re.escape(path)}(?![\w-])"), folders[path]))
+    for name in sorted(names, key=len, reverse=True):
+        rules.append((re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])"), names[name]))
+
+    def scrub(text: str) -> str:
+        parts = EMBEDDED.split(text)
+        for index in range(0, len(parts), 2):
+            for pattern, short in rules:
+                parts[index] = pattern.sub(short.replace("\\", r"\\"), parts[index])
+        return "".join(parts)
+
+    return scrub
+
+
+def scrub_all(value: Any, scrub: Callable[[str], str]) -> Any:
+    """Return the JSON value with every text scrubbed, images and the values' types left alone."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, dict):
+        return type(value)({k: v if _is_image(k, v) else scrub_all(v, scrub) for k, v in value.items()})
+    if isinstance(value, list):
+        return [scrub_all(item, scrub) for item in value]
+    return value
+
+
+def _is_image(key: str, value: Any) -> bool:
+    return key.startswith("image/") and isinstance(value, str)
+
+
+def _machine_names() -> dict[str, str]:
+    host = socket.gethostname()
+    names = {host: "host", host.split(".")[0]: "host"}
+    with contextlib.suppress(KeyError, OSError):  # a container may run under a number that has no name
+        names[getpass.getuser()] = "user"
+    names = {n: short for n, short in names.items() if len(n) >= MIN_NAME_LETTERS and n not in GENERIC}
+    return names | dict.fromkeys(_addresses(), "address")
+
+
+def _addresses() -> set[str]:
+    """Return the IP and MAC addresses of this machine's network."""
+    found: set[str] = set()
+    with contextlib.suppress(OSError):  # some containers have no right to ask
+        for listed in psutil.net_if_addrs().values():
+            found |= {address.address.partition("%")[0] for address in listed}
+    return {address for address in found if address and not LOOPBACK.fullmatch(address)}

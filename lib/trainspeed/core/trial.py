@@ -1,0 +1,248 @@
+"""What can be measured: one training configuration. Knows no framework and runs nothing."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import PurePath
+from typing import Any
+
+from trainspeed.core.check import check_bool, check_least, check_most, check_name, check_shared, check_some
+from trainspeed.core.errors import NAME, UserError
+from trainspeed.core.factors import TRAINING, HasFactors
+from trainspeed.core.names import NAMES
+from trainspeed.core.phase import PHASES, WHOLE, Phase
+
+FRAMEWORKS = ("tensorflow", "torch", "jax")
+LAYOUTS = ("channels_first", "channels_last")
+PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
+KERAS_POLICIES = {"fp32": "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
+SINGLE = "single"
+# What spreads a batch over devices, per framework. Keras's `multi_gpu_model` of 2019 is gone.
+STRATEGIES = {
+    "tensorflow": (SINGLE, "mirrored"),
+    "torch": (SINGLE, "ddp", "data_parallel"),
+    "jax": (SINGLE, "data_parallel"),
+}
+PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data", "in_model", "resize")
+PLAIN_PIPELINES = ("arrays", "resize")  # they do not augment
+WITH_WORKERS = ("threads", "processes")
+LATENCY_BYTES = 4096  # message of the phase `LATENCY`
+USER_DATA = "own"  # what the function `data` of a model of the user's own returns
+DATASETS = ("auto", "cifar10", "mnist", "digits", USER_DATA)
+# Models of others: keras.applications, and timm for torch.
+ZOO = ("vgg16", "mobilenet", "resnet50", *(f"efficientnet_b{n}" for n in range(6)))
+MODEL_NAMES = ("cnn10", "cnn_keras", "wrn28_10", *ZOO)  # wrn28_<width> is valid for every width of at least 1
+ZOO_MIN_PX = 32  # they halve the image five times
+CNN_KERAS_MIN_PX = 12  # smaller images have no pixel left after its second pooling
+WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
+# A model of the user's own: a function in a file, whose path is below the folder that the user works in.
+USER_MODEL = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
+MINIMUM = {
+    "devices": 1,
+    "batch_size": 1,
+    "images_per_epoch": 1,
+    "image_size": 8,
+    "workers": 0,
+    "queue": 1,
+    "seed": 0,
+}
+# Beyond these a slip of the pen would fill the memory, or start thousands of processes.
+MAXIMUM = {"image_size": 1024, "workers": 512}
+EMPTY_LIST_TEXT = "no {field} is named: the list is empty. {rule}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(HasFactors):
+    """One configuration to measure: frozen, hashable, JSON.
+
+    Attributes:
+        model: A name of `MODEL_NAMES`, a wide ResNet, or `file.py:function` of the user's own.
+        compile: XLA (TensorFlow, JAX) or torch.compile. JAX is always compiled.
+        strategy: What spreads a batch over the devices; "single" on one.
+        part: Name of the `phase` that is run: whole steps, one phase of a step, or a ceiling of the device.
+        devices: GPUs; where there is none, CPU cores of one thread each.
+        batch_size: Images per step, summed over all devices.
+        image_size: Height and width of the input, in pixels.
+        images_per_epoch: Images asked for; a run records how many it consumed.
+        folds: Of a cross-validation over the first images of the data set; None: the data set's own split.
+        fold: The one that is held out, from 0.
+        weights: "imagenet" for a model of others (`ZOO`) that starts from there; None: random ones.
+        seed: Of the weights and of the data order.
+    """
+
+    framework: str
+    model: str
+    layout: str
+    batch_size: int
+    images_per_epoch: int
+    epochs: int
+    precision: str = "fp32"
+    compile: bool = False
+    strategy: str = "single"
+    devices: int = 1
+    pipeline: str = "arrays"
+    workers: int = 0
+    queue: int = 10
+    part: str = "both"
+    augment: bool = False
+    dataset: str = "auto"
+    image_size: int = 32
+    folds: int | None = None
+    fold: int | None = None
+    weights: str | None = None
+    seed: int = 0
+
+    factors = TRAINING
+    on_cpu = False  # where there is a GPU; a convolution may be: `core.convolution`
+
+    def __post_init__(self) -> None:
+        check_name("framework", self.framework, FRAMEWORKS)
+        check_model(self.model)
+        check_name("layout", self.layout, LAYOUTS)
+        check_name("precision", self.precision, PRECISIONS)
+        check_name("pipeline", self.pipeline, PIPELINES)
+        check_name("part", self.part, tuple(PHASES))
+        check_name("dataset", self.dataset, DATASETS)
+        for name in ("compile", "augment"):
+            check_bool(name, getattr(self, name))
+        for name, least in MINIMUM.items():
+            check_least(name, getattr(self, name), least)
+        for name, most in MAXIMUM.items():
+            check_most(name, getattr(self, name), most)
+        check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
+        check_strategy(self.framework, self.strategy, self.devices)
+        check_pipeline(self.framework, self.pipeline, self.workers, self.augment)
+        least_px = CNN_KERAS_MIN_PX if self.model == "cnn_keras" else ZOO_MIN_PX if self.model in ZOO else 0
+        if self.image_size < least_px:
+            rule = f"is too small for {self.model}: {least_px} px or more."
+            raise UserError("image_size", self.image_size, rule)
+        if self.model in ZOO and self.weights is not None:
+            check_name("weights", self.weights, ("imagenet",))
+        if self.folds is not None:
+            check_least("folds", self.folds, 2, "one is held out, the others are trained on")
+        check_shared("batch_size", self.batch_size, self.devices)
+        if self.batch_size > (images := self.images_per_epoch):
+            rule = "is larger than the epoch: {images_per_epoch}. Lower the one or raise the other."
+            raise UserError("batch_size", self.batch_size, rule, images_per_epoch=images)
+
+    @property
+    def phase(self) -> Phase:
+        """What is run."""
+        return PHASES[self.part]
+
+    @property
+    def whole_steps(self) -> bool:
+        """Whether whole training steps are run and nothing else."""
+        return self.phase is WHOLE
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Whole batches in an epoch; a last partial batch is dropped (it would be traced anew)."""
+        return self.images_per_epoch // self.batch_size
+
+    def only(self, phase: Phase) -> Trial:
+        """Return the trial that runs this phase of it alone."""
+        return replace(self, part=phase.name)
+
+    def strategy_for(self, devices: int) -> str:
+        """Return the framework's usual strategy for so many devices."""
+        return SINGLE if devices == 1 else STRATEGIES[self.framework][1]
+
+    def versions_in_words(self, versions: Mapping[str, str]) -> list[str]:
+        """Return which framework a sentence says it ran on, and its version."""
+        return [f"{NAMES[self.framework]} {versions.get(self.framework, '')}".strip()]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form: every field, in order."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trial:
+        """Return the trial that `as_dict` was called on."""
+        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+
+    def in_block(self, block: int) -> Trial:
+        """Return the trial as block `block` runs it: with a seed and, where there are folds, a fold of its own."""
+        fold = None if self.folds is None else block % self.folds
+        return replace(self, seed=self.seed + block, fold=fold)
+
+    @property
+    def spec(self) -> Trial:
+        """Return the trial that is the same in every block: the seed and the fold change between blocks."""
+        return replace(self, seed=0, fold=None)
+
+    @property
+    def graph_key(self) -> Trial:
+        """Return what is the same for trials that run the same layers in the same layout."""
+        return replace(self.spec, batch_size=self.devices)
+
+
+def grid(**factors: Any) -> tuple[Trial, ...]:
+    """Return every combination of the factors: a list is a factor, anything else is held equal.
+
+    JAX has no uncompiled training worth the name, so its trials are always compiled, once each.
+    """
+    for name in factors:
+        check_name("factor", name, [field.name for field in fields(Trial)])
+    axes = [value if _is_list(value) else [value] for value in factors.values()]
+    for name, axis in zip(factors, axes, strict=True):
+        check_some(name, axis, "Name at least one, or leave the parameter out.", form=EMPTY_LIST_TEXT)
+    trials = (Trial(**dict(zip(factors, values, strict=True))) for values in itertools.product(*axes))
+    normal = (replace(t, compile=True) if t.framework == "jax" else t for t in trials)
+    return tuple(dict.fromkeys(normal))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def check_model(model: object) -> None:
+    """Raise a UserError where a model is none of the known ones, and no `file.py:function` either."""
+    if isinstance(model, str) and WIDE_RESNET.fullmatch(model):
+        return
+    if not isinstance(model, str) or ".py" not in model:
+        others = "wrn28_<width> for widths from 1 to 99, and your own as file.py:function"
+        check_name("model", model, MODEL_NAMES, others)
+    elif not (own := USER_MODEL.fullmatch(model)):
+        rule = "must be file.py:function, such as 'examples/small_cnn.py:build_torch'."
+        raise UserError("model", model, rule, form=NAME)
+    elif PurePath(own[1]).is_absolute() or ".." in PurePath(own[1]).parts:
+        rule = (
+            "must be a path below the folder that you work in, without '..', since it is kept in the ledger: "
+            "work there, or give it as MODEL, which may be anywhere."
+        )
+        raise UserError("model", model, rule, form=NAME)
+
+
+def check_strategy(framework: str, strategy: str, devices: int) -> None:
+    """Raise a UserError where a framework lacks a strategy, or the strategy cannot use so many devices."""
+    known = STRATEGIES[framework]
+    if strategy not in known:
+        raise UserError(
+            "strategy", strategy, f"is not one of {framework}'s: it has {', '.join(known)}.", form=NAME
+        )
+    if strategy == SINGLE and devices != 1:
+        rule = f"uses one device, not {devices}: choose {' or '.join(known[1:])}."
+        raise UserError("strategy", strategy, rule, form=NAME)
+
+
+def check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -> None:
+    """Raise a UserError where a pipeline lacks its workers, has them in vain, or cannot augment."""
+    rule = None
+    if pipeline in WITH_WORKERS and workers < 1:
+        rule = f"needs workers of at least 1, not {workers}."
+    elif pipeline not in WITH_WORKERS and workers:
+        rule = f"has no workers: use 0, not {workers}."
+    elif pipeline in PLAIN_PIPELINES and augment:
+        rule = "does not augment images: use 'in_model' or another pipeline."
+    elif pipeline == "tf_data" and framework != "tensorflow":
+        rule = f"needs TensorFlow, not {framework}."
+    if rule:
+        raise UserError("pipeline", pipeline, rule, form=NAME)
+
+
+# Training and test images: all are resized before training, but for folds and the pipeline "resize".
+FOLDED_IMAGES = 1000  # training images of a data set that is cross-validated: as many as in article 003

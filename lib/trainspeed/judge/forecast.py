@@ -1,0 +1,254 @@
+"""Forecast how data-parallel training scales, from one device's step and two constants of the interconnect.
+
+Pure functions on numbers: measures nothing, draws nothing, knows no framework. The model has compute and
+the exchange of gradients, nothing else: input, launch overhead and the lower efficiency of a small batch
+per device are not in it. So a forecast is printed with its error against the points that were measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from statistics import fmean
+
+import numpy as np
+
+from trainspeed.core.check import check_name
+from trainspeed.core.errors import UserError
+from trainspeed.core.format import listed, percent
+
+SCALINGS = ("strong", "weak")  # the global batch is fixed; the batch per device is fixed
+# Of a step's compute: the backward pass takes about twice the forward pass, and gradients leave during it.
+# Source: https://epochai.org/blog/backward-forward-FLOP-ratio
+BACKWARD_SHARE = 2 / 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interconnect:
+    """What sending costs between two neighbours of the ring: alpha + beta times the size of the message.
+
+    Attributes:
+        alpha_s: Of every message, whatever its size, in seconds.
+        beta_s_per_byte: Of every byte: 1 / bandwidth. Holds the time to add the gradients up, too.
+        source: Where the two come from, as it is printed: "measured on 2 devices", "given".
+    """
+
+    alpha_s: float
+    beta_s_per_byte: float
+    source: str
+
+    def __post_init__(self) -> None:
+        _check_amount("alpha_s", self.alpha_s, "for example 20e-6")
+        _check_amount("beta_s_per_byte", self.beta_s_per_byte, "for example 1e-10, which is 10 GB/s")
+        if not (isinstance(self.source, str) and self.source.strip()):
+            raise UserError(
+                f"source (={self.source!r}) is empty: say where alpha_s and beta_s_per_byte come from."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast:
+    """What is expected of one number of devices.
+
+    Attributes:
+        step_s: Duration of a training step, in seconds.
+        speedup: Throughput relative to one device; the ideal is `devices`, in strong and in weak scaling.
+    """
+
+    devices: int
+    step_s: float
+    speedup: float
+
+    @property
+    def efficiency(self) -> float:
+        """Speed-up as a share of the ideal one."""
+        return self.speedup / self.devices
+
+
+def ring_allreduce_s(size_bytes: float, devices: int, alpha_s: float, beta_s_per_byte: float) -> float:
+    """Return the duration of a ring all-reduce, in seconds: 2(p-1) alpha + 2(p-1)/p size beta.
+
+    0 for one device. Each of p devices sends 2(p-1) messages of size/p: p-1 to add the parts up, p-1 to
+    hand the sums round.
+
+    Sources: P. Patarasuk, X. Yuan, J. Parallel Distrib. Comput. 69 (2009) 117, doi:10.1016/j.jpdc.2008.09.002
+    (the algorithm); R. Thakur, R. Rabenseifner, W. Gropp, Int. J. High Perform. Comput. Appl. 19 (2005) 49,
+    doi:10.1177/1094342005051521 (the cost model; its time per added byte is a part of beta here).
+    """
+    _check_devices(devices)
+    _check_amount("size_bytes", size_bytes, "4 bytes per fp32 parameter")
+    messages = 2 * (devices - 1)
+    return messages * alpha_s + messages / devices * size_bytes * beta_s_per_byte
+
+
+def fit_interconnect(
+    points: Sequence[tuple[int, float, float]], *, source: str | None = None
+) -> Interconnect | None:
+    """Return the constants that fit measured all-reduces best; None where no ring would give such times.
+
+    Least squares of the relative errors: the sizes span decades, and with absolute errors the largest
+    would leave alpha to its noise. None, if alpha or beta comes out negative (time that grows faster than
+    the size, or falls with it): with that constant raised to 0, a model that does not hold would forecast.
+
+    Args:
+        points: (devices, size in bytes, seconds), one per measured all-reduce.
+        source: As in `Interconnect`; None says on how many devices was measured.
+    Raises:
+        ValueError: No number of devices has two sizes, so alpha and beta cannot be told apart; or a point
+            of one device, or without a positive size and time.
+    """
+    for devices, size_bytes, seconds in points:
+        if devices < 2 or not all(math.isfinite(value) and value > 0 for value in (size_bytes, seconds)):
+            raise ValueError(
+                f"point (={(devices, size_bytes, seconds)!r}) must be 2 or more devices, a positive size in "
+                "bytes and positive seconds: leave it out."
+            )
+    pairs = {(devices, size_bytes) for devices, size_bytes, _ in points}
+    counts = sorted({devices for devices, _ in pairs})
+    if len(pairs) == len(counts):
+        raise ValueError(
+            f"points (={list(points)!r}) must have two sizes on one number of devices at least, or alpha and "
+            "beta cannot be told apart: measure a small and a large one."
+        )
+    seconds = [point[2] for point in points]
+    # The duration is linear in alpha and beta: a column for 1 s of alpha, one for 1 s per byte of beta.
+    columns = [[ring_allreduce_s(size, p, *one) for p, size, _ in points] for one in ((1, 0), (0, 1))]
+    design = np.array(columns).T / np.array(seconds)[:, None]
+    lengths = np.linalg.norm(design, axis=0)  # seconds and seconds per byte are decades apart
+    alpha_s, beta_s_per_byte = np.linalg.lstsq(design / lengths, np.ones(len(points)))[0] / lengths
+    if alpha_s < 0 or beta_s_per_byte < 0:
+        return None
+    return Interconnect(
+        alpha_s=float(alpha_s),
+        beta_s_per_byte=float(beta_s_per_byte),
+        source=source or f"measured on {_name(counts)}",
+    )
+
+
+def step_s(
+    compute_s: float, size_bytes: float, devices: int, interconnect: Interconnect, overlap: float
+) -> float:
+    """Return the duration of a step, in seconds: compute + the part of the exchange that is not hidden.
+
+    exposed = max(exchange (1 - overlap), exchange - 2/3 compute): no more can hide than `overlap` says,
+    and nothing behind anything but the backward pass, 2/3 of the compute.
+
+    Args:
+        compute_s: Of one device, on its share of the batch.
+        size_bytes: Of all gradients.
+        overlap: Share of the exchange, 0 to 1, that the framework sends while the backward pass runs.
+    """
+    if not (isinstance(overlap, Real) and 0 <= overlap <= 1):
+        raise UserError(
+            f"overlap (={overlap!r}) must lie between 0 (the whole exchange is waited for) and 1 (it hides "
+            "as far as the backward pass is long)."
+        )
+    _check_amount("compute_s", compute_s, "the seconds that one device computes in a step")
+    exchange_s = ring_allreduce_s(size_bytes, devices, interconnect.alpha_s, interconnect.beta_s_per_byte)
+    return compute_s + max(exchange_s * (1 - overlap), exchange_s - BACKWARD_SHARE * compute_s)
+
+
+def forecast(
+    compute_1_s: float,
+    size_bytes: float,
+    devices: Sequence[int],
+    interconnect: Interconnect,
+    *,
+    scaling: str,
+    overlap: float,
+) -> list[Forecast]:
+    """Return what is expected of each number of devices, in the order given.
+
+    Args:
+        compute_1_s: Duration of a step on one device, in seconds. Strong scaling divides it by the number
+            of devices, as if a device were as efficient with a smaller batch; weak scaling keeps it.
+        size_bytes, overlap: As in `step_s`.
+        scaling: "strong" (global batch fixed) or "weak" (batch per device fixed).
+    """
+    check_name("scaling", scaling, SCALINGS)
+    if not len(devices):
+        raise UserError("devices is empty: name at least one number of devices.")
+    if not compute_1_s > 0:
+        raise ValueError(f"compute_1_s (={compute_1_s!r}) must be positive seconds.")
+    rows = []
+    for count in devices:
+        _check_devices(count)
+        compute_s, work = (compute_1_s / count, 1) if scaling == "strong" else (compute_1_s, count)
+        duration_s = step_s(compute_s, size_bytes, count, interconnect, overlap)
+        rows.append(Forecast(devices=count, step_s=duration_s, speedup=work * compute_1_s / duration_s))
+    return rows
+
+
+def forecast_error(rows: Sequence[Forecast], measured: Mapping[int, float]) -> float | None:
+    """Return the mean of |forecast - measured| / measured, as a share; None if there is nothing to compare.
+
+    Args:
+        measured: Number of devices -> speed-up in throughput. One device has speed-up 1 in either and
+            does not count.
+    """
+    errors = [abs(row.speedup / measured[row.devices] - 1) for row in _compared(rows, measured)]
+    return fmean(errors) if errors else None
+
+
+def forecast_sentence(
+    rows: Sequence[Forecast],
+    measured: Mapping[int, float],
+    interconnect: Interconnect,
+    *,
+    size_bytes: float,
+    scaling: str,
+    overlap: float,
+) -> str:
+    """Return the forecast for the most devices in a sentence: what it assumes, and how far off it was.
+
+    Args:
+        measured: As in `forecast_error`.
+        size_bytes, scaling, overlap: What `forecast` was given.
+    """
+    most = max(rows, key=lambda row: row.devices)
+    beta = interconnect.beta_s_per_byte
+    bandwidth = f"β = {1e9 * beta:.3g} ns a byte ({1e-9 / beta:.3g} GB/s)" if beta else "β = 0 (no limit)"
+    return (
+        f"Forecast, not measured: {_name([most.devices])} give {most.speedup:.2f}x the throughput of one in "
+        f"{scaling} scaling ({percent(most.efficiency)} of the ideal), for a ring all-reduce of "
+        f"{size_bytes / 1e6:.3g} MB with an overlap of {percent(overlap)} with the backward pass, "
+        f"α = {1e6 * interconnect.alpha_s:,.1f} µs a message and {bandwidth}, {interconnect.source}; "
+        f"{_checked(rows, measured)}."
+    )
+
+
+def _checked(rows: Sequence[Forecast], measured: Mapping[int, float]) -> str:
+    error = forecast_error(rows, measured)
+    if error is not None:
+        counts = [row.devices for row in _compared(rows, measured)]
+        return f"checked against {_name(counts)}: off by {percent(error)} on average"
+    if several := [count for count in measured if count > 1]:
+        return f"not checked: nothing was forecast for the {_name(several)} that were measured"
+    return "not checked: only one device measured"
+
+
+def _compared(rows: Sequence[Forecast], measured: Mapping[int, float]) -> list[Forecast]:
+    """Return the forecasts of numbers of devices that were measured, one device left out."""
+    for count, speedup in measured.items():
+        if not (math.isfinite(speedup) and speedup > 0):
+            raise ValueError(
+                f"measured speed-up of {_name([count])} (={speedup!r}) must be positive: leave it out."
+            )
+    return [row for row in rows if row.devices > 1 and row.devices in measured]
+
+
+def _name(counts: Sequence[int]) -> str:
+    """Return "2, 4 and 8 devices"."""
+    return "1 device" if list(counts) == [1] else f"{listed(sorted(counts))} devices"
+
+
+def _check_devices(devices: object) -> None:
+    if isinstance(devices, bool) or not isinstance(devices, Integral) or devices < 1:
+        raise UserError("devices", devices, "must be a whole number of at least 1.")
+
+
+def _check_amount(name: str, value: object, hint: str) -> None:
+    if not (isinstance(value, Real) and math.isfinite(value) and value >= 0):
+        raise UserError(name, value, f"must be a number of 0 or more: {hint}.")

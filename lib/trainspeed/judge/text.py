@@ -1,0 +1,97 @@
+"""Judgements in words: the sentence, the label and the name of a verdict. Decides and measures nothing."""
+
+from __future__ import annotations
+
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.factors import Factor
+from trainspeed.core.format import counted, fixed, interval, percent
+from trainspeed.core.machine_text import device_name
+from trainspeed.core.run import Run
+from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
+
+OUTCOMES = {Outcome.SAME: "the same within the margin", Outcome.UNDECIDED: "undecided, measure more blocks"}
+
+
+def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str = "time") -> str:
+    """Return a verdict in words: b against a, and where it holds."""
+    row, trial = a.trial.factor(factor), a.trial
+    first = [f for f in trial.factors.values() if f.in_head and f.name not in row.hidden]
+    versus = [row.versus(trial, b.trial), *(f.words(trial) for f in first)]
+    # JAX is always compiled: beside another framework the versions say so, not the setting.
+    compiled = "compile" not in row.fields and _differ("compile", a.trial, b.trial)
+    grown = _batch_grows(row, trial, b.trial)
+    unsaid = ["framework", *(f.name for f in first), *row.hidden]
+    unsaid += ["compile"] * compiled + ["batch_size"] * grown
+    machines = (device_name(run.machine, run.trial) for run in ([b] if "devices" in row.fields else [b, a]))
+    versions = (version for run in (a, b) for version in _versions(run, with_compile=compiled))
+    where = [*dict.fromkeys(machines), *dict.fromkeys(versions), *trial.describe(without=unsaid)]
+    where += [f"batch {trial.batch_size} on each device"] if grown else []
+    said = f"{', '.join(versus)}: {measured(judgement, quantity)}"
+    return f"{said}. {', '.join(where)}, {counted(judgement.blocks, 'block')}."
+
+
+def label(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
+    """Return what a chart or a table calls a comparison: where it was made."""
+    row = baseline.factor(factor)
+    grown = _batch_grows(row, baseline, candidate)
+    seldom = [f for f in baseline.factors.values() if f.seldom]
+    unsaid = [*row.hidden, *(f.name for f in seldom), *["batch_size"] * grown]
+    words = [row.lead(row, baseline, candidate)] if row.lead else []
+    words += baseline.describe(without=unsaid)
+    words += [f"batch {baseline.batch_size} on each"] if grown else []
+    if not row.plain_label:
+        words += [f.words(baseline) for f in seldom if f.name not in row.hidden and f.seldom(baseline)]
+    return ", ".join(words)
+
+
+def name(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
+    """Return what was compared and where, such as "channels_last vs channels_first, PyTorch, cnn10, batch 16"."""
+    row = baseline.factor(factor)
+    words = [] if row.lead else [row.versus(baseline, candidate)]
+    words.append(label(baseline, candidate, factor))
+    return ", ".join(
+        [*words, *(f.words(candidate) for f in candidate.factors.values() if f.in_name(candidate))]
+    )
+
+
+def measured(judgement: Judgement, quantity: str = "time") -> str:
+    """Return how large the effect is, its interval and the outcome, in words."""
+    if judgement.speedup is None:
+        return "not measured"
+    size = size_of(judgement, quantity, points=" points in test accuracy")
+    if judgement.low is None:
+        return f"{size}, no interval: undecided, measure {MIN_BLOCKS} blocks or more"
+    outcome = OUTCOMES.get(judgement.outcome, str(judgement.outcome))
+    ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
+    return f"{size} ({ends}): {outcome}"
+
+
+def size_of(
+    judgement: Judgement | Judged, quantity: str = "time", *, times: str = "x", points: str = " points"
+) -> str:
+    """Return how large the effect is: "1.34x", or "+0.5 points"."""
+    if quantity == "time":
+        return fixed(judgement.speedup, 2, times)
+    return fixed(judgement.speedup, 1, points, sign="+")
+
+
+def interval_of(judgement: Judgement | Judged, quantity: str = "time") -> str:
+    """Return the ends of its interval: "1.31 to 1.37", or "+0.3 to +0.8"."""
+    how = {"decimals": 2} if quantity == "time" else {"decimals": 1, "sign": "+"}
+    return interval(judgement.low, judgement.high, **how)
+
+
+def _differ(field: str, one: AnyTrial, other: AnyTrial) -> bool:
+    return getattr(one, field, None) != getattr(other, field, None)
+
+
+def _batch_grows(row: Factor, one: AnyTrial, other: AnyTrial) -> bool:
+    """Whether a device's batch is fixed, so that the batch of all devices differs."""
+    return "batch_size" not in row.fields and _differ("batch_size", one, other)
+
+
+def _versions(run: Run, *, with_compile: bool) -> list[str]:
+    said = run.trial.versions_in_words(run.versions)
+    if not with_compile:
+        return said
+    return [f"{version} ({run.trial.factor('compile').words(run.trial)})" for version in said]

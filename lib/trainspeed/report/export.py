@@ -1,0 +1,269 @@
+"""An executed notebook as one HTML file that needs nothing else: no script, no request, no account.
+
+Does not run notebooks and does not know what they measure.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import logging
+import mimetypes
+import re
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from bs4 import BeautifulSoup, Tag
+from jinja2 import pass_context
+from latex2mathml.converter import convert as tex_to_mathml
+from nbconvert import HTMLExporter
+from traitlets.config import Config
+
+from trainspeed.core.files import write_atomically
+from trainspeed.core.outputs import METADATA, slug
+from trainspeed.report.execute import title_of
+from trainspeed.report.parameters import TAG, parameters_of
+
+TEMPLATES = Path(__file__).parent / "templates"
+# The browser refuses whatever the template and the checks below may have missed.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+WIDGET = "application/vnd.jupyter.widget-view+json"
+NO_ALT = "No description has been provided for this image"  # what nbconvert writes
+TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of paper in a size that can be read
+REMOVED_CELL_TAG = "remove_cell"  # the tag of a cell that stays in the notebook, and not in the page
+CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
+WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
+ACTIVE = ("script", "iframe", "object", "embed", "link", "base", "form")
+REMOTE_STYLE = re.compile(r"@import[^;]*;?|url\((?!\s*['\"]?data:)[^)]*\)", re.IGNORECASE)
+NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
+CODE = re.compile(r"(```.*?```|~~~.*?~~~|``.*?``|`[^`\n]*`)", re.DOTALL)
+DISPLAY_TEX = re.compile(r"(?<!\\)\$\$(.+?)\$\$", re.DOTALL)
+# As in Pandoc: no space inside the dollars and no digit after them, so that prices stay prices.
+INLINE_TEX = re.compile(r"(?<![\\$\w])\$(?!\s)([^$\n]+?)(?<![\s\\])\$(?![\d$])")
+
+
+def export_html(
+    notebook: Path,
+    target: Path,
+    *,
+    pictures: Path,
+    scrub: Callable[[str], str] = str,
+    front_page: bool = True,
+    complete: bool = True,
+    resumable: bool | None = None,
+) -> tuple[str, ...]:
+    """Write the page; return a doubt for each thing a reader will miss in it.
+
+    Args:
+        pictures: Folder that image files named in Markdown are relative to; they are embedded.
+        scrub: Takes paths and names out of the finished page.
+        front_page: Whether to link to `index.html` beside it.
+        complete: Whether the whole report is; a banner says so where another notebook did not end well.
+        resumable: Whether a banner says how to continue; by default where the notebook measured.
+    """
+    executed = nbformat.read(notebook, 4)
+    ending = executed.metadata.get(METADATA, {})
+    title = title_of(executed) or notebook.stem
+    page = {
+        "title": title,
+        "status": ending.get("status", "ok"),
+        "error": ending.get("error") or "",
+        "gaps": [gap for gap in ending.get("gaps", ()) if not _is_removed(executed.cells[gap["cell"]])],
+        "css": css(),
+        "policy": POLICY,
+        "front_page": front_page,
+        "complete": complete,
+        "resumable": not ending.get("rendered") if resumable is None else resumable,
+        "footer": _footer(ending),
+    }
+    logging.getLogger("traitlets").setLevel(logging.ERROR)  # missing alt text is returned instead
+    html, _ = _Exporter().from_notebook_node(_prepared(executed, ending), resources={"trainspeed": page})
+    soup = BeautifulSoup(html, "html.parser")
+    doubts = _polish(soup, pictures)
+    write_atomically(target, scrub(str(soup)))
+    return tuple(doubts)
+
+
+def css() -> str:
+    """Return the style sheet of all pages."""
+    return (TEMPLATES / "report.css").read_text(encoding="utf-8")
+
+
+class _Exporter(HTMLExporter):
+    def __init__(self) -> None:
+        config = Config()
+        config.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
+        config.HTMLExporter.template_name = "report"
+        config.HTMLExporter.embed_images = False  # True damages inline HTML in Markdown (nbconvert#2020)
+        config.HTMLExporter.exclude_anchor_links = True
+        config.HTMLExporter.exclude_input_prompt = config.HTMLExporter.exclude_output_prompt = True
+        config.CoalesceStreamsPreprocessor.enabled = True
+        config.TagRemovePreprocessor.enabled = True
+        config.TagRemovePreprocessor.remove_cell_tags = {REMOVED_CELL_TAG}
+        config.TagRemovePreprocessor.remove_input_tags = {"remove_input"}
+        config.TagRemovePreprocessor.remove_all_outputs_tags = {"remove_output"}
+        super().__init__(config=config)
+
+    @pass_context
+    def markdown2html(self, context: Any, source: str) -> str:
+        """Turn TeX into MathML around nbconvert's Markdown, which would leave it to a script."""
+        formulas: list[str] = []
+        html = super().markdown2html(context, _take_tex(source, formulas))
+        return re.sub(r"TEX(\d+)XET", lambda match: formulas[int(match[1])], html)
+
+
+def _take_tex(source: str, formulas: list[str]) -> str:
+    """Replace formulas by marks that Markdown leaves alone; code keeps its dollars."""
+
+    def take(display: str) -> Callable[[re.Match[str]], str]:
+        def replacement(match: re.Match[str]) -> str:
+            try:
+                formulas.append(tex_to_mathml(match[1].strip(), display=display))
+            except Exception:  # latex2mathml raises many kinds, some without a common base
+                return match[0]
+            return f"TEX{len(formulas) - 1}XET"
+
+        return replacement
+
+    parts = CODE.split(source)
+    for index in range(0, len(parts), 2):
+        parts[index] = DISPLAY_TEX.sub(take("block"), parts[index])
+        parts[index] = INLINE_TEX.sub(take("inline"), parts[index])
+    return "".join(parts)
+
+
+def _prepared(notebook: nbformat.NotebookNode, ending: dict[str, Any]) -> nbformat.NotebookNode:
+    """Return a copy without widgets, with the parameters as a table; cells that failed are marked."""
+    notebook = copy.deepcopy(notebook)
+    notebook.metadata.pop("widgets", None)
+    stopped = ending.get("cell")
+    if ending.get("status", "ok") != "ok" and stopped is not None and stopped < len(notebook.cells):
+        notebook.cells[stopped].metadata["failed_cell"] = "stopped-here"
+    for gap in ending.get("gaps", ()):
+        notebook.cells[gap["cell"]].metadata["failed_cell"] = f"gap-{gap['cell']}"
+    values = notebook.metadata.get("papermill", {}).get("parameters", {})
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [o for o in cell.outputs if WIDGET not in o.get("data", {})]
+        if TAG in cell.metadata.get("tags", []):
+            cell.metadata["parameters_table"] = [
+                {
+                    "name": p.name,
+                    "value": _value(values.get(p.name, p.default)),
+                    "help": _help(p.help),
+                    "group": p.group,
+                }
+                for p in parameters_of(notebook, "notebook").values()
+            ]
+    return notebook
+
+
+def _is_removed(cell: nbformat.NotebookNode) -> bool:
+    return REMOVED_CELL_TAG in cell.metadata.get("tags", [])
+
+
+def _value(value: Any) -> str:
+    return ", ".join(str(item) for item in value) or "—" if isinstance(value, list) else str(value)
+
+
+def _help(text: str) -> str:
+    """Return the words as HTML, with `code` set as such."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
+
+
+def _footer(ending: dict[str, Any]) -> str:
+    facts = [f"{word} {ending[word]}" for word in ("session", "preset") if ending.get(word)]
+    facts.append(f"Trainspeed {ending['version']}" if ending.get("version") else "Trainspeed")
+    return " · ".join(facts)
+
+
+def _polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
+    for tag in soup.find_all(ACTIVE) + soup.select("style[scoped]"):  # pandas' own table style
+        tag.decompose()
+    for style in soup.find_all("style"):
+        style.string = REMOTE_STYLE.sub("", style.get_text())
+    for tag in soup.find_all(style=REMOTE_STYLE):
+        tag["style"] = REMOTE_STYLE.sub("", tag["style"])
+    for tag in soup.find_all(lambda tag: any(name.startswith("on") for name in tag.attrs)):
+        tag.attrs = {name: value for name, value in tag.attrs.items() if not name.startswith("on")}
+    _name_headings(soup)
+    for table in soup.find_all("table"):
+        _polish_table(soup, table)
+    return _polish_images(soup, pictures)
+
+
+def _name_headings(soup: BeautifulSoup) -> None:
+    """Give each heading an id of its own, and list the sections under the title."""
+    taken: set[str] = {
+        tag["id"] for tag in soup.find_all(id=True) if tag.name not in ("h1", "h2", "h3", "h4")
+    }
+    for heading in soup.find_all(["h1", "h2", "h3", "h4"]):
+        words = slug(heading.get_text())
+        number, name = 1, words
+        while name in taken:
+            number += 1
+            name = f"{words}-{number}"
+        taken.add(name)
+        heading["id"] = name
+    sections = soup.find_all("h2")
+    if len(sections) < CONTENTS_FROM:
+        return
+    nav = soup.new_tag("nav", attrs={"class": "contents", "aria-label": "Contents"})
+    listed = soup.new_tag("ul")
+    nav.append(listed)
+    for section in sections:
+        item, link = soup.new_tag("li"), soup.new_tag("a", href=f"#{section['id']}")
+        link.string = section.get_text()
+        item.append(link)
+        listed.append(item)
+    (soup.find("h1") or soup.main.find()).insert_after(nav)
+
+
+def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
+    """Put it into a box that scrolls by itself, by touch, mouse or keyboard; set one of many columns smaller."""
+    table.attrs.pop("border", None)
+    rows = table.find_all("tr")
+    for row in rows:
+        row.attrs.pop("style", None)  # pandas right-aligns all headings there
+    columns = max((len(row.find_all(["th", "td"])) for row in rows), default=0)
+    if columns >= WIDE_FROM:
+        table["class"] = [*table.get("class", []), "wide"]
+        table["style"] = f"--columns: {columns}"
+        _let_names_break(soup, table)
+    if "scroll" not in table.parent.get("class", []):
+        caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
+        attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
+        table.wrap(soup.new_tag("div", attrs=attrs))
+
+
+def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
+    """Let `channels_last` go on in a second line where a column is too narrow; what is copied stays whole."""
+    for text in table.find_all(string=NAME_PART):
+        if text.parent.name != "style":
+            parts = NAME_PART.split(text)
+            mixed = [item for part in parts for item in (part, soup.new_tag("wbr"))]
+            text.replace_with(*mixed[:-1])
+
+
+def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:
+    doubts = []
+    for image in soup.find_all("img"):
+        source = image.get("src", "")
+        image.attrs.pop("srcset", None)
+        if not source.startswith("data:"):
+            file = pictures / source
+            mime = mimetypes.guess_type(source)[0] or ""
+            if mime.startswith("image/") and "://" not in source and file.is_file():
+                image["src"] = f"data:{mime};base64,{base64.b64encode(file.read_bytes()).decode()}"
+            else:
+                doubts.append(f"an image is missing, as a page holds no outside picture: {source}")
+                image.replace_with(image.get("alt") or "image")
+                continue
+        if float(image.get("height") or 0) > TALL_RATIO * float(image.get("width") or 1):
+            image["class"] = [*image.get("class", []), "tall"]  # on paper it goes on over several pages
+        if image.get("alt", NO_ALT) == NO_ALT:
+            doubts.append("an image has no description for readers who cannot see it")
+    return doubts

@@ -1,0 +1,111 @@
+"""The process that runs a notebook: its Python, its sockets, its environment. Knows no notebook."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpecManager
+from traitlets.config import Config
+
+from trainspeed.conduct.context import VARIABLES
+from trainspeed.report.interruption import Interruption
+
+SHUTDOWN_S = 20  # longest wait for `finally` blocks after a cell's timeout; a healthy kernel ends at once
+# A kernel without a running cell has nothing to finish, but ipykernel 7.4 hangs now and then when it
+# closes its own channels, after all other exit handlers. Half of this time passes, then it gets SIGTERM.
+IDLE_SHUTDOWN_S = 6
+SOCKET_FOLDER_LENGTH = 80  # a Unix socket's path holds 107 bytes on Linux and 103 on macOS
+GUARD = "--InteractiveShellApp.extra_extensions=trainspeed.core.guard"  # see `guard.py`
+
+
+@dataclass(frozen=True)
+class KernelSockets:
+    """A folder for the kernel's sockets and log.
+
+    Sockets in a folder need no TCP port, which another process could take first, and no other user can
+    connect to them.
+    """
+
+    folder: Path
+
+    @property
+    def config(self) -> Config:
+        """What papermill passes on to the kernel manager."""
+        return Config({"KernelManager": {"transport": "ipc", "ip": str(self.folder / "k")}})
+
+    def last_line(self) -> str:
+        """Return the last line that the kernel's process logged: why it could not start."""
+        log = self.folder / "log"
+        lines = log.read_text(errors="replace").split("\n") if log.exists() else []
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+@contextlib.contextmanager
+def kernel_sockets() -> Iterator[KernelSockets]:
+    """Make the folder, and remove it in the end."""
+    folder = tempfile.mkdtemp(prefix="trainspeed-")
+    if len(folder) > SOCKET_FOLDER_LENGTH:
+        os.rmdir(folder)
+        folder = tempfile.mkdtemp(prefix="trainspeed-", dir="/tmp")
+    try:
+        yield KernelSockets(Path(folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def kernel_class(
+    sockets: KernelSockets,
+    environment: Mapping[str, str],
+    folder: Path,
+    interruption: Interruption,
+    busy: Callable[[], bool],
+) -> type[AsyncKernelManager]:
+    """Return a kernel manager for this very Python, whatever kernels the user has installed as python3.
+
+    Args:
+        busy: Whether a cell is running.
+    """
+
+    class Kernel(AsyncKernelManager):
+        def __init__(self, **options: Any) -> None:
+            native = KernelSpecManager(kernel_dirs=[])  # only ipykernel's own, of sys.executable
+            file = str(sockets.folder / "connection.json")
+            super().__init__(kernel_spec_manager=native, connection_file=file, **options)
+
+        async def start_kernel(self, **options: Any) -> None:
+            # What cells print comes by the sockets; here is only what the kernel says of itself.
+            with (sockets.folder / "log").open("wb") as log:
+                options |= {
+                    "env": kernel_environment(environment),
+                    "cwd": str(folder),
+                    "stdout": log,
+                    "stderr": log,
+                }
+                options["extra_arguments"] = [*options.get("extra_arguments", ()), GUARD]
+                await super().start_kernel(**options)
+            interruption.kernel_started(getattr(self.provisioner, "pgid", None))
+
+        async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
+            # The inherited method interrupts an idle kernel too, which puts a traceback into its log and
+            # makes the hang likelier.
+            wait_s = SHUTDOWN_S if busy() else IDLE_SHUTDOWN_S
+            if busy():
+                await self.interrupt_kernel()
+            await self.request_shutdown()
+            await self.finish_shutdown(waittime=wait_s)
+            await self.cleanup_resources()
+
+    return Kernel
+
+
+def kernel_environment(added: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's variables and others, without those that would make a kernel another report's."""
+    return {key: value for key, value in os.environ.items() if key not in VARIABLES.values()} | dict(added)

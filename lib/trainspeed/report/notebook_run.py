@@ -1,0 +1,207 @@
+"""Run the cells of one notebook in a kernel of its own; whatever ends them becomes a value. Saves nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TextIO
+
+import nbformat
+import papermill
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
+
+from trainspeed.report.gaps import error_text
+from trainspeed.report.interruption import Interruption
+from trainspeed.report.jupyter_kernel import KernelSockets, kernel_class, kernel_sockets
+
+START_TIMEOUT_S = 60
+
+
+class NotebookStatus(StrEnum):
+    """How a notebook ended."""
+
+    OK = "ok"
+    INCOMPLETE = "incomplete"  # it ran to its end, but something could not be shown: see `guard.py`
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def ran_to_its_end(self) -> bool:
+        """Whether every cell was run, so that its verdicts are recorded."""
+        return self in (NotebookStatus.OK, NotebookStatus.INCOMPLETE)
+
+
+@dataclass(frozen=True)
+class End:
+    """How the cells of a notebook ended.
+
+    Attributes:
+        error: What ended them, where they did not run to their end; of several lines and with colours.
+        cell: Index of the one that ended them.
+        mistake: Whether the error is a UserError: the user's to mend, no failure of ours.
+    """
+
+    status: NotebookStatus
+    error: str | None = None
+    cell: int | None = None
+    mistake: bool = False
+
+
+class _Stopped(Exception):
+    """An end was asked for between two cells."""
+
+
+# What papermill raises -> how the notebook ended.
+ENDS: dict[type[BaseException], End] = {
+    CellTimeoutError: End(NotebookStatus.FAILED, "timeout: a cell took longer than {cell_timeout_s} s"),
+    DeadKernelError: End(NotebookStatus.FAILED, "the kernel died: out of memory, or a crash in native code"),
+    _Stopped: End(NotebookStatus.INTERRUPTED),
+    KeyboardInterrupt: End(NotebookStatus.INTERRUPTED),
+}
+
+
+@dataclass
+class NotebookRun:
+    """One run of a notebook.
+
+    Attributes:
+        environment: Added to this process's own for the kernel.
+        folder: The kernel's working directory.
+        cell_timeout_s: Longest time of one cell; None for no limit, as every run has its own.
+        planning: Whether only what it prints is of interest, up to where it raises PlanOnly.
+        notebook: With what its cells have put out, however they ended; None where no kernel was asked for.
+    """
+
+    source: Path
+    parameters: Mapping[str, Any]
+    environment: Mapping[str, str]
+    folder: Path
+    interruption: Interruption
+    cell_timeout_s: int | None = None
+    planning: bool = False
+    notebook: nbformat.NotebookNode | None = field(default=None, init=False)
+    _latest: int | None = field(default=None, init=False)  # cell that was begun
+    _busy: bool = field(default=False, init=False)
+    _raised: bool = field(default=False, init=False)
+
+    def run(self) -> End:
+        """Run the cells and return how they ended."""
+        if self.interruption.asked:
+            return End(NotebookStatus.INTERRUPTED, "interrupted before it began")
+        logging.getLogger("papermill").setLevel(logging.CRITICAL)  # it logs what is returned here
+        with kernel_sockets() as sockets:
+            try:
+                self._execute(sockets)
+                end = End(NotebookStatus.OK)
+            except papermill.PapermillExecutionError as problem:
+                end = self._of_error_output(problem)
+            except (Exception, KeyboardInterrupt) as problem:  # also one that cannot start, or a full disk
+                end = self._of_exception(problem, sockets)
+            finally:
+                self.interruption.kernel_ended()
+        if end.status.ran_to_its_end:
+            return end
+        if self.interruption.asked:
+            end = End(NotebookStatus.INTERRUPTED, "stopped by Ctrl-C or another signal", end.cell)
+        return end if end.cell is not None else replace(end, cell=self._latest)
+
+    def _execute(self, sockets: KernelSockets) -> None:
+        papermill.execute_notebook(
+            str(self.source.resolve()).replace("{", "{{").replace("}", "}}"),  # papermill fills in braces
+            None,
+            parameters=dict(self.parameters),
+            engine_name=_KeepingEngine.NAME,
+            run=self,
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+            start_timeout=START_TIMEOUT_S,
+            execution_timeout=self.cell_timeout_s,
+            stdout_file=_Terminal(sys.stdout),
+            # A plan is what the notebook prints, and nothing else.
+            stderr_file=None if self.planning else _Terminal(sys.stderr),
+            coalesce_streams=True,
+            store_widget_state=False,
+            iopub_timeout=60,
+            on_cell_start=self._before_cell,
+            on_cell_execute=self._cell_sent,
+            on_cell_executed=self._cell_replied,
+            kernel_manager_class=kernel_class(
+                sockets, self.environment, self.folder, self.interruption, lambda: self._busy
+            ),
+            config=sockets.config,
+        )
+
+    def _before_cell(self, cell: nbformat.NotebookNode, cell_index: int) -> None:
+        self._latest = cell_index
+        if self.interruption.asked:
+            raise _Stopped
+
+    def _cell_sent(self, cell: nbformat.NotebookNode, cell_index: int) -> None:
+        self._busy = True
+
+    def _cell_replied(
+        self, cell: nbformat.NotebookNode, cell_index: int, execute_reply: Mapping[str, Any]
+    ) -> None:
+        self._busy = False
+        self._raised |= execute_reply["content"]["status"] == "error"
+
+    def _of_error_output(self, problem: papermill.PapermillExecutionError) -> End:
+        """Of a cell that raised, or of one that did not but has an error among its outputs: see `guard.py`."""
+        if problem.ename == "PlanOnly" and self.planning:
+            return End(NotebookStatus.OK)
+        if not self._raised:
+            return End(NotebookStatus.INCOMPLETE)
+        error = error_text(problem.ename, problem.evalue)
+        return End(NotebookStatus.FAILED, error, problem.cell_index, problem.ename == "UserError")
+
+    def _of_exception(self, problem: BaseException, sockets: KernelSockets) -> End:
+        for kind, end in ENDS.items():
+            if isinstance(problem, kind):
+                return replace(end, error=end.error and end.error.format(**vars(self)))
+        if self._latest is None:
+            error = f"the kernel could not start: {sockets.last_line() or problem}"
+        else:
+            error = f"{type(problem).__name__}: {problem}"
+        return End(NotebookStatus.FAILED, error)
+
+
+class _KeepingEngine(NBClientEngine):
+    """papermill's own, but what its cells have put out stays at hand however they end.
+
+    Without it only a file has that, for which papermill writes and validates the whole notebook, pictures
+    included, twice for each cell.
+    """
+
+    NAME = "trainspeed"
+
+    @classmethod
+    def execute_managed_notebook(
+        cls, nb_man: NotebookExecutionManager, kernel_name: str, *, run: NotebookRun, **options: Any
+    ) -> None:
+        run.notebook = nb_man.nb
+        super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+
+papermill_engines.register(_KeepingEngine.NAME, _KeepingEngine)
+
+
+class _Terminal:
+    """What the kernel prints, in the terminal at once. A lost terminal does not end a measurement."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()

@@ -1,0 +1,248 @@
+"""A notebook's parameters: read them, merge presets and files into them, check names and types.
+
+Does not know what a parameter means, and runs nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from trainspeed.core.check import check_name, suggest
+from trainspeed.core.errors import UserError
+from trainspeed.core.outputs import notebook_names
+
+TAG = "parameters"
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "int": int,
+    "float": (int, float),
+    "str": str,
+    "bool": bool,
+    "list": list,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One line of a parameters cell: `name: type = default  # help`.
+
+    Attributes:
+        kind: int, float, str, bool or list.
+        items: Kind of a list's items; None where they may be anything.
+        optional: Whether None is a value: the default is None or holds one.
+        group: The line of comment above it and its neighbours.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    help: str = ""
+    items: str | None = None
+    optional: bool = False
+    group: str = ""
+
+
+def preset_names(folder: Path) -> tuple[str, ...]:
+    """Return the names of the presets beside the notebooks."""
+    return tuple(sorted(path.stem for path in (folder / "presets").glob("*.yaml")))
+
+
+def check_notebooks(names: Iterable[str], folder: Path) -> tuple[str, ...]:
+    """Return the names without repeats and without ".ipynb".
+
+    Raises:
+        UserError: There is no such notebook.
+    """
+    known = notebook_names(folder)
+    wanted = tuple(dict.fromkeys(Path(name).name.removesuffix(".ipynb") for name in names))
+    for name in wanted:
+        check_name("notebook", name, known)
+    return wanted
+
+
+def resolve_parameters(
+    names: Sequence[str], folder: Path, *, preset: str | None = None, params_file: Path | None = None
+) -> dict[str, dict[str, Any]]:
+    """Return every parameter of each notebook: defaults, then the preset, then the file on top.
+
+    Both files are checked as a whole, also where they speak of a notebook that is not asked for.
+    """
+    if preset is not None:
+        check_name("preset", preset, ("auto", *preset_names(folder)))
+    layers = [read_file(folder / "presets" / f"{preset}.yaml", folder)] if preset else []
+    if params_file is not None:
+        layers.append(read_file(params_file, folder))
+    merged = {}
+    for name in check_notebooks(names, folder):
+        merged[name] = {p.name: p.default for p in read_notebook(folder / f"{name}.ipynb").values()}
+        for layer in layers:
+            merged[name] |= layer.get(name, {})
+    return merged
+
+
+def read_notebook(path: Path) -> dict[str, Parameter]:
+    """Return the parameters of a notebook by name, in its order; none where no cell has the tag.
+
+    The cell is parsed as Python. papermill's own reader drops a line that holds a second "=", also
+    one in its comment, and then takes the parameter for unknown.
+    """
+    try:
+        notebook = nbformat.read(path, 4)
+    except FileNotFoundError:
+        raise UserError(f"no notebook {path}") from None
+    except (ValueError, AttributeError, nbformat.ValidationError):
+        raise UserError(f"{path} is not a notebook: its JSON is damaged") from None
+    return parameters_of(notebook, path.stem)
+
+
+def parameters_of(notebook: nbformat.NotebookNode, name: str) -> dict[str, Parameter]:
+    """Return the parameters of a notebook that has been read."""
+    for cell in notebook.cells:
+        if TAG in cell.metadata.get("tags", []):
+            return _parse(cell.source, name)
+    return {}
+
+
+def read_file(path: Path, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return notebook -> parameters of a YAML file, all names and types checked."""
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"no file {path}: PARAMS names a YAML file, seen from where you are") from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UserError(f"cannot read {path}: {getattr(problem, 'strerror', None) or 'not text'}") from None
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        raise UserError(
+            f"{path} line {mark.line + 1}, column {mark.column + 1}: {problem.problem or problem.context}"
+        ) from None
+    except yaml.YAMLError as problem:
+        raise UserError(f"{path} is not YAML: {str(problem).splitlines()[0]}") from None
+    data = {} if data is None else data
+    if not isinstance(data, dict):
+        raise UserError(f"{path} must map notebook names to parameters, such as 'layout: {{blocks: 10}}'")
+    checked: dict[str, dict[str, Any]] = {}
+    for name, values in data.items():
+        if name not in notebook_names(folder):
+            raise UserError(f"{path}: unknown notebook {name!r}{suggest(str(name), notebook_names(folder))}")
+        values = {} if values is None else values
+        if not isinstance(values, dict):
+            raise UserError(f"{path}: {name} must map parameters to values, got {values!r}")
+        try:
+            check_parameters(name, read_notebook(folder / f"{name}.ipynb"), values)
+        except UserError as problem:
+            raise UserError(f"{path}: {problem}") from None
+        checked[name] = values
+    return checked
+
+
+def check_parameters(notebook: str, known: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Raise a UserError unless every value names a parameter and has its type."""
+    for name, value in values.items():
+        if name not in known:
+            raise UserError(f"{notebook}: unknown parameter {name!r}{suggest(str(name), known)}")
+        if problem := _problem(known[name], value):
+            raise UserError(f"{notebook}: {problem}")
+
+
+def _parse(source: str, notebook: str) -> dict[str, Parameter]:
+    try:
+        lines = ast.parse(source).body
+    except SyntaxError as problem:
+        raise UserError(f"{notebook}: its parameters cell is not Python: {problem.msg}") from None
+    comments = {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    helped = {line.end_lineno for line in lines}
+    found = {}
+    for line in lines:
+        annotation = ""
+        if isinstance(line, ast.AnnAssign) and line.value is not None:
+            target, annotation = line.target, ast.unparse(line.annotation)
+        elif isinstance(line, ast.Assign) and len(line.targets) == 1:
+            target = line.targets[0]
+        else:
+            continue
+        if not isinstance(target, ast.Name):
+            continue
+        try:
+            default = ast.literal_eval(line.value)
+        except ValueError:
+            raise UserError(f"{notebook}: parameter {target.id} must be a plain literal") from None
+        found[target.id] = _parameter(
+            target.id, annotation, default, comments.get(line.end_lineno, ""), notebook
+        )
+        above = [number for number in comments if number < line.lineno and number not in helped]
+        found[target.id] = replace(found[target.id], group=comments[above[-1]] if above else "")
+    return found
+
+
+def _parameter(name: str, annotation: str, default: Any, text: str, notebook: str) -> Parameter:
+    """`list[int]` and `float | None` are understood; a list's items default to those it holds."""
+    kinds = [kind.strip() for kind in annotation.split("|")] if annotation else [type(default).__name__]
+    optional = default is None or "None" in kinds
+    kind, _, items = next((k for k in kinds if k != "None"), "NoneType").partition("[")
+    items = items.rstrip("]") or None
+    if kind not in TYPES or (items and items not in TYPES):
+        raise UserError(
+            f"{notebook}: parameter {name} has type {annotation or kind!r}: use one of {', '.join(TYPES)}"
+        )
+    if kind == "list" and items is None and default:
+        held = {type(item).__name__ for item in default if item is not None}
+        items = "float" if held == {"int", "float"} else held.pop() if len(held) == 1 else None
+        items = items if items in TYPES else None
+    optional = optional or (isinstance(default, list) and None in default)
+    return Parameter(name=name, kind=kind, default=default, help=text, items=items, optional=optional)
+
+
+def _problem(parameter: Parameter, value: Any) -> str | None:
+    name, kind = parameter.name, parameter.kind
+    if value is None and parameter.optional:
+        return None
+    if not _is(value, kind):
+        return f"{name} must be {kind}, got {value!r} ({type(value).__name__}){_hint(value, kind)}"
+    for index, item in enumerate(value if kind == "list" and parameter.items else ()):
+        if not _is(item, parameter.items) and not (item is None and parameter.optional):
+            got = f"got {item!r} ({type(item).__name__}){_hint(item, parameter.items)}"
+            return f"{name}[{index}] must be {parameter.items}, {got}"
+    return None
+
+
+def _is(value: Any, kind: str) -> bool:
+    """Whether the value has the kind; YAML's `on` and `yes` are bool, and bool is no number here."""
+    return isinstance(value, TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
+
+
+def _hint(value: Any, kind: str) -> str:
+    if kind == "list":
+        return f": write [{value}]"
+    if kind in ("int", "float") and isinstance(value, str):
+        try:
+            number = float(value)
+        except ValueError:
+            return ""
+        if kind == "int" and not number.is_integer():
+            return ""
+        if "e" in value.lower():
+            return f": YAML reads {value} as text; write {int(number) if kind == 'int' else _dotted(value)}"
+        return f": write {value} without quotes"
+    if kind == "str" and isinstance(value, bool):
+        return ": YAML reads on, off, yes and no as true and false; put the word in quotes"
+    return ""
+
+
+def _dotted(value: str) -> str:
+    """`1e-3` as YAML 1.1 wants it: with a dot, and a sign in the exponent."""
+    mantissa, exponent = value.lower().split("e")
+    mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
+    return f"{mantissa}e{exponent if exponent[0] in '+-' else '+' + exponent}"

@@ -1,0 +1,147 @@
+"""What each report was asked to run: `sessions.jsonl` beside the ledger, for `RESUME=1` and `make render`.
+
+Does not run anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypedDict
+
+from trainspeed.conduct.context import new_id
+from trainspeed.core import user_model
+from trainspeed.core.errors import UserError
+from trainspeed.core.ledger import SESSIONS, read_lines
+from trainspeed.core.outputs import COMPARE, SUMMARY
+from trainspeed.report import parameters
+from trainspeed.report.user_parameters import notebooks_of_models, with_model
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest:
+    """One line of `sessions.jsonl`: what a report was asked to run, so that it can be continued."""
+
+    session: str
+    preset: str
+    notebooks: tuple[str, ...]
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    started_at: str = ""
+    version: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the line as a JSON object."""
+        return {**vars(self), "notebooks": list(self.notebooks)}
+
+
+class Choice(TypedDict, total=False):
+    """What a user may choose of a report.
+
+    Attributes:
+        preset: Name of a file in the notebooks' `presets`, or auto: standard with a GPU, quick without.
+        notebooks: Names; all when empty, or all of the session that is continued.
+        params_file: YAML: notebook -> parameters, on top of the preset.
+        has_gpu: Whether there is one, for the preset auto.
+        model: Of the user's own, in the place of all others; what the file says comes before it.
+    """
+
+    preset: str
+    notebooks: Sequence[str]
+    params_file: Path | None
+    has_gpu: bool
+    model: str | None
+
+
+def new_session(
+    *,
+    folder: Path,
+    preset: str = "auto",
+    notebooks: Sequence[str] = (),
+    params_file: Path | None = None,
+    has_gpu: bool = False,
+    model: str | None = None,
+) -> ReportRequest:
+    """Return the request of a choice, with all names and parameters checked; arguments as of `Choice`.
+
+    Args:
+        folder: Of the notebooks.
+    """
+    if preset == "auto":
+        preset = "standard" if has_gpu else "quick"
+    names = tuple(notebooks) or tuple(n for n in parameters.notebook_names(folder) if n != COMPARE)
+    if not names:
+        raise UserError(f"no notebooks in {folder}")
+    names = tuple(sorted(parameters.check_notebooks(names, folder), key=lambda name: name == SUMMARY))
+    if COMPARE in names:
+        raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare A=… B=…` does.")
+    if model is not None:
+        user_model.check_model(model)
+        names = notebooks_of_models(names, folder, asked=bool(notebooks))
+    values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
+    if model is not None:
+        said = parameters.read_file(params_file, folder) if params_file else {}
+        values = {name: with_model(values[name], model) | said.get(name, {}) for name in names}
+    now = datetime.now(UTC)
+    return ReportRequest(
+        session=new_id(now),
+        preset=preset,
+        notebooks=names,
+        parameters=values,
+        started_at=now.isoformat(timespec="seconds"),
+        version=version("trainspeed"),
+    )
+
+
+def read_sessions(out: Path) -> list[ReportRequest]:
+    """Return the sessions of a folder, oldest first; damaged lines are left out."""
+    found = []
+    for _, line in read_lines(out / SESSIONS):
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            data = json.loads(line)
+            found.append(
+                ReportRequest(
+                    session=data["session"],
+                    preset=data["preset"],
+                    notebooks=tuple(data["notebooks"]),
+                    parameters=dict(data["parameters"]),
+                    started_at=data.get("started_at", ""),
+                    version=data.get("version", ""),
+                )
+            )
+    return found
+
+
+def check_session(session: ReportRequest, folder: Path) -> None:
+    """Raise a UserError where the notebooks have changed so that the session cannot be continued."""
+    try:
+        for name in parameters.check_notebooks(session.notebooks, folder):
+            known = parameters.read_notebook(folder / f"{name}.ipynb")
+            parameters.check_parameters(name, known, session.parameters[name])
+    except (UserError, KeyError) as problem:
+        raise UserError(
+            f"session {session.session} cannot be continued, the notebooks have changed since ({problem}): "
+            "leave RESUME out"
+        ) from None
+
+
+def still_valid(name: str, session: ReportRequest | None, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters a notebook was measured with, as far as it still has them, and what is left out.
+
+    Drawing old runs must not fail because a parameter was renamed since: its default serves.
+    """
+    known = parameters.read_notebook(folder / f"{name}.ipynb")
+    values = {parameter.name: parameter.default for parameter in known.values()}
+    doubts = []
+    for parameter, value in (session.parameters.get(name, {}) if session else {}).items():
+        try:
+            parameters.check_parameters(name, known, {parameter: value})
+        except UserError as problem:
+            doubts.append(f"{problem} The default is used." if parameter in known else str(problem))
+        else:
+            values[parameter] = value
+    return values, doubts

@@ -1,0 +1,63 @@
+"""What MODEL does to a report: which notebooks run, and which of their parameters become the user's own model.
+
+Goes by the names of the parameters, so a notebook that has `models` follows by itself. Runs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from trainspeed.core import user_model
+from trainspeed.core.errors import UserError
+from trainspeed.core.trial import FRAMEWORKS, USER_DATA
+from trainspeed.report import parameters
+
+MODELS = "models"  # the parameter that a notebook on training has
+SURVEY = "survey_models"  # other models beside it: none
+
+
+def notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> tuple[str, ...]:
+    """Return the notebooks that train a model.
+
+    Args:
+        asked: Whether the user named them; then one that trains none is an error, else it is left out.
+    Raises:
+        UserError: A named notebook trains no model, or none is left.
+    """
+    training = tuple(n for n in names if MODELS in parameters.read_notebook(folder / f"{n}.ipynb"))
+    others = [name for name in names if name not in training]
+    if not training or (asked and others):
+        known = [
+            n
+            for n in parameters.notebook_names(folder)
+            if MODELS in parameters.read_notebook(folder / f"{n}.ipynb")
+        ]
+        wrong = others[0] if others else folder.name
+        raise UserError(
+            f'{wrong} trains no model, so MODEL cannot be measured there: use NOTEBOOKS="{" ".join(known)}" or fewer.'
+        )
+    return training
+
+
+def with_model(values: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return a notebook's parameters with the user's model in the place of all others.
+
+    Frameworks are cut to those that the model is for, wherever they are listed; a list that would be empty
+    by that has the model's first. Weights are the model's own, and the data where its file has some.
+    """
+    frameworks = user_model.frameworks_of(model)
+    changed = dict(values)
+    for name, value in values.items():
+        if name == SURVEY:
+            changed[name] = []
+        elif name == MODELS or name.endswith(f"_{MODELS}"):
+            changed[name] = [model]
+        elif isinstance(value, list) and value and set(value) <= set(FRAMEWORKS):
+            changed[name] = [item for item in value if item in frameworks] or list(frameworks[:1])
+        elif name == "weights":
+            changed[name] = None
+        elif name == "dataset" and value == "auto" and user_model.has_data(model):
+            changed[name] = USER_DATA
+    return changed

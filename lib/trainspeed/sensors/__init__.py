@@ -1,0 +1,1 @@
+"""What can be read off the machine: GPUs, host, processes, memory. Only `nvml` imports pynvml."""

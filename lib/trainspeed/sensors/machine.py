@@ -1,0 +1,115 @@
+"""Find out which machine this is: CPU, memory, GPUs, driver, system. Knows no framework.
+
+What comes back may be shared: no user name, host name or home path, and UUIDs only hashed.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from trainspeed.sensors.gpu_ids import hashed
+from trainspeed.sensors.host import cpu_flags, cpu_name
+from trainspeed.sensors.nvml import Gpu, open_nvml
+
+ROOT = Path("/")
+# The instruction sets that decide how fast a CPU trains, and in which precisions.
+CPU_FLAGS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_tile")
+CONTAINERS = ("docker", "kubepods", "containerd", "libpod", "lxc")
+
+
+def detect_machine() -> dict[str, Any]:
+    """Return this machine as JSON; what cannot be found out is None.
+
+    `cpu_flags` are those of CPU_FLAGS that the CPU has: none where it is not x86.
+    `cores` counts those this process may run on: {"physical", "logical"}, and "quota": the share of
+    them that a container may use at a time, in cores, None when it is not limited. `gpus` are in the
+    order of the PCI bus; `no_gpus` says why there are none. `cuda` is what the driver can run, not what
+    a framework was built with.
+    """
+    flags = cpu_flags()
+    with closing(open_nvml()) as nvml:
+        return {
+            "cpu": cpu_name() or platform.processor() or platform.machine() or None,
+            "cores": {"physical": physical_cores(), "logical": logical_cores(), "quota": core_quota()},
+            "cpu_flags": [flag for flag in CPU_FLAGS if flag in flags],
+            "governor": _read(ROOT / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            "memory_bytes": psutil.virtual_memory().total,
+            "gpus": [_gpu(gpu) for gpu in nvml.gpus],
+            "no_gpus": nvml.reason,
+            "interconnect": nvml.interconnect(),
+            "driver": nvml.driver,
+            "cuda": nvml.cuda,
+            "os": operating_system(),
+            "python": platform.python_version(),
+            "container": in_container(),
+        }
+
+
+def _gpu(gpu: Gpu) -> dict[str, Any]:
+    return {
+        "name": gpu.name,
+        "uuid": None if gpu.uuid is None else hashed(gpu.uuid),
+        "memory_bytes": gpu.memory_total_bytes,
+        "power_limit_w": gpu.power_limit_w,
+        "compute_capability": gpu.compute_capability,
+    }
+
+
+def logical_cores() -> int:
+    """Return how many logical cores (hardware threads) this process may run on."""
+    return len(_allowed()) or os.cpu_count() or 1
+
+
+def physical_cores(root: Path = ROOT) -> int | None:
+    """Return how many physical cores this process may run on; None where the system does not tell."""
+    cores = set()
+    for cpu in _allowed():
+        topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
+        cores.add((_read(topology / "physical_package_id"), _read(topology / "core_id")))
+    known = {core for core in cores if None not in core}
+    return len(known) or (None if cores else psutil.cpu_count(logical=False))
+
+
+def core_quota(root: Path = ROOT) -> float | None:
+    """Return how many cores' worth of time the control group grants (`docker run --cpus`); None: all."""
+    quota, _, period = (_read(root / "sys/fs/cgroup/cpu.max") or "").partition(" ")
+    if not period:  # version 1 of control groups
+        quota = _read(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us") or ""
+        period = _read(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us") or ""
+    # "max" and -1 mean no limit
+    return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
+
+
+def operating_system() -> str:
+    """Return the distribution and the kernel: "Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64"."""
+    kernel = f"{platform.system()} {platform.release()}"
+    try:
+        return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {kernel}"
+    except (OSError, KeyError):
+        return kernel
+
+
+def in_container(root: Path = ROOT) -> bool:
+    """Whether this process runs in a container, by the marks that container engines leave."""
+    if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
+        return True
+    groups = _read(root / "proc/1/cgroup") or ""
+    return any(name in groups for name in CONTAINERS)
+
+
+def _allowed() -> set[int]:
+    """The logical cores this process may run on; empty where the system has no such notion."""
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,297 @@
+"""Ask NVIDIA GPUs about themselves: the only module that imports pynvml (nvidia-ml-py).
+
+Every value that this machine cannot give is None, with a reason in words. Does not know what runs on
+the GPUs, nor which of them a worker may see (`trainspeed.sensors.gpu_ids`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import pynvml
+
+# The only place where NVML's error codes become words. Source: nvml.h, nvmlReturn_t
+REASONS = {
+    pynvml.NVML_ERROR_NOT_SUPPORTED: "not supported by this GPU",
+    pynvml.NVML_ERROR_NO_PERMISSION: "no permission to read it",
+    pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the NVIDIA driver is not loaded",
+    pynvml.NVML_ERROR_LIBRARY_NOT_FOUND: "no NVIDIA driver library found",
+    pynvml.NVML_ERROR_FUNCTION_NOT_FOUND: "not offered by this version of the NVIDIA driver",
+    pynvml.NVML_ERROR_GPU_IS_LOST: "the GPU is lost: it does not answer any more; reboot",
+    pynvml.NVML_ERROR_RESET_REQUIRED: "the GPU needs a reset",
+    pynvml.NVML_ERROR_OPERATING_SYSTEM: "blocked by the operating system or the container",
+    pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH: "NVIDIA driver and library versions differ: reboot",
+    pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH: "not offered by this version of the NVIDIA driver",
+    pynvml.NVML_ERROR_UNKNOWN: "unknown error of the NVIDIA driver",
+}
+# These answers do not change while the process lives, so the question is not asked again.
+FINAL = (pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+OLDER_DRIVER = (*FINAL, pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH)
+
+# Without idle (bit 0), which slows nobody down. Source: nvml.h, nvmlClocksEventReason*
+THROTTLE_REASONS = {
+    0x002: "applications_clocks_setting",
+    0x004: "sw_power_cap",
+    0x008: "hw_slowdown",
+    0x010: "sync_boost",
+    0x020: "sw_thermal_slowdown",
+    0x040: "hw_thermal_slowdown",
+    0x080: "hw_power_brake_slowdown",
+    0x100: "display_clock_setting",
+    0x200: "board_limit",
+    0x400: "reliability",
+}
+PCIE_READ_S = 0.020  # NVML counts bytes for so long before it answers. Source: nvmlDeviceGetPcieThroughput
+PCIE_SKIPPED = "not read at this interval: a reading takes 20 ms in each direction"
+ANCESTORS = {  # with nvidia-smi's names for them
+    pynvml.NVML_TOPOLOGY_INTERNAL: "PCIe on one board",
+    pynvml.NVML_TOPOLOGY_SINGLE: "PCIe through one switch (PIX)",
+    pynvml.NVML_TOPOLOGY_MULTIPLE: "PCIe through several switches (PXB)",
+    pynvml.NVML_TOPOLOGY_HOSTBRIDGE: "PCIe through a host bridge (PHB)",
+    pynvml.NVML_TOPOLOGY_NODE: "PCIe within a NUMA node (NODE)",
+    pynvml.NVML_TOPOLOGY_SYSTEM: "PCIe across CPU sockets (SYS)",
+}
+SWITCH = "switch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuSample:
+    """What one GPU said at one moment. A value is None where it cannot be read; `reasons` says why.
+
+    Attributes:
+        load_percent: Share of NVML's last sample period (1/6 to 1 s) in which a kernel was running, 0
+            to 100. It is not how full the GPU was. Not available while MIG is on.
+        memory_used_bytes: Without what the driver reserves, where the driver tells them apart.
+        energy_j: Counter since the driver was loaded; only differences mean something.
+        throttle_reasons: What holds the clocks down, "sw_power_cap|hw_slowdown"; empty when nothing does.
+        pcie_rx_bytes_per_s: Received by the GPU, over the 20 ms of the reading.
+        reasons: Name of the missing value -> why.
+    """
+
+    load_percent: float | None = None
+    memory_used_bytes: int | None = None
+    memory_total_bytes: int | None = None
+    power_w: float | None = None
+    energy_j: float | None = None
+    temperature_c: float | None = None
+    sm_clock_mhz: int | None = None
+    throttle_reasons: str | None = None
+    pcie_rx_bytes_per_s: int | None = None
+    pcie_tx_bytes_per_s: int | None = None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Gpu:
+    """One GPU; a property that cannot be read is None.
+
+    Attributes:
+        index: NVML's number: in the order of the PCI bus, whatever CUDA_VISIBLE_DEVICES says.
+        power_limit_w: The limit in force now.
+        compute_capability: "9.0".
+    """
+
+    index: int
+    uuid: str | None = None
+    name: str | None = None
+    memory_total_bytes: int | None = None
+    power_limit_w: float | None = None
+    compute_capability: str | None = None
+    pci_bus_id: str | None = None
+    _handle: Any = field(default=None, repr=False)
+    _missing: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def lost(self) -> str | None:
+        """Why the whole GPU does not answer; None while it does."""
+        return self._missing.get("gpu")
+
+    def sample(self, *, pcie: bool = True) -> GpuSample:
+        """Return what the GPU says now. Reading PCIe traffic takes 40 ms, all else about 1 ms."""
+        values: dict[str, Any] = {}
+        reasons: dict[str, str] = {}
+        for name in READERS:
+            if name.startswith("pcie") and not pcie:
+                reasons[name] = PCIE_SKIPPED
+            elif not self.lost:
+                values[name], reason = self._ask(name)
+                if reason:
+                    reasons[name] = reason
+        if self.lost:  # perhaps only since the last question: half a row would look like a measurement
+            return GpuSample(reasons=dict.fromkeys((*READERS, "memory_total_bytes"), self.lost))
+        if self.memory_total_bytes is None:
+            reasons["memory_total_bytes"] = REASONS[pynvml.NVML_ERROR_NOT_SUPPORTED]
+        return GpuSample(**values, memory_total_bytes=self.memory_total_bytes, reasons=reasons)
+
+    def _ask(self, name: str) -> tuple[Any, str | None]:
+        """Return (value, None) or (None, reason)."""
+        if name in self._missing:
+            return None, self._missing[name]
+        try:
+            return READERS[name](self._handle), None
+        except pynvml.NVMLError as error:
+            if error.value == pynvml.NVML_ERROR_GPU_IS_LOST:
+                self._missing["gpu"] = reason_of(error)
+            elif error.value in FINAL:
+                self._missing[name] = reason_of(error)
+            return None, reason_of(error)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nvml:
+    """The driver's view of this machine. Close it when done (`contextlib.closing`).
+
+    Attributes:
+        gpus: In the order of the PCI bus, those included that do not answer.
+        reason: Why there are no GPUs; None when there are.
+        driver: Version of the driver, "580.65.06".
+        cuda: Newest CUDA version that the driver runs, "13.0".
+    """
+
+    gpus: tuple[Gpu, ...] = ()
+    reason: str | None = None
+    driver: str | None = None
+    cuda: str | None = None
+    _opened: bool = False
+
+    def close(self) -> None:
+        """Let go of the driver; the GPUs answer no more."""
+        if self._opened:
+            with suppress(pynvml.NVMLError):
+                pynvml.nvmlShutdown()
+
+    def energy_j(self, uuids: Iterable[str]) -> float | None:
+        """Return the joules of these GPUs together, by their counters; None if any has none.
+
+        Only the difference of two calls means something. A counter moves in steps of tens of
+        milliseconds, so the two calls should be seconds apart.
+        """
+        gpus = {gpu.uuid: gpu for gpu in self.gpus if not gpu.lost}
+        counters = [gpus[uuid]._ask("energy_j")[0] if uuid in gpus else None for uuid in uuids]
+        return None if not counters or None in counters else sum(counters)
+
+    def interconnect(self) -> str | None:
+        """Return how the GPUs reach each other, as text; None where there are not two of them."""
+        gpus = [gpu for gpu in self.gpus if not gpu.lost]
+        links = {gpu.index: _nvlinks(gpu._handle) for gpu in gpus}
+        kinds: dict[str, list[str]] = {}
+        for one, other in combinations(gpus, 2):
+            kind = _connection(one, other, links)
+            kinds.setdefault(kind, []).append(f"gpu{one.index}-gpu{other.index}")
+        return "; ".join(f"{kind}: {', '.join(pairs)}" for kind, pairs in kinds.items()) or None
+
+
+def open_nvml() -> Nvml:
+    """Open the driver, anew after a fork, and list the GPUs; never raises: `reason` says what is wrong."""
+    try:
+        pynvml.nvmlInit()
+        count = pynvml.nvmlDeviceGetCount()
+    except pynvml.NVMLError as error:
+        return Nvml(reason=reason_of(error))
+    version = _or_none(pynvml.nvmlSystemGetCudaDriverVersion_v2)
+    return Nvml(
+        gpus=tuple(_gpu(index) for index in range(count)),
+        reason=None if count else "the NVIDIA driver sees no GPU",
+        driver=_or_none(pynvml.nvmlSystemGetDriverVersion),
+        cuda=None if version is None else f"{version // 1000}.{version % 1000 // 10}",
+        _opened=True,
+    )
+
+
+def reason_of(error: pynvml.NVMLError) -> str:
+    """Return an NVML error in words."""
+    return REASONS.get(error.value, f"NVML error {error.value}")
+
+
+def _gpu(index: int) -> Gpu:
+    try:
+        handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+    except pynvml.NVMLError as error:
+        return Gpu(index=index, _missing={"gpu": reason_of(error)})
+    limit_mw = _or_none(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+    capability = _or_none(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
+    pci = _or_none(pynvml.nvmlDeviceGetPciInfo, handle)
+    return Gpu(
+        index=index,
+        uuid=_or_none(pynvml.nvmlDeviceGetUUID, handle),
+        name=_or_none(pynvml.nvmlDeviceGetName, handle),
+        memory_total_bytes=_or_none(lambda: _memory(handle).total),
+        power_limit_w=None if limit_mw is None else limit_mw / 1000,
+        compute_capability=None if capability is None else "{}.{}".format(*capability),
+        pci_bus_id=None if pci is None else pci.busId,
+        _handle=handle,
+    )
+
+
+def _or_none(ask: Callable[..., Any], *arguments: Any) -> Any:
+    with suppress(pynvml.NVMLError):
+        return ask(*arguments)
+    return None
+
+
+def _memory(handle: Any) -> Any:
+    """The second version does not count what the driver reserves as used."""
+    try:
+        return pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
+    except pynvml.NVMLError as error:
+        if error.value not in OLDER_DRIVER:
+            raise
+        return pynvml.nvmlDeviceGetMemoryInfo(handle)
+
+
+def _throttle_reasons(handle: Any) -> str:
+    try:
+        bits = pynvml.nvmlDeviceGetCurrentClocksEventReasons(handle)
+    except pynvml.NVMLError as error:
+        if error.value not in OLDER_DRIVER:
+            raise
+        bits = pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)  # its name before driver 535
+    return "|".join(name for bit, name in THROTTLE_REASONS.items() if bits & bit)
+
+
+def _pcie(counter: int) -> Callable[[Any], int]:
+    return lambda handle: 1000 * pynvml.nvmlDeviceGetPcieThroughput(handle, counter)  # from kB/s
+
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "load_percent": lambda handle: pynvml.nvmlDeviceGetUtilizationRates(handle).gpu,
+    "memory_used_bytes": lambda handle: _memory(handle).used,
+    "power_w": lambda handle: pynvml.nvmlDeviceGetPowerUsage(handle) / 1000,
+    "energy_j": lambda handle: pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000,
+    "temperature_c": lambda handle: pynvml.nvmlDeviceGetTemperature(handle, pynvml.NVML_TEMPERATURE_GPU),
+    "sm_clock_mhz": lambda handle: pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM),
+    "throttle_reasons": _throttle_reasons,
+    "pcie_rx_bytes_per_s": _pcie(pynvml.NVML_PCIE_UTIL_RX_BYTES),
+    "pcie_tx_bytes_per_s": _pcie(pynvml.NVML_PCIE_UTIL_TX_BYTES),
+}
+
+
+def _nvlinks(handle: Any) -> Counter[str]:
+    """Count active NVLinks by what is at the other end: a GPU's PCI bus id, or SWITCH."""
+    ends: Counter[str] = Counter()
+    for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
+        try:
+            if pynvml.nvmlDeviceGetNvLinkState(handle, link):
+                kind = _or_none(pynvml.nvmlDeviceGetNvLinkRemoteDeviceType, handle, link)
+                remote = _or_none(pynvml.nvmlDeviceGetNvLinkRemotePciInfo, handle, link)
+                if kind == pynvml.NVML_NVLINK_DEVICE_TYPE_SWITCH:
+                    ends[SWITCH] += 1
+                elif remote is not None:
+                    ends[remote.busId] += 1
+        except pynvml.NVMLError:  # this GPU has no more links, or none at all
+            break
+    return ends
+
+
+def _connection(one: Gpu, other: Gpu, links: dict[int, Counter[str]]) -> str:
+    if direct := links[one.index][other.pci_bus_id or ""]:
+        return f"NVLink x{direct}"
+    if switched := min(links[one.index][SWITCH], links[other.index][SWITCH]):
+        return f"NVLink x{switched} through a switch"
+    level = _or_none(pynvml.nvmlDeviceGetTopologyCommonAncestor, one._handle, other._handle)
+    return ANCESTORS.get(level, "unknown connection")

@@ -1,0 +1,81 @@
+"""Bars: side by side with a dot per run, and stacked. Knows numbers and Axes, and not what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from trainspeed.show.theme import GREY, SMALL_PT
+
+BarLook = Mapping[str, Any]  # facecolor, hatch and edgecolor of a bar, as matplotlib names them
+GROUP = 0.8  # width of the bars of a group, of the room that a group has
+THICK = 0.6  # of a stack
+GROUPS_PT = 400.0  # about as long as an axis of groups
+
+
+def bars(data: pd.DataFrame, *, groups: Sequence[str], looks: Mapping[str, BarLook], ax: Axes) -> Axes:
+    """Draw a bar per group and kind, the median, with a dot per run; what has none is a word in its place.
+
+    Args:
+        data: One row per run: group, kind (of `looks`), value, and why, the word where there is no value.
+        looks: Kind -> look, in the order of the bars of a group.
+    """
+    known, count = data[data["value"].notna()], len(looks)
+    names = {"x": "group", "y": "value", "hue": "kind", "order": groups, "hue_order": [*looks]}
+    if len(known):
+        kept = {"data": known, **names, "legend": False, "ax": ax}
+        edge = {"edgecolor": "white", "linewidth": 0.8, "gid": "bar"}
+        sns.barplot(**kept, estimator="median", errorbar=None, width=GROUP, gap=0.08, **edge)
+        for container, look in zip(ax.containers, looks.values(), strict=True):
+            for bar in container:
+                bar.set(**look)
+        # The dots have a white edge, or a black bar would hide them.
+        dots = {"size": 5, "edgecolor": "white", "linewidth": 0.8, "clip_on": False, "gid": "run"}
+        sns.stripplot(**kept, dodge=True, jitter=False, palette=["black"] * count, **dots)
+    words = data.drop(known.index).merge(
+        known[["group", "kind"]].drop_duplicates(), how="left", indicator=True
+    )
+    words = words[words["_merge"] == "left_only"].drop_duplicates(["group", "kind"])
+    room = {"fontsize": min(SMALL_PT, 0.95 * GROUPS_PT * GROUP / count / len(groups))}
+    for row in words.to_dict("records"):
+        x = groups.index(row["group"]) + GROUP * (([*looks].index(row["kind"]) + 0.5) / count - 0.5)
+        where = {"ha": "center", "va": "bottom", "transform": ax.get_xaxis_transform(), "rotation": 90}
+        ax.text(x, 0.02, f"{row['kind']} {row['why']}", color=GREY, gid="failed", **where, **room)
+    ax.set(xlabel="", xlim=(-0.6, len(groups) - 0.4) if len(groups) > 1 else (-1, 1))
+    ax.set_ylim(bottom=0)
+    ax.grid(visible=False, axis="x")
+    if known.empty:
+        ax.set_yticks([])
+    return ax
+
+
+def stack(table: pd.DataFrame, *, looks: Mapping[str, BarLook], ax: Axes) -> pd.Series:
+    """Draw a stacked bar per row, the first on top; return where each ends.
+
+    Args:
+        table: Index: the names of the bars. A column for each piece, in any order; less than 0 is drawn as 0.
+        looks: Piece -> look, in the order of the stack.
+    """
+    places = range(len(table) - 1, -1, -1)
+    ends = pd.Series(0.0, index=table.index)
+    for piece in (piece for piece in looks if piece in table and (table[piece] > 0).any()):
+        widths = table[piece].astype(float).fillna(0.0).clip(lower=0.0)
+        ax.barh(
+            places, widths, left=ends, height=THICK, linewidth=0.6, gid=piece, label=piece, **looks[piece]
+        )
+        ends = ends + widths
+    ax.set_yticks(places, table.index)
+    ax.set_ylim(-0.6, len(table) - 0.4)
+    ax.set_xlim(left=0)
+    ax.grid(visible=False, axis="y")
+    return ends
+
+
+def patches(looks: Mapping[str, BarLook]) -> list[Patch]:
+    """Return an entry of a legend for each name."""
+    return [Patch(label=name, **look) for name, look in looks.items()]

@@ -1,0 +1,153 @@
+"""Charts over batch size: time, memory, framework against framework; a panel per model.
+
+Knows neither how a number was measured nor what it means: titles say what is shown, not what was found.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from trainspeed.core.check import check_name
+from trainspeed.core.names import model_of
+from trainspeed.show.axes import (
+    batch_axis,
+    legend_below,
+    note_below,
+    nothing,
+    panels,
+    ratio_axis,
+    write_sentence,
+)
+from trainspeed.show.rows import (
+    count_failures,
+    data_rows,
+    memory_unit,
+    name_arms,
+    require,
+    shared_factors,
+    succeeded,
+)
+from trainspeed.show.series import Look, failures, handles, how_to_read, nudged, series
+from trainspeed.show.theme import FILLS, framework_colour, framework_name, layout_style, status_name
+
+ARM_COLUMNS = ("framework", "layout", "model", "status", "label")
+# What y may be: the title, and the axis with the direction that is better.
+TIMES = {
+    "median_epoch_s": ("Time per epoch", "seconds, median of epochs 2…\n(less is better)"),
+    "first_epoch_s": ("Time of the first epoch", "seconds\n(less is better)"),
+    "training_s": ("Training time (100 epochs)", "seconds\n(less is better)"),
+    "images_per_s": ("Training throughput", "images per second\n(more is better)"),
+}
+NUDGE = 1.14  # from arm to arm, where one batch size leaves the width of the panel free
+SMALL_NUDGE = 1.03  # else: enough to tell the arms' dots at one batch size apart
+
+
+def plot_time_vs_batch(frame: pd.DataFrame, *, y: str = "median_epoch_s", share_y: bool = True) -> Figure:
+    """Draw time against batch size: a line per framework and layout, a dot per run, a panel per model.
+
+    Args:
+        y: A column in seconds, or images_per_s.
+        share_y: One scale for all models; False where a slow model would flatten a fast one.
+    """
+    check_name("y", y, TIMES)
+    require(frame, (*ARM_COLUMNS, "batch_size", y))
+    title, ylabel = TIMES[y]
+    data = data_rows(frame).assign(value=lambda rows: rows[y])
+    return _by_batch(data, title=title + shared_factors(data), ylabel=ylabel, share_y=share_y)
+
+
+def plot_memory(frame: pd.DataFrame, *, share_y: bool = True) -> Figure:
+    """Draw peak memory against batch size: a line per framework and layout, OOM at the top edge.
+
+    The unit is MB (1e6 bytes), or GB (1e9 bytes) from 10 GB on.
+    """
+    require(frame, (*ARM_COLUMNS, "batch_size", "peak_memory_bytes"))
+    data = data_rows(frame)
+    divisor, unit = memory_unit(data["peak_memory_bytes"])
+    data["value"] = data["peak_memory_bytes"].astype(float) / divisor
+    title = "Peak memory" + shared_factors(data)
+    return _by_batch(data, title=title, ylabel=f"peak memory in {unit}\n(less is better)", share_y=share_y)
+
+
+def plot_ratio_trend(frame: pd.DataFrame, *, share_y: bool = True) -> Figure:
+    """Draw framework against framework over batch size: a dot per block, the median as line.
+
+    Args:
+        frame: One row per block: baseline, candidate (framework names), layout, model, batch_size and
+            ratio, the baseline's time divided by the candidate's. Rows without a ratio are left out. Of no
+            rows at all, as of one framework alone, the chart is a sentence.
+    """
+    if frame.empty:
+        return nothing("No two frameworks ran with the same model, layout and batch size.").get_figure()
+    require(frame, ("baseline", "candidate", "layout", "model", "batch_size", "ratio"))
+    data = frame.reset_index(drop=True).assign(status="ok", value=frame["ratio"].to_numpy())
+    data["framework"] = data["candidate"]
+    data["variant"] = "vs " + data["baseline"].map(framework_name)
+    data = name_arms(data)
+    versus = data["candidate"].map(framework_name) + " " + data["variant"]
+    data["arm"] = versus + (" " + data["layout"] if data["layout"].nunique() > 1 else "")
+    title = "Speed-up of one framework over another"
+    if data["layout"].nunique() == 1:
+        title += f": {data['layout'].iloc[0]}"
+    ylabel = "speed-up, log scale\n(above 1: first named faster)"
+    return _by_batch(data, title=title, ylabel=ylabel, share_y=share_y, ratio=True)
+
+
+def _by_batch(data: pd.DataFrame, *, title: str, ylabel: str, share_y: bool, ratio: bool = False) -> Figure:
+    """Draw the column `value` over batch size: what the three charts above share."""
+    good = succeeded(data)
+    data = data.assign(
+        value=data["value"].astype(float).where(good),
+        failure=data["status"].map(status_name).where(~good, None),
+        x=data["batch_size"],
+    )
+    models, sizes, arms = list(data["model"].unique()), sorted(data["x"].unique()), list(data["arm"].unique())
+    looks = {row["arm"]: _look(row) for row in data.drop_duplicates("arm").to_dict("records")}
+    moved = nudged(data, arms, NUDGE if len(sizes) == 1 else SMALL_NUDGE)
+    figure, axes = panels(len(models), title, share_y=share_y)
+    for ax, model in zip(axes, models, strict=True):
+        rows = data["model"] == model
+        above_pt = failures(data[rows], looks=looks, ax=ax)
+        figure.set_figheight(figure.get_figheight() + above_pt / 72)
+        ax.set_title(model_of(model), pad=6 + above_pt)
+        ax.set_ylabel(ylabel)
+        if data.loc[rows, "value"].notna().any():
+            series(moved[rows], looks=looks, ax=ax)
+        else:
+            write_sentence(ax, _nothing(data[rows]))
+        batch_axis(ax, sizes)
+    for ax, model in zip(axes, models, strict=True):
+        shown = data["value"] if share_y else data.loc[data["model"] == model, "value"]
+        _limit(ax, shown.dropna(), ratio=ratio)
+    axes[-1].set_xlabel("batch size (log scale)")
+    if data["value"].notna().any():
+        note_below(axes[-1], how_to_read(rows for _, rows in moved.groupby("model")))
+    legend_below(figure, handles(looks))
+    return figure
+
+
+def _look(row: dict) -> Look:
+    """Colour by framework, line and marker by layout, the marker's fill by whatever else varies."""
+    fill = FILLS[row["fill"] % len(FILLS)]
+    return {"color": framework_colour(row["framework"]), "fillstyle": fill, **layout_style(row["layout"])}
+
+
+def _limit(ax: Axes, values: pd.Series, *, ratio: bool) -> None:
+    """Set y: from 0, or around 1 for ratios."""
+    if values.empty:
+        ax.set_yticks([])
+    elif ratio:
+        ratio_axis(ax.yaxis, values.min(), values.max())
+        ax.axhline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
+    else:
+        ax.set_ylim(0, values.max() * 1.08)
+
+
+def _nothing(data: pd.DataFrame) -> str:
+    if failed := count_failures(data):
+        return f"Nothing to draw: {failed}" + (
+            "." if not succeeded(data).any() else ", the others gave no value."
+        )
+    return "Nothing to draw: not measured on this machine."

@@ -1,0 +1,144 @@
+"""Charts with a row per arm or comparison: the forest of speed-ups, and test accuracy.
+
+Draws outcomes, decides none: the outcome comes with the verdict.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from trainspeed.core.names import model_of
+from trainspeed.show.axes import legend_below, note_below, nothing, panels, ratio_axis
+from trainspeed.show.rows import (
+    accuracy_context,
+    count_failures,
+    data_rows,
+    require,
+    shared_factors,
+    succeeded,
+    verdict_frame,
+)
+from trainspeed.show.series import Look, handles, marks
+from trainspeed.show.theme import GREY, OUTCOME_STYLES, PALE, SMALL_PT, WIDTH_IN, framework_colour
+
+LABEL_LETTERS = 32  # a longer label of a row is broken into lines
+ROW_IN = 0.21  # height of one line of a label
+HOLLOW = {"linestyle": "none", "marker": "o", "color": GREY, "markerfacecolor": "white"}
+
+
+def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = None) -> Axes:
+    """Draw a row per row, the first on top: its mark with its interval, hollow where it has none.
+
+    Args:
+        data: label, kind (of `looks`), value, low, high; and `blocks`, which is written at the right, where
+            the frame has it. A value may be missing.
+        looks: Kind -> look, as of `trainspeed.show.series.marks`.
+    """
+    texts = [textwrap.fill(str(label), LABEL_LETTERS) for label in data["label"]]
+    heights = pd.Series([text.count("\n") + 1.5 for text in texts])
+    places = (heights.cumsum() - heights / 2).to_numpy()
+    if ax is None:
+        ax = plt.subplots(figsize=(WIDTH_IN, ROW_IN * heights.sum() + 1.3), layout="constrained")[1]
+    rows = data.assign(x=data["value"], y=places)
+    for kind, of_kind in rows[rows["value"].notna()].groupby("kind", sort=False):
+        marks(ax, of_kind, along="x", look=looks[kind], gid=kind)
+    ax.set_yticks(places, texts, fontsize=SMALL_PT)
+    ax.set_ylim(heights.sum(), 0)
+    ax.grid(axis="y", visible=False)
+    if "blocks" in data:
+        small = {"fontsize": SMALL_PT, "transform": ax.get_yaxis_transform()}
+        ax.text(1.02, 0, "blocks", color=GREY, va="bottom", **small)
+        for place, blocks in rows[["y", "blocks"]].dropna().to_numpy():
+            ax.text(1.02, place, f"{blocks:g}", va="center", gid="blocks", **small)
+    return ax
+
+
+def write_in_row(ax: Axes, place: float, text: str) -> None:
+    """Write at the left of a row why it has no mark."""
+    look = {"fontsize": SMALL_PT, "color": GREY, "bbox": {"facecolor": "white", "linewidth": 0, "pad": 1}}
+    ax.text(0.01, place, text, transform=ax.get_yaxis_transform(), va="center", gid="missing", **look)
+
+
+def plot_speedups(verdicts: Iterable[Any], *, margin: float = 0.02, ax: Axes | None = None) -> Axes:
+    """Draw a forest plot: a row per comparison, dot and interval on a log axis, the largest speed-up on top.
+
+    Args:
+        verdicts: Objects or mappings with label, speedup, low, high, outcome and blocks. Without low and
+            high (fewer than 6 blocks) the dot is hollow and has no interval; without a speed-up (no pair
+            of runs finished) the row says so.
+        margin: Within 1 ± margin two times count as the same: the grey band.
+    """
+    data = verdict_frame(verdicts).sort_values("speedup", ascending=False, na_position="last")
+    title = "Speed-up with its 95 % interval" if data["low"].notna().any() else "Speed-up"
+    known = data[["speedup", "low", "high"]].stack().dropna()
+    if known.empty:
+        return nothing("No comparison has a pair of finished runs.", title=title, ax=ax)
+    kinds = data["outcome"].where(data["outcome"].isin(list(OUTCOME_STYLES)), "undecided")
+    ax = forest(data.assign(kind=kinds, value=data["speedup"]), looks=OUTCOME_STYLES, ax=ax)
+    for place, speedup in zip(ax.get_yticks(), data["speedup"], strict=True):
+        if pd.isna(speedup):
+            write_in_row(ax, place, "no pair of runs finished")
+    ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + margin)), max(known.max(), 1 + margin))
+    ax.axvspan(1 / (1 + margin), 1 + margin, color=PALE, linewidth=0, zorder=0.5, gid="margin")
+    ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
+    ax.set_title(title)
+    ax.set_xlabel("speed-up = baseline time / candidate time, log scale\n(above 1: the candidate is faster)")
+    dots = {name: {**look, "linestyle": "none"} for name, look in OUTCOME_STYLES.items()}
+    listed: list[Artist] = handles(dots, [name for name in dots if name in set(kinds)])
+    if (data["low"].isna() & data["speedup"].notna()).any():
+        listed += handles({"fewer than 6 blocks: no interval": HOLLOW})
+    listed.append(Patch(color=PALE, label=f"margin: same within {100 * margin:g} %"))
+    legend_below(ax.get_figure(root=True), listed)
+    return ax
+
+
+def plot_accuracy(frame: pd.DataFrame) -> Figure:
+    """Draw test accuracy in %: a row per framework and layout, a dot per run, a panel per model."""
+    require(frame, ("framework", "layout", "model", "status", "label", "test_accuracy"))
+    data = data_rows(frame)
+    data["value"] = 100 * data["test_accuracy"].astype(float).where(succeeded(data))
+    models = list(data["model"].unique())
+    colours = {arm: framework_colour(name) for arm, name in zip(data["arm"], data["framework"], strict=True)}
+    title = "Test accuracy" + accuracy_context(data) + shared_factors(data)
+    figure, axes = panels(len(models), title, height_in=0.6 + 0.3 * len(colours))
+    for ax, model in zip(axes, models, strict=True):
+        rows = data[data["model"] == model]
+        where = {"data": rows, "x": "value", "y": "arm", "order": list(colours), "legend": False, "ax": ax}
+        if rows["value"].notna().any():
+            sns.stripplot(**where, hue="arm", palette=colours, jitter=False, size=6, alpha=0.8, gid="runs")
+            middle = {
+                "marker": "|",
+                "markersize": 15,
+                "markeredgewidth": 2,
+                "linestyle": "none",
+                "color": ".15",
+            }
+            sns.pointplot(**where, estimator="median", errorbar=None, gid="median", **middle)
+        for place, arm in enumerate(colours):
+            runs = rows[rows["arm"] == arm]
+            if runs["value"].isna().all():
+                why = count_failures(runs) or ("not measured" if runs.empty else "not evaluated")
+                write_in_row(ax, place, why)
+        ax.set(title=model_of(model), ylabel="", ylim=(len(colours) - 0.5, -0.5))
+        ax.set_yticks(range(len(colours)), colours, fontsize=SMALL_PT)
+        ax.grid(axis="y", visible=False)
+    axes[-1].set_xlabel("test accuracy in % (more is better)")
+    note_below(axes[-1], "dot: one run; bar: median" + _batches(data))
+    if not data["value"].notna().any():
+        axes[-1].set_xticks([])
+    return figure
+
+
+def _batches(data: pd.DataFrame) -> str:
+    sizes = sorted(data["batch_size"].unique()) if "batch_size" in data else []
+    return f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""

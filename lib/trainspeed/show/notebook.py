@@ -1,0 +1,141 @@
+"""What every notebook shows beside its own question: sentences, verdicts, monitor, doubts.
+
+Puts files and displays together; decides nothing.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML, Markdown, display
+from pandas.io.formats.style import Styler
+
+from trainspeed.core.files import write_atomically
+from trainspeed.core.format import gigabytes, percent
+from trainspeed.core.monitor_csv import no_samples, read_monitor
+from trainspeed.core.names import NAMES
+from trainspeed.core.outputs import METADATA, VERDICTS
+from trainspeed.core.roles import Role
+from trainspeed.core.run import Run
+from trainspeed.core.runs import Measured
+from trainspeed.judge.comparison import Verdict, as_json
+
+SPAN_COLUMNS = ["start", "end", "name", "framework", "epoch_ends"]
+
+
+def show_sentences(
+    sentences: Iterable[str], *, otherwise: str = "", verdicts: Iterable[Verdict] = ()
+) -> None:
+    """Show sentences as a list; `otherwise` where there are none.
+
+    Args:
+        verdicts: Those that they are about: the front page leads from them to here.
+    """
+    lines = [f"- {sentence}" for sentence in sentences]
+    display(Markdown("\n".join(lines) or otherwise), metadata=of_verdicts(verdicts))
+
+
+def of_verdicts(verdicts: Iterable[Verdict]) -> dict[str, Any]:
+    """Return the metadata of an output that shows verdicts: which kinds of them, by factor and quantity."""
+    kinds = sorted({(verdict.factor, verdict.quantity) for verdict in verdicts})
+    return {METADATA: {"verdicts": kinds}} if kinds else {}
+
+
+def show_blocks(texts: Iterable[str], *, otherwise: str = "") -> None:
+    """Show pieces of Markdown below each other."""
+    display(Markdown("\n\n".join(texts) or otherwise))
+
+
+def show_table(table: Styler | None) -> None:
+    """Show a table from the middle of a cell; nothing where there is none."""
+    if table is not None:
+        display(table)
+
+
+def show_folded(name: str, table: Styler) -> None:
+    """Show a long table behind its name, to open; plain HTML, so it works in any browser."""
+    display(HTML(f"<details><summary>{html.escape(name)}</summary>{table.to_html()}</details>"))
+
+
+def record_verdicts(measured: Measured, verdicts: Sequence[Verdict]) -> None:
+    """Write the verdicts of a study into `verdicts.json`, in place of its older ones."""
+    path = measured.out / VERDICTS
+    others = [element for element in read_elements(path) if element.get("study") != measured.study]
+    text = json.dumps([*others, *as_json(verdicts)], indent=1, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, text + "\n")
+
+
+def read_elements(path: Path) -> list[dict]:
+    """Return the elements of `verdicts.json`; a damaged file is kept under another name, and none returned."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return []
+    except ValueError:
+        path.replace(path.with_suffix(".damaged.json"))
+        return []
+    return [element for element in data if isinstance(element, dict)] if isinstance(data, list) else []
+
+
+def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
+    """Return the monitor's samples, the runs' spans (see `monitor.plot_monitor`) and what was missing."""
+    frames, missing = [], []
+    for name in sorted({run.monitor for run in measured.runs if run.monitor}):
+        path = measured.folder / name
+        if path.exists():
+            samples, comments = read_monitor(path)
+            frames.append(samples)
+            missing += comments
+    rows = [_span(run) for run in measured.runs if run.started_at and run.stages_s]
+    spans = pd.DataFrame(rows, columns=SPAN_COLUMNS)
+    samples = pd.concat(frames, ignore_index=True) if frames else no_samples()
+    return samples, spans, missing
+
+
+def _span(run: Run) -> dict:
+    start = datetime.fromisoformat(run.started_at)
+    trained = start + timedelta(seconds=run.stages_s.get("start", 0) + run.stages_s.get("build", 0))
+    ends, now = [], trained
+    for seconds in run.epoch_s:
+        now += timedelta(seconds=seconds)
+        ends.append(now)
+    return {
+        "start": start,
+        "end": start + timedelta(seconds=sum(run.stages_s.values())),
+        "name": ", ".join(run.trial.describe(without=("image_size", "precision", "compile"))),
+        "framework": run.trial.framework,
+        "epoch_ends": ends,
+    }
+
+
+def seized_sentences(measured: Measured) -> list[str]:
+    """Return how much GPU memory each framework's default allocation took, beside what it needed.
+
+    Taken is what the monitor saw on the fullest GPU during that run, less what was in use before.
+    """
+    runs = [run for run in measured.runs if run.role is Role.ALLOCATION and run.epoch_s]
+    if measured.machine.get("device") != "gpu":
+        return ["Not measured here: there is no GPU. On a CPU, frameworks take memory as they need it."]
+    samples, _, _ = monitor_data(measured)
+    sentences = []
+    for run in runs:
+        span = _span(run)
+        gpus = samples[samples["device"] != "host"]
+        before = gpus[gpus["utc"] < span["start"]].groupby("device")["memory_used_bytes"].last()
+        during = gpus[gpus["utc"].between(span["start"], span["end"])]
+        taken = (during.groupby("device")["memory_used_bytes"].max() - before).max()
+        total = during["memory_total_bytes"].max()
+        need = run.peak_memory_bytes
+        needed = "not known" if need is None else gigabytes(need, 2)
+        seized = (
+            "not sampled" if pd.isna(taken) else f"{gigabytes(taken, 2)}, {percent(taken / total)} of the GPU"
+        )
+        name = NAMES[run.trial.framework]
+        sentences.append(f"{name} by default takes {seized}; needed: {needed}.")
+    return sentences or ["No run with the default allocation was measured."]

@@ -1,0 +1,154 @@
+"""Which rows of the tidy frame are data, and how they are named. Draws nothing, knows no framework's code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from trainspeed.core.errors import UserError
+from trainspeed.core.factors import TRAINING
+from trainspeed.core.names import DATA_SET_NAMES
+from trainspeed.core.phase import PHASES
+from trainspeed.core.roles import DATA_ROLES
+from trainspeed.show.theme import FRAMEWORK_NAMES, framework_name, status_name
+
+# Every other label is a run beside the data: "A again" repeats "A", "default allocation" is no timing.
+
+VERDICT_FIELDS = ("label", "speedup", "low", "high", "outcome", "blocks")
+
+ARM_COLUMNS = ("framework", "model", "layout", "batch_size")
+
+
+def require(frame: pd.DataFrame, columns: Iterable[str]) -> None:
+    """Raise a UserError (a ValueError) that names the columns the frame lacks."""
+    if missing := sorted(set(columns) - set(frame.columns)):
+        raise UserError(f"the frame lacks the columns {missing}; it has {sorted(map(str, frame.columns))}.")
+
+
+def data_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that are data of a line or a table, with a fresh index, named (see `name_arms`).
+
+    Left out are the control's second half and the runs for other purposes. Sessions are not told
+    apart: pass the rows of one.
+    """
+    require(frame, ("label", "framework", "model"))
+    data = frame[frame["label"].fillna("").isin(DATA_ROLES)].reset_index(drop=True)
+    texts = pd.Series("", index=data.index, dtype=object)
+    for _, group in data.groupby("model", dropna=False):
+        # JAX is always compiled: beside the others that is no choice, and its name needs no addition.
+        chosen = group[group["framework"] != "jax"]
+        names = [n for n in varying(group) if n != "compile" or chosen["compile"].nunique() > 1]
+        for index, row in group.iterrows():
+            said = [n for n in names if n != "compile" or row["framework"] != "jax"]
+            texts[index] = ", ".join(factor_text(n, row[n]) for n in said)
+    return name_arms(data.assign(variant=texts))
+
+
+def factor_text(column: str, value: Any) -> str:
+    """Return a factor's value as it is read in a name: compile=True is "compiled"."""
+    return f"no {column}" if pd.isna(value) else TRAINING[column].value(value)
+
+
+def varying(data: pd.DataFrame) -> list[str]:
+    """Return the factors beside framework, model, layout and batch size that differ between any two rows.
+
+    Seed and fold are none: they differ from block to block, and blocks are the repeats of one arm. Ceilings of
+    the device have no such factors of their own, so they do not count.
+    """
+    steps = data[~data["part"].map(lambda part: PHASES[part].ceiling)] if "part" in data else data
+    names = [name for name in TRAINING if name in steps and name not in ARM_COLUMNS]
+    return [name for name in names if steps[name].nunique(dropna=False) > 1]
+
+
+def by_framework(data: pd.DataFrame, *columns: str, first: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the rows sorted by the columns `first`, then by framework in its order in all charts, then the others."""
+    ranks = {name: rank for rank, name in enumerate(FRAMEWORK_NAMES)}
+    ranked = data.assign(rank=data["framework"].map(ranks))
+    return ranked.sort_values([*first, "rank", *columns], kind="stable").drop(columns="rank")
+
+
+def refuse_repeats(
+    data: pd.DataFrame, columns: Sequence[str], name: Callable[[pd.Series], str], remedy: str
+) -> None:
+    """Raise a UserError where two rows are equal in these columns: they would be drawn over each other."""
+    twice = data[data.duplicated(list(columns))]
+    if not twice.empty:
+        raise UserError(f"the rows hold {name(twice.iloc[0])} twice: {remedy}.")
+
+
+def name_arms(data: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows in the order of the legend, with the columns `arm` and `fill`.
+
+    `arm` is the shortest name that tells a line from the others: what all rows share is left out.
+    `fill` counts the variants of one framework from 0: they share its colour, not its marker's fill.
+    """
+    frameworks, layouts = data["framework"].nunique(), data["layout"].nunique()
+
+    def name(row: pd.Series) -> str:
+        details = [row["layout"]] if layouts > 1 else []
+        details += [row["variant"]] if row["variant"] else []
+        first = framework_name(row["framework"]) if frameworks > 1 or not details else ""
+        return f"{first} {', '.join(details)}".strip()
+
+    named = data.assign(
+        arm=[name(row) for _, row in data.iterrows()],
+        fill=data.groupby("framework")["variant"].transform(lambda group: pd.factorize(group)[0]),
+    )
+    return by_framework(named, "layout", "fill").reset_index(drop=True)
+
+
+def shared_factors(data: pd.DataFrame) -> str:
+    """Return what `name_arms` leaves out, for a title: ": PyTorch, channels_last", or nothing."""
+    shared = [framework_name(data["framework"].iloc[0])] if data["framework"].nunique() == 1 else []
+    if data["layout"].nunique() == 1:
+        shared.append(data["layout"].iloc[0])
+    return f": {', '.join(shared)}" if shared else ""
+
+
+def succeeded(data: pd.DataFrame) -> pd.Series:
+    """Return whether each run ended as it should."""
+    return data["status"] == "ok"
+
+
+def count_failures(data: pd.DataFrame) -> str:
+    """Return the failed runs by kind, the most frequent first: "3 OOM, 1 timeout"; empty when none failed."""
+    counts = data.loc[~succeeded(data), "status"].value_counts()
+    return ", ".join(f"{count} {status_name(status)}" for status, count in counts.items())
+
+
+def accuracy_context(data: pd.DataFrame) -> str:
+    """Return what an accuracy is not read without, if all rows share it: " after 5 epochs on digits"."""
+    epochs = data["epochs"].unique() if "epochs" in data else ()
+    sets = data["dataset"].unique() if "dataset" in data else ()
+    after = f" after {epochs[0]} epochs" if len(epochs) == 1 else ""
+    on = DATA_SET_NAMES.get(sets[0], sets[0]) if len(sets) == 1 else "auto"
+    return after + (f" on {on}" if on != "auto" else "")
+
+
+def memory_unit(values_bytes: pd.Series) -> tuple[float, str]:
+    """Return the divisor and the name of the unit that suits the largest value: MB, or GB from 10 GB on.
+
+    Decimal units: 1 GB is 1e9 bytes.
+    """
+    return (1e9, "GB") if values_bytes.max() >= 10e9 else (1e6, "MB")
+
+
+def verdict_frame(verdicts: Iterable[Any]) -> pd.DataFrame:
+    """Return one row per verdict, an object or a mapping: label, speedup, low, high, outcome, blocks.
+
+    `speedup`, `low` and `high` may be None or absent; the others must be there.
+    """
+    rows = []
+    for verdict in verdicts:
+        values = verdict if isinstance(verdict, Mapping) else _attributes(verdict)
+        if missing := [name for name in ("label", "outcome", "blocks") if name not in values]:
+            raise UserError(f"a verdict lacks {missing}: {verdict!r}.")
+        rows.append({name: values.get(name) for name in VERDICT_FIELDS} | {"outcome": str(values["outcome"])})
+    frame = pd.DataFrame(rows, columns=list(VERDICT_FIELDS))
+    return frame.astype(dict.fromkeys(("speedup", "low", "high", "blocks"), float))
+
+
+def _attributes(verdict: object) -> dict[str, Any]:
+    return {name: getattr(verdict, name) for name in VERDICT_FIELDS if hasattr(verdict, name)}

@@ -1,0 +1,83 @@
+"""Sections that every study's notebook has: machine, speed-ups, monitor, doubts. The same words, written once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from IPython.display import Markdown, display
+
+from trainspeed.core.guard import guarded
+from trainspeed.core.run import Run
+from trainspeed.core.runs import Measured
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.doubts import study_doubts
+from trainspeed.show import forest, notebook, tables
+from trainspeed.show.monitor import plot_monitor
+from trainspeed.show.theme import show
+
+HOW_TO_READ_SPEEDUPS = """
+How to read the chart: right of 1, what is named first is faster. The bar is the 95 % interval over the blocks; a
+hollow mark has too few blocks for one. Inside the grey band a difference is not worth switching for. The controls
+are one trial measured twice in each block: their bars show what noise alone does here.
+"""
+HOW_TO_READ_THE_MONITOR = """
+Sampled beside the runs by a process of its own. Load of a GPU is the share of time in which any kernel was running,
+not how full the GPU was; load of the host is the share of all its cores that was busy. Shaded: runs. Ticks: ends of
+epochs.
+"""
+
+
+def run(measured: Measured, *more: str) -> None:
+    """Show what was measured, what was skipped, and what a study has to say of its own."""
+    notebook.show_sentences([measured.summary(), *measured.skipped_sentences(), *more])
+
+
+def decided(verdicts: Sequence[Verdict], *, otherwise: str) -> None:
+    """Show the sentences of the verdicts that have an interval; `otherwise` where none has."""
+    sentences = [verdict.sentence for verdict in verdicts if verdict.low is not None]
+    notebook.show_sentences(sentences, otherwise=otherwise, verdicts=verdicts)
+
+
+def machine(measured: Measured) -> None:
+    """Show what was measured on, and the versions."""
+    display(tables.machine_table(measured.machine, measured.versions))
+
+
+def speedups(verdicts: Sequence[Verdict], alt: str) -> None:
+    """Show verdicts and controls as a chart and a table.
+
+    Args:
+        alt: What the chart shows, for those who cannot see it.
+    """
+    _explain(HOW_TO_READ_SPEEDUPS)
+    with guarded():
+        show(forest.plot_speedups(verdicts), alt=alt)
+    verdict_table(verdicts)
+
+
+def verdict_table(verdicts: Sequence[Verdict], *, caption: str = "Verdicts") -> None:
+    """Show verdicts and controls as a table."""
+    display(tables.verdict_table(verdicts, caption=caption), metadata=notebook.of_verdicts(verdicts))
+
+
+def monitor(measured: Measured) -> None:
+    """Show what the monitor sampled beside the runs."""
+    samples, spans, _ = notebook.monitor_data(measured)
+    _explain(HOW_TO_READ_THE_MONITOR)
+    alt = "Load, memory, power, temperature and clocks over time, a line per device, with the runs shaded."
+    show(plot_monitor(samples, spans), alt=alt)
+
+
+def doubts(measured: Measured, control: Sequence[Verdict], *, runs: Sequence[Run] | None = None) -> None:
+    """Show the reasons to distrust a study.
+
+    Args:
+        runs: Those that the doubts are about; all by default.
+    """
+    _explain("Reasons to distrust what is above, each with a remedy.")
+    found = study_doubts(measured.runs if runs is None else runs, control)
+    notebook.show_sentences([*measured.doubts, *found], otherwise="None found.")
+
+
+def _explain(text: str) -> None:
+    display(Markdown(" ".join(text.split())))

@@ -1,0 +1,145 @@
+"""Lines over a size: a dot per run, the median, its interval; what failed stands above the panel.
+
+Knows numbers and Axes; which rows of a frame make a line is the caller's. Axes are made logarithmic after
+drawing: seaborn would take medians of the logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
+
+from trainspeed.judge import verdict
+from trainspeed.show.theme import SMALL_PT
+
+Look = Mapping[str, Any]  # colour, linestyle, marker and fillstyle of an arm, as matplotlib names them
+STEP_PT, IN_A_ROW = 9, 4  # between the marks of runs that failed, and how many fit beside each other
+
+
+def interval_or_nan(values: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the median as seaborn wants it: NaN where there are too few values."""
+    return verdict.median_interval(values) or (math.nan, math.nan)
+
+
+def how_to_read(panels: Iterable[pd.DataFrame]) -> str:
+    """Return what the marks of `series` are; the interval only where an arm has runs enough at any x."""
+    sure = any((rows.groupby(["arm", "x"])["value"].count() >= verdict.MIN_BLOCKS).any() for rows in panels)
+    return "dot: one run; line: median" + ("; band: 95 % interval of the median" if sure else "")
+
+
+def nudged(data: pd.DataFrame, arms: Sequence[str], factor: float) -> pd.DataFrame:
+    """Return the rows with the arms' x a factor apart, so that dots do not stand on each other."""
+    places = data["arm"].map({arm: place - (len(arms) - 1) / 2 for place, arm in enumerate(arms)})
+    return data.assign(x=data["x"] * factor ** places.astype(float))
+
+
+def series(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> Axes:
+    """Draw a line per arm: a dot per run, the median as line, the 95 % interval as band.
+
+    Where only some sizes have runs enough for an interval, a band would have no width: they are bars.
+
+    Args:
+        data: One row per run: arm, x, value. Rows without a value are left out.
+    """
+    for arm, rows in data.dropna(subset="value").groupby("arm", sort=False):
+        look = dict(looks[arm])
+        dots = look | {"linestyle": "none", "markersize": 5, "alpha": 0.8}
+        ax.plot(rows["x"], rows["value"], gid="runs", **dots)
+        counts = rows.groupby("x")["value"].count()
+        band = len(counts) > 1 and counts.min() >= verdict.MIN_BLOCKS
+        bars = {"elinewidth": 7, "ecolor": to_rgba(look["color"], 0.3), "gid": "interval"}
+        sns.lineplot(
+            rows,
+            x="x",
+            y="value",
+            estimator="median",
+            errorbar=interval_or_nan if counts.max() >= verdict.MIN_BLOCKS else None,
+            err_style="band" if band else "bars",
+            err_kws={"alpha": 0.18, "linewidth": 0, "gid": "interval"} if band else bars,
+            color=look["color"],
+            linestyle=look["linestyle"],
+            linewidth=1.8,
+            label=arm,
+            gid="median",
+            legend=False,
+            ax=ax,
+        )
+    return ax
+
+
+def marks(ax: Axes, rows: pd.DataFrame, *, along: str, look: Look, gid: str = "estimate") -> None:
+    """Draw a mark per row with its interval as a bar; hollow where it has none.
+
+    Args:
+        rows: x, y, low, high.
+        along: The axis of the intervals, "x" or "y".
+        look: Colour and marker, and the colour of the edge and the interval where it is another one.
+    """
+    draw, across = (ax.hlines, "y") if along == "x" else (ax.vlines, "x")
+    sure, edge = rows["low"].notna() & rows["high"].notna(), look.get("markeredgecolor", look["color"])
+    style = {"marker": look["marker"], "markersize": 7, "linestyle": "none"}
+    if len(bars := rows[sure]):
+        draw(bars[across], bars["low"].astype(float), bars["high"].astype(float), color=edge, gid="interval")
+        ax.plot(bars["x"], bars["y"], color=look["color"], markeredgecolor=edge, gid=gid, **style)
+    if len(alone := rows[~sure]):
+        hollow = {"color": look["color"], "markerfacecolor": "white", "gid": "hollow"}
+        ax.plot(alone["x"], alone["y"], **hollow, **style)
+
+
+def handles(looks: Mapping[str, Look], arms: Sequence[str] | None = None) -> list[Line2D]:
+    """Return an entry of a legend for each of the arms, by default for all."""
+    return [Line2D([], [], label=arm, **looks[arm]) for arm in (looks if arms is None else arms)]
+
+
+def failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> float:
+    """Mark above the panel which arms failed at which size, and how; return the height of it, in points.
+
+    Args:
+        data: One row per run: arm, x (a size, the same for all arms), failure (OOM, …, or None).
+    """
+    cells = []
+    for x, rows in data.groupby("x"):
+        bad = rows[rows["failure"].notna()]
+        arms = list(bad["arm"].unique())
+        _failed_marks(ax, x, arms, looks)
+        cells.append((x, math.ceil(len(arms) / IN_A_ROW), "\n".join(bad["failure"].unique())))
+    highest = 0.0
+    # Neighbouring sizes at which runs failed alike share the words.
+    for (words, rows_of_marks), group in groupby(cells, key=lambda cell: (cell[2], cell[1])):
+        if not words:
+            continue
+        sizes, up_pt = [x for x, *_ in group], rows_of_marks * STEP_PT + 4
+        ax.annotate(
+            words,
+            (math.sqrt(sizes[0] * sizes[-1]), 1),
+            xycoords=ax.get_xaxis_transform(),
+            xytext=(0, up_pt),
+            textcoords="offset points",
+            ha="center",
+            fontsize=SMALL_PT,
+            color=".15",
+            gid="failure",
+        )
+        highest = max(highest, up_pt + (words.count("\n") + 1) * 1.3 * SMALL_PT)
+    return highest
+
+
+def _failed_marks(ax: Axes, x: float, arms: Sequence[str], looks: Mapping[str, Look]) -> None:
+    """Draw the arms' marks side by side, in points: two that failed at one size stay two marks."""
+    inch = ax.get_figure(root=True).dpi_scale_trans
+    for place, arm in enumerate(arms):
+        row, column = divmod(place, IN_A_ROW)
+        beside = min(IN_A_ROW, len(arms) - row * IN_A_ROW)
+        right_pt, up_pt = (column - (beside - 1) / 2) * STEP_PT, (row + 0.7) * STEP_PT
+        where = ax.get_xaxis_transform() + ScaledTranslation(right_pt / 72, up_pt / 72, inch)
+        look = {**looks[arm], "linestyle": "none", "fillstyle": "none", "markeredgewidth": 1.6}
+        ax.plot([x], [1], transform=where, markersize=6, clip_on=False, gid="failed", **look)

@@ -1,0 +1,1 @@
+"""Code to paste: the settings that were measured, as a program of the framework."""

@@ -1,0 +1,65 @@
+"""The code to paste: what was measured, as a program or as the lines that switch it on, in current APIs.
+
+Text only, made from `templates`; knows no framework. A program asks the reader for `make_model`, `images` and
+`labels` in its first comment, and runs with GPUs and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from trainspeed.core.names import NAMES
+from trainspeed.core.trial import KERAS_POLICIES, Trial
+
+KERAS = {"tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}
+TORCH_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
+
+
+@cache
+def _templates() -> Environment:
+    loader = PackageLoader("trainspeed.snippets")
+    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    made.globals |= {"keras_policies": KERAS_POLICIES, "torch_dtypes": TORCH_DTYPES}
+    return made
+
+
+def lines(setting: str, **values: Any) -> str:
+    """Return the lines that switch a setting on.
+
+    Args:
+        setting: A template: layout, strategy, precision or convolution.
+        values: What it is made from: framework and layout, strategy or precision; library and mode.
+    Raises:
+        LookupError: The template has no lines for these values.
+        jinja2.TemplateError: No such template, or a value of it is missing.
+    """
+    text = _templates().get_template(f"{setting}.py.j2").render(values).rstrip("\n")
+    if not text:
+        wanted = ", ".join(f"{name}={value}" for name, value in values.items())
+        raise LookupError(f"{setting}.py.j2 has no lines for {wanted}.")
+    return text
+
+
+def program_of(trial: Trial) -> str:
+    """Return a Python program that trains as the trial does."""
+    return lines("torch" if trial.framework == "torch" else "keras", trial=trial)
+
+
+def program_blocks(trials: Iterable[Trial]) -> list[str]:
+    """Return Markdown with the program of each trial."""
+    return [block(f"**{(NAMES | KERAS)[t.framework]}** ({t.model})", program_of(t)) for t in trials]
+
+
+def block(heading: str, code: str) -> str:
+    """Return code below its heading, as Markdown."""
+    return f"{heading}\n\n```python\n{code}\n```"
+
+
+def faster_block(framework: str, name: str, gains: Sequence[tuple[str, float]], code: str) -> str:
+    """Return the lines of a setting as Markdown, with how many times as fast it was, and where."""
+    where = "; ".join(f"{label}: {gain:.2f}x" for label, gain in gains)
+    return block(f"**{NAMES[framework]}**, {name} ({where})", code)

@@ -1,0 +1,1 @@
+"""The same trials of two ledgers side by side."""

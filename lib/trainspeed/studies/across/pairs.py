@@ -1,0 +1,203 @@
+"""The trials that two sets of runs have in common, side by side: another machine, other versions, another day.
+
+Works on runs; `trainspeed.judge.verdict` does the deciding. Reads no file, draws nothing, and knows neither what
+else differs between the two (`facts`) nor what it costs (`costs`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.errors import UserError
+from trainspeed.core.format import counted
+from trainspeed.core.run import Run, Status
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.text import measured
+from trainspeed.judge.verdict import Judged, Judgement, Outcome, expected_false, judge_unpaired
+from trainspeed.studies.across.trials import (
+    TrialKey,
+    descriptions,
+    nothing_common,
+    sort_key,
+    unmatched_sentences,
+)
+
+SIDES = ("A", "B")
+OUTCOMES = {
+    Outcome.FASTER: "faster on B",
+    Outcome.SLOWER: "slower on B",
+    Outcome.SAME: "the same within the margin",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialPair(Judged):
+    """A trial that both sides have.
+
+    Attributes:
+        description: All that describes it, in words.
+        shared: What of that all trials of its study share; nothing of a single one.
+        a, b: Runs of each side, a block each, failures among them.
+        judgement: Of B over A: a speed-up above 1 says that B is faster.
+    """
+
+    study: str
+    trial: AnyTrial
+    description: Sequence[str]
+    shared: Sequence[str]
+    a: RunSet
+    b: RunSet
+    judgement: Judgement
+
+    def side(self, letter: str) -> RunSet:
+        """Return the runs of "A" or of "B"."""
+        return self.a if letter == "A" else self.b
+
+    @property
+    def label(self) -> str:
+        """What tells it from the study's other trials, in words."""
+        own = [word for word in self.description if word not in self.shared]
+        return ", ".join(own or self.description)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        blocks = f"{counted(len(timed(self.a)), 'block')} on A, {len(timed(self.b))} on B"
+        return f"B vs A: {measured(self.judgement)}. {self.study}: {', '.join(self.description)}, {blocks}."
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Two sets of runs: the trials that both have, study by study, and those that only one has."""
+
+    pairs: Sequence[TrialPair]
+    only_a: Sequence[TrialKey]
+    only_b: Sequence[TrialKey]
+
+    @property
+    def runs(self) -> tuple[list[Run], list[Run]]:
+        """The runs of the common trials, of A and of B."""
+        return [run for pair in self.pairs for run in pair.a], [run for pair in self.pairs for run in pair.b]
+
+    @property
+    def studies(self) -> dict[str, list[TrialPair]]:
+        """The pairs of each study."""
+        found: dict[str, list[TrialPair]] = {}
+        for pair in self.pairs:
+            found.setdefault(pair.study, []).append(pair)
+        return found
+
+    def unmatched_sentences(self) -> list[str]:
+        """Return, per study, how many trials only one side has, and the parameters that keep them apart."""
+        return unmatched_sentences(self.only_a, self.only_b)
+
+
+def side_by_side(a_runs: Iterable[Run], b_runs: Iterable[Run]) -> SideBySide:
+    """Return what two sets of runs have in common: of each study what its newest session measured, as data.
+
+    Raises:
+        UserError: No trial; it says what each side has.
+    """
+    a, b = _by_trial(a_runs), _by_trial(b_runs)
+    keys = sorted(a.keys() & b.keys(), key=sort_key)
+    if not keys:
+        raise UserError(nothing_common(a, b))
+    words = descriptions(keys)
+    pairs = [
+        TrialPair(
+            study=study,
+            trial=trial,
+            description=words[study, trial][0],
+            shared=words[study, trial][1],
+            a=a[study, trial],
+            b=b[study, trial],
+            judgement=judge_unpaired(
+                *([run.median_s for run in timed(side[study, trial])] for side in (a, b))
+            ),
+        )
+        for study, trial in keys
+    ]
+    return SideBySide(pairs, [key for key in a if key not in b], [key for key in b if key not in a])
+
+
+def _by_trial(runs: Iterable[Run]) -> dict[TrialKey, RunSet]:
+    """The newest data of each study, by trial."""
+    every = RunSet(tuple(runs)).data()
+    newest = {study: every.of_study(study).newest() for study in dict.fromkeys(run.study for run in every)}
+    return {(study, trial): own for study, found in newest.items() for trial, own in found.by_trial().items()}
+
+
+def timed(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs that have a time."""
+    return [run for run in runs if run.status == Status.OK and run.median_s is not None]
+
+
+def failed(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs that ended without a result."""
+    return [run for run in runs if run.status != Status.OK]
+
+
+def median_of(runs: Iterable[Run], quantity: str) -> float | None:
+    """Return the median of a quantity over the runs that have a time and the quantity; None without any."""
+    known = [value for run in timed(runs) if (value := getattr(run, quantity)) is not None]
+    return median(known) if known else None
+
+
+def shared_sentences(study: str, pairs: Iterable[TrialPair]) -> list[str]:
+    """Return what all trials of a study share, which their labels leave out; nothing where that is nothing."""
+    words = dict.fromkeys(", ".join(pair.shared) for pair in pairs if pair.shared)
+    return [f"All trials of {study}: {'; '.join(words)}."] if words else []
+
+
+def count_sentences(pairs: Sequence[TrialPair]) -> list[str]:
+    """Return how the trials fared, study by study, and how many false verdicts chance alone would make."""
+    said = []
+    for study in dict.fromkeys(pair.study for pair in pairs):
+        own = [pair for pair in pairs if pair.study == study]
+        counts = Counter(pair.outcome for pair in own if pair.speedup is not None)
+        words = [
+            f"{counts[outcome]} {OUTCOMES.get(outcome, outcome)}" for outcome in Outcome if counts[outcome]
+        ]
+        without = len(own) - counts.total()
+        words += [f"{without} without a result on a side"] if without else []
+        said.append(f"{study}: {counted(len(own), 'trial')} on both sides: {', '.join(words)}.{_range(own)}")
+    sure = [pair for pair in pairs if pair.low is not None]
+    if sure:
+        confidence = sure[0].judgement.confidence
+        said.append(
+            f"{counted(len(sure), 'interval')} at {100 * confidence:g} % confidence: on average "
+            f"{expected_false(len(sure), confidence):.1f} of so many miss by the luck of blocks alone; what a whole "
+            "session shares comes on top."
+        )
+    return said
+
+
+def _range(pairs: Iterable[TrialPair]) -> str:
+    sizes = [pair.speedup for pair in pairs if pair.speedup is not None]
+    if len(sizes) < 2:
+        return "".join(f" Speed-up of B over A: {size:.2f}x." for size in sizes)
+    return f" Speed-up of B over A: {min(sizes):.2f}x to {max(sizes):.2f}x, median {median(sizes):.2f}x."
+
+
+def decided_sentences(pairs: Iterable[TrialPair]) -> list[str]:
+    """Return the verdicts that are none of "undecided", the largest differences first."""
+    decided = [pair for pair in pairs if pair.outcome != Outcome.UNDECIDED]
+    return [pair.sentence for pair in sorted(decided, key=lambda pair: -abs(math.log(pair.speedup)))]
+
+
+def session_sentence(pairs: Iterable[TrialPair]) -> str:
+    """Return how far two sessions are apart, where nothing that was recorded differs."""
+    apart = "how far two sessions on machines that are alike are apart"
+    said = f"Nothing that was recorded differs. So differences in time show {apart}"
+    sizes = [max(pair.speedup, 1 / pair.speedup) for pair in pairs if pair.low is not None]
+    if not sizes:
+        return f"{said}."
+    return (
+        f"{said}: up to {max(sizes):.2f}x, median {median(sizes):.2f}x, "
+        f"of {counted(len(sizes), 'trial')} with an interval."
+    )

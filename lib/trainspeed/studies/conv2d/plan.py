@@ -1,0 +1,96 @@
+"""What the conv2d notebook measures: libraries at the article's size, sweeps, and what their crossovers ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trainspeed.conduct.devices import devices_here
+from trainspeed.conduct.plan import Plan, TrialSet, planner
+from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.run import Run
+from trainspeed.judge.ceilings import ceiling_trials
+from trainspeed.studies.conv2d import sweeps, trials
+from trainspeed.studies.conv2d.trials import COMPARED_FACTORS, SweepGrid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conv2dPlan(Plan):
+    """Convolutions.
+
+    Attributes:
+        core: The libraries at the article's size, on one device and on several.
+        sweep: The same at sizes around it.
+        survey: Further libraries and the ceilings of the device, with fewer blocks.
+        grid: The sizes of the sweeps, and what they hold equal.
+    """
+
+    core: TrialSet
+    sweep: TrialSet
+    survey: TrialSet
+    grid: SweepGrid
+
+    @property
+    def at_article_size(self) -> tuple[Conv2dTrial, ...]:
+        """Every library at the size of the article."""
+        return (*self.core, *(trial for trial in self.survey if trial.phase.calls))
+
+    def crossovers(self, runs: Iterable[Run]) -> list[sweeps.Sweep]:
+        """Return from what size on a device is faster, for each sweep and pair of libraries."""
+        return sweeps.crossovers(runs, self.grid)
+
+
+@planner
+def plan_conv2d(
+    *,
+    libraries: Sequence[str],
+    survey_libraries: Sequence[str],
+    images: int,
+    height: int,
+    width: int,
+    filter_size: int,
+    devices: Sequence[int],
+    max_devices: int,
+    device_libraries: Sequence[str],
+    cpu_libraries: Sequence[str],
+    sweep_images: int,
+    image_counts: Sequence[int],
+    channels: Sequence[int],
+    filters: int,
+    filter_sizes: Sequence[int],
+    bisections: int,
+    longest_call_s: float,
+    calls: int,
+    blocks: int,
+    survey_blocks: int,
+    controls: Sequence[str],
+    seed: int,
+) -> Conv2dPlan:
+    """Return the plan of the notebook's parameters, which its parameter cell explains.
+
+    Raises:
+        UserError: A value that cannot be measured.
+    """
+    counts = trials.call_device_counts(devices, devices_here("conv2d")[0], images, max_devices)
+    equal = {"height": height, "width": width, "calls": calls, "seed": seed}
+    article = {"images": images, "filter_size": filter_size, **equal}
+    core = trials.core_trials(libraries, device_libraries, counts, **article)
+    survey = trials.core_trials(survey_libraries, [], [], **article) if survey_libraries else ()
+    grid = SweepGrid(
+        device_libraries=device_libraries,
+        cpu_libraries=cpu_libraries,
+        sizes={"images": image_counts, "channels": channels, "filter_size": filter_sizes},
+        equal={"images": sweep_images, "filter_size": filter_size, **equal},
+        filters=filters,
+        longest_call_s=longest_call_s,
+    )
+    twice = trials.control_trials(controls, libraries, **article)
+    ceilings = ceiling_trials(["fp32"], dataset="digits", seed=seed)
+    return Conv2dPlan(
+        core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=COMPARED_FACTORS),
+        sweep=TrialSet(trials=grid.trials(), blocks=blocks, factors=COMPARED_FACTORS),
+        survey=TrialSet(trials=(*survey, *ceilings), blocks=survey_blocks, parameter="survey_blocks"),
+        more=sweeps.Bisection(grid, bisections, blocks),
+        grid=grid,
+        seed=seed,
+    )

@@ -1,0 +1,135 @@
+"""Change one argument of a plan, measure, see: the last cells of every notebook, for a reader in JupyterLab.
+
+Its runs are a study of their own, so what a report shows is never changed by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from trainspeed.conduct.context import current
+from trainspeed.conduct.plan import Plan, TrialSet
+from trainspeed.conduct.study import measure
+from trainspeed.core.check import check_name
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.errors import UserError
+from trainspeed.core.run import Status
+from trainspeed.core.runs import Measured, RunSet
+from trainspeed.judge.comparison import Verdict, verdict_between
+from trainspeed.show import forest, notebook
+from trainspeed.show.theme import show
+
+STUDY = "explore"
+QUESTION = "What does this change do?"
+NOT_IN_A_REPORT = "Not measured in a report: open this notebook with `make lab` and run it."
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What a change of a plan did.
+
+    Attributes:
+        verdicts: One for each trial that changed, against the trial that it was before.
+        runs: Of both plans; None in a report, where nothing is measured for it.
+    """
+
+    verdicts: tuple[Verdict, ...] = ()
+    runs: Measured | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialPlan(Plan):
+    """A single trial, whose fields can be changed."""
+
+    core: TrialSet
+
+    def change(self, **fields: Any) -> TrialPlan:
+        """Return the trial with these fields changed."""
+        (trial,) = self.core
+        for name in fields:
+            check_name("field", name, list(trial.as_dict()))
+        return plan_of(replace(trial, **fields))
+
+
+def plan_of(trial: AnyTrial) -> TrialPlan:
+    """Return a plan of one trial."""
+    return TrialPlan(core=TrialSet(trials=(trial.spec,), blocks=1))
+
+
+def narrowed(plan: Plan, **parameters: Any) -> Plan:
+    """Return the plan with these parameters, so that less of it is measured; in a report the plan itself."""
+    return plan if current().in_report else plan.change(**parameters)
+
+
+def change(
+    plan: Plan, *, blocks: int = 6, interval_s: float = 0.5, timeout_s: float = 300.0, **parameters: Any
+) -> Explored:
+    """Measure the core trials of a plan and of the same plan with something changed, in paired blocks.
+
+    In a report nothing is measured: these cells wait for a reader.
+
+    Args:
+        blocks: 6 or more give an interval.
+        parameters: Of the plan, and what they become, such as `batch_sizes=[64]`.
+    Raises:
+        UserError: No such parameter, a value that cannot be, or nothing that a trial can be compared with.
+    """
+    if current().in_report:
+        return Explored()
+    pairs = changed_pairs(plan, plan.change(**parameters))
+    factors = tuple(dict.fromkeys(name for pair in pairs for name in _differing(*pair)))
+    trials = tuple(dict.fromkeys(trial for pair in pairs for trial in pair))
+    both = TrialSet(trials=trials, blocks=blocks, factors=factors)
+    whole = Plan(others=(both,), seed=plan.seed, accuracy_blocks=blocks, auto=plan.auto)
+    runs = measure(STUDY, whole, interval_s=interval_s, timeout_s=timeout_s)
+    verdicts = [_verdict(runs, *pair) for pair in pairs]
+    return Explored(tuple(verdict for verdict in verdicts if verdict), runs)
+
+
+def changed_pairs(plan: Plan, changed: Plan) -> list[tuple[AnyTrial, AnyTrial]]:
+    """Return each core trial of a plan beside what the change made of it, where it made something of it.
+
+    Raises:
+        UserError: Nothing changed, or the two plans have different numbers of trials.
+    """
+    before, after = tuple(plan.core), tuple(changed.core)
+    if len(before) != len(after):
+        raise UserError(
+            f"the change makes {len(after)} trials of {len(before)}: change a list for one of equal length, "
+            "so that each trial has one to be compared with."
+        )
+    pairs = [(a, b) for a, b in zip(before, after, strict=True) if a.spec != b.spec]
+    if not pairs:
+        raise UserError("the change makes the same trials: choose another value.")
+    return pairs
+
+
+def tell(explored: Explored) -> None:
+    """Show what a change did: a sentence for each trial and the chart; the reasons where a run failed."""
+    if explored.runs is None:
+        notebook.show_sentences([NOT_IN_A_REPORT])
+        return
+    failed = {f"{run.status}: {run.reason}" for run in explored.runs if run.status is not Status.OK}
+    notebook.show_sentences([*(verdict.sentence for verdict in explored.verdicts), *sorted(failed)])
+    if explored.verdicts:
+        show(forest.plot_speedups(explored.verdicts), alt="Speed-up of each changed trial with its interval.")
+
+
+def _verdict(runs: RunSet, before: AnyTrial, after: AnyTrial) -> Verdict | None:
+    arms = [runs.of([trial]) for trial in (before, after)]
+    if not all(arms):
+        return None
+    verdict = verdict_between(*arms, _factor(before, _differing(before, after)), QUESTION)
+    return verdict if verdict.speedup is not None else None
+
+
+def _differing(one: AnyTrial, other: AnyTrial) -> tuple[str, ...]:
+    same, also = one.spec, other.spec
+    return tuple(f.name for f in fields(same) if getattr(same, f.name) != getattr(also, f.name))
+
+
+def _factor(trial: AnyTrial, names: Sequence[str]) -> str:
+    """The field that names the change: of strategy and devices the devices."""
+    return next((name for name in names if set(names) <= set(trial.factor(name).fields)), names[0])

@@ -1,0 +1,1 @@
+"""The slice of `layout.ipynb`: channels_first or channels_last?"""

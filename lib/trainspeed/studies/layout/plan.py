@@ -1,0 +1,85 @@
+"""What the layout notebook measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trainspeed.conduct.devices import default_allocation
+from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
+from trainspeed.core.trial import grid
+
+COMPARED_FACTORS = ("layout",)  # between the arms of a comparison
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayoutPlan(Plan):
+    """Both layouts of every framework.
+
+    Attributes:
+        core: Compared in every block.
+        survey: Further models and batch sizes, shown with fewer blocks.
+        allocation: What memory each framework takes when left alone; on GPUs only.
+    """
+
+    core: TrialSet
+    survey: TrialSet
+    allocation: TrialSet
+
+
+@planner
+def plan_layout(
+    *,
+    frameworks: Sequence[str],
+    models: Sequence[str],
+    layouts: Sequence[str],
+    precisions: Sequence[str],
+    compile: Sequence[bool],
+    batch_sizes: Sequence[int],
+    blocks: int,
+    survey_models: Sequence[str],
+    survey_batch_sizes: Sequence[int],
+    survey_blocks: int,
+    controls: Sequence[str],
+    image_size: int,
+    images_per_epoch: int,
+    epochs: int,
+    accuracy_blocks: int,
+    dataset: str,
+    seed: int,
+) -> LayoutPlan:
+    """Return the plan of the notebook's parameters, which its parameter cell explains.
+
+    Raises:
+        UserError: A value that cannot be measured.
+    """
+
+    def trials(models: Sequence[str], batch_sizes: Sequence[int]) -> tuple:
+        return grid(
+            framework=frameworks,
+            layout=layouts,
+            precision=precisions,
+            compile=compile,
+            image_size=image_size,
+            images_per_epoch=images_per_epoch,
+            epochs=epochs,
+            dataset=dataset,
+            seed=seed,
+            model=models,
+            batch_size=batch_sizes,
+        )
+
+    core = trials(models, batch_sizes)
+    survey = trials(models, survey_batch_sizes) if survey_batch_sizes else ()
+    survey += trials(survey_models, batch_sizes) if survey_models else ()
+    return LayoutPlan(
+        core=TrialSet(
+            trials=core, blocks=blocks, controls=one_per_framework(core, controls), factors=COMPARED_FACTORS
+        ),
+        survey=TrialSet(
+            trials=survey, blocks=survey_blocks, factors=COMPARED_FACTORS, parameter="survey_blocks"
+        ),
+        allocation=default_allocation(core),
+        accuracy_blocks=accuracy_blocks,
+        seed=seed,
+    )

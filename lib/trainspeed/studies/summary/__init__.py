@@ -1,0 +1,1 @@
+"""The front page: every verdict, the confirmed gains and the recipe."""

@@ -1,0 +1,255 @@
+"""What the front page tells of: every verdict with its place, the runs behind them, which notebooks ran.
+
+Reads what the notebooks left in the folder; judges nothing, draws nothing and writes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from trainspeed.conduct.data_sets import resolved
+from trainspeed.core.check import check_name
+from trainspeed.core.format import counted
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.outputs import COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
+from trainspeed.core.paths import ROOT
+from trainspeed.core.roles import Role
+from trainspeed.core.runs import RunSet
+from trainspeed.core.trial import DATASETS
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.verdict import Outcome
+
+PAGE = "index.html"
+FILES = ("runs.csv", "runs.jsonl", VERDICTS, f"{COMPARE}.html")
+HEADING = re.compile(r"#{1,4} ")
+NO_RUNS = RunSet(())
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotebookResult:
+    """A notebook of the report, or of an earlier one that is still in the folder.
+
+    Attributes:
+        status: As of `execute.NotebookStatus`.
+        error: One line; None where it is ok.
+        seconds: It took, with measuring; of one that draws older runs, those took. None where not known.
+        page: File name of its page; None where there is none.
+        rendered: Whether it draws older runs and measured none.
+        sections: (factor, quantity) of the verdicts that it shows -> id of the section that shows them first.
+    """
+
+    name: str
+    title: str
+    status: str
+    error: str | None = None
+    seconds: float | None = None
+    page: str | None = None
+    session: str | None = None
+    preset: str | None = None
+    rendered: bool = False
+    sections: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """All that the front page tells of.
+
+    Attributes:
+        out: Folder of the page.
+        runs: Of the session that each notebook's page shows, without the front page's own.
+        own: The front page's newest runs, of a recipe and of confirmations.
+    """
+
+    out: Path
+    notebooks: tuple[NotebookResult, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    runs: RunSet = NO_RUNS
+    own: RunSet = NO_RUNS
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        """The machine of the newest run."""
+        return max(self.runs, key=lambda run: run.started_at or "").machine if self.runs else {}
+
+    @property
+    def session(self) -> str:
+        """The newest session that a notebook shows."""
+        return max((notebook.session or "" for notebook in self.notebooks), default="")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of what else is beside the page, by now."""
+        return tuple(name for name in FILES if (self.out / name).is_file())
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of the project's notebooks that are not in this report."""
+        present = {SUMMARY, COMPARE, *(notebook.name for notebook in self.notebooks)}
+        return [name for name in notebook_names(ROOT / "notebooks") if name not in present]
+
+    @property
+    def switches(self) -> list[Verdict]:
+        """Verdicts on time of what can be switched, those on training first, of these the largest speed-up first.
+
+        A control is no switch, and hardly anyone changes the framework for its speed.
+        """
+        known = [v for v in self.verdicts if v.quantity == "time" and v.row.choice]
+        return sorted(in_order(known), key=lambda verdict: verdict.candidate.phase.calls)
+
+    @property
+    def gains(self) -> list[Verdict]:
+        """What is worth switching on: the largest gain first."""
+        return [verdict for verdict in self.switches if verdict.outcome is Outcome.FASTER]
+
+    def place_of(self, verdict: Verdict) -> str | None:
+        """Return the page and section that a verdict comes from, as a link; None where it has no page."""
+        for notebook in self.notebooks:
+            if notebook.name == verdict.study and notebook.page:
+                section = notebook.sections.get((verdict.factor, verdict.quantity))
+                return f"{notebook.page}#{section}" if section else notebook.page
+        return None
+
+    def is_older(self, session: str | None) -> bool:
+        """Whether a session is an earlier one than the newest that is shown."""
+        return bool(session) and session < self.session  # ids begin with the time
+
+
+def read_report(
+    out: Path, source: Path, notebook_statuses: Sequence[Mapping[str, Any]] = ()
+) -> ReportSummary:
+    """Return what a report folder holds.
+
+    Args:
+        out: Folder with the notebooks and `verdicts.json`.
+        source: Folder with the ledger.
+        notebook_statuses: What became of this report's notebooks, also of those that left no file: see
+            `NotebookResult`.
+    """
+    notebooks = notebooks_in(out, notebook_statuses)
+    ledger = Ledger(source)
+    newest = ledger.newest()
+    shown = {notebook.name: notebook.session or newest.get(notebook.name, "") for notebook in notebooks}
+    shown |= {study: session for study, session in newest.items() if study == SUMMARY}
+    found, doubts = ledger.read(shown)
+    runs = RunSet(tuple({(run.study, run.key): run for run in found}.values()))  # one measured again: once
+    others = runs.where(lambda run: run.study != SUMMARY)
+    verdicts, unread = _read_verdicts(out / VERDICTS)
+    return ReportSummary(
+        out=out,
+        notebooks=tuple(_with_seconds(notebook, others) for notebook in notebooks),
+        verdicts=tuple(verdict for verdict in verdicts if verdict.study != SUMMARY),
+        runs=others,
+        own=runs.of_study(SUMMARY),
+        doubts=tuple(dict.fromkeys((*doubts, *unread))),
+    )
+
+
+def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple[NotebookResult, ...]:
+    """Return the notebooks of a report folder: those whose statuses are given first, then what else is there."""
+    rows = {row["name"]: dict(row) for row in statuses}
+    for path in sorted(out.glob("*.ipynb")):
+        name = path.name.removesuffix(".ipynb").removesuffix(".failed")
+        if path.name.startswith(".") or name in (SUMMARY, COMPARE):
+            continue
+        try:
+            saved = json.loads(path.read_text(encoding="utf-8"))
+            found = dict(saved["metadata"][METADATA]) | {"sections": _sections(saved["cells"])}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue  # not one of ours
+        rows[name] = {"name": name} | found | rows.get(name, {})
+    return tuple(_result(row, out) for row in rows.values())
+
+
+def _sections(cells: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """Return where a notebook shows each kind of verdict first: see `show.notebook.of_verdicts`."""
+    sections: dict[tuple[str, str], str] = {}
+    seen: Counter[str] = Counter()
+    heading = ""
+    for cell in cells:
+        lines = "".join(cell["source"]).splitlines() if cell["cell_type"] == "markdown" else []
+        for words in (slug(line) for line in lines if HEADING.match(line)):
+            seen[words] += 1
+            heading = words if seen[words] == 1 else f"{words}-{seen[words]}"
+        for output in cell.get("outputs", ()):
+            for factor, quantity in output.get("metadata", {}).get(METADATA, {}).get("verdicts", ()):
+                sections.setdefault((factor, quantity), heading)
+    return sections
+
+
+def _result(row: Mapping[str, Any], out: Path) -> NotebookResult:
+    page = f"{row['name']}.html" if (out / f"{row['name']}.html").is_file() else None
+    known = {f.name: row[f.name] for f in fields(NotebookResult) if row.get(f.name) is not None}
+    if row["name"] == SUMMARY:  # only told of where it did not measure to its end
+        known["title"] = "Recipe and confirmations"
+    return NotebookResult(**{"title": row["name"], "status": "ok", **known, "page": page})
+
+
+def _with_seconds(notebook: NotebookResult, runs: RunSet) -> NotebookResult:
+    """Drawing takes seconds; what a reader asks is how long the runs took."""
+    if not notebook.rendered:
+        return notebook
+    return replace(notebook, seconds=runs.of_study(notebook.name).wall_s or None)
+
+
+def _read_verdicts(path: Path) -> tuple[list[Verdict], list[str]]:
+    """Return the verdicts of a file, and what is wrong with it."""
+    try:
+        elements = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return [], []
+    except ValueError:
+        elements = None
+    if not isinstance(elements, list):
+        return [], [f"{VERDICTS} is damaged and none of it is shown: `make render` writes it anew."]
+    found = []
+    for element in elements:
+        try:
+            verdict = Verdict.from_dict(element)
+            found += [verdict] if verdict.name else []
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue  # of another version
+    if not (unread := len(elements) - len(found)):
+        return found, []
+    are = "is" if unread == 1 else "are"
+    doubt = (
+        f"{counted(unread, 'verdict')} in {VERDICTS} {are} of another version and left out: `make render` "
+        "writes it anew."
+    )
+    return found, [doubt]
+
+
+def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Return what was decided first, the largest speed-up on top; then the undecided, accuracy, controls last."""
+
+    def sort_key(verdict: Verdict) -> tuple:
+        last = verdict.is_control, verdict.quantity != "time"
+        return *last, verdict.outcome is Outcome.UNDECIDED, verdict.low is None, -(verdict.speedup or 0.0)
+
+    return sorted(verdicts, key=sort_key)
+
+
+def complete(notebooks: Iterable[NotebookResult]) -> bool:
+    """Whether every notebook came to its end."""
+    return all(notebook.status == "ok" for notebook in notebooks)
+
+
+def data_set(wanted: str, report: ReportSummary, *, drawn: bool) -> str:
+    """Return the data set of the recipe, under its own name.
+
+    Args:
+        wanted: As it was asked for; "auto" is what is there.
+        drawn: Whether older runs are shown: then it is theirs, whatever has been fetched here.
+    Raises:
+        UserError: There is no such data set, or it was not fetched.
+    """
+    check_name("dataset", wanted, DATASETS)
+    if not drawn:
+        return resolved(wanted)
+    return next((run.trial.dataset for run in report.own.role(Role.RECIPE, Role.RECIPE_STEP)), wanted)

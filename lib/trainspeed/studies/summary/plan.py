@@ -1,0 +1,102 @@
+"""What the front page measures: the largest gains again, and the recipe, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from trainspeed.conduct.devices import devices_here
+from trainspeed.conduct.plan import Plan, planner
+from trainspeed.core.check import check_least
+from trainspeed.core.run import Run
+from trainspeed.core.trial import PLAIN_PIPELINES
+from trainspeed.judge.comparison import Verdict
+from trainspeed.studies.summary.collect import ReportSummary, data_set
+from trainspeed.studies.summary.confirmation import Confirmed, confirmed, confirming, largest
+from trainspeed.studies.summary.recipe import Search, continued, searches, wanted
+from trainspeed.studies.summary.switches import extra_verdicts
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryPlan(Plan):
+    """Fresh blocks of the largest gains, and a search for each recipe.
+
+    Attributes:
+        top: The verdicts that are confirmed.
+        searches: A search for each framework and model; no run has taken them anywhere yet.
+    """
+
+    top: Sequence[Verdict]
+    searches: Sequence[Search]
+
+    def searched(self, runs: Sequence[Run]) -> list[Search]:
+        """Return the searches as far as these runs take them."""
+        return continued(self.searches, runs)
+
+    def confirmed(self, runs: Sequence[Run]) -> list[Confirmed]:
+        """Return what became of the largest gains in fresh blocks; nothing where nothing was measured."""
+        return confirmed(self.top, runs) if runs else []
+
+
+@planner
+def plan_summary(
+    *,
+    report: ReportSummary,
+    drawn: bool,
+    frameworks: Sequence[str],
+    models: Sequence[str],
+    switches: Sequence[str],
+    try_also: Sequence[str],
+    pipeline: str,
+    batch_size: int,
+    image_size: int,
+    images_per_epoch: int,
+    epochs: int,
+    blocks: int,
+    accuracy_margin: float,
+    confirm: int,
+    confirm_blocks: int,
+    dataset: str,
+    seed: int,
+) -> SummaryPlan:
+    """Return the plan of the notebook's parameters, which its parameter cell explains.
+
+    Args:
+        report: What the other notebooks of the report found.
+        drawn: Whether the runs of an earlier report are shown again.
+    Raises:
+        UserError: A value that cannot be measured.
+    """
+    check_least("blocks", blocks, 1, "6 or more give an interval")
+    check_least("confirm", confirm, 0, "0 confirms nothing")
+    check_least("confirm_blocks", confirm_blocks, 0, "0 confirms nothing")
+    devices, _ = devices_here("summary")
+    top = largest(report.gains, of_each=confirm, devices=devices)
+    found = searches(
+        frameworks,
+        models,
+        [*report.verdicts, *extra_verdicts(report.runs)],
+        switches=switches,
+        try_also=try_also,
+        devices=devices,
+        blocks=blocks,
+        margin_points=accuracy_margin,
+        pipeline=pipeline,
+        augment=pipeline not in PLAIN_PIPELINES,
+        batch_size=batch_size,
+        image_size=image_size,
+        images_per_epoch=images_per_epoch,
+        epochs=epochs,
+        dataset=data_set(dataset, report, drawn=drawn),
+        seed=seed,
+    )
+    return SummaryPlan(
+        top=top,
+        searches=found,
+        others=(*confirming(top, confirm_blocks), *wanted(found, ())),
+        more=partial(wanted, found),
+        may_be_empty=True,
+        accuracy_blocks=blocks,
+        seed=seed,
+    )

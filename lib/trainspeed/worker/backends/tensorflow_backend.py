@@ -1,0 +1,154 @@
+"""Keras 3 on TensorFlow, with Keras's own `fit`."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context
+
+from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.trial import SINGLE, Trial
+from trainspeed.worker.backends.base import check_device, says_out_of_memory
+from trainspeed.worker.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
+from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
+from trainspeed.worker.data.sets import Images
+from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.hlo import LAYOUT_OF_FORMAT, convolutions
+from trainspeed.worker.precision import unsupported_reason
+
+FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
+
+
+class TensorFlowBackend:
+    """TensorFlow and Keras, imported; no device is listed or touched before `start`."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of TensorFlow and Keras, and of the CUDA and cuDNN it was built with."""
+        build = tf.sysconfig.get_build_info()
+        return {
+            "tensorflow": tf.__version__,
+            "keras": keras.__version__,
+            "cuda": build.get("cuda_version", "none"),
+            "cudnn": build.get("cudnn_version", "none"),
+        }
+
+    def prepare(self, trial: AnyTrial) -> None:
+        """Everything that a trial needs is imported."""
+
+    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
+        """Build the model on the GPU where there is one, else on one CPU core."""
+        gpus = _set_up(device, trial.devices, grow=not default_allocation)
+        capability = None
+        if gpus:
+            capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")
+        tf.config.experimental.enable_tensor_float_32_execution(trial.precision == "tf32")
+        if reason := unsupported_reason(trial.precision, capability):
+            raise Unsupported(reason)
+        scope = nullcontext() if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
+        return KerasTraining(
+            trial,
+            images,
+            Device(
+                synchronize=lambda model: tf.test.experimental.sync_devices(),
+                peak_memory_bytes=lambda: _peak_memory_bytes() if gpus else None,
+                predict=_predict,
+                convolutions=_xla_convolutions if trial.compile else _graph_convolutions,
+                scope=scope,
+            ),
+        )
+
+    def convolution(self, trial: Conv2dTrial, *, device: str) -> TensorFlowConvolution:
+        """Return the convolution of a trial; without GPUs, on logical devices of the CPU."""
+        _set_up(device, trial.devices)
+        if device == "cpu":
+            _split_cpu(trial.devices)
+        tf.config.experimental.enable_tensor_float_32_execution(False)
+        return TensorFlowConvolution(trial, device)
+
+    def is_out_of_memory(self, problem: BaseException) -> bool:
+        """Whether this exception means that memory ran out."""
+        return isinstance(problem, tf.errors.ResourceExhaustedError | MemoryError) or (
+            isinstance(problem, tf.errors.OpError) and says_out_of_memory(str(problem))
+        )
+
+
+def _set_up(device: str, devices: int, *, grow: bool = True) -> list:
+    """Return the GPUs, which take memory as they need it; without one, give each CPU device one thread."""
+    gpus = tf.config.list_physical_devices("GPU") if device == "gpu" else []
+    check_device("TensorFlow", device, len(gpus))
+    if gpus and grow:
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)
+    if not gpus:
+        tf.config.set_visible_devices([], "GPU")
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+        tf.config.threading.set_inter_op_parallelism_threads(devices)
+    return gpus
+
+
+def _split_cpu(devices: int) -> None:
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * devices)
+
+
+def _mirrored(devices: int, gpus: list) -> tf.distribute.MirroredStrategy:
+    """Return the strategy over the first GPUs; without one, over logical devices of the CPU."""
+    if gpus:
+        return tf.distribute.MirroredStrategy([f"GPU:{index}" for index in range(devices)])
+    _split_cpu(devices)
+    return tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(devices)])
+
+
+def _peak_memory_bytes() -> int:
+    return tf.config.experimental.get_memory_info("GPU:0")["peak"]
+
+
+def _predict(model: keras.Model, x: np.ndarray) -> np.ndarray:
+    """Eagerly: for few images, tracing `Model.predict` would take most of the time."""
+    batches = range(0, len(x), EVALUATION_BATCH)
+    return np.concatenate([model(x[i : i + EVALUATION_BATCH], training=False).numpy() for i in batches])
+
+
+def _gradients(model: keras.Model):
+    """Forward and backward pass of one batch: what the layout optimiser looks at."""
+
+    def step(images, labels):
+        with tf.GradientTape() as tape:
+            loss = model.compute_loss(y=labels, y_pred=model(images, training=True))
+        return tape.gradient(loss, model.trainable_variables)
+
+    return step
+
+
+def _graph_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+    """`data_format` and `T` of the convolutions in the graph after Grappler has rewritten it."""
+    step = tf.function(_gradients(model))
+    context.context().enable_run_metadata()
+    try:
+        step(tf.constant(x), tf.constant(y))
+        metadata = context.context().export_run_metadata()
+    finally:
+        context.context().disable_run_metadata()
+    found = []
+    for graphs in metadata.function_graphs:
+        for node in graphs.post_optimization_graph.node:
+            if node.op in FORWARD_CONVOLUTIONS:
+                layout = LAYOUT_OF_FORMAT.get(node.attr["data_format"].s.decode(), "unknown")
+                found.append((layout, tf.as_dtype(node.attr["T"].type).name))
+    return found
+
+
+def _xla_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+    """Layout and dtype of the convolutions in the program that XLA compiled for the forward pass."""
+    forward = tf.function(lambda images: model(images, training=True), jit_compile=True)
+    return convolutions(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
+
+
+BACKEND = TensorFlowBackend()

@@ -1,0 +1,168 @@
+"""What a torch model is and what ran: layouts and dtypes of its activations, FLOPs, bytes, kernels.
+
+Takes a model and a batch; does not know trials, loops or timing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import nn
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.flop_counter import FlopCounterMode
+
+from trainspeed.core import layer_table
+from trainspeed.core.result import EffectivePrecision
+
+# CUDA kernels and CPU operators that multiply matrices: convolutions and dense layers, both ways.
+MATRIX_WORK = re.compile(
+    r"gemm|conv|xmma|cutlass|wgrad|dgrad|fprop|winograd|nvjet|splitk|[sh\d]cudnn_|triton_tem_|addmm|\bmm\b|bmm"
+    r"|linear",
+    re.I,
+)
+# Of these, what is none: conversions, bilinear resizing, and what Inductor fuses around a convolution and
+# names after it. Kernels of depthwise and grouped convolutions, too: they run outside the matrix units and
+# gain as their bytes do. An operator of a CPU does not tell what its convolution is, and so counts.
+OTHER_WORK = re.compile(r"convert|bilinear|triton_(?!tem_)|cpp_fused|depthwise|grouped_direct|_c1_k1_", re.I)
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d)
+UNCOUNTED = (nn.RNNBase, nn.MultiheadAttention)  # one operator each while they are not trained
+MAX_KERNELS = 3
+
+
+class Seen:
+    """Every leaf module with what it took and put out for one batch, in the order they ran."""
+
+    def __init__(self, model: nn.Module, batch: torch.Tensor, autocast: AbstractContextManager) -> None:
+        self.model, self.batch = model, batch
+        self.rows: list[tuple[nn.Module, torch.Tensor, torch.Tensor]] = []
+        hooks = [module.register_forward_hook(self._keep) for module in _leaves(model)]
+        was_training = model.training
+        model.eval()
+        with torch.no_grad(), autocast, FlopCounterMode(display=False) as counter:
+            model(batch)
+        self.forward_flops = counter.get_total_flops()
+        model.train(was_training)
+        for hook in hooks:
+            hook.remove()
+
+    def _keep(self, module: nn.Module, given: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        tensors = given and isinstance(given[0], torch.Tensor) and isinstance(output, torch.Tensor)
+        if tensors and given[0].dim() and output.dim():  # a user's own module may take and return anything
+            self.rows.append((module, given[0], output))
+
+    def layout(self) -> Mapping[str, int] | None:
+        """Layouts of what the convolutions put out, by its strides, and how many put out which."""
+        seen = Counter(layout_of(output) for output in self._convolved())
+        del seen[None]
+        return seen or None
+
+    def precision(self) -> EffectivePrecision | None:
+        """dtypes of what the convolutions put out."""
+        dtypes = Counter(str(output.dtype).removeprefix("torch.") for output in self._convolved())
+        return EffectivePrecision(dtypes=dtypes) if dtypes else None
+
+    def _convolved(self) -> list[torch.Tensor]:
+        return [output for module, _, output in self.rows if isinstance(module, nn.Conv2d)]
+
+    def layers(self, name: str, layout: str) -> tuple[Mapping[str, Any], ...]:
+        """Rows of the layer table: the format of each layer's output, by its strides."""
+        names = {module: path for path, module in self.model.named_modules()}
+        return tuple(
+            layer_table.row(
+                layer=names[module] or name,
+                type=type(module).__name__,
+                output_shape=list(output.shape[1:]),
+                data_format=layout_of(output),
+                bn_axis=None,  # torch normalises axis 1 whatever the strides are
+                layout=layout,
+            )
+            for module, _, output in self.rows
+        )
+
+    def flops_per_image(self) -> float | None:
+        """FLOPs of a training step per image, 2 per multiply-add: convolutions and matrix products, both ways.
+
+        None where nothing of the model is a convolution or a dense layer, of which the first needs no gradient of
+        its input, or where a part of it is one whose products the counter does not see.
+        Forward by torch's counter, and as much for each gradient. Its own count of the backward pass forgets
+        that a depthwise convolution has groups, and made MobileNet three times as heavy as it is.
+        """
+        first = next(((m, out) for m, _, out in self.rows if isinstance(m, nn.Conv2d | nn.Linear)), None)
+        if first is None or any(isinstance(module, UNCOUNTED) for module in self.model.modules()):
+            return None
+        module, out = first
+        positions = out.numel() // len(out) // len(module.weight)  # its kernel is multiplied so often
+        first_flops = 2 * module.weight.numel() * positions
+        return layer_table.PASSES * self.forward_flops / len(self.batch) - first_flops
+
+    def bytes_per_step(self, batch_size: int) -> int:
+        """Least memory traffic of a training step in fp32: see `trainspeed.core.layer_table.training_bytes`."""
+        tensors = [
+            (
+                (given.numel() + output.numel()) // len(given),
+                sum(p.numel() for p in module.parameters(recurse=False)),
+            )
+            for module, given, output in self.rows
+        ]
+        return layer_table.training_bytes(tensors, batch_size)
+
+
+def _leaves(model: nn.Module) -> Iterator[nn.Module]:
+    """Yield what computes: modules without parts, and normalisations with an activation in them, as timm's."""
+    if isinstance(model, nn.Identity):
+        return
+    parts = list(model.children())
+    if not parts or isinstance(model, BATCH_NORMS):
+        yield model
+        return
+    for part in parts:
+        yield from _leaves(part)
+
+
+def layout_of(output: torch.Tensor) -> str | None:
+    """Layout of an activation by its strides; None where both are the same in memory."""
+    if output.dim() != 4 or math.prod(output.shape[2:]) == 1 or output.shape[1] == 1:
+        return None
+    last = output.is_contiguous(memory_format=torch.channels_last)
+    first = output.is_contiguous()
+    return "channels_last" if last and not first else "channels_first" if first and not last else None
+
+
+def profile_of(step: Callable[[], None], synchronize: Callable[[], None]) -> Mapping[str, Any]:
+    """Return how a step's device time splits, and the kernels that took most of the matrix work.
+
+    Keys: matrix_share (0 to 1, of the device's time in a step), kernels (names, most time first).
+    """
+    on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
+    step()
+    synchronize()
+    activity = ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU
+    with profile(activities=[activity]) as found:
+        step()
+        synchronize()
+    times = {
+        event.key: event.self_device_time_total if on_gpu else event.self_cpu_time_total
+        for event in found.key_averages()
+    }
+    return split_of(times)
+
+
+def split_of(times: Mapping[str, float]) -> Mapping[str, Any]:
+    """Return what `profile_of` does, of kernel or operator -> time."""
+    total = sum(times.values())
+    matrix = {name: time for name, time in times.items() if _is_matrix_work(name)}
+    ordered = sorted(matrix, key=matrix.get, reverse=True)
+    return {
+        "matrix_share": sum(matrix.values()) / total if total else None,
+        "kernels": [name[:120] for name in ordered[:MAX_KERNELS]],
+    }
+
+
+def _is_matrix_work(name: str) -> bool:
+    return bool(MATRIX_WORK.search(name)) and not OTHER_WORK.search(name)

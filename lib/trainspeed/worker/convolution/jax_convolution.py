@@ -1,0 +1,62 @@
+"""The convolution in JAX, compiled by XLA, on GPUs or CPU devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import numpy as np
+
+from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.worker.convolution.reference import padding
+
+
+class JaxConvolution:
+    """As `calls.Convolution`: one compiled program per device, called one after the other."""
+
+    transfers = True
+
+    def __init__(self, trial: Conv2dTrial, device: str) -> None:
+        self._platform, self._count = device, trial.devices
+        if device == "cpu":
+            jax.config.update("jax_platforms", "cpu")  # else a GPU's start would be part of the context
+            jax.config.update("jax_num_cpu_devices", trial.devices)
+        around = padding(trial.filter_size)
+
+        def convolve(images: jax.Array, filters: jax.Array) -> jax.Array:
+            return jax.lax.conv_general_dilated(
+                images,
+                filters,
+                window_strides=(1, 1),
+                padding=(around, around),
+                dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                precision=jax.lax.Precision.HIGHEST,
+            )
+
+        self._convolve = jax.jit(convolve)
+
+    def open(self) -> None:
+        """Let JAX find its devices and put a number on each."""
+        self._devices = jax.devices(self._platform)[: self._count]
+        jax.block_until_ready([jax.device_put(np.zeros(1, np.float32), d) for d in self._devices])
+
+    def send(self, images: np.ndarray, filters: np.ndarray) -> list[list[jax.Array]]:
+        """Return each device's images and the filters."""
+        shares = np.split(images, self._count)
+        return [jax.device_put([share, filters], d) for share, d in zip(shares, self._devices, strict=True)]
+
+    def compute(self, sent: Sequence[Sequence[jax.Array]]) -> list[jax.Array]:
+        """Return each device's result."""
+        return [self._convolve(*share) for share in sent]
+
+    def wait(self, value: object) -> None:
+        """Wait for these arrays."""
+        jax.block_until_ready(value)
+
+    def fetch(self, computed: Sequence[jax.Array]) -> list[np.ndarray]:
+        """Return each device's result in the host's memory."""
+        return [np.asarray(result) for result in computed]
+
+    def placement(self, sent: object, computed: Sequence[jax.Array]) -> str:
+        """Return JAX's names of the devices."""
+        return ", ".join(str(*result.devices()) for result in computed)

@@ -1,0 +1,106 @@
+"""The convolution in TensorFlow: `tf.nn.conv2d` and a Keras layer, eager, in a graph, or compiled by XLA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.eager import context
+
+from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.worker.convolution.reference import padding
+
+Share = tuple[tf.Tensor, tf.Tensor]  # images and filters on one device
+
+
+class TensorFlowConvolution:
+    """As `calls.Convolution`. In a graph, all devices are in one, as in article 004."""
+
+    transfers = True
+
+    def __init__(self, trial: Conv2dTrial, device: str) -> None:
+        self._names = [f"/{device.upper()}:{n}" for n in range(trial.devices)]
+        self._around = padding(trial.filter_size)
+        self._layers: list[keras.Layer] | None = None
+        if trial.library == "keras":
+            make = keras.layers.Conv2D
+            self._layers = [
+                make(trial.filters, trial.filter_size, padding="same", use_bias=False) for _ in self._names
+            ]
+        self._in_graph = trial.mode == "graph"
+        self._one: Callable = self._on_one
+        self._all: Callable = self._on_all
+        if trial.mode == "xla":  # a compiled program runs on one device
+            self._one = tf.function(self._on_one, jit_compile=True)
+        if self._in_graph:
+            self._all = tf.function(self._on_all)
+
+    def open(self) -> None:
+        """Put a number on each device."""
+        for name in self._names:
+            with tf.device(name):
+                tf.zeros(1)
+        tf.test.experimental.sync_devices()
+
+    def send(self, images: np.ndarray, filters: np.ndarray) -> list[Share]:
+        """Return each device's images and the filters."""
+        sent = []
+        for place, (name, share) in enumerate(
+            zip(self._names, np.split(images, len(self._names)), strict=True)
+        ):
+            with tf.device(name):
+                sent.append((tf.constant(share), tf.constant(filters)))
+                if self._layers:
+                    self._fill(self._layers[place], sent[-1])
+        return sent
+
+    def _fill(self, layer: keras.Layer, share: Share) -> None:
+        """Give a layer the filters; they are sent anew in each call, as in the other libraries."""
+        if not layer.built:
+            layer.build(share[0].shape)
+        layer.kernel.assign(share[1])
+
+    def compute(self, sent: Sequence[Share]) -> list[tf.Tensor]:
+        """Return each device's result."""
+        return self._all(list(sent))
+
+    def _on_all(self, shares: list[Share]) -> list[tf.Tensor]:
+        results = []
+        for place, (name, share) in enumerate(zip(self._names, shares, strict=True)):
+            with tf.device(name):
+                results.append(self._layers[place](share[0]) if self._layers else self._one(*share))
+        return results
+
+    def _on_one(self, images: tf.Tensor, filters: tf.Tensor) -> tf.Tensor:
+        around = [[0, 0], list(self._around), list(self._around), [0, 0]]
+        return tf.nn.conv2d(images, filters, strides=1, padding=around)
+
+    def wait(self, value: object) -> None:
+        """Wait for every device."""
+        tf.test.experimental.sync_devices()
+
+    def fetch(self, computed: Sequence[tf.Tensor]) -> list[np.ndarray]:
+        """Return each device's result in the host's memory."""
+        return [result.numpy() for result in computed]
+
+    def placement(self, sent: Sequence[Share], computed: Sequence[tf.Tensor]) -> str:
+        """Return TensorFlow's names of the devices, without job and task: what `log_device_placement` tells.
+
+        A graph's results may stand elsewhere than its convolutions ran, so those are looked up.
+        """
+        names = self._graph_devices(sent) if self._in_graph else [result.device for result in computed]
+        return ", ".join(name.rpartition("device:")[2] for name in names)
+
+    def _graph_devices(self, sent: Sequence[Share]) -> list[str]:
+        fresh = tf.function(self._on_all)  # only a first call tells where it was put
+        context.context().enable_run_metadata()
+        try:
+            fresh(list(sent))
+            metadata = context.context().export_run_metadata()
+        finally:
+            context.context().disable_run_metadata()
+        graphs = [graph for function in metadata.function_graphs for graph in function.partition_graphs]
+        nodes = [node for graph in graphs for node in graph.node]
+        return sorted(node.device for node in nodes if "Conv2D" in node.op and node.device)

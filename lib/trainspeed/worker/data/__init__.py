@@ -1,0 +1,1 @@
+"""Images to train on: data sets, folds, augmentation, the user's own."""

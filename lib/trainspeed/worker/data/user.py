@@ -1,0 +1,172 @@
+"""Images of the user's own: call the function `data` of a model's file, and check what it returns.
+
+In a process of its own, so that whatever it touches (a GPU, threads, standard input) leaves the worker as it
+was. Knows no framework, and does not know how the images are resized or batched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+
+from trainspeed.core.errors import UserError
+from trainspeed.core.user_model import DATA
+from trainspeed.sensors.processes import die_with_parent
+from trainspeed.worker import user_code
+from trainspeed.worker.failures import Invalid, Unsupported
+
+DATA_FORM = "(train_x, train_y, test_x, test_y)"
+NAMES = ("train_x", "train_y", "test_x", "test_y")
+BRIGHTEST = 255  # of 8 bits
+PROBLEMS = {"unsupported": Unsupported, "invalid": Invalid}
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def load_user_data(model: str, image_size: int, *, framework: str) -> tuple[Arrays, int]:
+    """Return what the function `data` of a model's file returns, and the number of classes.
+
+    Images: (count, height, width, 1 or 3), float32 in [0, 1]. Labels: (count,), int32 from 0.
+
+    Args:
+        image_size: Handed to the function; it may return other sizes, which are resized later.
+        framework: Whose environment this is.
+    Raises:
+        Unsupported, Invalid: As `user_code.call`; or it is not of that form.
+    """
+    name = f"{model.rpartition(':')[0]}:{DATA}"
+
+    def make() -> Arrays:
+        return checked(user_code.call(model, image_size, framework=framework, function=DATA), name)
+
+    arrays = _in_a_process_of_its_own(make, name) if hasattr(os, "fork") else make()
+    train_x, train_y, test_x, test_y = arrays
+    return (_as_float(train_x), train_y, _as_float(test_x), test_y), int(train_y.max()) + 1
+
+
+def checked(data: Any, name: str) -> Arrays:
+    """Return the four arrays of `data`: images uint8 or float32 with a last axis of 1 or 3, labels int32.
+
+    Args:
+        name: Of the function, for the message.
+    Raises:
+        Invalid: Not four arrays, a wrong shape or type, values out of range, or nothing in them.
+    """
+    if not isinstance(data, tuple | list) or len(data) != len(NAMES):
+        raise Invalid(f"{name} must return {DATA_FORM}, not {_count(data)}")
+    train_x, train_y, test_x, test_y = (np.asarray(array) for array in data)
+    for part, x, y in (("train", train_x, train_y), ("test", test_x, test_y)):
+        if len(x.shape) and not len(x):
+            raise Invalid(f"{name}: {part}_x is empty: it needs images")
+        if x.ndim not in (3, 4) or (x.ndim == 4 and x.shape[3] not in (1, 3)):
+            raise Invalid(
+                f"{name}: {part}_x has the shape {x.shape}: it must be (count, height, width, 3), or "
+                "(count, height, width) for grey images"
+            )
+        if y.shape not in ((len(x),), (len(x), 1)):
+            raise Invalid(
+                f"{name}: {part}_y has the shape {y.shape}, with {len(x)} images: it must be ({len(x)},)"
+            )
+    _check_labels(train_y, test_y, name)
+    return (
+        _images(train_x, f"{name}: train_x"),
+        train_y.reshape(-1).astype(np.int32),
+        _images(test_x, f"{name}: test_x"),
+        test_y.reshape(-1).astype(np.int32),
+    )
+
+
+def _images(x: np.ndarray, name: str) -> np.ndarray:
+    x = x[..., None] if x.ndim == 3 else x
+    if x.dtype == np.uint8:
+        return x
+    if not np.issubdtype(x.dtype, np.floating):
+        raise Invalid(f"{name} has the type {x.dtype}: it must be uint8, or float from 0 to 1")
+    low, high = float(x.min()), float(x.max())
+    if not (low >= 0 and high <= 1):  # so written, nan is out of range
+        raise Invalid(
+            f"{name} goes from {low:g} to {high:g}: floats must be from 0 to 1. Normalise in the model instead."
+        )
+    return x.astype(np.float32)
+
+
+def _check_labels(train_y: np.ndarray, test_y: np.ndarray, name: str) -> None:
+    for part, y in (("train_y", train_y), ("test_y", test_y)):
+        if not np.issubdtype(y.dtype, np.integer):
+            raise Invalid(f"{name}: {part} has the type {y.dtype}: labels must be whole numbers")
+    labels = np.unique(train_y)
+    if labels[0] != 0 or labels[-1] != len(labels) - 1 or len(labels) < 2:
+        raise Invalid(
+            f"{name}: train_y has {len(labels)} different labels from {labels[0]} to {labels[-1]}: number two "
+            "classes or more from 0, without gaps"
+        )
+    if test_y.min() < 0 or test_y.max() > labels[-1]:
+        raise Invalid(
+            f"{name}: test_y goes from {test_y.min()} to {test_y.max()}, train_y from 0 to {labels[-1]}: the model "
+            "cannot learn the others"
+        )
+
+
+def _as_float(x: np.ndarray) -> np.ndarray:
+    return x / np.float32(BRIGHTEST) if x.dtype == np.uint8 else x
+
+
+def _count(data: Any) -> str:
+    return f"{len(data)} values" if isinstance(data, tuple | list) else user_code.kind(data)
+
+
+def _in_a_process_of_its_own(make: Callable[[], Arrays], name: str) -> Arrays:
+    read, write = os.pipe()
+    parent, pid = os.getpid(), os.fork()
+    if not pid:
+        os.close(read)
+        _be_the_process(make, write, parent)
+    os.close(write)
+    with os.fdopen(read, "rb") as stream:
+        arrays = _received(stream)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if isinstance(arrays, Exception):
+        raise arrays
+    if arrays is None:
+        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with code {status}"
+        raise Invalid(f"{name} {how}, without a result")
+    return arrays
+
+
+def _received(stream: BinaryIO) -> Arrays | Exception | None:
+    """Return what `_be_the_process` wrote; None where it ended before."""
+    if not (line := stream.readline()):
+        return None
+    said = json.loads(line)
+    if "problem" in said:
+        return PROBLEMS[said["problem"]](said["message"])
+    arrays = tuple(np.empty(shape, dtype) for shape, dtype in said["arrays"])
+    whole = all(stream.readinto(memoryview(array).cast("B")) == array.nbytes for array in arrays)
+    return arrays if whole else None
+
+
+def _be_the_process(make: Callable[[], Arrays], write: int, parent: int) -> NoReturn:
+    """Never returns. One line of JSON, the arrays' shapes or what went wrong, then the arrays."""
+    code = 1
+    try:
+        die_with_parent(signal.SIGKILL, parent=parent)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the worker's requests come there
+        with os.fdopen(write, "wb") as stream:
+            arrays: list[np.ndarray] = []
+            try:
+                arrays = [np.ascontiguousarray(array) for array in make()]
+                said: dict[str, Any] = {"arrays": [(a.shape, str(a.dtype)) for a in arrays]}
+            except (Unsupported, UserError) as found:
+                said = {"problem": "unsupported", "message": str(found)}
+            except Invalid as found:
+                said = {"problem": "invalid", "message": str(found)}
+            stream.write(json.dumps(said).encode() + b"\n")
+            for array in arrays:
+                stream.write(memoryview(array).cast("B"))
+        code = 0
+    finally:
+        os._exit(code)

@@ -1,0 +1,90 @@
+"""What a worker tells the runner, one JSON line each: the other side decodes the same types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from trainspeed.core.result import Failure, RunResult
+from trainspeed.core.run import Status
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", forbid_unknown_fields=True):
+    """Base of all events."""
+
+
+class Hello(Event, tag="hello"):
+    """The framework is imported."""
+
+    pid: int
+    versions: Mapping[str, str]
+    import_s: float
+
+
+class BackendMissing(Event, tag="unavailable"):
+    """The framework cannot be imported; the worker ends."""
+
+    reason: str
+
+
+class Forked(Event, tag="forked"):
+    """A child runs the request."""
+
+    pid: int
+
+
+class StageBegun(Event, tag="stage"):
+    """The run has come to this stage."""
+
+    name: str
+
+
+class ResultSent(Event, tag="result"):
+    """The run ended well."""
+
+    result: RunResult
+
+
+class Failed(Event, tag="failed"):
+    """The run has no result; `result` holds the notes and what it got to."""
+
+    status: Status
+    reason: str
+    failure: Failure = Failure()
+    result: RunResult = RunResult()
+
+
+class Exited(Event, tag="exit"):
+    """The run's process has ended: with a code, or minus the number of a signal.
+
+    Attributes:
+        stderr_tail: The end of what it printed.
+    """
+
+    code: int
+    stderr_tail: str = ""
+
+
+AnyEvent = Hello | BackendMissing | Forked | StageBegun | ResultSent | Failed | Exited
+_decode = msgspec.json.Decoder(AnyEvent).decode
+
+
+def encode(event: AnyEvent) -> bytes:
+    """Return the line of an event; half a character in an error's text becomes a question mark.
+
+    Raises:
+        ValueError: A number that JSON does not have, such as nan.
+    """
+    text = json.dumps(msgspec.to_builtins(event), allow_nan=False, ensure_ascii=False)
+    return text.encode(errors="replace") + b"\n"
+
+
+def decode(line: bytes) -> AnyEvent:
+    """Return the event of a line.
+
+    Raises:
+        msgspec.ValidationError: It is no event, or has a field that is none of its own.
+    """
+    return _decode(line)

@@ -1,0 +1,58 @@
+"""How each model is trained: written down once, the same in every framework. Knows no framework."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trainspeed.core.trial import WIDE_RESNET, ZOO
+
+CLASSES = 10
+CNN_KERAS_CHANNELS = (32, 64)  # two 3x3 convolutions each, the second without padding, then max pooling
+CNN_KERAS_UNITS = 512
+CNN_KERAS_DROPOUT = (0.25, 0.25, 0.5)  # after each pooling, and before the last layer
+CNN10_CHANNELS = (64, 128, 256)
+CNN10_REPEATS = 3
+WIDE_RESNET_BLOCKS = 4  # (28 - 4) / 6: two convolutions per block, three groups
+WIDE_RESNET_CHANNELS = (16, 32, 64)
+
+ZOO_DROPOUT = 0.15  # before the last layer, as in article 003
+BN_DECAY = 0.9  # share of the running statistics kept per step (torch calls 1 - this "momentum")
+BN_EPSILON = 1e-5
+# Equal everywhere. Keras and torch have other defaults (1e-7, 1e-8); both add it outside the root.
+ADAM_EPSILON = 1e-7
+RMSPROP_RHO = 0.9  # torch calls it alpha and has 0.99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """Optimiser of a model. Loss: softmax cross-entropy on logits. Initialisation: He normal, biases 0.
+
+    Attributes:
+        momentum: Of SGD; 0 for Adam.
+    """
+
+    optimizer: str
+    learning_rate: float
+    momentum: float = 0.0
+
+
+def recipe(model: str) -> Recipe:
+    """Return the recipe of a model.
+
+    Source: the articles' CNN uses Adam's defaults; cnn_keras is Keras's example cifar10_cnn.py as in
+    article 002, its decay of 1e-6 per step left out; Zagoruyko and Komodakis, Wide Residual Networks,
+    https://arxiv.org/abs/1605.07146, section 3, for SGD with momentum 0.9 and learning rate 0.1; article
+    003 for the models of others (`ZOO`), whose initialisation and normalisation are their own.
+    """
+    if WIDE_RESNET.fullmatch(model):
+        return Recipe(optimizer="sgd", learning_rate=0.1, momentum=0.9)
+    if model in ZOO:
+        return Recipe(optimizer="adam", learning_rate=1e-4)
+    if model == "cnn_keras":
+        return Recipe(optimizer="rmsprop", learning_rate=1e-4)
+    return Recipe(optimizer="adam", learning_rate=1e-3)
+
+
+def wide_resnet_width(model: str) -> int:
+    """Return the widening factor in a name such as `wrn28_10`."""
+    return int(WIDE_RESNET.fullmatch(model)[1])

@@ -1,0 +1,265 @@
+"""Measure one trial in this process and report what happened as events. Knows no worker and no runner."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from trainspeed.core import user_model
+from trainspeed.core.convolution import AnyTrial, trial_from_dict
+from trainspeed.core.effective import precision_text
+from trainspeed.core.errors import UserError
+from trainspeed.core.format import counted
+from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, LossNotFinite, NotInspected
+from trainspeed.core.result import EffectivePrecision, Failure, Inspection, RunResult
+from trainspeed.core.run import Status
+from trainspeed.core.trial import Trial
+from trainspeed.sensors.contention import stranger_notes
+from trainspeed.sensors.host import HostLoad, foreign_cores, host_load, stolen_share
+from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
+from trainspeed.sensors.nvml import open_nvml
+from trainspeed.sensors.processes import CORES, device_cores, usable_cores
+from trainspeed.worker.backends.base import Backend, Training
+from trainspeed.worker.convolution.calls import time_calls
+from trainspeed.worker.convolution.reference import WrongResult, check_result, random_data
+from trainspeed.worker.data.sets import Images
+from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun
+from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported
+from trainspeed.worker.hyperparameters import recipe
+
+BUSY_CORES = 0.2  # cores used by others: more, and they share caches and memory bandwidth noticeably
+SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
+STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
+Emit = Callable[[AnyEvent], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a worker is asked to measure.
+
+    Attributes:
+        trial: Its data set is resolved (not `auto`).
+        device: "gpu" where this machine has one to train on, else "cpu".
+        requested_at: `time.monotonic()` of the runner, which shares this machine's clock.
+        evaluate: Whether to measure the test accuracy.
+        inspect: Whether to look up the layer table and the effective layout.
+        default_allocation: Leave the framework's own memory allocation as it comes.
+        gpu_uuids: GPUs in use, for the energy counter and to see whether another process uses them.
+    """
+
+    trial: AnyTrial
+    device: str
+    requested_at: float
+    evaluate: bool = False
+    inspect: bool = False
+    default_allocation: bool = False
+    gpu_uuids: tuple[str, ...] = ()
+
+    def as_json(self) -> bytes:
+        """Return the JSON form, on one line."""
+        return msgspec.json.encode({**vars(self), "trial": self.trial.as_dict()})
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Request:
+        """Return the request that `as_json` was called on."""
+        data = msgspec.json.decode(line)
+        values = {**data, "trial": trial_from_dict(data["trial"]), "gpu_uuids": tuple(data["gpu_uuids"])}
+        return cls(**values)
+
+
+def measure_trial(request: Request, backend: Backend, images: Images | None, emit: Emit) -> None:
+    """Measure a trial; whatever goes wrong becomes a `failed` event with a status and a reason."""
+    stages = _Stages(request.requested_at, emit)
+    notes: list[AnyNote] = []
+    try:
+        if request.trial.phase.calls:
+            result = _measure_calls(request, backend, stages, notes)
+        else:
+            result = _measure(request, backend, images, stages, notes)
+        emit(ResultSent(result=replace(result, notes=(*notes, *result.notes), stages_s=stages.seconds)))
+    except (Unsupported, WrongResult, Invalid) as problem:
+        status = Status.UNSUPPORTED if isinstance(problem, Unsupported) else Status.INVALID
+        if problem.__cause__ and backend.is_out_of_memory(problem.__cause__):
+            status = Status.OOM
+        failure = Failure(stage=stages.current, in_user_file=is_fault_of_user(problem, request.trial))
+        emit(Failed(status=status, reason=str(problem), failure=failure))
+    except Exception as problem:
+        status = Status.OOM if backend.is_out_of_memory(problem) else Status.CRASHED
+        error = type(problem).__name__
+        reason = f"{error} in stage {stages.current!r}: {first_line(problem)}"
+        reached = RunResult(notes=tuple(notes), stages_s=stages.seconds)
+        failure = Failure(stage=stages.current, error=error)
+        emit(Failed(status=status, reason=reason, failure=failure, result=reached))
+
+
+def is_fault_of_user(problem: Exception, trial: AnyTrial) -> bool:
+    """Whether the user's own model or data is the cause: a mistake in it, or a package that it needs."""
+    own = user_model.is_user_model(getattr(trial, "model", ""))
+    return own and isinstance(problem, Invalid | NeedsPackage | UserError)
+
+
+def _measure(
+    request: Request, backend: Backend, images: Images, stages: _Stages, notes: list[AnyNote]
+) -> RunResult:
+    trial = request.trial
+    _take_device(request, notes)
+    memory = PeakMemory()
+    stages.next("build")
+    training = backend.start(
+        trial, images, device=request.device, default_allocation=request.default_allocation
+    )
+    stages.next("train")
+    energy_before, load_before = _energy_j(request.gpu_uuids), host_load()
+    epoch_s = training.train()
+    load_after, energy_after = host_load(), _energy_j(request.gpu_uuids)
+    _check_loss(trial, training.final_loss)
+    notes += [*_load_notes(load_before, load_after), *_loss_notes(training.final_loss)]
+    trained = trial.phase.trains
+    skipped = training.skipped_steps() if trained else None
+    device_bytes = training.peak_memory_bytes()
+    peak = device_bytes if request.device == "gpu" else memory.bytes()
+    stages.next("evaluate")
+    accuracy = training.test_accuracy() if request.evaluate and trained else None
+    stages.next("inspect")
+    looked_at = request.inspect and (trained or trial.phase.ceiling)
+    found = _inspect(training) if looked_at else Inspection()
+    _check_precision(trial.precision, found.effective_precision)
+    stages.next("end")
+    return RunResult(
+        epoch_s=epoch_s,
+        images_per_epoch=trial.steps_per_epoch * trial.batch_size,
+        classes=images.classes if images else None,
+        test_accuracy=accuracy,
+        peak_memory_bytes=peak,
+        energy_j=None if energy_before is None or energy_after is None else energy_after - energy_before,
+        skipped_steps=skipped,
+        **vars(found),
+    )
+
+
+def _take_device(request: Request, notes: list[AnyNote]) -> None:
+    """Keep to the device that the trial runs on, and note who else uses it."""
+    if request.device == "cpu":
+        pin(request.trial.devices)
+        limit_memory(allowance_bytes())
+    notes += stranger_notes(request.gpu_uuids) if request.gpu_uuids else []
+
+
+def _measure_calls(request: Request, backend: Backend, stages: _Stages, notes: list[AnyNote]) -> RunResult:
+    trial = request.trial
+    _take_device(request, notes)
+    memory = PeakMemory()
+    stages.next("data")
+    images, filters = random_data(trial)
+    convolution = backend.convolution(trial, device=request.device)
+    load_before = host_load()
+    measured = time_calls(
+        convolution,
+        images,
+        filters,
+        calls=trial.calls,
+        begin=stages.next,
+        check=lambda result: check_result(result, images, filters),
+    )
+    notes += _load_notes(load_before, host_load())
+    stages.next("end")
+    check_placement(measured.placement, request.device, trial.devices)
+    return RunResult(peak_memory_bytes=memory.bytes() if request.device == "cpu" else None, **vars(measured))
+
+
+def check_placement(placement: str, device: str, devices: int) -> None:
+    """Raise WrongResult where a library computed elsewhere than it was told to, whatever names it uses."""
+    names = {"gpu": ("gpu", "cuda"), "cpu": ("cpu",)}[device]
+    places = placement.split(", ")
+    strange = [place for place in places if not any(name in place.lower() for name in names)]
+    if len(places) != devices:
+        raise WrongResult(f"it was told to use {counted(devices, 'device')}, but ran on {placement}")
+    if strange:
+        raise WrongResult(f"it was told to run on the {device}, but ran on {', '.join(strange)}")
+
+
+def _inspect(training: Training) -> Inspection:
+    """Look up what ran; a framework that cannot say so costs a note, not the run."""
+    try:
+        return training.inspect()
+    except Exception as problem:
+        return Inspection(notes=(NotInspected(error=type(problem).__name__, message=first_line(problem)),))
+
+
+def _check_precision(asked: str, ran: EffectivePrecision | None) -> None:
+    """Raise Unsupported where no convolution ran in the 16 bits that were asked for: a compiler may widen them.
+
+    Args:
+        ran: None where it was not looked at.
+    """
+    wanted = SIXTEEN_BITS.get(asked)
+    if wanted and ran and not ran.asked and wanted not in ran.dtypes:
+        raise Unsupported(f"{asked} was asked for, but the convolutions ran in {precision_text(ran)}")
+
+
+def _check_loss(trial: Trial, loss: float | None) -> None:
+    """Raise Invalid where a user's own model trains to nan in 32 bits: its speed would be that of nothing.
+
+    In 16 bits the range may be to blame: that is a finding, and so a note.
+    """
+    if not user_model.is_user_model(trial.model) or trial.precision in SIXTEEN_BITS or not _loss_notes(loss):
+        return
+    how = recipe(trial.model)
+    raise Invalid(
+        f"{trial.model}: its training loss is {loss}: the model returns nan or inf, or {how.optimizer} with a "
+        f"learning rate of {how.learning_rate:g} makes it so"
+    )
+
+
+class _Stages:
+    """Where the time of a run goes outside the epochs, and which stage it was in when it failed."""
+
+    def __init__(self, requested_at: float, emit: Emit) -> None:
+        self.current, self.seconds = "start", {}
+        self._since, self._emit = requested_at, emit
+
+    def next(self, name: str) -> None:
+        now = time.monotonic()
+        self.seconds[self.current] = now - self._since
+        self._since, self.current = now, name
+        self._emit(StageBegun(name=name))
+
+
+def pin(cores: int) -> None:
+    """Keep this process on so many cores, one thread each: that is what a CPU device is."""
+    if allowed := usable_cores():
+        if cores > len(allowed):
+            raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
+        os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline
+        os.sched_setaffinity(0, device_cores(cores))
+
+
+def first_line(problem: BaseException) -> str:
+    """Return the first line of an exception's text that says something, without a path of this machine."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    text = lines[0] if lines else "no message"
+    return text.replace(os.path.expanduser("~"), "~")[:300]
+
+
+def _energy_j(gpu_uuids: tuple[str, ...]) -> float | None:
+    return open_nvml().energy_j(gpu_uuids) if gpu_uuids else None
+
+
+def _load_notes(before: HostLoad, after: HostLoad) -> list[AnyNote]:
+    notes: list[AnyNote] = []
+    if (others := foreign_cores(before, after)) is not None and others > BUSY_CORES:
+        notes.append(CoresBusy(cores=others))
+    if (stolen := stolen_share(before, after)) is not None and stolen > STOLEN_SHARE:
+        notes.append(CpuTimeStolen(share=stolen))
+    return notes
+
+
+def _loss_notes(loss: float | None) -> list[AnyNote]:
+    if loss is None or math.isfinite(loss):
+        return []
+    return [LossNotFinite(loss=str(loss))]

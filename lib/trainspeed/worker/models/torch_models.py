@@ -1,0 +1,148 @@
+"""The models in torch."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import nn
+
+from trainspeed.core import user_model
+from trainspeed.core.trial import WIDE_RESNET, ZOO
+from trainspeed.worker import hyperparameters
+from trainspeed.worker.models import torch_user
+
+TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut at 2; Keras's he_normal divides by it
+
+
+def build(
+    model: str,
+    *,
+    image_size: int = 32,
+    weights: str | None = None,
+    classes: int = hyperparameters.CLASSES,
+    layout: str = "channels_first",
+    seed: int = 0,
+) -> nn.Module:
+    """Return a model from (batch, 3, height, width) images to logits.
+
+    The layout is not the model's: it is the memory format of its weights and of its input. Only a model of the
+    user's own is told, and what it draws by Python's and NumPy's random numbers is seeded.
+    """
+    if user_model.is_user_model(model):
+        return torch_user.build(model, image_size=image_size, classes=classes, layout=layout, seed=seed)
+    if model in ZOO:
+        from trainspeed.worker.models import torch_zoo
+
+        return torch_zoo.build(model, weights=weights, classes=classes)
+    if WIDE_RESNET.fullmatch(model):
+        net: nn.Module = WideResNet(hyperparameters.wide_resnet_width(model), classes)
+    elif model == "cnn_keras":
+        net = cnn_keras(image_size, classes)
+    else:
+        net = cnn10(classes)
+    net.apply(_initialise)
+    return net
+
+
+def _initialise(module: nn.Module) -> None:
+    """He normal as in Keras: truncated at two standard deviations, fan-in; biases 0."""
+    if isinstance(module, nn.Conv2d | nn.Linear):
+        fan_in = module.weight[0].numel()
+        std = math.sqrt(2 / fan_in) / TRUNCATED_STD
+        nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def _norm(channels: int) -> nn.BatchNorm2d:
+    return nn.BatchNorm2d(channels, eps=hyperparameters.BN_EPSILON, momentum=1 - hyperparameters.BN_DECAY)
+
+
+def cnn10(classes: int) -> nn.Sequential:
+    """Return the articles' 10-layer CNN: nine 3x3 convolutions and a dense layer."""
+    parts: list[nn.Module] = []
+    before = 3
+    for stage, channels in enumerate(hyperparameters.CNN10_CHANNELS):
+        if stage:
+            parts.append(nn.AvgPool2d(2))
+        for _ in range(hyperparameters.CNN10_REPEATS):
+            parts += [nn.Conv2d(before, channels, 3, padding=1), _norm(channels), nn.ReLU(inplace=True)]
+            before = channels
+    parts += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes)]
+    return nn.Sequential(*parts)
+
+
+class _PixelsFirst(nn.Module):
+    """Flatten with the pixels before the channels, as Keras does in both layouts."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.permute(0, 2, 3, 1).flatten(1)
+
+
+def cnn_keras(image_size: int, classes: int) -> nn.Sequential:
+    """Return Keras's old example cifar10_cnn.py, which article 002 trained."""
+    parts: list[nn.Module] = []
+    before, size = 3, image_size
+    for channels, dropout in zip(
+        hyperparameters.CNN_KERAS_CHANNELS, hyperparameters.CNN_KERAS_DROPOUT, strict=False
+    ):
+        parts += [nn.Conv2d(before, channels, 3, padding=1), nn.ReLU(inplace=True)]
+        parts += [nn.Conv2d(channels, channels, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2)]
+        parts.append(nn.Dropout(dropout))
+        before, size = channels, (size - 2) // 2
+    parts += [
+        _PixelsFirst(),
+        nn.Linear(before * size * size, hyperparameters.CNN_KERAS_UNITS),
+        nn.ReLU(inplace=True),
+    ]
+    parts += [
+        nn.Dropout(hyperparameters.CNN_KERAS_DROPOUT[-1]),
+        nn.Linear(hyperparameters.CNN_KERAS_UNITS, classes),
+    ]
+    return nn.Sequential(*parts)
+
+
+class _Block(nn.Module):
+    """Pre-activation block; its shortcut is a 1x1 convolution where the shape changes."""
+
+    def __init__(self, before: int, channels: int, stride: int) -> None:
+        super().__init__()
+        self.norm1 = _norm(before)
+        self.shortcut = None
+        if stride != 1 or before != channels:
+            self.shortcut = nn.Conv2d(before, channels, 1, stride=stride, bias=False)
+        self.conv1 = nn.Conv2d(before, channels, 3, stride=stride, padding=1, bias=False)
+        self.norm2 = _norm(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(self.norm1(x))
+        shortcut = x if self.shortcut is None else self.shortcut(y)
+        y = torch.relu(self.norm2(self.conv1(y)))
+        return self.conv2(y) + shortcut
+
+
+class WideResNet(nn.Module):
+    """Wide ResNet 28-k of https://arxiv.org/abs/1605.07146, without dropout; k = 10 has 36.5 M weights.
+
+    The order of its parameters is that of the Keras model.
+    """
+
+    def __init__(self, width: int, classes: int) -> None:
+        super().__init__()
+        before = hyperparameters.WIDE_RESNET_CHANNELS[0]
+        self.stem = nn.Conv2d(3, before, 3, padding=1, bias=False)
+        blocks = []
+        for group, base in enumerate(hyperparameters.WIDE_RESNET_CHANNELS):
+            for index in range(hyperparameters.WIDE_RESNET_BLOCKS):
+                blocks.append(_Block(before, base * width, 2 if group and index == 0 else 1))
+                before = base * width
+        self.blocks = nn.Sequential(*blocks)
+        self.norm = _norm(before)
+        self.pool = nn.AdaptiveAvgPool2d(1)
+        self.head = nn.Linear(before, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.norm(self.blocks(self.stem(x))))
+        return self.head(self.pool(x).flatten(1))

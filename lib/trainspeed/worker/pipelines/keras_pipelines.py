@@ -1,0 +1,206 @@
+"""What Keras's `fit` is fed with, by the trial's `pipeline`, and the same batches without a model.
+
+Import it after the backend module, which says on what Keras runs. Does not know models or timing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import keras
+import numpy as np
+from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
+
+from trainspeed.core.trial import Trial
+from trainspeed.sensors.processes import use_all_cores
+from trainspeed.worker.data.augmentation import SHIFT
+from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of, transposed
+from trainspeed.worker.pipelines.workers import Processes
+
+Make = Callable[[int, int], tuple[np.ndarray, np.ndarray]]  # (epoch, index) -> a batch
+
+
+def feed(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Return the arguments for `Model.fit`: a shuffled epoch of the trial's steps, again in each epoch.
+
+    Give what comes back to `close` in the end. On JAX, arrays are shuffled by NumPy's own stream, which
+    `keras.utils.set_random_seed` seeds; all else comes from the trial's seed.
+
+    Args:
+        x: (count, height, width, 3), float32; batches have the layout of the trial.
+        y: (count,), int32.
+    """
+    if trial.pipeline == "tf_data" and not _on_tensorflow():
+        raise Unsupported("pipeline 'tf_data' needs Keras on TensorFlow")
+    batches = batches_of(trial, x, y, channels_first=trial.layout == "channels_first")
+    if trial.pipeline in WITH_WORKERS:
+        return {"x": WITH_WORKERS[trial.pipeline](trial, batches), "shuffle": False}
+    if _on_tensorflow():
+        return {"x": _tf_data(trial, batches), "steps_per_epoch": batches.steps, "shuffle": False}
+    if trial.pipeline in PLAIN:
+        return _jax_arrays(trial, x, y)
+    return {"x": _Adapter(_PyDataset(batches.steps, batches, workers=0), batches), "shuffle": False}
+
+
+def same_batch(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Return the arguments for a `Model.fit` that gets the first batch again and again: no input to wait for.
+
+    Args and shapes as in `feed`.
+    """
+    x, y = x[: trial.batch_size], y[: trial.batch_size]
+    batch = (transposed(x) if trial.layout == "channels_first" else x), y
+    if _on_tensorflow():
+        import tensorflow as tf
+
+        return {
+            "x": tf.data.Dataset.from_tensors(batch).repeat().prefetch(1),
+            "steps_per_epoch": trial.steps_per_epoch,
+            "shuffle": False,
+        }
+    return {"x": _PyDataset(trial.steps_per_epoch, lambda epoch, index: batch, workers=0), "shuffle": False}
+
+
+def close(fed: Mapping[str, Any]) -> None:
+    """End the worker processes of a feed, where it has any."""
+    if isinstance(fed["x"], _Adapter):
+        fed["x"].py_dataset.close()
+
+
+class InputOnly:
+    """The batches that `fit` takes from a feed, without a model: each iteration is one epoch.
+
+    It goes through the iterator that `fit` uses, so that Keras's threads, its queue and what it does
+    between epochs count. There is no public way to it. Make it within the strategy's scope, if any.
+    """
+
+    def __init__(self, fed: Mapping[str, Any]) -> None:
+        if _on_tensorflow():
+            import tensorflow as tf
+            from keras.src.backend.tensorflow.trainer import TFEpochIterator
+
+            self._epoch = TFEpochIterator(distribute_strategy=tf.distribute.get_strategy(), **fed)
+        else:
+            from keras.src.backend.jax.trainer import JAXEpochIterator
+
+            self._epoch = JAXEpochIterator(**fed)
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        """Yield images and labels as the backend gets them."""
+        with self._epoch.catch_stop_iteration():
+            for _, _, batches in self._epoch:
+                yield next(batches)
+
+
+def augmentation_layers(trial: Trial) -> list[keras.layers.Layer]:
+    """Return the layers that shift and flip in training, to put before a model's first; else identity.
+
+    Raises:
+        Unsupported: On TensorFlow with XLA: Keras would turn XLA off for the whole model, and only warn.
+    """
+    if _on_tensorflow() and trial.compile:
+        raise Unsupported("augmentation in the model needs an operation that XLA lacks: use compile = false")
+    how: dict[str, Any] = {"data_format": trial.layout, "dtype": "float32"}
+    seed = 2 * trial.seed  # two streams: with one, flips would depend on shifts
+    layers = [
+        keras.layers.RandomTranslation(
+            SHIFT, SHIFT, fill_mode="nearest", interpolation="bilinear", seed=seed, **how
+        ),
+        keras.layers.RandomFlip("horizontal", seed=seed + 1, **how),
+    ]
+    if not _on_tensorflow():
+        for layer in layers:  # true of TensorFlow alone; Keras would run all of JAX uncompiled
+            layer.supports_jit = True
+    return layers
+
+
+class _PyDataset(keras.utils.PyDataset):
+    """One epoch of batches at a time, which Keras takes one by one or hands to its worker threads."""
+
+    def __init__(self, steps: int, make: Make, *, close: Callable[[], None] = lambda: None, **how) -> None:
+        super().__init__(**how)
+        self._steps, self._make, self.close = steps, make, close
+        self._epoch = 0
+
+    def __len__(self) -> int:
+        return self._steps
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        return self._make(self._epoch, index)
+
+    def on_epoch_end(self) -> None:
+        """The threads are at rest here; in `on_epoch_begin` they have begun already."""
+        self._epoch += 1
+
+
+class _Adapter(PyDatasetAdapter):
+    """What Keras itself would make of a PyDataset, but with an epoch that is one epoch.
+
+    On JAX, and under a strategy of TensorFlow, `fit` takes a first batch to see its shape and then
+    begins anew; Keras keeps what its threads had made by then, and all epochs are late by so much.
+    """
+
+    def __init__(self, data: _PyDataset, batches: Batches) -> None:
+        super().__init__(data)
+        if _on_tensorflow():
+            from trainspeed.worker.pipelines import tensorflow_data
+
+            self._output_signature = tensorflow_data.signature(batches)  # else of any batch size
+
+    def on_epoch_end(self) -> None:
+        super().on_epoch_end()
+        while self.enqueuer and not self.enqueuer.ready_queue.empty():
+            self.enqueuer.ready_queue.get()
+
+
+def _on_tensorflow() -> bool:
+    return keras.backend.backend() == "tensorflow"
+
+
+def _tf_data(trial: Trial, batches: Batches) -> Any:
+    from trainspeed.worker.pipelines import tensorflow_data
+
+    if trial.pipeline == "generator":
+        return tensorflow_data.generated(batches)
+    make = tensorflow_data.mapped if trial.pipeline == "tf_data" else tensorflow_data.plain
+    return make(trial, batches.x, batches.y)
+
+
+def _jax_arrays(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    count = trial.steps_per_epoch * trial.batch_size
+    x = transposed(x[:count]) if trial.layout == "channels_first" else x[:count]
+    return {"x": x, "y": y[:count], "batch_size": trial.batch_size, "shuffle": True}
+
+
+def _threads(trial: Trial, batches: Batches) -> _Adapter:
+    """Keras starts no thread for one worker: it gets two then, of which one works at a time."""
+    at_work = threading.Semaphore(trial.workers)
+
+    def make(epoch: int, index: int) -> tuple[np.ndarray, np.ndarray]:
+        use_all_cores()  # this is a thread of Keras's, made on the core of the device
+        with at_work:
+            return batches(epoch, index)
+
+    threads = max(2, trial.workers)
+    return _Adapter(_PyDataset(batches.steps, make, workers=threads, max_queue_size=trial.queue), batches)
+
+
+def _processes(trial: Trial, batches: Batches) -> _Adapter:
+    """Keras's threads only wait here: two for each process, so that its next batch is asked for already.
+
+    Keras's own processes are forked anew in each epoch, with all of the framework's threads and locks.
+    """
+    processes = Processes(batches, trial.workers)
+    waiting = max(2, min(trial.queue, 2 * trial.workers))
+    data = _PyDataset(
+        batches.steps, processes, close=processes.close, workers=waiting, max_queue_size=trial.queue
+    )
+    return _Adapter(data, batches)
+
+
+WITH_WORKERS: Mapping[str, Callable[[Trial, Batches], _Adapter]] = {
+    "threads": _threads,
+    "processes": _processes,
+}

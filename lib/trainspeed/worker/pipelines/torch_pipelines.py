@@ -1,0 +1,165 @@
+"""Batches for a torch training loop, by the trial's `pipeline`. Does not know models or timing."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import torch
+from torch.nn import functional
+from torch.utils.data import DataLoader, Dataset
+
+from trainspeed.core.trial import Trial
+from trainspeed.sensors.processes import die_with_parent, use_all_cores
+from trainspeed.worker.data.augmentation import FLIP, SHIFT
+from trainspeed.worker.pipelines.batches import Batches, batches_of
+
+BatchKey = tuple[int, int]  # epoch, index of the batch in it
+Batch = tuple[torch.Tensor, torch.Tensor]
+
+
+def loader(trial: Trial, x: np.ndarray, y: np.ndarray, *, rank: int = 0, ranks: int = 1) -> Loader:
+    """Return a loader: each iteration is one shuffled epoch of (images, labels) on the CPU.
+
+    Images are (batch, 3, height, width) in the memory format of the trial's layout, float32; labels
+    are int64. `close` it in the end.
+
+    Args:
+        x: (count, height, width, 3), float32.
+        y: (count,), int32.
+        rank: Of so many `ranks`, which share each batch evenly; each has workers of its own.
+    """
+    last = trial.layout == "channels_last"
+    batches = batches_of(trial, x, y, rank=rank, ranks=ranks)
+    tensors = _Tensors(batches, torch.channels_last if last else torch.contiguous_format)
+    if trial.pipeline not in WITH_WORKERS:
+        return Loader(tensors)
+    return WITH_WORKERS[trial.pipeline](tensors, trial.workers, trial.queue)
+
+
+def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Return images augmented as by `trainspeed.worker.data.augmentation`, on their device, in their memory format.
+
+    Call it outside autocast and outside the compiled model.
+
+    Args:
+        x: (batch, 3, height, width), float32.
+        generator: Of the same device.
+    """
+    count, _, height, width = x.shape
+    draws = torch.rand((3, count, 1), generator=generator, device=x.device)
+    down, right = (2 * draws[:2] - 1) * SHIFT
+    mirror = torch.where(draws[2] < FLIP, -1.0, 1.0)
+    # `affine_grid` would multiply matrices, in TF32 where that is on: a tenth of a pixel off at 224.
+    # In its coordinates an image goes from -1 to 1, so a shift by a share of the size counts twice.
+    rows = _centres(height, x.device) - 2 * down
+    columns = mirror * _centres(width, x.device) - 2 * right
+    shape = (count, height, width)
+    grid = torch.stack([columns[:, None, :].expand(shape), rows[:, :, None].expand(shape)], dim=-1)
+    moved = functional.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
+    last = x.is_contiguous(memory_format=torch.channels_last)
+    return moved.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
+
+
+def _centres(size: int, device: torch.device) -> torch.Tensor:
+    return (2 * torch.arange(size, device=device) + 1) / size - 1
+
+
+class _Tensors(Dataset):
+    """Batches as tensors, by their key."""
+
+    def __init__(self, batches: Batches, memory_format: torch.memory_format) -> None:
+        self.batches, self._format = batches, memory_format
+
+    def __getitem__(self, key: BatchKey) -> Batch:
+        images, labels = self.batches(*key)
+        # What was channels last stays where it is; only the strides are told anew.
+        x = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(memory_format=self._format)
+        return x, torch.from_numpy(labels).long()
+
+
+class Loader:
+    """Makes each batch when it is asked for, in the thread that asks."""
+
+    def __init__(self, tensors: _Tensors) -> None:
+        self._tensors = tensors
+        self._epochs = 0
+
+    def __len__(self) -> int:
+        return self._tensors.batches.steps
+
+    def __iter__(self) -> Iterator[Batch]:
+        """Return the batches of the next epoch."""
+        epoch, self._epochs = self._epochs, self._epochs + 1
+        return self._batches([(epoch, index) for index in range(len(self))])
+
+    def _batches(self, keys: list[BatchKey]) -> Iterator[Batch]:
+        return map(self._tensors.__getitem__, keys)
+
+    def close(self) -> None:
+        """End the workers, where there are any."""
+
+
+class _Threads(Loader):
+    """Threads work `queue` batches ahead, in order."""
+
+    def __init__(self, tensors: _Tensors, workers: int, queue: int) -> None:
+        super().__init__(tensors)
+        self._executor, self._queue = ThreadPoolExecutor(workers, initializer=use_all_cores), queue
+
+    def _batches(self, keys: Iterable[BatchKey]) -> Iterator[Batch]:
+        ahead: deque[Future[Batch]] = deque()
+        try:
+            for key in keys:
+                ahead.append(self._executor.submit(self._tensors.__getitem__, key))
+                if len(ahead) > self._queue:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for future in ahead:
+                future.cancel()
+
+    def close(self) -> None:
+        self._executor.shutdown(cancel_futures=True)
+
+
+class _Processes(Loader):
+    """torch's own worker processes, kept from epoch to epoch, `queue` batches ahead or a few more.
+
+    They are forked, as is torch's custom on Linux; each has the same number of batches ahead.
+    """
+
+    def __init__(self, tensors: _Tensors, workers: int, queue: int) -> None:
+        super().__init__(tensors)
+        self._keys: list[BatchKey] = [(0, index) for index in range(len(self))]
+        self._loader: DataLoader | None = DataLoader(
+            tensors,
+            batch_size=None,  # a key is a whole batch
+            sampler=self._keys,
+            collate_fn=tuple,
+            num_workers=workers,
+            prefetch_factor=-(-queue // workers),
+            persistent_workers=True,
+            worker_init_fn=partial(_end_with_parent, os.getpid()),
+        )
+
+    def _batches(self, keys: list[BatchKey]) -> Iterator[Batch]:
+        self._keys[:] = keys  # the loader begins this list anew in each epoch
+        return iter(self._loader)
+
+    def close(self) -> None:
+        self._loader = None  # torch ends its workers with the last reference
+
+
+def _end_with_parent(parent: int, worker: int) -> None:
+    """At once; torch itself has a look every five seconds. And work beside the training, not on its core."""
+    die_with_parent(parent=parent)
+    use_all_cores()
+
+
+WITH_WORKERS = {"threads": _Threads, "processes": _Processes}

@@ -1,0 +1,325 @@
+import contextlib
+import dataclasses
+from collections import Counter
+
+import pytest
+
+from study_data import make_run, make_trial
+from trainspeed.conduct.estimates import check_memory, estimates_s
+from trainspeed.conduct.plan import Planned, TrialSet, one_per_framework, schedule, still_to_do
+from trainspeed.core.errors import UserError
+from trainspeed.core.roles import Role
+from trainspeed.core.run import Status
+from trainspeed.core.trial import FRAMEWORKS, LAYOUTS, grid
+
+CORE = grid(
+    framework=list(FRAMEWORKS),
+    model="cnn10",
+    layout=list(LAYOUTS),
+    batch_size=[32, 64],
+    images_per_epoch=128,
+    epochs=3,
+)
+SURVEY = grid(
+    framework="torch", model="wrn28_2", layout=list(LAYOUTS), batch_size=8, images_per_epoch=64, epochs=3
+)
+
+
+def blocks_of(plan):
+    """Return block -> [(label, trial without seed)] in order."""
+    found = {}
+    for planned in plan:
+        found.setdefault(planned.block, []).append(planned.kind)
+    return found
+
+
+# The plan.
+
+
+def test_every_block_runs_every_trial_once_block_after_block():
+    plan = schedule([TrialSet(trials=CORE, blocks=6)], seed=0)
+    assert [planned.block for planned in plan] == sorted(planned.block for planned in plan)
+    for kinds in blocks_of(plan).values():
+        assert Counter(kinds) == Counter(("", trial) for trial in CORE)
+    assert len(blocks_of(plan)) == 6
+
+
+def test_the_order_is_another_in_every_block():
+    orders = {
+        tuple(kinds) for kinds in blocks_of(schedule([TrialSet(trials=CORE, blocks=6)], seed=0)).values()
+    }
+    assert len(orders) == 6
+
+
+def test_the_arms_of_a_comparison_are_neighbours_in_random_order():
+    """So a machine that slows down for minutes meets both arms of a pair, and the control's too."""
+    part = TrialSet(trials=CORE, blocks=6, factors=("layout",), controls=one_per_framework(CORE, ["torch"]))
+    orders = set()
+    for kinds in blocks_of(schedule([part], seed=0)).values():
+        groups = [dataclasses.replace(trial, layout=LAYOUTS[0]) for _, trial in kinds]
+        runs_of_one_group = [
+            group for group, before in zip(groups, [None, *groups], strict=False) if group != before
+        ]
+        assert len(runs_of_one_group) == len(set(groups)) == 6
+        orders.add(tuple(trial.layout for _, trial in kinds if trial.framework == "jax"))
+    assert len(orders) > 1
+
+
+def test_the_seed_alone_decides_the_order():
+    part = TrialSet(trials=CORE, blocks=3)
+    assert schedule([part], seed=4) == schedule([part], seed=4)
+    assert schedule([part], seed=4) != schedule([part], seed=5)
+    assert set(schedule([part], seed=4)) == set(schedule([part], seed=5))
+
+
+def test_more_blocks_later_leave_the_order_of_the_first_as_it_was():
+    """A study that is continued with more blocks has the same beginning."""
+    short, long = (schedule([TrialSet(trials=CORE, blocks=blocks)], seed=0) for blocks in (2, 6))
+    assert long[: len(short)] == short
+
+
+def test_the_place_in_a_block_is_random():
+    """Over 200 blocks every trial comes first about equally often: no arm always follows another."""
+    first = Counter(
+        kinds[0] for kinds in blocks_of(schedule([TrialSet(trials=CORE, blocks=240)], seed=0)).values()
+    )
+    assert len(first) == len(CORE) == 12
+    assert max(first.values()) <= 40  # 20 expected, standard deviation 4.3
+
+
+def test_the_training_seed_is_the_trials_plus_the_block_equal_in_all_arms():
+    part = TrialSet(trials=tuple(make_trial(layout=layout, seed=10) for layout in LAYOUTS), blocks=3)
+    seeds = {(planned.block, planned.trial.seed) for planned in schedule([part], seed=0)}
+    assert seeds == {(0, 10), (1, 11), (2, 12)}
+
+
+def test_a_control_runs_twice_in_every_block_under_two_labels():
+    plan = schedule([TrialSet(trials=CORE, blocks=3, controls=(CORE[0],))], seed=0)
+    for kinds in blocks_of(plan).values():
+        assert Counter(label for label, trial in kinds if trial == CORE[0]) == {
+            Role.CONTROL: 1,
+            Role.CONTROL_AGAIN: 1,
+        }
+        assert all(label == "" for label, trial in kinds if trial != CORE[0])
+        assert len(kinds) == len(CORE) + 1
+
+
+def test_both_runs_of_a_control_have_the_same_seed():
+    plan = schedule([TrialSet(trials=CORE, blocks=2, controls=(CORE[0],))], seed=0)
+    pairs = {planned.block: set() for planned in plan}
+    for planned in plan:
+        if planned.label:
+            pairs[planned.block].add(planned.trial)
+    assert all(len(trials) == 1 for trials in pairs.values())
+
+
+def test_a_survey_runs_only_in_its_own_blocks():
+    plan = schedule([TrialSet(trials=CORE, blocks=6), TrialSet(trials=SURVEY, blocks=2)], seed=0)
+    found = blocks_of(plan)
+    assert [len(kinds) for kinds in found.values()] == [len(CORE) + len(SURVEY)] * 2 + [len(CORE)] * 4
+
+
+def test_a_trial_that_two_parts_name_runs_once_by_the_first():
+    plan = schedule(
+        [TrialSet(trials=CORE, blocks=3, controls=CORE[:1]), TrialSet(trials=CORE[:2], blocks=1)], seed=0
+    )
+    assert plan == schedule([TrialSet(trials=CORE, blocks=3, controls=CORE[:1])], seed=0)
+
+
+def test_a_trial_named_twice_in_one_part_runs_once():
+    assert len(schedule([TrialSet(trials=(CORE[0], CORE[0]), blocks=1)], seed=0)) == 1
+
+
+def test_a_part_with_a_label_of_its_own_runs_beside_the_same_trial():
+    parts = [TrialSet(trials=CORE, blocks=2), TrialSet(trials=CORE[:1], blocks=1, label=Role.ALLOCATION)]
+    kinds = [planned.kind for planned in schedule(parts, seed=0)]
+    assert kinds.count((Role.ALLOCATION, CORE[0])) == 1
+    assert kinds.count(("", CORE[0])) == 2
+
+
+LEFT_OUT = TrialSet(trials=CORE, blocks=0, parameter="survey_blocks")
+
+
+@pytest.mark.parametrize("parts", [[], [TrialSet(trials=(), blocks=6)], [LEFT_OUT]])
+def test_nothing_asked_for_is_nothing_planned(parts):
+    assert schedule(parts, seed=0) == ()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "blocks", "words"),
+    [
+        ("blocks", 0, r"^blocks \(=0\) must be a whole number from 1 to 1000: 6 or more give an interval\.$"),
+        ("blocks", -1, r"^blocks \(=-1\)"),
+        ("blocks", 2.5, r"^blocks \(=2.5\)"),
+        ("blocks", True, r"^blocks \(=True\)"),
+        ("blocks", 100_000_000, r"^blocks \(=100000000\)"),
+        ("survey_blocks", -1, r"^survey_blocks \(=-1\) must be a whole number from 0 to 1000: 0 leaves it"),
+        ("pipeline_blocks", 1001, r"^pipeline_blocks \(=1001\)"),
+    ],
+)
+def test_blocks_that_make_no_study_are_refused_by_the_name_of_their_parameter(parameter, blocks, words):
+    with pytest.raises(UserError, match=words):
+        TrialSet(trials=CORE, blocks=blocks, parameter=parameter)
+
+
+def test_one_trial_per_framework_is_measured_twice_the_last_layout_of_its_first():
+    chosen = one_per_framework(CORE)
+    assert [(t.framework, t.layout, t.batch_size) for t in chosen] == [
+        (framework, "channels_last", 32) for framework in FRAMEWORKS
+    ]
+    assert set(chosen) <= set(CORE)
+    assert one_per_framework(()) == ()
+
+
+# What is left when a report is continued.
+
+
+def run_of(planned, status):
+    return make_run(trial=planned.trial, block=planned.block, label=planned.label, status=status)
+
+
+def plan_of_two_trials():
+    return schedule([TrialSet(trials=CORE[:2], blocks=3, controls=CORE[:1])], seed=0)
+
+
+def test_a_fresh_session_has_everything_to_do():
+    plan = plan_of_two_trials()
+    assert still_to_do(plan, []) == plan
+
+
+def test_what_ended_well_is_not_done_again():
+    plan = plan_of_two_trials()
+    assert still_to_do(plan, [run_of(p, Status.OK) for p in plan[:4]]) == plan[4:]
+    assert still_to_do(plan, [run_of(p, Status.OK) for p in plan]) == ()
+
+
+def test_what_crashed_is_done_again():
+    plan = plan_of_two_trials()
+    assert still_to_do(plan, [run_of(plan[0], Status.CRASHED)]) == plan
+
+
+def test_a_run_that_crashed_and_then_went_well_is_done():
+    plan = plan_of_two_trials()
+    again = [run_of(plan[0], Status.CRASHED), run_of(plan[0], Status.OK)]
+    assert still_to_do(plan, again) == plan[1:]
+
+
+@pytest.mark.parametrize("status", [Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED, Status.INVALID])
+def test_what_would_end_the_same_is_not_tried_again_in_any_block(status):
+    plan = plan_of_two_trials()
+    left = still_to_do(plan, iter([run_of(plan[0], status)]))
+    assert left == tuple(p for p in plan if p.kind != plan[0].kind)
+    assert len(left) == len(plan) - 3
+
+
+def test_a_framework_that_was_not_installed_is_tried_again():
+    """It may have been installed meanwhile; its row has no versions."""
+    plan = plan_of_two_trials()
+    missing = dataclasses.replace(run_of(plan[0], Status.UNSUPPORTED), versions={})
+    assert still_to_do(plan, [missing]) == plan
+
+
+def test_an_ok_run_of_one_label_is_not_that_of_another():
+    """Of the control, "A" may be there and "A again" not."""
+    plan = plan_of_two_trials()
+    (a,) = (p for p in plan if (p.label, p.block) == (Role.CONTROL, 0))
+    left = still_to_do(plan, [run_of(a, Status.OK)])
+    assert [p.label for p in plan if p not in left] == [Role.CONTROL]
+
+
+def test_another_batch_size_is_another_trial_to_do():
+    plan = plan_of_two_trials()
+    assert still_to_do(plan, [make_run(batch_size=16)]) == plan
+
+
+# What it takes of the memory.
+
+
+def test_images_that_would_not_fit_into_memory_are_refused_with_how_much_they_need():
+    plan = schedule(
+        [TrialSet(trials=(make_trial(images_per_epoch=10**9, dataset="digits"),), blocks=2)], seed=0
+    )
+
+    with pytest.raises(UserError) as caught:
+        check_memory(plan, 8 * 10**9)
+    assert str(caught.value) == (
+        "1000000000 images per epoch with an image_size of 16 need 3,072.0 GB of memory, with the data set "
+        "digits, and 8.0 GB are there for a run: lower images_per_epoch or image_size."
+    )
+
+
+def test_the_data_set_counts_and_so_does_each_ranks_copy_of_an_epoch():
+    def fits(in_bytes, **changed):
+        with contextlib.suppress(UserError):
+            check_memory([planned(images_per_epoch=64, **changed)], in_bytes)
+            return True
+        return False
+
+    image = 16 * 16 * 3 * 4
+    for fields, images in (
+        ({"dataset": "digits"}, 1_797 + 64),
+        ({"dataset": "cifar10"}, 60_000 + 64),
+        ({"dataset": "cifar10", "folds": 5}, 1_000 + 64),
+        ({"dataset": "cifar10", "strategy": "ddp", "devices": 2}, 60_000 + 2 * 64),
+    ):
+        assert fits(images * image, **fields) and not fits(images * image - 1, **fields)
+    assert fits(0, dataset="cifar10", pipeline="resize"), "its images are resized batch by batch"
+
+
+# How long it may take.
+
+
+def planned(**changed):
+    return Planned(block=0, label="", trial=make_trial(**changed))
+
+
+def estimate_s(planned, known, device):
+    (seconds,) = estimates_s([planned], known, device)
+    return seconds
+
+
+def test_an_estimate_is_how_long_it_took_before_in_any_block():
+    known = [make_run(stages_s={"start": 1.0, "train": 3.0}), make_run(block=1, stages_s={"train": 6.0})]
+    assert estimate_s(planned(seed=9), known, "cpu") == 5.0
+
+
+def test_a_failed_run_and_another_trial_say_nothing_of_how_long_it_takes():
+    by_arithmetic = estimate_s(planned(), [], "cpu")
+    known = [
+        make_run(status=Status.CRASHED, stages_s={"start": 0.01}),
+        make_run(stages_s={"train": 50.0}, layout="channels_last"),
+        make_run(),
+    ]
+    assert estimate_s(planned(), known, "cpu") == by_arithmetic
+
+
+def test_data_parallel_of_torch_ends_at_once_on_a_cpu_and_is_estimated_so():
+    spread = {"strategy": "data_parallel", "devices": 2, "images_per_epoch": 10**6}
+
+    assert estimate_s(planned(**spread), [], "cpu") == estimate_s(planned(**spread, epochs=99), [], "cpu") < 1
+    assert estimate_s(planned(**spread), [], "gpu") > 10
+    assert estimate_s(planned(framework="jax", **spread), [], "cpu") > 10
+
+
+def test_all_estimates_read_the_ledger_once():
+    """With a ledger of thousands of runs, a comparison of each with each took minutes."""
+    known = iter([make_run(stages_s={"train": 7.0})])
+    assert estimates_s([planned(), planned(seed=1)], known, "cpu") == [7.0, 7.0]
+
+
+def test_without_a_run_before_more_work_is_estimated_to_take_longer():
+    def estimate(device="cpu", **changed):
+        return estimate_s(planned(**changed), [], device)
+
+    assert 0 < estimate() < estimate(images_per_epoch=1280) < estimate(images_per_epoch=12800)
+    assert estimate(epochs=3) < estimate(epochs=30)
+    assert estimate(image_size=16) < estimate(image_size=32)
+    assert estimate(model="wrn28_2") < estimate(model="wrn28_10")
+    assert estimate("gpu", images_per_epoch=12800) < estimate("cpu", images_per_epoch=12800)
+    assert all(estimate(framework=framework) > 0 for framework in FRAMEWORKS)
+
+
+def test_input_alone_is_estimated_without_the_models_arithmetic():
+    small, large = (estimate_s(planned(part="input", epochs=n), [], "cpu") for n in (3, 99))
+    assert small == large < 1
+    assert estimate_s(planned(part="compute", epochs=99), [], "cpu") > 10

@@ -1,0 +1,184 @@
+"""The runner, with workers that only pretend: what is asked of them, and what becomes a line."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.runner import RunContext, Runner
+from trainspeed.conduct.worker_process import RunOutcome, Unavailable
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.notes import NotInspected
+from trainspeed.core.result import RunResult
+from trainspeed.core.roles import Role
+from trainspeed.core.run import Status
+from trainspeed.core.trial import grid
+
+
+@dataclass
+class FakeWorker:
+    """Answers with `outcomes` in turn, then with a good run; dies after the ones in `dies_after`."""
+
+    log: list
+    framework: str
+    outcomes: list = field(default_factory=list)
+    versions: dict = field(default_factory=lambda: {"fake": "1"})
+    alive: bool = True
+    dies: bool = False
+
+    def wait_until_ready(self) -> None:
+        self.log.append(("ready", self.framework))
+
+    def run(self, request, timeout_s):
+        self.log.append(request)
+        if self.dies:
+            self.alive = False
+            return RunOutcome(status=Status.CRASHED, reason="the worker was killed")
+        if self.outcomes:
+            return self.outcomes.pop(0)
+        return RunOutcome(status=Status.OK, result=RunResult(epoch_s=(2.0, 1.0, 1.0), images_per_epoch=16))
+
+    def close(self) -> None:
+        self.log.append(("closed", self.framework))
+
+
+TRIALS = grid(
+    framework=["torch", "jax"],
+    model="cnn10",
+    layout="channels_last",
+    batch_size=8,
+    images_per_epoch=16,
+    epochs=3,
+)
+
+
+@pytest.fixture
+def log():
+    return []
+
+
+def runner(tmp_path, log, start=None, **changes) -> Runner:
+    context = RunContext(
+        ledger=Ledger(tmp_path), session="s1", study="layout", device="cpu", machine={"cpu": "x"}
+    )
+    return Runner(
+        context=context, start=start or (lambda name: FakeWorker(log, name)), timeout_s=9, **changes
+    )
+
+
+def measure_all(runner: Runner, *parts: TrialSet) -> list:
+    return [runner.measure(planned) for planned in schedule(parts, seed=0)]
+
+
+def test_workers_start_side_by_side_before_anything_is_measured(tmp_path, log):
+    """An import beside a measured epoch would disturb it."""
+    one = runner(tmp_path, log)
+    one.start_all(["torch", "jax"])
+    measure_all(one, TrialSet(trials=TRIALS, blocks=1))
+
+    assert log[:2] == [("ready", "torch"), ("ready", "jax")]
+    assert len(log) == 4, "no worker was started twice"
+
+
+def test_a_line_is_in_the_ledger_before_the_next_run(tmp_path, log):
+    one = runner(tmp_path, log)
+    first, second = schedule([TrialSet(trials=TRIALS, blocks=1)], seed=0)
+    one.measure(first)
+
+    assert [run.trial for run in Ledger(tmp_path).read()[0]] == [first.trial]
+    one.measure(second)
+    assert len(Ledger(tmp_path).read()[0]) == 2
+
+
+def test_accuracy_is_asked_for_in_the_blocks_meant(tmp_path, log):
+    measure_all(runner(tmp_path, log, accuracy_blocks=2), TrialSet(trials=TRIALS[:1], blocks=3))
+
+    requests = [entry for entry in log if not isinstance(entry, tuple)]
+    assert [r.evaluate for r in requests] == [True, True, False]
+
+
+def test_a_program_is_looked_at_until_it_was_seen_once(tmp_path, log):
+    """Not at every batch size, and again where the first look failed: it costs seconds."""
+    other_batch = tuple(replace(trial, batch_size=trial.batch_size * 2) for trial in TRIALS[:1])
+    crash = RunOutcome(status=Status.CRASHED, reason="why")
+    seen = RunOutcome(status=Status.OK, result=RunResult(epoch_s=(1.0, 1.0, 1.0), layers=()))
+    start = lambda name: FakeWorker(log, name, [crash, seen, seen, seen])  # noqa: E731
+    measure_all(runner(tmp_path, log, start), TrialSet(trials=TRIALS[:1] + other_batch, blocks=2))
+
+    requests = [entry for entry in log if not isinstance(entry, tuple)]
+    assert [r.inspect for r in requests] == [True, True, False, False]
+
+
+def test_only_the_run_with_that_label_leaves_the_allocation_alone(tmp_path, log):
+    parts = (
+        TrialSet(trials=TRIALS[:1], blocks=1),
+        TrialSet(trials=TRIALS[:1], blocks=1, label=Role.ALLOCATION),
+    )
+    runs = measure_all(runner(tmp_path, log), *parts)
+
+    asked = {r.label: q.default_allocation for r, q in zip(runs, log[1:], strict=True)}
+    assert asked == {"": False, Role.ALLOCATION: True}
+
+
+@pytest.mark.parametrize("status", [Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED])
+def test_what_would_end_the_same_again_is_not_tried_again(tmp_path, log, status):
+    start = lambda name: FakeWorker(log, name, [RunOutcome(status=status, reason="why")])  # noqa: E731
+    runs = measure_all(runner(tmp_path, log, start), TrialSet(trials=TRIALS[:1], blocks=3))
+
+    assert [run and run.status for run in runs] == [status, None, None]
+    assert runs[0].reason == "why"
+
+
+def test_a_crash_is_tried_again_in_the_next_block_by_a_new_worker(tmp_path, log):
+    workers = iter([FakeWorker(log, "torch", dies=True), FakeWorker(log, "torch")])
+    runs = measure_all(
+        runner(tmp_path, log, lambda name: next(workers)), TrialSet(trials=TRIALS[:1], blocks=2)
+    )
+
+    assert [run.status for run in runs] == [Status.CRASHED, Status.OK]
+    assert ("closed", "torch") in log
+
+
+def test_a_framework_that_is_not_there_is_one_row_with_the_reason(tmp_path, log):
+    def start(name):
+        if name == "jax":
+            raise Unavailable("it is not installed here")
+        return FakeWorker(log, name)
+
+    runs = measure_all(runner(tmp_path, log, start), TrialSet(trials=TRIALS, blocks=3))
+
+    missing = [run for run in runs if run and run.trial.framework == "jax"]
+    assert [(run.status, run.reason) for run in missing] == [
+        (Status.UNSUPPORTED, "jax: it is not installed here")
+    ]
+    assert sum(run is not None and run.status == Status.OK for run in runs) == 3
+
+
+def test_however_the_block_is_left_the_workers_are_closed(tmp_path, log):
+    with pytest.raises(KeyboardInterrupt), closing(runner(tmp_path, log)) as one:
+        one.start_all(["torch", "jax"])
+        raise KeyboardInterrupt
+
+    assert sorted(entry for entry in log if entry[0] == "closed") == [("closed", "jax"), ("closed", "torch")]
+
+
+def test_a_reason_in_the_ledger_names_no_user_no_machine_and_no_folder(tmp_path, log, monkeypatch):
+    """A ledger is shared, and libraries put paths into what they say."""
+    monkeypatch.setattr("socket.gethostname", lambda: "gpu-17")
+    monkeypatch.setenv("HOME", "/home/adalovelace")
+    monkeypatch.setenv("LOGNAME", "adalovelace")
+    said = f"no /home/adalovelace/weights.h5 on gpu-17, see {tmp_path}/monitor"
+    note = NotInspected(error="OSError", message=f"adalovelace: {said}")
+    crash = RunOutcome(status=Status.CRASHED, reason=said, result=RunResult(notes=(note,)))
+
+    (run,) = measure_all(
+        runner(tmp_path, log, lambda name: FakeWorker(log, name, [crash])),
+        TrialSet(trials=TRIALS[:1], blocks=1),
+    )
+
+    cleaned = f"no ~/weights.h5 on host, see {tmp_path.name}/monitor"
+    assert (run.reason, run.notes) == (cleaned, (NotInspected(error="OSError", message=f"user: {cleaned}"),))
+    assert "adalovelace" not in (tmp_path / "runs.jsonl").read_text()

@@ -1,0 +1,315 @@
+"""What a study measures next, after what it found: in the same session, by the same workers, and to an end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from conv2d_data import GPU_MACHINE, VERSIONS, grid
+from fake_study import run_study
+from study_data import make_trial
+from trainspeed.conduct import study
+from trainspeed.conduct.context import Context
+from trainspeed.conduct.plan import Plan, TrialSet
+from trainspeed.conduct.worker_process import RunOutcome
+from trainspeed.core.errors import PlanOnly
+from trainspeed.core.ledger import Ledger, append_line
+from trainspeed.core.monitor_csv import read_monitor
+from trainspeed.core.result import RunResult
+from trainspeed.core.run import Status
+from trainspeed.studies.conv2d.sweeps import Bisection, crossovers
+from trainspeed.worker import backends
+
+ENOUGH = 8  # an endless loop is one that asks so often
+
+
+def trial_of(**changed):
+    return make_trial(dataset="digits", **changed)
+
+
+def part_of(*batch_sizes, blocks=1, **changed):
+    trials = tuple(trial_of(batch_size=size, images_per_epoch=16, **changed) for size in batch_sizes)
+    return TrialSet(trials=trials, blocks=blocks)
+
+
+class Asking:
+    """Asks for parts in turn, then for nothing; writes down how many runs it was shown each time."""
+
+    def __init__(self, *rounds, for_ever=False) -> None:
+        self.rounds, self.for_ever, self.shown = list(rounds), for_ever, []
+
+    def __call__(self, runs):
+        self.shown.append([run.trial.batch_size for run in runs])
+        assert len(self.shown) < ENOUGH, "it asks for ever"
+        if self.for_ever:
+            return self.rounds[0]
+        return self.rounds.pop(0) if self.rounds else []
+
+
+class FakeWorkers:
+    """Workers in this process, that measure at once; `ends` says how a trial ends."""
+
+    def __init__(self) -> None:
+        self.started, self.closed, self.requests = [], 0, []
+        self.ends = lambda request: RunOutcome(
+            status=Status.OK, result=RunResult(epoch_s=(1.0, 0.5, 0.5), stages_s={"train": 2.0})
+        )
+
+    def __call__(self, python, backend, *, environment=None):
+        self.started.append(backend)
+        return FakeWorker(self, backend)
+
+    @property
+    def measured(self):
+        return [(request.trial.batch_size, request.trial.seed) for request in self.requests]
+
+
+class FakeWorker:
+    alive, import_s = True, 0.125
+
+    def __init__(self, workers, backend) -> None:
+        self.versions = VERSIONS.get(backend.split(".")[-1].removesuffix("_backend"), {"fake": "1.0"})
+        self._workers = workers
+
+    def wait_until_ready(self) -> None:
+        pass
+
+    def run(self, request, timeout_s):
+        self._workers.requests.append(request)
+        return self._workers.ends(request)
+
+    def close(self) -> None:
+        self._workers.closed += 1
+
+
+@pytest.fixture
+def monitors():
+    return []
+
+
+@pytest.fixture
+def workers(monkeypatch, monitors):
+    """Nothing is started but in this process."""
+
+    @contextmanager
+    def monitoring(out, interval_s, cores):
+        monitors.append(out)
+        yield
+
+    found = FakeWorkers()
+    monkeypatch.setattr(study, "WorkerProcess", found)
+    monkeypatch.setattr(study, "monitoring", monitoring)
+    monkeypatch.setattr(study, "devices", lambda: ("cpu", (), {**GPU_MACHINE, "device": "cpu"}))
+    monkeypatch.setattr("trainspeed.conduct.interpreters.find_interpreter", lambda framework: sys.executable)
+    return found
+
+
+def measured(out, more, *parts, **options):
+    context = Context(id=options.pop("id", "s1"), out=out, **options)
+    plan = Plan(others=parts, more=more)
+    return study.measure("s", plan, timeout_s=1, interval_s=1, context=context)
+
+
+# In the same session.
+
+
+def test_what_is_asked_for_next_is_measured_by_the_same_workers(workers, monitors, tmp_path):
+    more = Asking([part_of(4, blocks=2)], [part_of(2)])
+    found = measured(tmp_path, more, part_of(8, blocks=2))
+
+    assert workers.measured == [(8, 0), (8, 1), (4, 0), (4, 1), (2, 0)]
+    assert (len(workers.started), workers.closed, len(monitors)) == (1, 1, 1)
+    assert [run.trial.batch_size for run in found.runs] == [8, 8, 4, 4, 2]
+    assert {(run.session, run.study) for run in found.runs} == {("s1", "s")}
+    assert Ledger(tmp_path).read()[0] == found.runs
+
+
+def test_each_time_it_is_shown_every_run_so_far(workers, tmp_path):
+    more = Asking([part_of(4)], [part_of(2)])
+    measured(tmp_path, more, part_of(8, blocks=2))
+
+    assert more.shown == [[8, 8], [8, 8, 4], [8, 8, 4, 2]]
+
+
+def test_it_is_asked_only_when_all_that_was_planned_is_done(workers, tmp_path):
+    more = Asking()
+    measured(tmp_path, more, part_of(8, blocks=3), part_of(4))
+
+    assert [sorted(sizes) for sizes in more.shown] == [[4, 8, 8, 8]]
+
+
+def test_a_framework_that_only_more_asks_for_gets_a_worker_then(workers, tmp_path):
+    found = measured(tmp_path, Asking([part_of(8, framework="tensorflow")]), part_of(8))
+
+    assert [run.trial.framework for run in found.runs] == ["torch", "tensorflow"]
+    assert (len(workers.started), workers.closed) == (2, 2)
+
+
+def test_a_data_set_is_resolved_in_what_is_asked_for_next(workers, tmp_path):
+    found = measured(tmp_path, Asking([part_of(4)]), part_of(8))
+    auto = replace(trial_of(batch_size=2, images_per_epoch=16), dataset="auto")
+    more = Asking([TrialSet(trials=(auto,), blocks=1)])
+    later = measured(tmp_path, more, part_of(8), id="s2")
+
+    assert {run.trial.dataset for run in found.runs} == {"digits"}
+    assert later.runs[-1].trial.dataset != "auto"
+
+
+# What is measured already.
+
+
+def test_what_is_measured_already_is_not_repeated(workers, tmp_path):
+    """More of the same trial measures only the blocks that are missing."""
+    measured(tmp_path, Asking([part_of(8, 4, blocks=3)]), part_of(8, blocks=2))
+
+    assert sorted(workers.measured) == [(4, 0), (4, 1), (4, 2), (8, 0), (8, 1), (8, 2)]
+
+
+def test_it_ends_when_all_that_is_asked_for_is_there(workers, tmp_path):
+    more = Asking([part_of(8)], for_ever=True)
+    measured(tmp_path, more, part_of(8))
+
+    assert workers.measured == [(8, 0)]
+    assert len(more.shown) == 1
+
+
+@pytest.mark.parametrize("parts", [[], [TrialSet(trials=(), blocks=1)]])
+def test_it_ends_when_nothing_is_asked_for(workers, tmp_path, parts):
+    measured(tmp_path, Asking(parts, for_ever=True), part_of(8))
+
+    assert workers.measured == [(8, 0)]
+
+
+@pytest.mark.parametrize("status", [Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED, Status.INVALID])
+def test_it_ends_when_all_that_is_asked_for_is_hopeless(workers, tmp_path, status):
+    fine = workers.ends
+    workers.ends = lambda r: RunOutcome(status=status, reason="x") if r.trial.batch_size == 4 else fine(r)
+    more = Asking([part_of(4, blocks=3)], for_ever=True)
+    found = measured(tmp_path, more, part_of(8))
+
+    assert workers.measured == [(8, 0), (4, 0)], "not in later blocks, nor when asked for again"
+    assert [run.status for run in found.runs] == [Status.OK, status]
+
+
+def test_it_ends_when_what_is_asked_for_crashes_each_time(workers, tmp_path):
+    workers.ends = lambda request: RunOutcome(status=Status.CRASHED, reason="x")
+    found = measured(tmp_path, Asking([part_of(4)], for_ever=True))
+
+    assert workers.measured == [(4, 0)]
+    assert {run.status for run in found.runs} == {Status.CRASHED}
+
+
+def test_it_ends_when_the_framework_is_not_installed(workers, tmp_path, monkeypatch):
+    monkeypatch.setattr("trainspeed.conduct.interpreters.find_interpreter", lambda framework: None)
+    found = measured(tmp_path, Asking([part_of(4)], for_ever=True), part_of(8))
+
+    assert workers.measured == []
+    assert [(run.trial.batch_size, run.status) for run in found.runs] == [(8, Status.UNSUPPORTED)]
+
+
+def test_without_more_what_was_planned_is_all(workers, tmp_path):
+    assert [run.trial.batch_size for run in measured(tmp_path, None, part_of(8)).runs] == [8]
+
+
+def test_a_failure_while_asking_loses_no_run(workers, tmp_path):
+    def more(runs):
+        raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        measured(tmp_path, more, part_of(8))
+
+    assert len(Ledger(tmp_path).read()[0]) == 1
+    assert (tmp_path / "runs.csv").exists()
+    assert workers.closed == 1
+
+
+# Resumed, rendered, planned.
+
+
+@pytest.mark.parametrize("kept", range(5))
+def test_a_resumed_session_continues_where_it_was_interrupted(workers, tmp_path, kept):
+    """In the grid, in what was asked for next, or with all of it there."""
+    whole = measured(tmp_path / "whole", Asking([part_of(4, blocks=2)]), part_of(8, blocks=2))
+    workers.requests.clear()
+    (tmp_path / "cut").mkdir()
+    for run in whole.runs[:kept]:
+        append_line(tmp_path / "cut/runs.jsonl", run.as_dict())
+    more = Asking([part_of(4, blocks=2)], for_ever=True)
+    resumed = measured(tmp_path / "cut", more, part_of(8, blocks=2), resume=True)
+
+    assert workers.measured == [(8, 0), (8, 1), (4, 0), (4, 1)][kept:]
+    assert [run.key for run in resumed.runs] == [run.key for run in whole.runs]
+    assert len(more.shown[0]) == max(kept, 2), "it is shown the runs of before"
+
+
+def test_another_session_does_not_count_as_measured(workers, tmp_path):
+    for name in ("s1", "s2"):
+        more = Asking([part_of(4)])
+        measured(tmp_path, more, part_of(8), id=name)
+        assert more.shown[0] == [8]
+
+    assert workers.measured == [(8, 0), (4, 0)] * 2
+
+
+def test_rendering_never_asks(workers, tmp_path):
+    whole = measured(tmp_path / "a", Asking([part_of(4)]), part_of(8))
+    workers.requests.clear()
+    never = lambda runs: pytest.fail("asked")  # noqa: E731
+    shown = measured(tmp_path / "b", never, part_of(8), id="s2", render_from=tmp_path / "a")
+
+    assert shown.runs == whole.runs, "with what was asked for then"
+    assert workers.requests == []
+
+
+def test_planning_never_asks(workers, tmp_path, capsys):
+    with pytest.raises(PlanOnly):
+        measured(tmp_path, lambda runs: pytest.fail("asked"), part_of(8), plan_only=True)
+
+    assert "s: 1 runs" in capsys.readouterr().out
+
+
+# With a crossover to find.
+
+SIZES = {"height": 100, "width": 100, "filter_size": 3}
+PAIR = (["tensorflow"], ["scipy_signal"])
+VALUES = {"images": [1, 64]}
+
+
+def convolving(request):
+    """TensorFlow takes 0.25 s and 0.01 s an image, SciPy 0.035 s an image: equal at 10 images."""
+    images = request.trial.images
+    took = 0.035 * images if request.trial.library == "scipy_signal" else 0.25 + 0.01 * images
+    return RunOutcome(status=Status.OK, result=RunResult(call_s=(took,) * 3, stages_s={"kernel": took}))
+
+
+def test_a_crossover_is_bisected_within_one_study(workers, tmp_path):
+    workers.ends = convolving
+    sizes = grid(*PAIR, VALUES, **SIZES)
+    found = measured(tmp_path, Bisection(sizes, 3, 6), TrialSet(trials=sizes.trials(), blocks=6))
+
+    (sweep,) = crossovers(found.runs, sizes)
+    assert [point.size for point in sweep.found.points] == [1, 8, 14, 23, 64]
+    assert sweep.found.bracket == (8, 14)
+    assert sweep.found.low <= 10 <= sweep.found.high
+    assert len(found.runs) == 2 * 5 * 6
+    assert {run.import_s for run in found.runs} == {0.125}
+
+
+# With real workers.
+
+
+def test_real_workers_measure_what_is_asked_for_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    monkeypatch.setattr(backends, "MODULES", dict(backends.MODULES))
+    more = Asking([part_of(8, image_size=8, epochs=3, blocks=2)])
+    found = run_study(Context(id="s1", out=tmp_path), frameworks=["torch"], blocks=1, more=more)
+
+    assert [run.status for run in found.runs] == [Status.OK] * len(found.runs)
+    assert len(found.runs) == 2 + 1, "a block of both layouts, and one more of the first"
+    assert len({run.monitor for run in found.runs}) == 1
+    samples, _ = read_monitor(found.folder / found.runs[-1].monitor)
+    assert samples["utc"].iloc[-1].isoformat() >= found.runs[-1].started_at, "it went on to the last run"

@@ -1,0 +1,179 @@
+"""Workers, their children, and all the ways they end, with a backend that has no framework."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from processes_helper import is_gone, until, with_text
+from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
+from trainspeed.core.notes import LossNotFinite
+from trainspeed.core.run import Status
+from trainspeed.core.trial import Trial
+from trainspeed.worker.measure import Request
+
+TESTS = Path(__file__).parents[1]
+
+
+def request(behaviour: str | None = None, **changes) -> Request:
+    fields = {"layout": "channels_first", "batch_size": 8, "images_per_epoch": 20, "epochs": 3}
+    trial = Trial(
+        framework="torch", model="cnn10", dataset="digits", weights=behaviour, image_size=8, **fields
+    )
+    return Request(trial=trial, device="cpu", requested_at=time.monotonic(), **changes)
+
+
+def start(**changes) -> WorkerProcess:
+    environment = {"PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "lib")])}
+    environment |= changes.pop("environment", {})
+    return WorkerProcess(sys.executable, "fake_backend", environment=environment, **changes)
+
+
+@pytest.fixture(scope="module")
+def worker():
+    process = start()
+    yield process
+    process.close()
+
+
+def test_returns_what_the_child_measured(worker):
+    outcome = worker.run(request(evaluate=True, inspect=True), 60)
+
+    assert outcome.status == Status.OK
+    assert outcome.result.epoch_s == (1.0, 0.1, 0.1)
+    assert outcome.result.images_per_epoch == 16, "two whole batches of 8; the rest is dropped"
+    assert outcome.result.test_accuracy == 0.9
+    assert outcome.result.effective_layout == {"channels_first": 2}
+
+
+def test_measures_accuracy_only_when_asked(worker):
+    assert worker.run(request(), 60).result.test_accuracy is None
+
+
+def test_every_run_is_a_process_of_its_own_on_one_core(worker):
+    """A CPU device is one core, so the child is pinned; the worker itself is not."""
+    outcome = worker.run(request(), 60)
+
+    assert outcome.status == Status.OK
+    worker_cores = psutil.Process(worker._process.pid).cpu_affinity()
+    assert worker_cores == psutil.Process().cpu_affinity()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status", "reason"),
+    [
+        ("out of memory", Status.OOM, "can't allocate memory"),
+        ("abort", Status.OOM, "ran out of memory"),
+        ("unsupported", Status.UNSUPPORTED, "no such arithmetic"),
+        ("bug", Status.CRASHED, "a bug in a framework"),
+        ("die", Status.CRASHED, "SIGKILL in stage 'build'"),
+    ],
+)
+def test_a_failing_child_is_an_outcome_and_the_worker_goes_on(worker, behaviour, status, reason):
+    outcome = worker.run(request(behaviour), 60)
+
+    assert outcome.status == status
+    assert reason in outcome.reason
+    assert worker.run(request(), 60).status == Status.OK
+
+
+def test_a_run_that_learns_nothing_is_a_row_with_a_doubt(worker):
+    outcome = worker.run(request("nan"), 60)
+
+    assert outcome.status == Status.OK
+    assert outcome.result.notes[-1] == LossNotFinite(loss="nan")
+
+
+def test_a_run_may_take_only_the_memory_that_is_allowed(worker):
+    """On a CPU the limit makes the allocation fail, instead of the machine swapping."""
+    limited = start(environment={"TRAINSPEED_MEMORY_BYTES": str(10**9)})
+    outcome = limited.run(request("3 GB"), 60)
+    after = limited.run(request(), 60)
+    limited.close()
+
+    assert outcome.status == Status.OOM
+    assert after.status == Status.OK
+
+
+def test_a_timeout_ends_the_run_and_whatever_it_started(tmp_path):
+    pids = tmp_path / "pids"
+    worker = start(environment={"FAKE_PID_FILE": str(pids)})
+    worker.run(request(), 60)  # images are loaded, so the timeout falls into the hanging stage
+
+    outcome = worker.run(request("hang with grandchild"), 3)
+
+    assert outcome.status == Status.TIMEOUT
+    assert "3 s, in stage 'build'" in outcome.reason
+    assert all(until(lambda pid=pid: is_gone(int(pid))) for pid in pids.read_text().split())
+    assert not worker.alive
+
+
+def test_a_killed_worker_is_an_outcome_and_takes_its_child_along(tmp_path):
+    pids = tmp_path / "pids"
+    worker = start(environment={"FAKE_PID_FILE": str(pids)})
+    _kill_when_hanging(worker._process.pid, pids)
+
+    outcome = worker.run(request("hang with grandchild"), 60)
+
+    assert outcome.status == Status.CRASHED
+    assert "worker was killed by SIGKILL" in outcome.reason
+    assert until(lambda: is_gone(int(pids.read_text().split()[0])))
+    assert not worker.alive
+
+
+def _kill_when_hanging(pid: int, pids: Path) -> None:
+    """From a process of its own: this one waits for the worker."""
+    if os.fork() == 0:
+        until(lambda: with_text(pids))
+        os.kill(pid, signal.SIGKILL)
+        os._exit(0)
+
+
+def test_a_worker_dies_with_the_process_that_started_it(tmp_path):
+    pids = tmp_path / "pids"
+    parent = os.fork()
+    if parent == 0:
+        worker = start(environment={"FAKE_PID_FILE": str(pids)})
+        (tmp_path / "worker").write_text(str(worker._process.pid))
+        worker.run(request("hang with grandchild"), 60)
+        os._exit(0)
+
+    assert until(lambda: with_text(pids))
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+
+    assert until(lambda: is_gone(int((tmp_path / "worker").read_text())))
+    assert until(lambda: is_gone(int(pids.read_text().split()[0])))
+
+
+def test_a_backend_that_cannot_be_imported_says_why():
+    with pytest.raises(Unavailable, match="No module named 'no_such_backend'"):
+        WorkerProcess(sys.executable, "no_such_backend").wait_until_ready()
+
+
+def test_a_plain_worker_measures_one_request_in_its_own_process():
+    worker = start(plain=True)
+    outcome = worker.run(request(), 60)
+    ended = until(lambda: not worker.alive)
+    worker.close()
+
+    assert outcome.status == Status.OK
+    assert ended
+
+
+def test_how_memory_is_given_back_does_not_depend_on_luck_unless_the_user_says_so(monkeypatch):
+    """A run inherits glibc's thresholds from its worker; as they grow by chance, so would the page faults."""
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "1000")
+    with contextlib.closing(start()) as worker:
+        worker.wait_until_ready()
+        environment = psutil.Process(worker._process.pid).environ()
+
+    assert environment["MALLOC_MMAP_THRESHOLD_"] == str(2**25)
+    assert environment["MALLOC_TRIM_THRESHOLD_"] == "1000"

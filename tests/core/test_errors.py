@@ -1,0 +1,62 @@
+"""A UserError makes its sentence once, under the names that its reader knows."""
+
+import pickle
+
+import pytest
+
+from trainspeed.core.check import check_name, check_range, check_shared, check_some, suggest
+from trainspeed.core.errors import NAME, UserError
+
+
+def raised(check, *arguments, **options):
+    with pytest.raises(UserError) as caught:
+        check(*arguments, **options)
+    return caught.value
+
+
+def test_a_wrong_value_is_its_field_the_value_and_the_rule():
+    error = UserError("queue", 0, "must be at least 1.")
+
+    assert (error.field, error.value, error.rule) == ("queue", 0, "must be at least 1.")
+    assert str(error) == "queue (=0) must be at least 1."
+    assert str(UserError("model", "x", "has no weights.", form=NAME)) == "model 'x' has no weights."
+
+
+def test_what_is_wrong_with_no_value_is_a_sentence():
+    error = UserError("no notebooks in nb/{x}")
+
+    assert (str(error), error.field, error.rule) == ("no notebooks in nb/{x}", None, None)
+    assert str(error.named({"no": "yes"})) == str(error)
+
+
+def test_a_notebook_names_every_field_of_a_sentence_as_its_parameter():
+    error = raised(check_shared, "batch_size", 9, 2)
+    named = error.named({"batch_size": "pipeline_batch_size", "devices": "pipeline_devices"})
+
+    assert str(error) == "batch_size (=9) must be divisible by devices (=2): try 8 or 10."
+    assert str(named) == "pipeline_batch_size (=9) must be divisible by pipeline_devices (=2): try 8 or 10."
+    assert (named.field, named.value) == ("pipeline_batch_size", 9)
+
+
+def test_braces_that_a_user_typed_stay_as_they_are():
+    error = raised(check_name, "model", "{devices}", ["cnn"]).named({"devices": "gpus"})
+
+    assert str(error) == "unknown model '{devices}'. Known: cnn."
+
+
+def test_an_unknown_name_comes_with_the_nearest_known_one():
+    assert (
+        suggest("lay", ["layout", "amp"], "and yours")
+        == ": did you mean 'layout'? Known: layout, amp, and yours."
+    )
+    assert suggest("lay", []) == ". There are none."
+
+
+def test_an_empty_list_and_a_number_out_of_range_are_refused():
+    assert str(raised(check_some, "libraries", [])) == "libraries is an empty list: name at least one."
+    for value in (0, 4, 2.0, True, None):
+        assert raised(check_range, "fold", value, 1, 3, "one of 3").value is value
+
+
+def test_an_error_can_cross_processes():
+    assert str(pickle.loads(pickle.dumps(UserError("queue", 0, "must be 1.")))) == "queue (=0) must be 1."

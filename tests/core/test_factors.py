@@ -1,0 +1,79 @@
+"""The rows of factors: one entry is all that a new one needs."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from study_data import make_run, make_trial
+from trainspeed.core.convolution import CONVOLUTION, Conv2dTrial
+from trainspeed.core.factors import CONTROL, RECIPE, RESIDENCY, TRAINING, Factor
+from trainspeed.core.frame import to_frame
+from trainspeed.core.trial import Trial
+from trainspeed.judge.comparison import compare
+from trainspeed.show.rows import data_rows
+from trainspeed.show.tables import results_table
+from trainspeed.studies.summary.switches import switches_that_won, untested_switches
+
+NO_FIELDS = {CONTROL, RECIPE, RESIDENCY}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerTrial(Trial):
+    """A trial with a field more than there are."""
+
+    optimizer: str = "sgd"
+
+
+@pytest.fixture
+def optimizer(monkeypatch):
+    row = Factor(
+        name="optimizer",
+        value="with {}".format,
+        header="optimised",
+        described=lambda trial: trial.optimizer != "sgd",
+        switch=lambda *_: {"optimizer": "adam"},
+    )
+    monkeypatch.setitem(TRAINING, "optimizer", row)
+    return OptimizerTrial(**make_trial().as_dict())
+
+
+@pytest.fixture
+def runs(optimizer):
+    arms = [(optimizer, 1.5), (replace(optimizer, optimizer="adam"), 1.0)]
+    return [make_run(s, block=b, trial=t.in_block(b)) for t, s in arms for b in range(6)]
+
+
+def test_a_new_factor_is_in_label_name_and_sentence(runs):
+    (verdict,) = compare(runs, "optimizer", "sgd", "adam", question="?")
+    where = "PyTorch, cnn10, channels_first, batch 32"
+    assert verdict.label == where
+    assert verdict.name == f"with adam vs with sgd, {where}"
+    assert verdict.sentence.startswith("with adam vs with sgd: 1.50x (95 % interval 1.50 to 1.50): faster.")
+    assert runs[-1].trial.describe()[-1] == "with adam"
+
+
+def test_a_new_factor_is_in_tables(runs):
+    frame = to_frame(runs)
+    assert set(data_rows(frame)["variant"]) == {"with sgd", "with adam"}
+    assert list(results_table(frame).data["optimised"]) == ["sgd", "adam"]
+
+
+def test_a_new_factor_is_switched_by_a_recipe(optimizer, runs):
+    (verdict,) = compare(runs, "optimizer", "sgd", "adam", question="?")
+    (won,) = switches_that_won([verdict], optimizer)
+    (tried,) = untested_switches(["optimizer"], optimizer, won=[])
+    assert (won.words, won.on(optimizer).optimizer, won.found) == ("with adam", "adam", 1.5)
+    assert (tried.words, tried.found) == ("with adam", None)
+
+
+@pytest.mark.parametrize(("kind", "rows"), [(Trial, TRAINING), (Conv2dTrial, CONVOLUTION)])
+def test_every_row_is_of_a_field_and_hides_only_what_there_is(kind, rows):
+    fields = set(kind.__dataclass_fields__)
+    for row in rows.values():
+        assert row.name in NO_FIELDS or set(row.fields) <= fields
+        assert set(row.hidden) <= {*rows}
+
+
+def test_a_field_without_a_row_is_said_by_its_value():
+    trial = make_trial(folds=5, fold=1)
+    assert trial.factor("folds").versus(trial, replace(trial, folds=4)) == "4 vs 5"

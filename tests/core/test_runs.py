@@ -1,0 +1,68 @@
+"""Runs as a set: roles, sessions, trials."""
+
+from dataclasses import replace
+
+import pytest
+
+from study_data import make_run, make_trial
+from trainspeed.core.roles import DATA_ROLES, Role
+from trainspeed.core.run import Status
+from trainspeed.core.runs import RunSet
+
+
+def run_set(*runs):
+    return RunSet(tuple(runs))
+
+
+@pytest.mark.parametrize("role", [role for role in Role if role is not Role.RECIPE_STEP])
+def test_a_label_says_what_a_run_is_for(role):
+    run = make_run(label=role.value)
+
+    assert run.role is role
+    assert (len(run_set(run).data()) == 1) == (role in DATA_ROLES)
+
+
+def test_a_step_of_the_recipe_is_told_by_how_its_label_begins():
+    assert make_run(label="recipe: devices").role is Role.RECIPE_STEP
+
+
+def test_the_newest_session_counts_and_of_a_run_that_was_repeated_the_last():
+    old, crashed, again = (
+        make_run(session="20260101"),
+        make_run(session="20260201", status=Status.CRASHED),
+        make_run(session="20260201"),
+    )
+
+    assert run_set(old, crashed, again).newest().runs == (again,)
+    assert run_set().newest().runs == ()
+
+
+def test_the_same_run_in_two_studies_is_two_runs():
+    runs = run_set(make_run(study="layout"), make_run(study="amp"))
+
+    assert len(runs.last_of_each()) == 2
+
+
+def test_trials_are_found_as_they_were_asked_for():
+    """Whatever data set auto came to, and however many workers the machine has cores for."""
+    asked = make_trial(dataset="auto", pipeline="threads", workers=1, augment=True)
+    ran = make_run(dataset="digits", pipeline="threads", workers=8, augment=True, seed=3)
+    other = make_run(dataset="digits", batch_size=8)
+
+    assert run_set(ran, other).of([asked]).runs == (ran,)
+
+
+def test_runs_of_a_trial_belong_together_whatever_their_seed():
+    one, two, other = make_run(seed=1, block=1), make_run(seed=2, block=2), make_run(batch_size=8)
+    arms = run_set(one, other, two).by_trial()
+
+    assert [arm.runs for arm in arms.values()] == [(one, two), (other,)]
+
+
+def test_a_median_is_of_the_runs_that_ended_well_and_have_the_value():
+    runs = [make_run(seconds, block=block) for block, seconds in enumerate((1.0, 2.0, 9.0))]
+    failed = replace(make_run(100.0, block=3), status=Status.OOM)
+    (value,) = run_set(*runs, failed).medians(lambda run: run.median_epoch_s).values()
+
+    assert value == runs[1].median_epoch_s
+    assert run_set(failed).medians(lambda run: run.median_epoch_s) == {}

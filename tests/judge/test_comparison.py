@@ -1,0 +1,332 @@
+import json
+
+import pytest
+
+from study_data import MACHINE, control_runs, layout_pair, make_pair, make_run, make_trial
+from trainspeed.core.roles import Role
+from trainspeed.core.run import Status
+from trainspeed.judge.comparison import as_json, compare, controls, ratios
+from trainspeed.judge.text import measured
+from trainspeed.judge.verdict import Outcome, judge
+
+FIRST, LAST = "channels_first", "channels_last"
+SIX = (1.31, 1.34, 1.34, 1.34, 1.34, 1.37)
+KEYS = [
+    "session",
+    "study",
+    "question",
+    "quantity",
+    "baseline",
+    "candidate",
+    "factor",
+    "speedup",
+    "low",
+    "high",
+    "confidence",
+    "blocks",
+    "outcome",
+    "sentence",
+]
+
+
+def by_layout(runs, **more):
+    return compare(runs, "layout", FIRST, LAST, question="Does it?", **more)
+
+
+def one(verdicts):
+    (verdict,) = verdicts
+    return verdict
+
+
+# Which runs are compared.
+
+
+def test_speedup_is_that_of_the_candidate():
+    verdict = one(by_layout(layout_pair(SIX)))
+    assert (verdict.baseline.layout, verdict.candidate.layout) == (FIRST, LAST)
+    assert (verdict.speedup, verdict.low, verdict.high) == pytest.approx((1.34, 1.31, 1.37))
+    assert (verdict.outcome, verdict.blocks, verdict.factor) == (Outcome.FASTER, 6, "layout")
+
+
+def test_runs_are_paired_by_block_whatever_their_order():
+    """Each block is ten times slower than the one before; paired in another order nothing would fit."""
+    runs = [
+        make_run(seconds * 10**block, block=block, layout=layout)
+        for block in range(6)
+        for layout, seconds in ((FIRST, 1.5), (LAST, 1.0))
+    ]
+    shuffled = sorted(
+        runs, key=lambda run: (run.trial.layout, -run.block if run.trial.layout == FIRST else run.block)
+    )
+    verdict = one(by_layout(shuffled))
+    assert (verdict.low, verdict.high) == pytest.approx((1.5, 1.5))
+
+
+def test_a_block_counts_only_where_both_arms_ended_well():
+    runs = layout_pair(SIX)
+    runs[0] = make_run(block=0, layout=FIRST, status=Status.TIMEOUT)
+    runs[3] = make_run(block=1, layout=LAST, status=Status.CRASHED)
+    verdict = one(by_layout(runs))
+    assert (verdict.blocks, verdict.outcome, verdict.low) == (4, Outcome.UNDECIDED, None)
+
+
+def test_epochs_of_a_run_that_did_not_end_well_do_not_count():
+    """It may have been timed before it failed."""
+    runs = layout_pair(SIX)
+    runs[0] = make_run(
+        block=0, layout=FIRST, status=Status.INVALID, epoch_s=(9.0, 9.0, 9.0), images_per_epoch=128
+    )
+    assert one(by_layout(runs)).blocks == 5
+
+
+def test_an_arm_that_never_ended_well_gives_no_verdict():
+    runs = [run for run in layout_pair(SIX) if run.trial.layout == FIRST]
+    runs += [make_run(block=block, layout=LAST, status=Status.OOM) for block in range(6)]
+    assert by_layout(runs) == []
+
+
+def test_only_trials_that_differ_in_nothing_else_are_compared():
+    """Batch 32 in one layout and batch 64 in the other are no pair."""
+    runs = [make_run(block=block, layout=FIRST, batch_size=32) for block in range(6)]
+    runs += [make_run(block=block, layout=LAST, batch_size=64) for block in range(6)]
+    assert by_layout(runs) == []
+
+
+def test_every_pair_gets_a_verdict_of_its_own():
+    runs = layout_pair(SIX, batch_size=32) + layout_pair([1.0] * 6, batch_size=64)
+    found = {v.baseline.batch_size: v.outcome for v in by_layout(runs)}
+    assert found == {32: Outcome.FASTER, 64: Outcome.SAME}
+
+
+@pytest.mark.parametrize(
+    ("factor", "values"),
+    [
+        ("layout", (FIRST, LAST)),
+        ("precision", ("fp32", "bf16")),
+        ("compile", (False, True)),
+        ("framework", ("torch", "tensorflow")),
+        ("batch_size", (32, 128)),
+        ("devices", (1, 8)),
+        ("images_per_epoch", (128, 64)),
+    ],
+)
+def test_any_factor_can_be_compared_beside_trials_that_it_does_not_fit(factor, values):
+    """A batch of 12 cannot be split over 8 devices: no pair, and no error."""
+    spread = {"strategy": "ddp"} if factor == "devices" else {}
+    runs = make_pair(factor, values, SIX, **spread) + [
+        make_run(batch_size=12, block=block) for block in range(6)
+    ]
+    verdict = one(compare(runs, factor, *values, question=""))
+    assert getattr(verdict.baseline, factor) == values[0]
+    assert getattr(verdict.candidate, factor) == values[1]
+
+
+def test_frameworks_are_compared_at_the_same_setting_of_compile():
+    runs = [
+        run
+        for compiled in (False, True)
+        for run in make_pair("framework", ("torch", "tensorflow"), SIX, compile=compiled)
+    ]
+    verdicts = compare(runs, "framework", "torch", "tensorflow", question="")
+    assert [(v.baseline.compile, v.candidate.compile) for v in verdicts] == [(False, False), (True, True)]
+
+
+def test_jax_which_always_compiles_is_compared_with_both():
+    runs = [make_run(1.2, block=b, compile=compiled) for b in range(6) for compiled in (False, True)]
+    runs += [make_run(1.0, block=block, framework="jax") for block in range(6)]
+    verdicts = compare(runs, "framework", "torch", "jax", question="")
+    assert [(v.baseline.compile, v.candidate.compile) for v in verdicts] == [(False, True), (True, True)]
+    assert len(compare(runs, "framework", "jax", "torch", question="")) == 2
+
+
+def test_compile_is_not_ignored_between_layouts():
+    runs = [make_run(block=block, layout=FIRST, compile=False) for block in range(6)]
+    runs += [make_run(block=block, layout=LAST, compile=True) for block in range(6)]
+    assert by_layout(runs) == []
+
+
+def test_the_controls_first_half_is_data_and_its_second_is_not():
+    runs = layout_pair(SIX)
+    labelled = [
+        make_run(run.epoch_s[1], block=run.block, label=Role.CONTROL, trial=run.trial) for run in runs
+    ]
+    twins = [make_run(99.0, block=block, label=Role.CONTROL_AGAIN, layout=LAST) for block in range(6)]
+    memory = [make_run(99.0, block=0, label=Role.ALLOCATION, layout=LAST)]
+    assert one(by_layout([*labelled, *twins, *memory])).judgement == one(by_layout(runs)).judgement
+
+
+# The control.
+
+
+def test_a_control_compares_a_trial_with_itself():
+    verdict = one(controls([*control_runs([1.0, 1.01, 0.99, 1.0, 1.0, 1.0]), *layout_pair(SIX)]))
+    assert (verdict.factor, verdict.outcome) == ("control", Outcome.SAME)
+    assert verdict.baseline == verdict.candidate
+    assert (verdict.low, verdict.high) == pytest.approx((0.99, 1.01))
+    assert verdict.label == "control, PyTorch, cnn10, channels_first, batch 32"
+    assert verdict.sentence.startswith(
+        "control, channels_first vs itself: 1.00x (95 % interval 0.99 to 1.01)"
+    )
+
+
+def test_without_its_second_half_a_control_is_none():
+    assert controls([run for run in control_runs(SIX) if run.label == Role.CONTROL]) == []
+
+
+# The sentences.
+
+
+def test_the_sentence_says_what_was_found_and_where_it_holds():
+    assert one(by_layout(layout_pair(SIX))).sentence == (
+        "channels_last vs channels_first: 1.34x (95 % interval 1.31 to 1.37): faster. "
+        "Test CPU (1 core), PyTorch 2.15.0, cnn10, batch 32, 16 px, fp32, not compiled, 6 blocks."
+    )
+
+
+def test_the_sentence_names_the_gpu_it_holds_on():
+    machine = {"device": "gpu", "cpu": "Test CPU", "gpus": [{"name": "NVIDIA H200"}]}
+    assert "faster. NVIDIA H200, PyTorch" in one(by_layout(layout_pair(SIX, machine=machine))).sentence
+    left_alone = {**machine, "device": "cpu"}
+    assert "faster. Test CPU (1 core)," in one(by_layout(layout_pair(SIX, machine=left_alone))).sentence
+
+
+def test_a_machine_without_a_name_is_a_cpu():
+    assert ". CPU (1 core)," in one(by_layout(layout_pair(SIX, machine={**MACHINE, "cpu": None}))).sentence
+
+
+def test_the_sentence_of_two_frameworks_names_both_versions():
+    runs = make_pair("framework", ("torch", "tensorflow"), SIX)
+    verdict = one(compare(runs, "framework", "torch", "tensorflow", question=""))
+    assert verdict.sentence.startswith("TensorFlow vs PyTorch: 1.34x")
+    assert "PyTorch 2.15.0, TensorFlow 2.21.0, cnn10, channels_first, batch 32" in verdict.sentence
+    assert verdict.label == "TensorFlow vs PyTorch, cnn10, channels_first, batch 32"
+
+
+def test_the_sentence_does_not_say_that_jax_was_not_compiled():
+    runs = make_pair("framework", ("torch", "jax"), SIX, compile=False)
+    runs = [r if r.trial.framework == "torch" else make_run(block=r.block, framework="jax") for r in runs]
+    sentence = one(compare(runs, "framework", "torch", "jax", question="")).sentence
+    assert "PyTorch 2.15.0 (not compiled), JAX 0.10.2 (compiled), cnn10" in sentence
+    assert sentence.count("compiled") == 2
+
+
+def test_the_sentence_of_compiling_says_so_once():
+    sentence = one(
+        compare(make_pair("compile", (False, True), SIX), "compile", False, True, question="")
+    ).sentence
+    assert sentence.startswith("compiled vs not compiled: 1.34x")
+    assert sentence.count("compiled") == 2
+
+
+def test_a_label_tells_compiled_and_reduced_precision_apart():
+    labels = [
+        one(by_layout(layout_pair(SIX, **variant))).label
+        for variant in ({}, {"compile": True}, {"precision": "bf16"})
+    ]
+    assert labels == [
+        "PyTorch, cnn10, batch 32",
+        "PyTorch, cnn10, batch 32, compiled",
+        "PyTorch, cnn10, batch 32, bf16",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "expected"),
+    [
+        ([1.5], "1.50x, no interval: undecided, measure 6 blocks or more"),
+        ([1.5] * 5, "1.50x, no interval: undecided, measure 6 blocks or more"),
+        ([1.5] * 6, "1.50x (95 % interval 1.50 to 1.50): faster"),
+        ([0.5] * 6, "0.50x (95 % interval 0.50 to 0.50): slower"),
+        ([1.0] * 6, "1.00x (95 % interval 1.00 to 1.00): the same within the margin"),
+        (
+            [0.9, 1.0, 1.0, 1.0, 1.0, 1.1],
+            "1.00x (95 % interval 0.90 to 1.10): undecided, measure more blocks",
+        ),
+        ([], "not measured"),
+    ],
+)
+def test_a_judgement_in_words(ratios, expected):
+    assert measured(judge(ratios, [1.0] * len(ratios))) == expected
+
+
+def test_one_block_is_no_blocks():
+    assert one(by_layout(layout_pair([1.5]))).sentence.endswith(", 1 block.")
+
+
+def test_describe_leaves_out_what_is_told_elsewhere():
+    trial = make_trial(framework="jax", precision="bf16")
+    assert trial.describe() == ["JAX", "cnn10", "channels_first", "batch 32", "16 px", "bf16", "compiled"]
+    assert trial.describe(without=("framework", "precision", "compile", "image_size")) == [
+        "cnn10",
+        "channels_first",
+        "batch 32",
+    ]
+
+
+# Accuracy.
+
+
+def accuracy_runs(differences):
+    runs = []
+    for block, points in enumerate(differences):
+        runs.append(make_run(block=block, layout=FIRST, test_accuracy=0.5))
+        runs.append(make_run(block=block, layout=LAST, test_accuracy=0.5 + points / 100))
+    return runs
+
+
+def test_accuracy_is_compared_in_points():
+    verdict = one(by_layout(accuracy_runs([2.0, 3.0, 3.0, 3.0, 3.0, 4.0]), quantity="accuracy"))
+    assert verdict.outcome == Outcome.BETTER
+    assert "+3.0 points in test accuracy (95 % interval +2.0 to +4.0): better." in verdict.sentence
+
+
+def test_accuracy_of_few_blocks_is_undecided():
+    sentence = one(by_layout(accuracy_runs([-2.0]), quantity="accuracy")).sentence
+    assert "-2.0 points in test accuracy, no interval: undecided, measure 6 blocks or more." in sentence
+
+
+def test_blocks_without_an_accuracy_are_left_out():
+    runs = accuracy_runs([1.0]) + [run for run in layout_pair(SIX) if run.block]
+    assert one(by_layout(runs, quantity="accuracy")).blocks == 1
+    assert by_layout(layout_pair(SIX), quantity="accuracy") == []
+
+
+# verdicts.json
+
+
+def test_an_element_of_the_json_has_the_keys_of_the_contract():
+    (element,) = as_json(by_layout(layout_pair(SIX)))
+    assert list(element) == KEYS
+    assert (element["quantity"], element["question"], element["confidence"]) == ("time", "Does it?", 0.95)
+    assert (element["baseline"]["layout"], element["candidate"]["layout"]) == (FIRST, LAST)
+    assert "seed" not in element["baseline"]
+    assert element["outcome"] == "faster"
+    assert json.loads(json.dumps(element, allow_nan=False)) == element
+
+
+def test_accuracy_has_a_difference_in_place_of_a_speedup():
+    (element,) = as_json(by_layout(accuracy_runs([3.0] * 6), quantity="accuracy"))
+    assert list(element) == ["difference" if key == "speedup" else key for key in KEYS]
+    assert element["difference"] == pytest.approx(3.0)
+
+
+def test_what_is_not_known_is_null():
+    (element,) = as_json(by_layout(layout_pair([1.5])))
+    assert (element["low"], element["high"], element["outcome"]) == (None, None, "undecided")
+
+
+# Ratios, for charts.
+
+
+def test_ratios_are_one_row_per_block_with_the_baselines_trial():
+    rows = ratios(layout_pair([1.5, 2.0]), "layout", FIRST, LAST)
+    assert [(row["block"], row["ratio"]) for row in rows] == [(0, 1.5), (1, 2.0)]
+    assert {(row["baseline"], row["candidate"], row["layout"], row["batch_size"]) for row in rows} == {
+        (FIRST, LAST, FIRST, 32)
+    }
+
+
+def test_ratios_leave_out_failed_runs_and_the_controls_second_half():
+    runs = [*layout_pair([1.5, 2.0]), make_run(9.0, block=0, label=Role.CONTROL_AGAIN, layout=LAST)]
+    runs[2] = make_run(block=1, layout=FIRST, status=Status.OOM)
+    assert [row["ratio"] for row in ratios(runs, "layout", FIRST, LAST)] == [1.5]

@@ -1,0 +1,117 @@
+import pytest
+
+from study_data import control_runs, layout_pair, make_run
+from trainspeed.core.notes import CoresBusy, GpuBusy
+from trainspeed.core.run import Status
+from trainspeed.judge.comparison import controls
+from trainspeed.judge.doubts import control_doubts, resolution, run_doubts, study_doubts
+from trainspeed.judge.notes import EpochsDrifted, EpochsShort, StepsSkipped, text
+
+BUSY = CoresBusy(cores=2.5)
+
+
+def control_of(*ratios):
+    return controls(control_runs(ratios))
+
+
+def test_a_clean_run_has_no_doubt():
+    assert run_doubts(make_run(1.0)) == []
+
+
+def test_what_a_run_noted_itself_is_a_doubt():
+    assert run_doubts(make_run(notes=(BUSY,))) == [BUSY]
+
+
+@pytest.mark.parametrize(
+    ("epoch_s", "doubted"),
+    [
+        ((9.0, 1.0, 1.0, 1.09), False),
+        ((9.0, 1.0, 1.0, 1.11), True),
+        ((9.0, 1.11, 1.0, 1.0), True),
+        ((9.0, 1.0, 5.0, 1.0), False),
+        ((9.0, 1.0), False),
+        ((), False),
+    ],
+)
+def test_epochs_that_end_a_tenth_off_where_they_began_have_drifted(epoch_s, doubted):
+    """The first epoch is left out: it is longer by design. One odd epoch in the middle is no drift."""
+    assert bool(run_doubts(make_run(epoch_s=epoch_s))) is doubted
+
+
+def test_drift_and_short_epochs_are_two_kinds_of_doubt():
+    assert run_doubts(make_run(epoch_s=(9.0, 1.0, 1.2, 1.4))) == [EpochsDrifted()]
+    assert run_doubts(make_run(0.04)) == [EpochsShort()]
+
+
+def test_without_a_control_nothing_shows_the_noise():
+    (doubt,) = control_doubts([])
+    assert doubt.startswith("No A/A control ran")
+
+
+def test_a_control_that_covers_1_is_no_doubt():
+    assert control_doubts(control_of(0.99, 1.0, 1.0, 1.01, 1.0, 1.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("ratios", "interval"),
+    [
+        ((1.01, 1.02, 1.02, 1.02, 1.02, 1.03), "1.010 to 1.030"),
+        ((0.97, 0.98, 0.98, 0.98, 0.98, 0.99), "0.970 to 0.990"),
+    ],
+)
+def test_a_control_that_misses_1_on_either_side_is_a_doubt_not_a_failure(ratios, interval):
+    (doubt,) = control_doubts(control_of(*ratios))
+    assert doubt.startswith(
+        f"The A/A control (PyTorch, cnn10, channels_first, batch 32, 16 px) misses 1: {interval}. "
+        "That happens about once in 20 by chance"
+    )
+    assert doubt.endswith("Measure again.")
+
+
+def test_a_control_of_few_blocks_asks_for_more():
+    (doubt,) = control_doubts(control_of(1.0, 1.0))
+    assert "has 2 of the 6 blocks that an interval needs: raise blocks." in doubt
+
+
+def test_the_resolution_is_the_farther_end_as_a_ratio():
+    (verdict,) = control_of(0.95, 1.0, 1.0, 1.0, 1.0, 1.01)
+    assert resolution(verdict) == pytest.approx(1 / 0.95)
+    (few,) = control_of(1.0)
+    assert resolution(few) is None
+
+
+def test_equal_doubts_are_counted_numbers_aside_and_the_largest_is_shown():
+    notes = [CoresBusy(cores=cores) for cores in (9.5, 12.1, 0.3)]
+    runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(notes)]
+    runs += [make_run(block=3), make_run(block=0, framework="jax", notes=(notes[2],))]
+    found = study_doubts(runs, control_of(*[1.0] * 6))
+    assert found == [f"4 of 5 runs (JAX, PyTorch): {text(notes[1])}"]
+
+
+def test_another_gpu_is_another_doubt():
+    notes = [GpuBusy(gpu=gpu, load_percent=percent) for gpu, percent in ((0, 10), (1, 20), (0, 30))]
+    runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(notes)]
+    first, second = study_doubts(runs, control_of(*[1.0] * 6))
+    assert first == f"2 of 3 runs (PyTorch): {text(notes[2])}"
+    assert second == f"1 of 3 runs (PyTorch): {text(notes[1])}"
+
+
+def test_the_controls_doubts_come_first_then_the_most_frequent():
+    runs = [make_run(0.01, block=block, notes=(BUSY,) * (block == 0)) for block in range(3)]
+    first, second, third = study_doubts(runs, [])
+    assert first.startswith("No A/A control")
+    assert second.startswith("3 of 3 runs (PyTorch): Epochs were shorter")
+    assert third == f"1 of 3 runs (PyTorch): {text(BUSY)}"
+
+
+def test_failed_runs_are_told_elsewhere():
+    runs = [make_run(status=Status.CRASHED, notes=(BUSY,)), *layout_pair([1.0])]
+    assert study_doubts(runs, control_of(*[1.0] * 6)) == []
+
+
+def test_a_training_whose_steps_were_mostly_left_out_is_doubted():
+    doubtful = make_run(precision="fp16", skipped_steps=8)
+    fine = make_run(precision="fp16", skipped_steps=1)
+
+    assert StepsSkipped(skipped=8, steps=16) in run_doubts(doubtful)
+    assert run_doubts(fine) == []

@@ -1,0 +1,60 @@
+"""Names of comparisons that stand alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from conv2d_data import CORE
+from conv2d_data import make_run as make_conv2d_run
+from study_data import make_pair, make_run
+from trainspeed.judge.comparison import verdict_between
+from trainspeed.studies.conv2d.findings import residency_verdicts
+
+
+def named(factor, values, **more):
+    baseline, candidate = make_pair(factor, values, [1.0], **more)
+    return verdict_between([baseline], [candidate], factor, "?").name
+
+
+@pytest.mark.parametrize(
+    ("factor", "values", "name"),
+    [
+        (
+            "layout",
+            ("channels_first", "channels_last"),
+            "channels_last vs channels_first, PyTorch, cnn10, batch 32",
+        ),
+        ("compile", (False, True), "compiled vs not compiled, PyTorch, cnn10, channels_first, batch 32"),
+        ("batch_size", (32, 64), "batch 64 vs batch 32, PyTorch, cnn10, channels_first"),
+        ("precision", ("fp32", "bf16"), "bf16 vs fp32, PyTorch, cnn10, channels_first, batch 32"),
+        ("pipeline", ("arrays", "in_model"), "in_model vs arrays, PyTorch, cnn10, channels_first, batch 32"),
+        (
+            "framework",
+            ("torch", "tensorflow"),
+            "TensorFlow vs PyTorch, cnn10, channels_first, batch 32",
+        ),
+    ],
+)
+def test_a_name_says_what_is_compared_and_where(factor, values, name):
+    assert named(factor, values) == name
+
+
+def test_a_control_and_devices_keep_their_label():
+    run = make_run()
+    control = verdict_between([run], [run], "control", "?")
+    assert control.name == control.label
+    two = make_run(devices=2, strategy="ddp")
+    assert verdict_between([run], [two], "devices", "?").name.startswith("2 devices (ddp), PyTorch")
+
+
+def test_a_convolution_has_its_size_and_only_what_is_not_one():
+    runs = [make_conv2d_run(trial) for trial in CORE[:2]]
+    verdict = verdict_between([runs[0]], [runs[1]], "library", "?")
+    assert verdict.name == "PyTorch vs TensorFlow (graph), 840 images of 100×100, 3×3"
+    wide = replace(verdict, candidate=replace(verdict.candidate, channels=3, filters=8))
+    assert wide.name.endswith("840 images of 100×100, 3 channels, 8 filters, 3×3")
+
+
+def test_calls_whose_data_stay_are_named():
+    (verdict, *_) = residency_verdicts([make_conv2d_run(CORE[0], block=b) for b in range(6)], CORE)
+    assert verdict.name.startswith("data that stay on the device vs a round trip, TensorFlow (graph), 840")

@@ -1,0 +1,120 @@
+"""A verdict read from `verdicts.json` is the one that was written; what is none is refused."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from scaling_data import make_verdict
+from study_data import layout_pair, make_run
+from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.run import Status
+from trainspeed.judge.comparison import Verdict, as_json, compare, judged, verdict_between
+from trainspeed.judge.verdict import Outcome
+
+SIX = (1.31, 1.34, 1.34, 1.34, 1.34, 1.37)
+
+
+def by_layout(runs, **more):
+    return compare(runs, "layout", "channels_first", "channels_last", question="Does it?", **more)
+
+
+def with_accuracy(points, **more):
+    runs = layout_pair(SIX, **more)
+    shares = {"channels_first": 0.5, "channels_last": 0.5 + points / 100}
+    return [replace(run, test_accuracy=shares[run.trial.layout]) for run in runs]
+
+
+def through_a_file(verdicts):
+    return [Verdict.from_dict(element) for element in json.loads(json.dumps(as_json(verdicts)))]
+
+
+CONVOLUTIONS = [
+    Conv2dTrial(library=library, mode=mode, images=8, height=8, width=8)
+    for library, mode in (("scipy_signal", "loop"), ("torch", "eager"))
+]
+VERDICTS = {
+    "time": by_layout(layout_pair(SIX)),
+    "accuracy": by_layout(with_accuracy(-3), quantity="accuracy"),
+    "one block": by_layout(layout_pair([1.5])),
+    "folds": by_layout([replace(r, trial=replace(r.trial, folds=3)) for r in layout_pair(SIX)]),
+    "devices": [make_verdict(1.8)],
+    "convolutions": [
+        replace(make_verdict(4.0, factor="devices"), baseline=CONVOLUTIONS[0], candidate=CONVOLUTIONS[1])
+    ],
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_what_is_read_is_what_was_written(name):
+    assert len(VERDICTS[name]) == 1
+    assert through_a_file(VERDICTS[name]) == VERDICTS[name]
+    assert through_a_file(VERDICTS[name])[0].label == VERDICTS[name][0].label
+
+
+@pytest.mark.parametrize("key", [*as_json(VERDICTS["time"])[0]])
+def test_an_element_without_a_key_is_refused(key):
+    (element,) = as_json(VERDICTS["time"])
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Verdict.from_dict({name: value for name, value in element.items() if name != key})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"outcome": "quicker"},
+        {"quantity": "accuracy"},
+        {"baseline": None},
+        {"candidate": {"framework": "torch"}},
+        {"candidate": {**as_json(VERDICTS["time"])[0]["candidate"], "layout": "sideways"}},
+    ],
+)
+def test_an_element_of_another_version_is_refused(changed):
+    (element,) = as_json(VERDICTS["time"])
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Verdict.from_dict({**element, **changed})
+
+
+@pytest.mark.parametrize("element", [None, [], "a verdict", 3])
+def test_what_is_no_mapping_is_refused(element):
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Verdict.from_dict(element)
+
+
+def test_a_field_of_a_later_version_is_ignored():
+    (element,) = as_json(VERDICTS["time"])
+    element = {**element, "colour": "red", "baseline": {**element["baseline"], "moon": "full"}}
+    assert Verdict.from_dict(element) == VERDICTS["time"][0]
+
+
+# How two trials' runs are judged.
+
+
+def arms(runs):
+    return [[r for r in runs if r.trial.layout == layout] for layout in ("channels_first", "channels_last")]
+
+
+def test_two_arms_are_judged_block_by_block_as_in_a_verdict():
+    runs = layout_pair(SIX)
+    (verdict,) = by_layout(runs)
+    assert judged(*arms(runs)) == verdict.judgement
+    first, last = arms(runs)
+    assert judged(first, last[::-1]) == verdict.judgement, "whatever their order"
+    assert verdict_between(first, last, "layout", "Does it?") == verdict
+
+
+def test_blocks_of_which_one_run_failed_are_left_out():
+    first, last = arms(layout_pair(SIX))
+    last[2] = make_run(block=2, layout="channels_last", status=Status.CRASHED)
+    assert (judged(first, last).blocks, judged(first, []).speedup) == (5, None)
+
+
+@pytest.mark.parametrize(("margin", "outcome"), [(None, "worse"), (0.5, "worse"), (5.0, "same")])
+def test_accuracy_may_have_a_margin_of_its_own(margin, outcome):
+    found = judged(*arms(with_accuracy(-3)), "accuracy", margin)
+    assert found.speedup == pytest.approx(-3)
+    assert found.outcome == outcome
+
+
+def test_so_may_time():
+    assert judged(*arms(layout_pair(SIX)), margin=0.5).outcome is Outcome.SAME

@@ -1,0 +1,213 @@
+"""Faults that `plant_faults.py` plants: what somebody might really write, in every layer.
+
+A fault is found in `lib` by its text, wherever that stands. Code that changes takes its fault along: plant the
+same mistake in the new words, and not an easier one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A mistake to plant.
+
+    Attributes:
+        layer: Where the code is, in words.
+        old, new: Text that `lib` has once, and what is written instead.
+        near: Words in the paths of tests that are likely to find it: they run first.
+    """
+
+    name: str
+    layer: str
+    old: str
+    new: str
+    near: frozenset[str]
+
+    def is_near(self, words: set[str]) -> bool:
+        """Whether a test whose path has these words is likely to find it."""
+        return bool(self.near & words)
+
+
+def _fault(name: str, layer: str, old: str, new: str, near: str) -> Fault:
+    return Fault(name=name, layer=layer, old=old, new=new, near=frozenset(near.split()))
+
+
+FAULTS = (
+    _fault(
+        "the first epoch counts",
+        "values: run",
+        "median(self.epoch_s[1:]) / self._consumed",
+        "median(self.epoch_s) / self._consumed",
+        "run frame",
+    ),
+    _fault(
+        "a cut-off line takes the next one with it",
+        "values: ledger",
+        r'if file.read(1) != b"\n":',
+        r'if file.read(1) == b"\n":',
+        "ledger",
+    ),
+    _fault(
+        "the interval is too narrow",
+        "judgement: verdict",
+        "2 * math.comb(count, below) / 2**count",
+        "math.comb(count, below) / 2**count",
+        "verdict",
+    ),
+    _fault(
+        "runs are paired by order, not by block",
+        "judgement: comparison",
+        "[(usable[0][block], usable[1][block]) for block in sorted(usable[0].keys() & usable[1].keys())]",
+        "list(zip(usable[0].values(), usable[1].values(), strict=False))",
+        "comparison",
+    ),
+    _fault(
+        "epochs that get faster are not doubted",
+        "judgement: doubts",
+        "abs(steady[-1] - steady[0])",
+        "(steady[-1] - steady[0])",
+        "doubts",
+    ),
+    _fault(
+        "the exchange hides behind the forward pass too",
+        "judgement: forecast",
+        "exchange_s - BACKWARD_SHARE * compute_s",
+        "exchange_s - compute_s",
+        "forecast",
+    ),
+    _fault(
+        "an undecided size counts as decided",
+        "judgement: crossover",
+        "int(low > 1) - int(high < 1)",
+        "int(self.speedup > 1) - int(self.speedup < 1)",
+        "crossover",
+    ),
+    _fault(
+        "images for a dollar are off by the seconds of an hour",
+        "judgement: cost",
+        "self.images_per_s * SECONDS_PER_HOUR / self.usd_per_hour",
+        "self.images_per_s / self.usd_per_hour",
+        "cost costs",
+    ),
+    _fault(
+        "arithmetic and traffic of a step add up",
+        "judgement: roofline",
+        "None if None in times else max(times)",
+        "None if None in times else sum(times)",
+        "roofline ceilings",
+    ),
+    _fault(
+        "an error of NVML is read as 0",
+        "sensors: NVML",
+        "return None, reason_of(error)",
+        "return 0, reason_of(error)",
+        "nvml strangers contention",
+    ),
+    _fault(
+        "processes that a run started count as others",
+        "sensors: host",
+        "(root, *root.children(recursive=True))",
+        "(root,)",
+        "host",
+    ),
+    _fault(
+        "an epoch begins while earlier work is still queued",
+        "work: timing",
+        "self._synchronize()\n        self._started",
+        "self._started",
+        "timing",
+    ),
+    _fault(
+        "images are moved alike in every epoch",
+        "work: batches",
+        "_random(self.seed, epoch, index)",
+        "_random(self.seed, index)",
+        "batches pipelines augmentation",
+    ),
+    _fault(
+        "accuracy is measured in training mode",
+        "work: torch backend",
+        "self.model.eval()",
+        "self.model.train()",
+        "backends models zoo strategies",
+    ),
+    _fault(
+        "arms of a block have different seeds",
+        "conduct: plan",
+        "trial.in_block(block)",
+        "trial.in_block(block + len(runs))",
+        "plan",
+    ),
+    _fault(
+        "accuracy is measured in one block too many",
+        "conduct: runner",
+        "planned.block < self.accuracy_blocks",
+        "planned.block <= self.accuracy_blocks",
+        "runner",
+    ),
+    _fault(
+        "the table of results shows means",
+        "showing: tables",
+        '"peak_memory_bytes"]].astype(float).median()',
+        '"peak_memory_bytes"]].astype(float).mean()',
+        "tables",
+    ),
+    _fault(
+        "a claim the other way round has its interval upside down",
+        "articles",
+        "low=judgement.high and 1 / judgement.high",
+        "low=judgement.low and 1 / judgement.low",
+        "articles evidence claims",
+    ),
+    _fault(
+        "a switch that costs less accuracy than the margin is dropped",
+        "recipe: search",
+        "accuracy.speedup < -self.margin_points",
+        "accuracy.speedup < self.margin_points",
+        "recipe search",
+    ),
+    _fault(
+        "the pasted loss takes logits for probabilities",
+        "recipe: code to paste",
+        "SparseCategoricalCrossentropy(from_logits=True)",
+        "SparseCategoricalCrossentropy(from_logits=False)",
+        "code snippets paste",
+    ),
+    _fault(
+        "the gain of channels_first is told as a loss",
+        "findings: layout",
+        "v.speedup if outcome == Outcome.FASTER else 1 / v.speedup",
+        "v.speedup",
+        "layout",
+    ),
+    _fault(
+        "the sides of a comparison of ledgers are swapped",
+        "across: compare",
+        "timed(side[study, trial])] for side in (a, b)",
+        "timed(side[study, trial])] for side in (b, a)",
+        "compare across",
+    ),
+    _fault(
+        "a page that could not be made is no failure: exit code 0",
+        "report: run",
+        "NotebookStatus.FAILED if result.status is NotebookStatus.OK else result.status",
+        "result.status",
+        "report notebooks",
+    ),
+    _fault(
+        "pages are written without scrubbing",
+        "report: export",
+        "write_atomically(target, scrub(str(soup)))",
+        "write_atomically(target, str(soup))",
+        "export scrub",
+    ),
+    _fault(
+        "a folder within another is named by the outer one",
+        "scrub",
+        "sorted(folders, key=len, reverse=True)",
+        "sorted(folders, key=len)",
+        "scrub",
+    ),
+)

@@ -1,0 +1,35 @@
+"""Tables of a page: on paper, and that of the parameters."""
+
+from exported import displayed, export
+from tiny_notebooks import code
+
+
+def test_a_table_of_many_columns_is_set_smaller_on_paper_and_its_names_may_break(tmp_path):
+    """What is copied from it is whole."""
+    rows = "".join(
+        f"<td>{cell}</td>" for cell in ["channels_last", "models/own.py:build_torch", "1_000", *"abcdef"]
+    )
+    narrow = "<table><tr><td>channels_last</td></tr></table>"
+    shown = [displayed("text/html", table) for table in (f"<table><tr>{rows}</tr></table>", narrow)]
+
+    html, soup, _ = export(tmp_path, code("t", outputs=shown))
+
+    wide, other = soup.find_all("table")
+    assert wide["class"] == ["wide"] and wide["style"] == "--columns: 9" and not other.has_attr("class")
+    assert "<td>channels_<wbr/>last</td><td>models/<wbr/>own.<wbr/>py:<wbr/>build_<wbr/>torch</td>" in html
+    assert [cell.get_text() for cell in wide("td")][:3] == [
+        "channels_last",
+        "models/own.py:build_torch",
+        "1_000",
+    ]
+    assert not other.find("wbr") and not wide("td")[2].find("wbr")
+
+
+def test_a_parameters_help_may_hold_code_but_no_html(tmp_path):
+    source = "dataset: str = 'auto'  # where `make data` <b>fetched</b> it\nsizes: list[int] = []"
+
+    _, soup, _ = export(tmp_path, code(source, "parameters"))
+
+    (row, empty) = soup.select("details.parameters tbody tr")
+    assert row("td")[1].decode_contents() == "where <code>make data</code> &lt;b&gt;fetched&lt;/b&gt; it"
+    assert [cell.get_text() for cell in empty(["th", "td"])] == ["sizes", "—", ""]

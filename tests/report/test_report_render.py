@@ -1,0 +1,152 @@
+"""A report of runs that exist already, its plan, and one with real kernels."""
+
+import json
+
+import pytest
+
+import trainspeed.report.notebooks
+from report_helper import FAILED, Kernels, measured, tiny_folder
+from tiny_notebooks import write
+from trainspeed.core.errors import UserError
+from trainspeed.report.run import plan, render, report
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tiny_folder(tmp_path / "notebooks")
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    stand_in = Kernels()
+    monkeypatch.setattr(trainspeed.report.notebooks, "execute", stand_in)
+    return stand_in
+
+
+@pytest.fixture
+def source(tmp_path):
+    """Runs of three sessions; what was asked for is known of the second only."""
+    source = tmp_path / "source"
+    for study, session in (("layout", "20260101T1"), ("layout", "20260102T1"), ("amp", "20260101T1")):
+        measured(source, study, session)
+    measured(source, "conv2d", "20260101T1")  # a study without a notebook
+    old = {"session": "20260102T1", "preset": "smoke", "notebooks": ["layout"]}
+    old["parameters"] = {"layout": {"blocks": 1, "batch_sizes": [7], "renamed_since": 3}}
+    (source / "sessions.jsonl").write_text("{damaged\n" + json.dumps(old) + "\n")
+    return source
+
+
+def test_rendering_takes_the_newest_session_of_each_study(kernels, folder, out, source, capsys):
+    assert render(out=out, source=source, folder=folder) == 0
+
+    assert kernels.names == ["amp", "layout", "summary"]
+    parameters, environment = kernels.of("layout")
+    assert parameters == {"blocks": 1, "batch_sizes": [7]}
+    assert environment == {
+        "TRAINSPEED_REPORT": "1",
+        "TRAINSPEED_OUT": str(out),
+        "TRAINSPEED_SESSION": "20260102T1",
+        "TRAINSPEED_RENDER": str(source),
+    }
+    parameters, environment = kernels.of("amp")
+    assert parameters == {"blocks": 6, "batch_sizes": [32, 64]}  # its session is not recorded
+    assert environment["TRAINSPEED_SESSION"] == "20260101T1"
+    assert "unknown parameter 'renamed_since'" in capsys.readouterr().out
+    assert not (out / "sessions.jsonl").exists()  # it measures nothing
+
+
+def test_rendering_draws_the_front_page_too_and_measures_nothing_for_it(kernels, folder, out, source):
+    render(out=out, source=source, folder=folder)
+
+    _, environment = kernels.of("summary")
+    assert environment["TRAINSPEED_RENDER"] == str(source) and environment["TRAINSPEED_OUT"] == str(out)
+    assert (out / "index.html").exists()
+
+
+def test_rendering_one_notebook_draws_the_front_page_anew(kernels, folder, out, source):
+    render(out=out, source=source, folder=folder, notebooks=["amp"])
+
+    assert kernels.names == ["amp", "summary"]
+
+
+def test_the_front_page_alone_can_be_rendered(kernels, folder, out, source):
+    assert render(out=out, source=source, folder=folder, notebooks=["summary"]) == 0
+
+    assert kernels.names == ["summary"]
+    assert (out / "index.html").exists()
+
+
+def test_a_ledger_that_holds_nothing_but_a_recipe_is_rendered(kernels, folder, out, tmp_path):
+    measured(tmp_path / "source", "summary", "20260101T1")
+
+    assert render(out=out, source=tmp_path / "source", folder=folder) == 0
+
+    assert kernels.names == ["summary"]
+    assert kernels.of("summary")[1]["TRAINSPEED_SESSION"] == "20260101T1"
+
+
+def test_rendering_nothing_is_one_line(kernels, folder, out):
+    with pytest.raises(UserError, match=r"no runs\.jsonl in .*out"):
+        render(out=out, folder=folder)
+    measured(out, "conv2d", "s")
+    with pytest.raises(UserError, match=r"no notebook has the name of a study there \(conv2d\)"):
+        render(out=out, folder=folder)
+    assert not kernels.calls
+
+
+def test_a_page_that_was_drawn_does_not_offer_to_be_continued(kernels, folder, out, source):
+    kernels.ends = {"amp": FAILED}
+
+    assert render(out=out, source=source, folder=folder) == 1
+
+    for page in ("amp.html", "index.html"):
+        text = (out / page).read_text()
+        assert "report is not complete" in text and "RESUME=1" not in text
+
+
+@pytest.mark.slow
+def test_real_kernels_from_parameters_to_front_page(folder, out, tmp_path):
+    """The whole way, with one notebook that fails."""
+    write(folder, "layout", "print('blocks are', blocks)")
+    write(folder, "amp", "open('/nowhere/at all')")
+    write(folder, "summary", "import os\nprint(os.environ['TRAINSPEED_NOTEBOOKS'])", title="# Everything")
+
+    assert report(out=out, folder=folder) == 1
+
+    assert "blocks are 8" in (out / "layout.html").read_text()
+    assert "FileNotFoundError" in (out / "amp.html").read_text()
+    index = (out / "index.html").read_text()
+    assert "<title>Not complete: Everything</title>" in index and "FileNotFoundError" in index
+    names = {path.name for path in out.iterdir()}
+    assert names == {
+        ".trainspeed",
+        "amp.failed.ipynb",
+        "amp.html",
+        "index.html",
+        "layout.html",
+        "layout.ipynb",
+        "sessions.jsonl",
+        "summary.ipynb",
+    }
+    for name in names:
+        assert str(tmp_path) not in (out / name).read_text(), name
+
+
+@pytest.mark.slow
+def test_a_plan_prints_what_the_notebooks_tell_and_writes_nothing(folder, out, capfd):
+    cell = (
+        "import os, sys\nfrom trainspeed.core.errors import PlanOnly\nprint('noise', file=sys.stderr)\n"
+        "print(os.environ['TRAINSPEED_PLAN'], 'plan:', blocks)\nraise PlanOnly"
+    )
+    write(folder, "layout", cell)
+    write(folder, "summary", cell.replace("plan:", "summary:"))
+
+    assert plan(notebooks=["summary", "layout"], out=out, folder=folder) == 0
+
+    assert capfd.readouterr() == ("1 plan: 8\n1 summary: 6\n", "")
+    assert not out.exists()

@@ -1,0 +1,73 @@
+"""What a report was asked to run: which notebooks, in which order, and what is left of that later."""
+
+import json
+
+import pytest
+
+from report_helper import tiny_folder
+from tiny_notebooks import write
+from trainspeed.core.errors import UserError
+from trainspeed.report.request import ReportRequest, check_session, new_session, read_sessions, still_valid
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tiny_folder(tmp_path, "summary", "zebra", "amp", "compare")
+
+
+def asked(folder, **choice):
+    usual = {"preset": "quick", "notebooks": (), "params_file": None, "has_gpu": False, "folder": folder}
+    (folder / "presets/quick.yaml").write_text("")
+    return new_session(**usual | choice)
+
+
+def test_all_notebooks_are_asked_for_the_summary_last_and_no_comparison(folder):
+    assert asked(folder).notebooks == ("amp", "zebra", "summary")
+
+
+def test_what_is_named_keeps_its_order_but_for_the_summary(folder):
+    assert asked(folder, notebooks=["summary", "zebra", "amp"]).notebooks == ("zebra", "amp", "summary")
+    assert asked(folder, notebooks=["zebra"]).notebooks == ("zebra",)
+
+
+def test_a_comparison_is_no_part_of_a_report(folder):
+    with pytest.raises(UserError, match=r"compare measures nothing.*`make compare"):
+        asked(folder, notebooks=["compare"])
+
+
+def test_a_folder_without_notebooks_is_one_line(tmp_path):
+    with pytest.raises(UserError, match="no notebooks in"):
+        asked(tiny_folder(tmp_path / "none", "compare"))
+
+
+def test_a_session_survives_its_line_and_damaged_lines_are_left_out(folder, tmp_path):
+    session = asked(folder)
+    lines = ["{damaged", json.dumps(session.as_dict()), "[]", '{"session": "x"}', "null"]
+    (tmp_path / "sessions.jsonl").write_text("\n".join(lines))
+
+    assert read_sessions(tmp_path) == [session]
+    assert read_sessions(tmp_path / "none") == []
+
+
+def test_a_session_can_be_continued_while_its_notebooks_are_the_same(folder):
+    session = asked(folder)
+    check_session(session, folder)
+    (folder / "amp.ipynb").unlink()
+    with pytest.raises(UserError, match=r"cannot be continued.*unknown notebook 'amp'.*leave RESUME out"):
+        check_session(session, folder)
+
+
+def test_of_old_parameters_those_that_are_still_there_count(folder):
+    write(folder, "amp")
+    old = ReportRequest(
+        session="s",
+        preset="quick",
+        notebooks=("amp",),
+        parameters={"amp": {"blocks": 3, "batch_sizes": "many", "gone": 1}},
+    )
+
+    values, doubts = still_valid("amp", old, folder)
+
+    assert values == {"blocks": 3, "batch_sizes": [32, 64]}
+    assert len(doubts) == 2 and doubts[0].endswith("The default is used.") and "'gone'" in doubts[1]
+    assert still_valid("amp", None, folder) == ({"blocks": 6, "batch_sizes": [32, 64]}, [])

@@ -1,0 +1,80 @@
+"""Who else uses a GPU before a run begins, on a made-up driver."""
+
+import pytest
+
+from fake_nvml import LOST, NOT_SUPPORTED, FakeGpu, FakeNvml, install, install_none
+from trainspeed.core.notes import GpuBusy, GpuMemoryHeld
+from trainspeed.sensors.contention import stranger_notes
+
+UUIDS = ("GPU-aaaa", "GPU-bbbb")
+
+
+def gpu(uuid, *loads, held_bytes=0):
+    """Return a GPU that answers these loads in turn, the last for ever."""
+    return FakeGpu(
+        uuid=uuid,
+        nvmlDeviceGetUtilizationRates=[{"gpu": load, "memory": 0} for load in loads],
+        nvmlDeviceGetMemoryInfo_v2={"total": int(80e9), "reserved": 0, "used": int(held_bytes), "free": 0},
+    )
+
+
+@pytest.fixture
+def waits():
+    return []
+
+
+def notes(monkeypatch, waits, *gpus, uuids=UUIDS):
+    fake = install(monkeypatch, FakeNvml(*gpus))
+    found = stranger_notes(uuids, wait=waits.append)
+    assert not fake.is_open
+    return found
+
+
+def test_idle_gpus_are_clean_at_once(monkeypatch, waits):
+    assert notes(monkeypatch, waits, gpu("GPU-aaaa", 0), gpu("GPU-bbbb", 5)) == []
+    assert waits == []
+
+
+def test_a_gpu_that_stays_busy_is_noted_with_its_load(monkeypatch, waits):
+    found = notes(monkeypatch, waits, gpu("GPU-aaaa", 0), gpu("GPU-bbbb", 90, 37))
+
+    assert found == [GpuBusy(gpu=1, load_percent=37)]
+    assert waits == [1.0]
+
+
+def test_the_run_before_still_shows_in_the_load_and_is_no_stranger(monkeypatch, waits):
+    assert notes(monkeypatch, waits, gpu("GPU-aaaa", 98, 0), gpu("GPU-bbbb", 96, 3)) == []
+    assert waits == [1.0], "once for all GPUs"
+
+
+def test_memory_held_on_an_idle_gpu_lowers_what_fits(monkeypatch, waits):
+    found = notes(
+        monkeypatch, waits, gpu("GPU-aaaa", 0, held_bytes=12.34e9), gpu("GPU-bbbb", 0, held_bytes=0.9e9)
+    )
+
+    assert found == [GpuMemoryHeld(gpu=0, held_bytes=12.34e9)]
+
+
+def test_every_gpu_has_one_note(monkeypatch, waits):
+    found = notes(monkeypatch, waits, gpu("GPU-aaaa", 50, held_bytes=40e9), gpu("GPU-bbbb", 60))
+
+    assert found == [GpuBusy(gpu=0, load_percent=50), GpuBusy(gpu=1, load_percent=60)]
+
+
+def test_a_gpu_that_is_left_out_may_be_busy(monkeypatch, waits):
+    found = notes(monkeypatch, waits, gpu("GPU-aaaa", 99), gpu("GPU-bbbb", 0), uuids=("GPU-bbbb", "MIG-cccc"))
+
+    assert (found, waits) == ([], [])
+
+
+@pytest.mark.parametrize("answer", [NOT_SUPPORTED, LOST])
+def test_what_cannot_be_read_is_not_suspected(answer, monkeypatch, waits):
+    silent = FakeGpu(uuid="GPU-aaaa", nvmlDeviceGetUtilizationRates=answer, nvmlDeviceGetMemoryInfo_v2=answer)
+
+    assert notes(monkeypatch, waits, silent) == []
+
+
+def test_a_machine_without_a_driver_has_no_strangers(monkeypatch, waits):
+    install_none(monkeypatch)
+
+    assert stranger_notes(UUIDS, wait=waits.append) == []

@@ -1,0 +1,137 @@
+"""Ticks, as they come out on the narrowest axes that the report draws, and the legend below."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.lines import Line2D
+
+from showing_data import legend
+from trainspeed.show.axes import legend_below, panels, ratio_axis, size_axis
+from trainspeed.show.theme import SMALL_PT, WIDTH_IN, set_theme
+
+RANGES = [
+    (0.999, 1.001),
+    (0.95, 1.05),
+    (0.9, 1.3),
+    (0.9, 1.9),
+    (0.5, 2),
+    (0.45, 1.1),
+    (0.3, 4),
+    (1, 2.1),
+    (1, 7.5),
+    (0.1, 10),
+    (0.02, 1),
+    (0.8, 60),
+    (0.001, 3000),
+    (1e-6, 1e6),
+]
+ARM = "PyTorch, efficientnet_b0, bf16"  # 30 letters beside a row of a forest plot
+
+
+@pytest.fixture(autouse=True)
+def theme():
+    """The report's own letters."""
+    with plt.rc_context():
+        set_theme()
+        yield
+
+
+def drawn_labels(axis, low, high):
+    """As `labels_of`, of a new ratio axis."""
+    ratio_axis(axis, low, high)
+    axis.get_figure(root=True).draw_without_rendering()
+    return labels_of(axis)
+
+
+def labels_of(axis):
+    """Where the labels in view came to lie, in pixels, in order, and what they say."""
+    first, last = axis.get_view_interval()
+    labels = [tick.label1 for tick in axis.get_major_ticks() if first <= tick.get_loc() <= last]
+    boxes = [label.get_window_extent() for label in labels]
+    ends = [(box.x0, box.x1) if axis.axis_name == "x" else (box.y0, box.y1) for box in boxes]
+    return ends, [label.get_text() for label in labels]
+
+
+def forest_ax():
+    """A row with a long label on the left and its number of blocks on the right leave x about half."""
+    ax = plt.subplots(figsize=(WIDTH_IN, 2), layout="constrained")[1]
+    ax.set_yticks([0], [ARM], fontsize=SMALL_PT)
+    ax.text(1.02, 0, "blocks", transform=ax.transAxes, fontsize=SMALL_PT)
+    return ax
+
+
+@pytest.mark.parametrize(("low", "high"), RANGES)
+@pytest.mark.parametrize("name", ["x", "y"])
+def test_labels_of_ratios_never_touch_and_1_is_among_them(name, low, high):
+    """Of a forest plot, and of the lowest panels."""
+    axis = forest_ax().xaxis if name == "x" else plt.subplots(figsize=(WIDTH_IN, 2))[1].yaxis
+    ends, texts = drawn_labels(axis, low, high)
+
+    assert all(end < start for (_, end), (start, _) in pairwise(ends)), texts
+    assert "1×" in texts
+    assert 2 <= len(texts) <= 12
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.95, 1.05, "0.96× 0.98× 1× 1.02× 1.04×"),
+        (0.9, 1.9, "1× 1.2× 1.4× 1.6× 1.8×"),
+        (0.5, 2, "0.5× 0.7× 1× 1.5× 2×"),
+        (0.1, 10, "0.1× 0.3× 1× 3× 10×"),
+    ],
+)
+def test_ratios_are_round_and_few(low, high, expected):
+    assert drawn_labels(forest_ax().xaxis, low, high)[1] == expected.split()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [(16,), (8, 16), tuple(2**k for k in range(14)), (100, 128, 130, 200), (1, 2, 3, 12, 84, 840, 16384)],
+)
+def test_labels_of_sizes_never_touch_and_both_ends_have_one(sizes):
+    ax = panels(1)[1][0]
+    ax.set_ylabel("seconds")
+    size_axis(ax, sizes)
+    ax.get_figure().draw_without_rendering()
+    ends, texts = labels_of(ax.xaxis)
+
+    assert all(end < start for (_, end), (start, _) in pairwise(ends)), texts
+    assert {texts[0], texts[-1]} == {f"{sizes[0]:,}", f"{sizes[-1]:,}"}
+
+
+def test_a_legend_names_each_look_once_and_leaves_the_panels_their_height():
+    def height(names):
+        figure, (ax,) = panels(1)
+        legend_below(figure, [Line2D([], [], label=name) for name in names])
+        figure.draw_without_rendering()
+        return ax.get_window_extent().height
+
+    figure = panels(1)[0]
+    legend_below(figure, [Line2D([], [], label=name) for name in "aab"])
+    assert legend(figure) == ["a", "b"]
+    many = [f"TensorFlow, a long name of an arm, {place}" for place in range(14)]
+    assert height(many) == pytest.approx(height(many[:1]), rel=0.1)
+
+
+def test_a_legend_is_no_wider_than_the_figure():
+    for letters in range(2, 30, 2):
+        figure = panels(1)[0]
+        legend_below(figure, [Line2D([], [], label=f"{place}" + "e_" * letters) for place in range(5)])
+        figure.draw_without_rendering()
+        width = figure.legends[0].get_window_extent().width / figure.dpi
+        assert width <= WIDTH_IN or letters > 35, letters
+
+
+def test_the_check_of_touching_labels_can_fail():
+    ax = forest_ax()
+    ratio_axis(ax.xaxis, 0.5, 2)
+    ax.set_xticks([1 + 0.2 * k for k in range(-2, 6)])
+    ax.get_figure().draw_without_rendering()
+    boxes = [tick.label1.get_window_extent() for tick in ax.xaxis.get_major_ticks()]
+
+    assert any(b.x0 < a.x1 for a, b in pairwise(boxes))

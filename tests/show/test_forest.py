@@ -1,0 +1,94 @@
+"""Accuracy and the forest of speed-ups, by their artists."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from showing_data import dots, found, legend, make_frame, make_verdicts, select, texts
+from trainspeed.show import forest
+from trainspeed.show.theme import OUTCOME_STYLES, PALE
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return make_frame()
+
+
+class TestAccuracy:
+    def test_dots_are_in_percent_and_the_bar_is_the_median(self, frame):
+        """0.93 is drawn at 93."""
+        rows = select(frame, model="cnn10", framework="jax", layout="channels_last")
+        ax = forest.plot_accuracy(rows).axes[0]
+        np.testing.assert_allclose([x for x, _ in dots(ax, "runs")], 100 * rows["test_accuracy"])
+        (middle,) = found(ax, "median")
+        assert list(middle.get_xdata()) == pytest.approx([100 * rows["test_accuracy"].median()])
+
+    def test_pooled_batch_sizes_are_named(self, frame):
+        """Accuracy depends on the batch size, so pooling it is said."""
+        assert "batch sizes 8, 16, 32, 64 together" in texts(forest.plot_accuracy(frame).axes[1], "note")[0]
+
+    def test_missing_accuracy_is_said_in_its_row(self, frame):
+        """A row without a dot says why."""
+        figure = forest.plot_accuracy(frame.assign(test_accuracy=None))
+        assert texts(figure.axes[1], "missing") == ["1 OOM", *["not evaluated"] * 4, "1 timeout"]
+
+
+class TestSpeedups:
+    def test_rows_are_sorted_with_the_blocks_at_the_right(self):
+        """The largest speed-up is on top; a comparison without a pair is last."""
+        ax = forest.plot_speedups(make_verdicts())
+        labels = [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()]
+        assert labels[0].startswith("PyTorch cnn10, batch 32") and labels[-1].startswith("TensorFlow wrn28_2")
+        assert texts(ax, "blocks") == ["6", "1", "6", "6", "6", "6", "0"]
+        assert ax.yaxis_inverted()
+
+    def test_the_outcome_is_a_colour_and_a_marker(self):
+        """Each outcome of the data is drawn in its style and listed."""
+        ax = forest.plot_speedups(make_verdicts())
+        (dot,) = found(ax, "faster")
+        style = OUTCOME_STYLES["faster"]
+        assert (dot.get_marker(), dot.get_markerfacecolor()) == (style["marker"], style["color"])
+        assert legend(ax.get_figure())[:4] == ["faster", "slower", "same", "undecided"]
+
+    def test_intervals_are_drawn_and_missing_ones_are_hollow(self):
+        """With one block there is a hollow dot and no line."""
+        ax = forest.plot_speedups(make_verdicts())
+        bars = [list(bar[:, 0]) for bars in found(ax, "interval") for bar in bars.get_segments()]
+        assert [1.31, 1.37] in bars and len(bars) == 5
+        (hollow,) = found(ax, "hollow")
+        assert (list(hollow.get_xdata()), hollow.get_markerfacecolor()) == ([1.21], "white")
+        assert "fewer than 6 blocks: no interval" in legend(ax.get_figure())
+
+    def test_two_comparisons_of_one_name_are_two_rows(self):
+        """Such as one of an earlier session."""
+        ax = forest.plot_speedups(make_verdicts()[:2] * 2)
+        assert len(ax.get_yticks()) == 4 and len(found(ax, "faster")[0].get_xdata()) == 2
+
+    def test_the_margin_is_a_grey_band_around_the_line_at_one(self):
+        """2 % reaches from 1 / 1.02 to 1.02, the bounds of "same"."""
+        ax = forest.plot_speedups(make_verdicts(), margin=0.02)
+        (band,) = found(ax, "margin")
+        assert [band.get_x(), band.get_x() + band.get_width()] == pytest.approx([1 / 1.02, 1.02])
+        assert band.get_facecolor() == mpl.colors.to_rgba(PALE)
+        assert list(found(ax, "one")[0].get_xdata()) == [1, 1] and ax.get_xscale() == "log"
+
+    def test_verdicts_may_be_objects(self):
+        """A dataclass with these attributes is as good as a mapping."""
+
+        class Verdict:
+            label, speedup, low, high, outcome, blocks = "a vs b", 1.1, 1.05, 1.2, "faster", 8
+
+        assert texts(forest.plot_speedups([Verdict()]), "blocks") == ["8"]
+
+    def test_nothing_decided_is_a_sentence(self):
+        """No verdict at all, or none with a pair of runs."""
+        for verdicts in ([], make_verdicts()[5:6]):
+            assert texts(forest.plot_speedups(verdicts), "sentence") == [
+                "No comparison has a pair of finished runs."
+            ]
+
+    def test_a_verdict_without_a_label_is_refused(self):
+        with pytest.raises(ValueError, match="lacks \\['label'\\]"):
+            forest.plot_speedups([{"speedup": 1.1, "outcome": "same", "blocks": 6}])

@@ -1,0 +1,134 @@
+"""The monitor's chart, by its artists."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+from showing_data import START, found, make_samples, make_spans, texts
+from trainspeed.show import monitor
+from trainspeed.show.monitor import downsample_minmax
+from trainspeed.show.theme import FRAMEWORK_COLOURS
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def monitor_figure():
+    return monitor.plot_monitor(make_samples(), make_spans(6))
+
+
+def make_core_samples(*cores):
+    """Return samples of the host and of cores, which have only their load."""
+    samples = make_samples(devices=("host", *(f"core{core}" for core in cores)))
+    others = samples.columns.difference(["utc", "device", "load_percent"])
+    samples[others] = samples[others].where(samples["device"] == "host", None)
+    return samples
+
+
+class TestMonitor:
+    def test_panels_share_time_since_the_first_run(self, monitor_figure):
+        """Five quantities; the first run starts at 0 seconds."""
+        names = [ax.get_ylabel().replace("\n", " ") for ax in monitor_figure.axes]
+        assert names == ["load in %", "memory in GB", "power in W", "temperature in °C", "SM clock in MHz"]
+        assert monitor_figure.axes[-1].get_xlabel() == "seconds since the start of the first run"
+        assert found(monitor_figure.axes[0], "gpu0")[0].get_xdata()[0] == -5
+        assert found(monitor_figure.axes[1], "gpu0")[0].get_ydata().max() == 30
+
+    def test_long_recordings_count_minutes(self):
+        figure = monitor.plot_monitor(make_samples(seconds=1200, step=5), make_spans(4, seconds=1200))
+        assert figure.axes[-1].get_xlabel().startswith("minutes")
+        assert found(figure.axes[0], "gpu0")[0].get_xdata()[-1] == pytest.approx(20)
+
+    def test_a_missing_sensor_is_a_line_of_text(self):
+        """A host has no power sensor here: no empty panel, but a sentence."""
+        samples = make_samples(devices=("host",)).drop(columns="sm_clock_mhz")
+        figure = monitor.plot_monitor(samples, make_spans())
+        assert len(figure.axes) == 2
+        assert (
+            "Not recorded on this machine: power, temperature, SM clock." in texts(figure.axes[-1], "note")[0]
+        )
+
+    def test_few_runs_are_numbered_and_named(self, monitor_figure):
+        """Twelve runs or fewer are listed by number, shaded in the colour of their framework."""
+        assert texts(monitor_figure.axes[0], "number") == list("123456")
+        listed = [text.get_text() for text in monitor_figure.legends[0].get_texts()]
+        assert listed[1:3] == ["gpu0: NVIDIA H200 (141 GB)", "1  tensorflow cnn10 channels_last 32"]
+        (shade,) = found(monitor_figure.axes[3], "runs of torch")
+        assert tuple(shade.get_facecolor()[0][:3]) == mpl.colors.to_rgb(FRAMEWORK_COLOURS["torch"])
+        assert len(shade.get_paths()) == 2
+
+    def test_many_runs_are_listed_by_framework(self):
+        """Sixty-six runs have no numbers, only three colours with their frameworks."""
+        figure = monitor.plot_monitor(make_samples(), make_spans(66))
+        assert texts(figure.axes[0], "number") == []
+        listed = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert listed[2:] == ["runs of TensorFlow", "runs of PyTorch", "runs of JAX"]
+
+    def test_epoch_ends_are_ticks(self, monitor_figure):
+        """Six runs of four epochs: 24 ticks, and the caption explains them."""
+        assert len(found(monitor_figure.axes[0], "epoch ends")[0].get_xdata()) == 24
+        assert "ends of epochs" in texts(monitor_figure.axes[-1], "note")[0]
+
+    def test_throttled_spans_are_hatched_and_their_reason_written(self):
+        """Idling is no throttling; a power cap is."""
+        samples = make_samples()
+        samples.loc[samples["throttle_reasons"] == "", "throttle_reasons"] = "gpu_idle"
+        figure = monitor.plot_monitor(samples, make_spans())
+        (hatched,) = found(figure.axes[-1], "throttled")
+        box = hatched.get_paths()[0].get_extents()
+        assert (box.x0, box.x1) == pytest.approx((121, 140))
+        assert "throttled (sw_power_cap)" in texts(figure.axes[-1], "note")[0]
+
+    def test_the_caption_says_what_load_means_for_the_devices_of_the_chart(self, monitor_figure):
+        caption = texts(monitor_figure.axes[-1], "note")[0].replace("\n", " ")
+        assert "not how full the GPU was" in caption and "Load of the host" in caption
+        assert "Load of a core" not in caption
+
+    def test_cores_are_lines_in_the_panel_of_the_load_alone(self):
+        """A core has no other sensor, so no other panel has a line of it; the host stays grey."""
+        figure = monitor.plot_monitor(make_core_samples(2, 10), make_spans())
+        assert [ax.get_ylabel() for ax in figure.axes] == ["load\nin %", "memory\nin GB"]
+        (line,) = found(figure.axes[0], "core10")
+        assert (
+            len(line.get_xdata()) == 250 and line.get_color() != found(figure.axes[0], "host")[0].get_color()
+        )
+        assert found(figure.axes[1], "host") and not found(figure.axes[1], "core10")
+        listed = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert listed[:3] == ["host: AMD EPYC 9454 (128 GB)", "core 2", "core 10"]
+        caption = texts(figure.axes[-1], "note")[0].replace("\n", " ")
+        assert "Load of a core: share of time it was busy, by any process." in caption
+        assert "GPU" not in caption
+
+    def test_a_device_that_never_answered_is_not_in_the_legend(self):
+        samples = make_core_samples(2)
+        samples.loc[samples["device"] == "core2", "load_percent"] = None
+        figure = monitor.plot_monitor(samples, make_spans())
+        assert "core 2" not in [text.get_text() for text in figure.legends[0].get_texts()]
+
+    def test_no_line_has_more_than_max_points_and_no_spike_is_lost(self):
+        """A single sample of 100 among 10,000 zeros is still drawn."""
+        y = np.zeros(10_000)
+        y[6_543] = 100
+        x, thinned = downsample_minmax(np.arange(10_000.0), y, 200)
+        assert len(x) <= 200 and thinned.max() == 100 and (np.diff(x) > 0).all()
+        figure = monitor.plot_monitor(make_samples(), make_spans(), max_points=50)
+        assert len(found(figure.axes[0], "gpu0")[0].get_xdata()) <= 50
+
+    def test_no_sample_and_no_run_are_allowed(self):
+        """An empty recording is a sentence; a recording without runs is drawn from its first sample."""
+        samples, spans = make_samples(), make_spans(1)
+        empty = monitor.plot_monitor(samples.iloc[:0], spans)
+        assert texts(empty.axes[0], "sentence") == ["The monitor recorded no sample."]
+        alone = monitor.plot_monitor(samples, spans.iloc[:0])
+        assert found(alone.axes[0], "gpu0")[0].get_xdata()[0] == 0
+
+    def test_times_may_be_text(self):
+        """A CSV holds ISO 8601, as do the runs of the ledger."""
+        spans = make_spans(1).assign(start=START.isoformat())
+        samples = make_samples().assign(utc=lambda rows: rows["utc"].map(pd.Timestamp.isoformat))
+        assert found(monitor.plot_monitor(samples, spans).axes[0], "gpu0")[0].get_xdata()[0] == -5
+
+    def test_missing_columns_are_named(self):
+        with pytest.raises(ValueError, match="epoch_ends"):
+            monitor.plot_monitor(make_samples(), make_spans().drop(columns="epoch_ends"))

@@ -1,0 +1,75 @@
+"""Lines over a size, by their artists."""
+
+import math
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from showing_data import found
+from trainspeed.show.series import interval_or_nan, marks, nudged, series
+
+mpl.use("Agg")
+
+LOOK = {"color": "black", "linestyle": "-", "marker": "o"}
+
+
+def rows(values):
+    """Return one row per run of one arm, from x -> values."""
+    cells = [("a", x, value) for x, several in values.items() for value in several]
+    return pd.DataFrame(cells, columns=["arm", "x", "value"])
+
+
+def drawn(values):
+    return series(rows(values), looks={"a": LOOK}, ax=plt.subplots()[1])
+
+
+def test_the_line_goes_through_the_medians_and_every_run_is_a_dot():
+    ax = drawn({1: [3.0, 9.0, 4.0], 2: [5.0, 6.0]})
+    assert list(found(ax, "median")[0].get_ydata()) == [4, 5.5]
+    assert sorted(found(ax, "runs")[0].get_ydata()) == [3, 4, 5, 6, 9]
+
+
+def test_an_interval_of_every_size_is_a_band_and_of_some_sizes_a_bar():
+    """A band between a size with an interval and one without has no width."""
+    (band,) = found(drawn({1: range(6), 2: range(6)}), "interval")
+    assert isinstance(band, mpl.collections.FillBetweenPolyCollection)
+    bars = [a for a in drawn({1: range(1, 7), 2: [5.0]}).collections if a.get_gid() == "interval"]
+    segments = [
+        part[:, 1].tolist() for part in bars[0].get_segments() if part.size and not np.isnan(part).any()
+    ]
+    assert segments == [[1, 6]]
+    assert found(drawn({1: range(5), 2: range(5)}), "interval") == []
+
+
+def test_the_medians_of_a_logarithmic_axis_are_those_of_the_values():
+    """Of 1 and 100 the median is 50.5, not their geometric mean."""
+    ax = drawn({1: [1.0, 100.0]})
+    ax.set_yscale("log")
+    assert list(found(ax, "median")[0].get_ydata()) == [50.5]
+
+
+def test_arms_at_one_size_stand_beside_each_other():
+    both = pd.concat([rows({8: [1.0]}), rows({8: [1.0]}).assign(arm="b")])
+    assert list(nudged(both, ["a", "b"], 1.21)["x"]) == pytest.approx([8 / 1.1, 8 * 1.1])
+
+
+@pytest.mark.parametrize("along", ["x", "y"])
+def test_a_mark_without_an_interval_is_hollow(along):
+    ax = plt.subplots()[1]
+    table = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0], "low": [0.5, math.nan], "high": [5.0, math.nan]})
+    marks(ax, table, along=along, look=LOOK)
+    (bar,) = found(ax, "interval")[0].get_segments()
+    assert bar[:, 0 if along == "x" else 1].tolist() == [0.5, 5.0]
+    assert (found(ax, "hollow")[0].get_markerfacecolor(), list(found(ax, "hollow")[0].get_xdata())) == (
+        "white",
+        [2],
+    )
+    assert list(found(ax, "estimate")[0].get_ydata()) == [3]
+
+
+@pytest.mark.parametrize(("count", "ends"), [(5, (math.nan, math.nan)), (6, (1, 6)), (9, (2, 8))])
+def test_seaborn_gets_the_interval_of_the_verdicts(count, ends):
+    assert interval_or_nan(range(1, count + 1)) == pytest.approx(ends, nan_ok=True)

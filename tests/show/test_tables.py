@@ -1,0 +1,332 @@
+"""The tables, by their cells: what is derived from the frame, and what stands where nothing was measured."""
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+
+from showing_data import failed_run, make_frame, make_run, make_verdicts
+from trainspeed.core.format import MISSING, clock, digits, fixed
+from trainspeed.core.frame import to_frame
+from trainspeed.core.layer_table import row
+from trainspeed.show import tables
+from trainspeed.show.cells import styled
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return make_frame()
+
+
+def rows(styler):
+    """Return the table as a list of dicts of text."""
+    return styler.data.astype(str).to_dict("records")
+
+
+def cells(styler, **where):
+    """Return the only row with these cells."""
+    (row,) = [row for row in rows(styler) if all(row[name] == value for name, value in where.items())]
+    return row
+
+
+class TestEveryTable:
+    def test_the_html_is_the_same_each_time(self, frame):
+        """A random id would make two reports of the same data differ."""
+        first, second = (tables.results_table(frame).to_html() for _ in range(2))
+        assert first == second and "T_results_" in first
+
+    def test_two_captions_give_two_ids(self, frame):
+        """Two tables of a kind in one report do not share their styles."""
+        ids = {re.search(r"T_\w+", tables.results_table(frame, caption=c).to_html())[0] for c in ("a", "b")}
+        assert len(ids) == 2
+
+    def test_the_index_is_hidden_and_the_caption_is_there(self, frame):
+        html = tables.largest_batch_table(frame).to_html()
+        assert "<caption>Largest batch size by memory</caption>" in html and "row_heading" not in html
+
+    def test_columns_of_numbers_are_set_to_the_right(self):
+        """By what made the cell, not by its looks: "12" may be a name. A dash is neither."""
+        rows = [
+            {
+                "name": "12",
+                "size": 3,
+                "time": digits(1.5),
+                "share": fixed(50, 1, " %"),
+                "none": MISSING,
+                "mixed": 1,
+            },
+            {
+                "name": "a",
+                "size": 4,
+                "time": MISSING,
+                "share": fixed(5, 1, " %"),
+                "none": MISSING,
+                "mixed": "ok",
+            },
+        ]
+        html = BeautifulSoup(styled(rows, "kind", "caption").to_html(), "html.parser")
+        cells = [["number" in cell["class"] for cell in row("td")] for row in html.tbody("tr")]
+        assert cells == [[False, True, True, True, False, False]] * 2
+
+    def test_a_table_without_rows_has_its_headings(self):
+        assert list(styled([], "kind", "caption", columns=("a", "b")).data) == ["a", "b"]
+
+    def test_text_from_a_crash_is_escaped(self):
+        """A reason such as <class 'MemoryError'> is shown, not swallowed as a tag."""
+        html = tables.failures_table(to_frame([failed_run("crashed", "<class 'MemoryError'>")])).to_html()
+        assert "&lt;class" in html
+
+    def test_missing_columns_are_named(self, frame):
+        with pytest.raises(ValueError, match="images_per_s"):
+            tables.results_table(frame.drop(columns="images_per_s"))
+
+
+class TestMachine:
+    MACHINE = {  # noqa: RUF012
+        "cpu": "AMD EPYC 9454",
+        "cpu_flags": ["avx2", "avx512_bf16"],
+        "cores": {"physical": 8, "logical": 16, "quota": 4.0},
+        "device": "gpu",
+        "memory_bytes": 128_000_000_000,
+        "gpus": [
+            {
+                "name": "NVIDIA H200",
+                "memory_bytes": 141e9,
+                "power_limit_w": 700,
+                "compute_capability": "9.0",
+            },
+            {"name": "NVIDIA T4", "memory_bytes": None, "power_limit_w": None, "compute_capability": "7.5"},
+        ],
+        "driver": None,
+        "os": "Debian GNU/Linux 12",
+        "container": True,
+        "python": "3.11.2",
+    }
+
+    def test_parts_have_units_and_unknown_ones_a_dash(self):
+        """None is "—", never 0."""
+        table = {r["what"]: r["value"] for r in rows(tables.machine_table(self.MACHINE, {}))}
+        assert table["memory"] == "128 GB"
+        assert table["cores"] == "8 physical, 16 logical, limited to 4 at a time"
+        assert table["CPU"] == "AMD EPYC 9454, avx2, avx512_bf16"
+        assert table["NVIDIA driver"] == "—" and table["trained on"] == "GPU"
+        assert table["system"] == "Debian GNU/Linux 12 (in a container)"
+
+    def test_without_a_gpu_the_reason_stands_there(self):
+        """And no rows about its driver."""
+        machine = {"device": "cpu", "gpus": [], "no_gpus": "no NVIDIA driver library found"}
+        table = {r["what"]: r["value"] for r in rows(tables.machine_table(machine, {}))}
+        assert table["GPUs"] == "none: no NVIDIA driver library found"
+        assert table["trained on"] == "CPU, one core per device" and "NVIDIA driver" not in table
+
+    def test_each_kind_of_gpu_is_described(self):
+        gpus = cells(tables.machine_table(self.MACHINE, {}), what="GPUs")["value"]
+        first, second = gpus.split("; ")
+        assert first == "1 × NVIDIA H200, 141 GB, 700 W at most, compute capability 9.0"
+        assert second == "1 × NVIDIA T4, memory not known, power limit not known, compute capability 7.5"
+
+    def test_versions_have_a_row_per_framework(self):
+        """A framework that reported nothing has a dash."""
+        table = tables.machine_table({}, {"torch": {"torch": "2.15.0"}, "jax": {}})
+        assert cells(table, what="PyTorch")["value"] == "torch 2.15.0"
+        assert cells(table, what="JAX")["value"] == "—"
+
+
+class TestResults:
+    def test_a_row_is_the_median_over_blocks(self, frame):
+        """Six blocks at batch 32; the control's second half is no data."""
+        row = cells(
+            tables.results_table(frame),
+            framework="PyTorch",
+            model="cnn10",
+            layout="channels_first",
+            batch="32",
+        )
+        runs = frame[(frame["label"] == "A")]
+        assert row["blocks"] == "6" and row["status"] == "ok"
+        assert row["median of 2… s"] == digits(runs["median_epoch_s"].median())
+        assert row["first epoch s"] == digits(runs["first_epoch_s"].median())
+        assert row["accuracy % after 5 epochs"] == f"{100 * runs['test_accuracy'].median():.1f}"
+        assert row["images/s"] == digits(runs["images_per_s"].median())
+        assert row["peak memory MB"] == digits(runs["peak_memory_bytes"].median() / 1e6)
+
+    def test_a_projected_training_time_says_so(self, frame):
+        """With 100 epochs the time is no projection."""
+        short = tables.results_table(frame).data.columns
+        assert "100 epochs, projected" in short
+        full = make_run(epochs=100, epoch_s=(37.0, *[36.0] * 99))
+        row = rows(tables.results_table(to_frame([full])))[0]
+        assert row["training time"] == "1:00:01"
+
+    def test_a_failure_keeps_its_row_with_the_reason(self, frame):
+        """Nothing was measured, so nothing but dashes; and the reason."""
+        row = cells(
+            tables.results_table(frame),
+            framework="TensorFlow",
+            model="wrn28_2",
+            layout="channels_first",
+            batch="64",
+        )
+        assert row["status"] == "OOM: 12.1 GB asked for, 0.4 GB free"
+        assert row["median of 2… s"] == row["images/s"] == row["peak memory MB"] == "—"
+        assert row["blocks"] == "0"
+
+    def test_a_block_that_failed_is_counted(self):
+        """One timeout of three blocks leaves two blocks, and is told."""
+        runs = [make_run(), make_run(block=1), failed_run("timeout", "longer than 300 s", block=2)]
+        row = rows(tables.results_table(to_frame(runs)))[0]
+        assert row["blocks"] == "2" and row["status"] == "ok. timeout in 1 of 3 blocks: longer than 300 s"
+
+    def test_a_factor_that_varies_has_a_column(self):
+        """Two precisions are two rows."""
+        table = tables.results_table(to_frame([make_run(precision="bf16"), make_run(precision="fp32")]))
+        assert [row["precision"] for row in rows(table)] == ["bf16", "fp32"]
+        assert "precision" not in tables.results_table(to_frame([make_run()])).data
+
+    def test_batch_sizes_are_in_numerical_order(self, frame):
+        """8, 16, 32, 64 and not 16, 32, 64, 8."""
+        assert [row["batch"] for row in rows(tables.results_table(frame))][:4] == ["8", "16", "32", "64"]
+
+    def test_missing_accuracy_is_a_dash(self):
+        row = rows(tables.results_table(to_frame([make_run(test_accuracy=None)])))[0]
+        assert row["accuracy % after 5 epochs"] == "—"
+
+    def test_a_named_data_set_stands_beside_the_accuracy(self):
+        """An accuracy on digits is not one on CIFAR-10."""
+        table = tables.results_table(to_frame([make_run(dataset="digits")]))
+        assert "accuracy % after 5 epochs on digits" in table.data
+
+
+class TestVerdicts:
+    def test_speed_up_interval_and_outcome_are_text(self):
+        row = cells(tables.verdict_table(make_verdicts()), outcome="faster")
+        assert (row["speed-up"], row["95 % interval"], row["blocks"]) == ("1.34×", "1.31 to 1.37", "6")
+
+    def test_no_interval_is_invented(self):
+        """One block has a dot but no interval; no pair has neither."""
+        hollow, none = [
+            row for row in rows(tables.verdict_table(make_verdicts())) if row["95 % interval"] == "—"
+        ]
+        assert (hollow["speed-up"], hollow["blocks"]) == ("1.21×", "1")
+        assert (none["speed-up"], none["blocks"]) == ("—", "0")
+
+    def test_no_verdict_is_an_empty_table(self):
+        assert next(iter(tables.verdict_table([]).data)) == "comparison"
+
+
+def test_a_layer_that_forgot_the_layout_is_marked_in_words():
+    """The mark is text, not a colour."""
+    conv = {
+        "layer": "conv1",
+        "type": "Conv2D",
+        "output_shape": [16, 32, 32],
+        "data_format": "channels_first",
+        "bn_axis": None,
+        "forgot": False,
+    }
+    norm = conv | {
+        "layer": "bn1",
+        "output_shape": [16, None, 32],
+        "data_format": None,
+        "bn_axis": 3,
+        "forgot": True,
+    }
+    good, bad = rows(tables.layer_table("Keras, cnn10", {"channels_first": [conv, norm]}))
+    assert good["channels_first: shape"] == "16 × 32 × 32"
+    assert good["channels_first: told"] == "channels_first"
+    assert bad["channels_first: told"] == "axis 3 ◀ forgot it"
+
+
+def test_a_layer_that_only_one_layout_has_leaves_the_other_empty():
+    """A user's own model may permute in one layout; PyTorch then names the layers behind it otherwise."""
+    permute = row(
+        layer="0", type="Permute", output_shape=(3, 8, 8), data_format=None, bn_axis=None, layout=""
+    )
+    conv = {**permute, "type": "Conv2d"}
+    arms = {"channels_first": [permute, {**conv, "layer": "1"}], "channels_last": [conv]}
+
+    more, both = rows(tables.layer_table("PyTorch, mine", arms))
+
+    assert (more["layer"], more["type"], more["channels_first: shape"]) == ("0", "Permute", "3 × 8 × 8")
+    assert (more["channels_last: shape"], more["channels_last: told"]) == ("", "")
+    assert (both["layer"], both["type"]) == ("1 / 0", "Conv2d")
+    assert both["channels_first: shape"] == both["channels_last: shape"] == "3 × 8 × 8"
+
+
+def test_the_largest_batch_is_beside_the_smallest_that_did_not_fit(frame):
+    """Where none ran out of memory, none was tried that would."""
+    table = tables.largest_batch_table(frame)
+    row = cells(table, framework="TensorFlow", model="wrn28_2", layout="channels_first")
+    assert (row["largest batch that ran"], row["smallest batch out of memory"]) == ("32", "64")
+    row = cells(table, framework="JAX", model="cnn10", layout="channels_last")
+    assert (row["largest batch that ran"], row["smallest batch out of memory"]) == ("64", "none tried")
+
+
+def test_a_model_that_never_ran_has_no_largest_batch():
+    row = rows(tables.largest_batch_table(to_frame([failed_run("oom", "x", batch_size=8)])))[0]
+    assert (row["largest batch that ran"], row["smallest batch out of memory"]) == ("none ran", "8")
+
+
+def test_requested_and_effective_layout_stand_side_by_side(frame):
+    """TensorFlow was asked for channels_first and ran channels_last; its OOM run counts nowhere."""
+    row = cells(
+        tables.layout_effect_table(frame), framework="TensorFlow", **{"requested layout": "channels_first"}
+    )
+    assert (row["compiled"], row["effective layout"], row["runs looked at"]) == (
+        "no",
+        "channels_last",
+        "17 of 17",
+    )
+
+
+def test_a_layout_nobody_looked_at_is_not_guessed():
+    row = rows(tables.layout_effect_table(to_frame([make_run(effective_layout=None)])))[0]
+    assert (row["effective layout"], row["runs looked at"]) == ("not looked at", "0 of 1")
+
+
+def test_failures_are_counted_with_their_reason():
+    """The control's second half is listed too, under its label."""
+    runs = [failed_run("oom", "0.4 GB free", block=b) for b in range(2)]
+    runs += [failed_run("crashed", None, label="A again"), make_run()]
+    oom, crash = rows(tables.failures_table(to_frame(runs)))
+    assert oom == {
+        "what": "PyTorch cnn10, channels_last, batch 32",
+        "status": "OOM",
+        "reason": "0.4 GB free",
+        "count": "2",
+    }
+    assert crash["what"].endswith("batch 32, A again") and crash["reason"] == "—"
+
+
+def test_no_failure_is_no_table():
+    assert tables.failures_table(to_frame([make_run()])) is None
+
+
+@pytest.mark.parametrize(
+    ("table", "all_failed"),
+    [
+        (tables.results_table, "timeout: x"),
+        (tables.largest_batch_table, "none ran"),
+    ],
+)
+def test_a_study_in_which_every_run_failed_has_tables(table, all_failed):
+    """A report on a machine that can do nothing is still a report."""
+    frame = to_frame([failed_run("timeout", "x"), failed_run("timeout", "x", block=1)])
+    assert all_failed in rows(table(frame))[0].values()
+
+
+def test_no_run_that_worked_leaves_the_layouts_empty():
+    assert tables.layout_effect_table(to_frame([failed_run("timeout", "x")])).data.empty
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(3661.2, "1:01:01"), (59.6, "0:01:00"), (float("nan"), "—")])
+def test_a_clock_reads_hours_minutes_seconds(seconds, text):
+    assert clock(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1234.5, "1,234"), (12.345, "12.3"), (0.012345, "0.0123"), (0.0, "0"), (float("nan"), "—")],
+)
+def test_numbers_keep_three_digits(value, text):
+    assert digits(value) == text

@@ -1,0 +1,88 @@
+"""The look: colours and shapes never stand alone, and a figure leaves with its alt text."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+
+from trainspeed.show import theme
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def own_style():
+    """Leave no style and no figure behind."""
+    with mpl.rc_context():
+        yield
+    plt.close("all")
+
+
+@pytest.fixture
+def displayed(monkeypatch):
+    """What was displayed, with its metadata."""
+    calls = []
+    monkeypatch.setattr(theme, "display", lambda thing, metadata: calls.append((thing, metadata)))
+    return calls
+
+
+def test_frameworks_and_outcomes_share_no_colour():
+    """A blue triangle in the forest plot cannot be read as PyTorch."""
+    outcomes = {style["color"] for style in theme.OUTCOME_STYLES.values()}
+    assert len(outcomes) == 4
+    assert not outcomes & set(theme.FRAMEWORK_COLOURS.values())
+
+
+def test_no_sign_is_by_colour_alone():
+    """Outcomes differ by marker as well, layouts by line style and marker."""
+    assert len({style["marker"] for style in theme.OUTCOME_STYLES.values()}) == 4
+    first, last = theme.LAYOUT_STYLES["channels_first"], theme.LAYOUT_STYLES["channels_last"]
+    assert first["linestyle"] != last["linestyle"] and first["marker"] != last["marker"]
+
+
+def test_names_are_written_as_their_makers_write_them():
+    """An unknown framework or status keeps its own name."""
+    assert [theme.framework_name(name) for name in ("torch", "mxnet")] == ["PyTorch", "mxnet"]
+    assert [theme.status_name(name) for name in ("oom", "timeout")] == ["OOM", "timeout"]
+
+
+def test_the_theme_sets_a_white_grid_and_readable_letters():
+    """No text is smaller than 9 points and a figure is as wide as a printed page's text."""
+    theme.set_theme()
+    assert plt.rcParams["axes.grid"] and plt.rcParams["axes.facecolor"] == "white"
+    sizes = [
+        plt.rcParams[name] for name in ("font.size", "axes.labelsize", "xtick.labelsize", "legend.fontsize")
+    ]
+    assert min(*sizes, theme.SMALL_PT) >= 9
+    assert plt.rcParams["figure.figsize"][0] == 6.5
+
+
+def test_figures_are_retina_only_in_ipython(monkeypatch):
+    """Outside IPython there is no display to set up, and the theme still works."""
+    formats = []
+    monkeypatch.setattr(theme, "set_matplotlib_formats", formats.append)
+    theme.set_theme()
+    monkeypatch.setattr(theme, "get_ipython", object)
+    theme.set_theme()
+    assert formats == ["retina"]
+
+
+def test_show_hands_over_the_alt_text_and_closes_the_figure(displayed):
+    """An open figure would be shown a second time at the end of the cell."""
+    figure = plt.figure()
+    theme.show(figure, "Time per epoch.")
+    assert displayed == [(figure, {"image/png": {"alt": "Time per epoch."}})]
+    assert plt.get_fignums() == []
+
+
+def test_show_takes_axes_too(displayed):
+    """A plot that returns an Axes is shown as its figure."""
+    _, ax = plt.subplots()
+    theme.show(ax, "Speed-ups.")
+    assert displayed[0][0] is ax.figure
+
+
+def test_show_refuses_a_figure_without_alt_text(displayed):
+    """A blind reader gets a sentence for every figure."""
+    with pytest.raises(ValueError, match="alt is empty"):
+        theme.show(plt.figure(), "  ")
+    assert displayed == []

@@ -1,0 +1,293 @@
+"""The code to paste: every combination is a whole program, and those that are run do train."""
+
+import ast
+import builtins
+import itertools
+import os
+import subprocess
+
+import pytest
+
+from recipe_world import FIELDS
+from trainspeed.conduct import interpreters
+from trainspeed.core.convolution import LIBRARIES
+from trainspeed.core.errors import UserError
+from trainspeed.core.run import Status
+from trainspeed.core.trial import (
+    FRAMEWORKS,
+    LAYOUTS,
+    PIPELINES,
+    PRECISIONS,
+    SINGLE,
+    STRATEGIES,
+    WITH_WORKERS,
+    Trial,
+)
+from trainspeed.snippets import code
+from trainspeed.snippets.code import program_blocks, program_of
+
+YOURS = {"make_model", "images", "labels"}  # what the reader brings
+DEPRECATED = ("allow_tf32", "cuda.amp", "set_global_policy", "multi_gpu_model", "experimental.set_policy")
+
+
+def trial_of(framework="torch", **changed):
+    usual = {"model": "cnn10", "layout": "channels_last", **FIELDS}
+    if changed.get("strategy", SINGLE) != SINGLE:
+        changed = {"devices": 2, **changed}
+    if changed.get("pipeline") in WITH_WORKERS:
+        changed = {"workers": 3, **changed}
+    return Trial(framework=framework, **{**usual, **changed})
+
+
+def every_trial():
+    """Every combination that is a trial."""
+    for framework in FRAMEWORKS:
+        for layout, precision, compiled, strategy, pipeline, augment in itertools.product(
+            LAYOUTS, PRECISIONS, (False, True), STRATEGIES[framework], PIPELINES, (False, True)
+        ):
+            fields = {"layout": layout, "precision": precision, "compile": compiled, "strategy": strategy}
+            try:
+                yield trial_of(framework, **fields, pipeline=pipeline, augment=augment)
+            except UserError:
+                continue
+
+
+ALL = list(every_trial())
+
+
+def unknown_names(program):
+    """Return the names that a program reads and nothing in it makes."""
+    made = {*YOURS, *dir(builtins), "__name__"}
+    read = set()
+    for node in ast.walk(ast.parse(program)):
+        if isinstance(node, ast.Name):
+            (made if isinstance(node.ctx, ast.Store) else read).add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            made |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made.add(node.name)
+        elif isinstance(node, ast.arg):
+            made.add(node.arg)
+    return read - made
+
+
+def test_a_name_that_nothing_makes_is_found():
+    assert unknown_names("import os\nx = steps + os.sep") == {"steps"}
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_every_combination_is_a_whole_program(framework):
+    """It needs nothing but what its first comment asks the reader for, and imports nothing in vain."""
+    mine = [trial for trial in ALL if trial.framework == framework]
+    assert len(mine) > 150
+    for trial in mine:
+        program = program_of(trial)
+        assert unknown_names(program) == set(), program
+        assert all(name in program for name in YOURS), program
+        assert not any(word in program for word in DEPRECATED), program
+        assert max(map(len, program.splitlines())) <= 110, program
+        assert "\n\n\n\n" not in program and not program.endswith("\n"), program
+
+
+def imported(program):
+    return [
+        (alias.asname or alias.name).split(".")[0]
+        for node in ast.walk(ast.parse(program))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    ]
+
+
+def test_nothing_is_imported_in_vain():
+    for trial in ALL:
+        program = program_of(trial)
+        used = {node.id for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Name)}
+        assert set(imported(program)) <= used, program
+
+
+def test_different_trials_have_different_programs():
+    """All that a recipe may switch is in the program, but what makes no difference there."""
+    programs = {}
+    for trial in ALL:
+        programs.setdefault(program_of(trial), []).append(trial)
+    for several in programs.values():
+        pipelines = {(t.pipeline, t.augment) for t in several}
+        plain = {("arrays", False), ("in_model", False), ("generator", False)}
+        assert len(several) == 1 or pipelines <= plain, several
+
+
+# What a program must say.
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_logits_are_trained_as_logits(framework):
+    assert "SparseCategoricalCrossentropy(from_logits=True)" in program_of(trial_of(framework))
+
+
+@pytest.mark.parametrize(
+    ("precision", "torch", "tensorflow", "jax"),
+    [
+        ("fp32", 'fp32_precision = "ieee"', "tensor_float_32_execution(False)", '"highest"'),
+        ("tf32", 'fp32_precision = "tf32"', "tensor_float_32_execution(True)", '"tensorfloat32"'),
+        ("bf16", "torch.bfloat16", '"mixed_bfloat16"', '"mixed_bfloat16"'),
+        ("fp16", "torch.float16", '"mixed_float16"', '"mixed_float16"'),
+    ],
+)
+def test_each_precision_is_set_as_it_is_measured(precision, torch, tensorflow, jax):
+    for framework, words in (("torch", torch), ("tensorflow", tensorflow), ("jax", jax)):
+        assert words in program_of(trial_of(framework, precision=precision))
+
+
+def test_only_fp16_scales_its_loss():
+    scaled = [
+        precision for precision in PRECISIONS if "GradScaler" in program_of(trial_of(precision=precision))
+    ]
+    assert scaled == ["fp16"]
+
+
+def test_each_rank_of_ddp_has_a_share_of_its_own():
+    """Without it, all ranks would train on the same images."""
+    for pipeline in ("arrays", "threads", "processes"):
+        program = program_of(trial_of(strategy="ddp", pipeline=pipeline))
+        assert "return [chosen.chunk(ranks)[rank] for chosen in batches if" in program
+        assert "torch.randperm(len(images), generator=shuffled)" in program
+        assert "torchrun --nproc-per-node 2" in program
+
+
+def test_mirrored_names_devices_that_are_there():
+    """GPU:0 is no device of a machine without one."""
+    program = program_of(trial_of("tensorflow", strategy="mirrored"))
+    assert 'kind = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"' in program
+    assert '["GPU:0"' not in program
+
+
+def test_keras_is_told_its_backend_before_it_is_imported():
+    for framework in ("tensorflow", "jax"):
+        program = program_of(trial_of(framework))
+        assert program.index(f'"KERAS_BACKEND"] = "{framework}"') < program.index("import keras")
+
+
+def test_what_is_shown_is_markdown_with_the_framework_and_the_model():
+    (shown,) = program_blocks([trial_of("jax", compile=True)])
+    head, fence = shown.split("\n\n", 1)
+    assert head == "**Keras on JAX** (cnn10)"
+    assert fence.startswith("```python\nimport os") and fence.endswith("\n```")
+    assert program_blocks([]) == []
+
+
+# The lines that switch one setting on.
+
+SETTINGS = [
+    *(("layout", {"framework": f, "layout": layout}) for f in FRAMEWORKS for layout in LAYOUTS),
+    *(("strategy", {"framework": f, "strategy": s}) for f in FRAMEWORKS for s in STRATEGIES[f][1:]),
+    *(("precision", {"framework": f, "precision": p}) for f in FRAMEWORKS for p in PRECISIONS[1:]),
+    *(
+        ("convolution", {"library": name, "mode": mode})
+        for name, modes in LIBRARIES.items()
+        for mode in modes
+    ),
+]
+
+
+@pytest.mark.parametrize(("setting", "values"), SETTINGS)
+def test_every_setting_has_lines_that_are_python(setting, values):
+    assert ast.parse(code.lines(setting, **values)).body
+
+
+def test_what_a_template_does_not_know_is_no_empty_code():
+    with pytest.raises(LookupError, match="has no lines for library=cudnn, mode=eager"):
+        code.lines("convolution", library="cudnn", mode="eager")
+
+
+# Run as pasted.
+
+TORCH = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+labels = torch.arange(60) % 3
+images = 10 * torch.eye(3)[labels][:, :, None, None].expand(60, 3, 8, 8) + torch.rand(60, 3, 8, 8)
+def make_model():
+    return nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 3))
+"""
+TORCH_END = """
+with torch.no_grad():
+    logits = model(images.to(device)).float().cpu()
+right = torch.softmax(logits, 1)[torch.arange(60), labels].mean()
+import os
+
+os.write(1, f"RIGHT {right.item()}\\n".encode())  # in one piece: ranks share the terminal
+"""
+KERAS = """
+import os
+import numpy as np
+labels = np.arange(60) % 3
+images = (10 * np.eye(3)[labels][:, None, None, :] + np.random.rand(60, 8, 8, 3)).astype("float32")
+def make_model():
+    keras.utils.set_random_seed(0)
+    layers = keras.layers
+    return keras.Sequential([
+        keras.Input((8, 8, 3)), layers.Conv2D(8, 3, activation="relu"), layers.GlobalAveragePooling2D(),
+        layers.Dense(3, dtype="float32"),
+    ])
+"""
+KERAS_END = """
+logits = model.predict(images[:48], batch_size=16, verbose=0)
+right = keras.ops.convert_to_numpy(keras.ops.softmax(logits))[np.arange(48), labels[:48]].mean()
+print("RIGHT", float(right))
+"""
+RUN = {
+    "torch": {"precision": "bf16"},
+    "torch on two devices": {"strategy": "ddp", "pipeline": "threads", "augment": True},
+    "torch by processes": {"layout": "channels_first", "pipeline": "processes", "augment": True},
+    "tensorflow": {"precision": "bf16", "compile": True},
+    "tensorflow on two devices": {"strategy": "mirrored", "pipeline": "tf_data", "augment": True},
+    "tensorflow by threads": {"pipeline": "threads", "augment": True},
+    "jax on two devices": {"strategy": "data_parallel", "compile": True},
+    "jax in the model": {"pipeline": "in_model", "augment": True, "compile": True},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUN)
+def test_a_program_trains_as_it_is_pasted(name, shared_worker, tmp_path):
+    """Only the number of epochs is changed; the three classes are three colours."""
+    framework, fields = name.split()[0], RUN[name]
+    worker = shared_worker(framework)
+    program = program_of(trial_of(framework, **fields))
+    program = program.replace("range(100)", "range(30)").replace("=100)", "=30)")
+    before, after = (TORCH, TORCH_END) if framework == "torch" else (KERAS, KERAS_END)
+    ddp = fields.get("strategy") == "ddp"
+    if ddp:  # as each rank sees it, before the others are let go
+        program = program.replace("torch.distributed.destroy", f"{after}\ntorch.distributed.destroy")
+    (tmp_path / "train.py").write_text(before + program + ("" if ddp else after))
+    if ddp:
+        said = by_torchrun(tmp_path / "train.py")
+    else:
+        outcome = worker.probe("probes.pasted_program", tmp_path / "train.py", tmp_path / "said")
+        said = "\n".join((tmp_path / f"said.{stream}").read_text() for stream in ("out", "err"))
+        assert outcome.status == Status.OK, said[-3000:]
+    found = [float(line.split()[1]) for line in said.splitlines() if line.startswith("RIGHT")]
+    assert len(found) == (2 if ddp else 1)
+    assert min(found) > 0.6, "guessing gives a third"
+    assert "deprecat" not in said.lower(), said
+
+
+def by_torchrun(program):
+    """Return what a program says that is started in two processes, as its first line tells."""
+    done = subprocess.run(
+        [
+            interpreters.find_interpreter("torch"),
+            "-m",
+            "torch.distributed.run",
+            "--nproc-per-node",
+            "2",
+            program,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "GLOO_SOCKET_IFNAME": "lo"},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout + "\n" + done.stderr

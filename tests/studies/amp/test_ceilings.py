@@ -1,0 +1,199 @@
+"""Why 16 bits gain what they gain, with answers worked out by hand."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from amp_data import accuracies
+from study_data import make_pair, make_run
+from trainspeed.core.format import MISSING
+from trainspeed.core.frame import to_frame
+from trainspeed.core.result import EffectivePrecision
+from trainspeed.core.run import Status
+from trainspeed.judge.ceilings import ceiling_frame, ceilings_of
+from trainspeed.judge.cost import cost_frame
+from trainspeed.judge.roofline import Ceiling
+from trainspeed.studies.amp import tables
+from trainspeed.studies.amp.ceilings import POINTS, cost_rows, gain_sentences, kernel_frame, points
+from trainspeed.studies.amp.findings import precision_verdicts
+
+FLOAT32, BFLOAT16 = (EffectivePrecision(dtypes={name: 9}) for name in ("float32", "bfloat16"))
+ZOO = {"model": "resnet50", "image_size": 32}
+CEILINGS = {
+    "fp32": Ceiling(precision="fp32", matmul_flop_per_s=128e9, bandwidth_bytes_per_s=10e9),
+    "bf16": Ceiling(precision="bf16", matmul_flop_per_s=512e9, bandwidth_bytes_per_s=10e9),
+}
+
+
+def ceiling(part, work, seconds=5.0, **more):
+    """Return a run of 5 steps an epoch, so that a step takes a fifth of the seconds."""
+    what = {"step_bytes" if part == "copy" else "step_flops": work}
+    return make_run(seconds, part=part, batch_size=1, images_per_epoch=5, **what, **more)
+
+
+def step(seconds=4.0, **more):
+    """Return a run of 4 steps an epoch: of 64 GFLOP and 8 GB each, 32 images."""
+    looked_up = {"step_flops": 64e9, "step_bytes": 8e9, "parameters": 25_600_000}
+    return make_run(seconds, **{**ZOO, **looked_up, **more})
+
+
+# Ceilings.
+
+
+def test_a_ceiling_is_the_work_of_a_step_over_its_time_by_medians():
+    runs = [ceiling("matmul", 6e9, seconds, block=b) for b, seconds in enumerate((5.0, 15.0, 50.0))]
+    runs += [ceiling("conv", 1e9), ceiling("copy", 4e9), ceiling("matmul", 8e9, precision="bf16")]
+
+    assert ceilings_of(runs) == {
+        "fp32": Ceiling(
+            precision="fp32", matmul_flop_per_s=2e9, conv_flop_per_s=1e9, bandwidth_bytes_per_s=4e9
+        ),
+        "bf16": Ceiling(precision="bf16", matmul_flop_per_s=8e9, bandwidth_bytes_per_s=4e9),
+    }
+
+
+def test_what_was_not_measured_has_no_ceiling():
+    failed = ceiling("matmul", None, status=Status.UNSUPPORTED, precision="fp16")
+
+    assert ceilings_of([failed, step(), ceiling("copy", 4e9)]) == {}
+    (found,) = ceilings_of([ceiling("conv", 1e9)]).values()
+    assert (found.matmul_flop_per_s, found.bandwidth_bytes_per_s) == (None, None)
+
+
+def test_the_roofs_are_a_row_per_precision():
+    frame = ceiling_frame(CEILINGS.values())
+    assert frame.to_dict("list") == {
+        "precision": ["fp32", "bf16"],
+        "peak_flop_per_s": [128e9, 512e9],
+        "bandwidth_bytes_per_s": [10e9, 10e9],
+    }
+    assert list(ceiling_frame([])) == list(frame)
+
+
+# Points below the roofs.
+
+
+def test_a_point_is_the_work_of_a_step_over_its_median_time():
+    """16 bits move half the bytes, so twice as many FLOPs per byte."""
+    runs = [step(seconds, block=block) for block, seconds in enumerate((2.0, 4.0, 40.0))]
+    found = points([*runs, step(1.0, precision="bf16")], CEILINGS)
+
+    assert found.to_dict("records") == [
+        dict(zip(POINTS, ("torch", "resnet50", name, *numbers, 2e9, 25_600_000), strict=True))
+        for name, numbers in (("fp32", (8.0, 64e9, 0.5)), ("bf16", (16.0, 256e9, 0.5)))
+    ]
+
+
+def test_a_later_block_that_was_looked_at_tells_for_all():
+    (found,) = points([step(step_flops=None), step(block=1)], CEILINGS).to_dict("records")
+    assert found["flop_per_s"] == 64e9
+
+
+def test_what_is_no_whole_training_or_was_not_looked_at_is_no_point():
+    runs = [step(step_flops=None), step(part="compute"), step(status=Status.OOM), ceiling("matmul", 1e9)]
+    assert points(runs, CEILINGS).empty
+    assert list(points([], {})) == POINTS
+
+
+def test_without_a_ceiling_there_is_no_share_of_it():
+    (found,) = points([step()], {}).to_dict("records")
+    assert pd.isna(found["mfu"]) and found["intensity"] == 8
+    assert tables.roofline_table(points([step()], {})).data["share of the ceiling"][0] == MISSING
+
+
+# What could be gained.
+
+
+def pair(ratios=(2.0,) * 6, **more):
+    return make_pair("precision", ("fp32", "bf16"), ratios, **{**ZOO, **more})
+
+
+def test_the_gain_follows_from_the_ceilings_and_the_share_of_matrix_work():
+    """Half of a step gains 4 times, half 2 times: 1 / (0.5 / 4 + 0.5 / 2) = 2.67."""
+    runs = pair(profile={"matrix_share": 0.5})
+
+    assert gain_sentences(runs, precision_verdicts(runs), CEILINGS) == [
+        "PyTorch, resnet50, bf16: at best 2.67x could be gained (matrix work is 4.00x as fast here and 50 % of the "
+        "device's time in fp32; the rest moves half the bytes), 2.00x (2.00x to 2.00x) was: 75 % of it."
+    ]
+
+
+def test_without_a_profile_the_roofline_tells():
+    """8 FLOPs per byte lie left of both knees: memory limits, and half the bytes are twice as fast."""
+    runs = pair((1.5,), step_flops=64e9, step_bytes=8e9)
+    (sentence,) = gain_sentences(runs, precision_verdicts(runs), CEILINGS)
+
+    assert "at best 2.00x could be gained" in sentence and "memory limits a step in fp32" in sentence
+    assert sentence.endswith("1.50x (no interval) was: 75 % of it.")
+
+
+def test_a_gain_without_ceilings_is_not_known():
+    runs = pair()
+    (sentence,) = gain_sentences(runs, precision_verdicts(runs), {})
+    assert "how much could be gained at best is not known (not measured: the ceiling of fp32" in sentence
+
+
+def test_accuracies_parts_and_strangers_have_no_gain():
+    runs, fit = pair(), pair(part="fit")
+    verdicts = [*accuracies([1.0] * 6), *precision_verdicts(fit)]
+    assert gain_sentences([*runs, *fit], verdicts, CEILINGS) == []
+    assert gain_sentences([], precision_verdicts(runs), CEILINGS) == []
+
+
+# What ran.
+
+
+def test_what_ran_is_a_row_per_arm_that_was_looked_at():
+    kernels = {"matrix_share": 0.75, "kernels": ["aten::conv2d", "aten::add"]}
+    runs = [
+        step(effective_precision=FLOAT32, profile=kernels),
+        step(block=1),
+    ]
+    runs += [
+        step(precision="bf16", effective_precision=BFLOAT16),
+        step(precision="fp16"),
+    ]
+    found = kernel_frame(runs)
+
+    assert found[["precision", "dtype"]].to_numpy().tolist() == [["fp32", "float32"], ["bf16", "bfloat16"]]
+    assert (found["matrix_share"][0], found["kernel"][0]) == (0.75, "aten::conv2d")
+    assert list(kernel_frame([])) == list(found)
+
+
+def test_a_kernel_that_nobody_looked_at_is_a_dash():
+    """TensorFlow and JAX have no profile here: beside text, None becomes NaN in a frame."""
+    kernels = {"matrix_share": 0.75, "kernels": ["aten::conv2d"]}
+    runs = [step(effective_precision=FLOAT32, profile=kernels)]
+    runs += [step(effective_precision=FLOAT32, framework="tensorflow")]
+    table = tables.kernel_table(kernel_frame(runs)).data
+
+    assert table[["matrix work", "most of it in"]].to_numpy().tolist() == [
+        ["75 %", "aten::conv2d"],
+        [MISSING, MISSING],
+    ]
+    alone = tables.kernel_table(kernel_frame(runs[1:])).data
+    assert list(alone["most of it in"]) == [MISSING]
+
+
+# Shares and costs.
+
+
+def test_costs_are_told_of_medians_over_the_blocks():
+    """Epochs of 2 s with 128 images: 64 images/s; 6 s and 99 times 2 s: 204 s. 80 J in epochs of 6, 2, 2, 2 s."""
+    runs = [step(seconds, block=block, energy_j=80.0) for block, seconds in enumerate((1.0, 2.0, 9.0))]
+    runs += [step(1.0, precision="bf16"), step(precision="fp16", status=Status.OOM)]
+    rows = cost_rows(to_frame(runs))
+
+    assert list(rows["precision"]) == ["fp32", "bf16"]
+    fp32, bf16 = rows.to_dict("records")
+    assert (fp32["images_per_s"], fp32["training_s"]) == (64, 204)
+    assert fp32["energy_j_per_epoch"] == pytest.approx(80 / 12 * 2)
+    assert fp32["images_per_epoch"] == 128
+    assert math.isnan(bf16["energy_j_per_epoch"])
+    assert list(cost_frame(rows, 36.0)["usd_per_training"]) == pytest.approx([2.04, 1.02])
+
+
+def test_no_finished_run_has_no_cost():
+    rows = cost_rows(to_frame([step(status=Status.OOM)]))
+    assert rows.empty and cost_frame(rows, 1.0).empty

@@ -1,0 +1,225 @@
+"""What to do about a convolution instead, from planted wins; and the lines to copy."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+import scipy.ndimage
+import scipy.signal
+
+from conv2d_data import BLOCKS, by_library, grid, make_run, make_runs, make_trial
+from trainspeed.core.convolution import LIBRARIES
+from trainspeed.core.run import Status
+from trainspeed.snippets.code import lines
+from trainspeed.studies.conv2d.advice import advice, fastest_code
+from trainspeed.studies.conv2d.findings import cpu_verdicts, device_verdicts, residency_verdicts
+from trainspeed.studies.conv2d.sweeps import crossovers
+from trainspeed.studies.conv2d.trials import core_trials
+from trainspeed.worker.convolution.reference import convolve
+
+SIZES = {"images": 840, "height": 100, "width": 100}
+SMALL = {"images": 12, "height": 100, "width": 100, "filter_size": 3}
+PAIR = (["tensorflow"], ["scipy_signal"])
+NAMES = ["tensorflow", "torch", "scipy_signal", "opencv"]
+CORE = core_trials(NAMES, ["tensorflow"], [1, 2, 4], **SIZES)
+EQUAL = {"tensorflow": 4.0, "torch": 4.0, "scipy_signal": 4.0, "opencv": 4.0}
+NOISE = (0.5, 2.0, 0.5, 2.0, 0.5, 2.0)
+
+
+def advised(runs, *, core=CORE, sweeps=()):
+    return advice(
+        cpu_verdicts(runs, core), device_verdicts(runs), residency_verdicts(runs, core), sweeps, runs, core
+    )
+
+
+def world(core=CORE, blocks=BLOCKS, resident=1.0, first=0.1, **seconds):
+    """Return runs in which nothing gains, but for what is planted."""
+    return make_runs(core, by_library(**{**EQUAL, **seconds}), blocks=blocks, resident=resident, first=first)
+
+
+def with_word(sentences, word):
+    return [text for text in sentences if word in text]
+
+
+# The device or the CPU.
+
+
+def test_the_device_that_wins_is_to_be_used():
+    said = advised(world(torch=1.0, opencv=2.0))
+
+    assert "For this size use the device: PyTorch is 2.00x as fast as OpenCV filter2D." in said
+
+
+def test_the_cpu_that_wins_is_to_be_stayed_on():
+    said = advised(world(torch=2.0, opencv=0.5))
+
+    assert "For this size stay on the CPU: OpenCV filter2D is 4.00x as fast as PyTorch." in said
+
+
+def test_of_two_that_are_equally_fast_the_simpler_one_will_do():
+    said = advised(world(torch=2.0, opencv=2.0))
+
+    assert "For this size PyTorch and OpenCV filter2D are equally fast: take what is simpler." in said
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        world(blocks=1, torch=1.0, opencv=2.0),
+        make_runs(CORE, lambda t, b: {"torch": NOISE[b], "opencv": 1.0}.get(t.library, 4.0), first=0.1),
+    ],
+    ids=["one block", "noise"],
+)
+def test_what_is_undecided_says_so(runs):
+    (said,) = with_word(advised(runs), "this size")
+
+    assert (
+        said == "Whether PyTorch or OpenCV filter2D is faster at this size is undecided: measure more blocks."
+    )
+
+
+@pytest.mark.parametrize("names", [["torch"], ["opencv"]])
+def test_without_both_nothing_is_said_of_the_size(names):
+    core = core_trials(names, [], [], **SIZES)
+
+    assert with_word(advised(world(core), core=core), "this size") == []
+
+
+def test_where_nothing_was_measured_nothing_is_advised():
+    failed = [make_run(trial, status=Status.CRASHED) for trial in CORE]
+
+    assert advised([]) == advised(failed) == []
+    assert fastest_code([], CORE) == fastest_code(failed, CORE) == []
+
+
+# Devices.
+
+
+def test_the_number_of_devices_that_won_most_is_to_share_the_images():
+    runs = make_runs(CORE, lambda t, _: {1: 4.0, 2: 1.0, 4: 2.0}[t.devices])
+
+    assert "TensorFlow (graph): share the images over 2 devices (4.00x)." in advised(runs)
+
+
+def test_devices_that_gain_nothing_are_not_to_be_used():
+    runs = make_runs(CORE, lambda t, _: {1: 4.0, 2: 4.0, 4: 8.0}[t.devices])
+
+    assert "TensorFlow (graph): stay on one device; no other number was faster." in advised(runs)
+
+
+def test_undecided_devices_are_neither_to_be_used_nor_not():
+    runs = make_runs(CORE, lambda t, b: NOISE[b] if t.devices > 1 else 1.0)
+
+    assert with_word(advised(runs), "share the images") == with_word(advised(runs), "stay on one") == []
+
+
+# Data that stay, calls before, images in a call.
+
+
+def test_data_are_to_stay_where_that_is_faster():
+    said = with_word(advised(world(resident=0.25)), "round trip")
+
+    assert [text.endswith("then takes 25 % of a round trip.") for text in said] == [True] * 2
+    assert [name in text for name, text in zip(("TensorFlow (graph)", "PyTorch"), said, strict=True)] == [
+        True
+    ] * 2
+
+
+@pytest.mark.parametrize("runs", [world(resident=1.0), world(resident=0.25, blocks=5), world(resident=2.0)])
+def test_data_need_not_stay_where_that_is_not_known_to_be_faster(runs):
+    assert with_word(advised(runs), "round trip") == []
+
+
+@pytest.mark.parametrize(("first", "said"), [(20.0, True), (4.1, True), (3.9, False), (2.0, False)])
+def test_a_slow_first_call_is_to_be_made_before(first, said):
+    """PyTorch is the fastest on the device: 2 s a call. From twice that on it is worth a sentence."""
+    sentences = with_word(advised(world(torch=2.0, first=first)), "before the one that counts")
+
+    assert (
+        sentences
+        == [
+            "Make a call before the one that counts: in PyTorch the first one of a process takes "
+            f"{first / 2:.1f} times as long as a later one."
+        ]
+        * said
+    )
+
+
+def swept(a, b, c, *, blocks=BLOCKS, factor="images"):
+    """Return the sweep of a device that takes a + b n against a CPU that takes c n."""
+    values = [1, 4, 8, 12, 16, 64]
+    trials = grid(*PAIR, {factor: values}, **SMALL).trials()
+    runs = make_runs(
+        trials,
+        lambda t, _: (
+            (c if t.library == "scipy_signal" else b) * getattr(t, factor) + (t.library == "tensorflow") * a
+        ),
+        blocks=blocks,
+    )
+    return crossovers(runs, grid(*PAIR, {factor: values}, **SMALL))
+
+
+def test_images_are_to_be_put_into_a_call_from_the_crossover_on():
+    assert advised([], sweeps=swept(0.25, 0.01, 0.035)) == [
+        "Put about 11 images or more into a call of TensorFlow (graph); for fewer, scipy.signal.convolve2d is faster."
+    ]
+
+
+def test_images_are_to_be_kept_below_a_crossover_that_falls():
+    """The CPU has the overhead here: see it as the device's, below nought."""
+    (said,) = advised([], sweeps=swept(-0.005, 0.01, 0.0095))
+
+    assert said.startswith(
+        "Put no more than about 10 images into a call of TensorFlow (graph); beyond, scipy"
+    )
+
+
+def test_a_crossover_of_channels_is_no_advice_about_images():
+    assert advised([], sweeps=swept(0.25, 0.01, 0.035, factor="channels")) == []
+
+
+@pytest.mark.parametrize("curve", [(0.001, 0.01, 0.1), (9, 0.1, 0.1)])
+def test_without_a_crossover_no_number_of_images_is_advised(curve):
+    assert advised([], sweeps=swept(*curve)) == []
+
+
+def test_a_crossover_by_one_block_is_not_told_as_one_that_was_decided():
+    assert advised([], sweeps=swept(0.25, 0.01, 0.035, blocks=1)) == []
+
+
+# The lines to copy.
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_lines_of_the_fastest_are_shown_as_markdown(library):
+    for mode in LIBRARIES[library]:
+        trial = make_trial(f"{library} {mode}")
+        (block,) = fastest_code([make_run(trial)], [trial])
+
+        assert f"```python\n{lines('convolution', library=library, mode=mode)}\n```" in block
+        assert block.startswith("**")
+
+
+def test_there_are_lines_for_the_device_and_for_the_cpu():
+    blocks = fastest_code(world(torch=1.0, opencv=2.0), CORE)
+
+    assert [block.splitlines()[0] for block in blocks] == [
+        "**PyTorch**, the fastest on the device",
+        "**OpenCV filter2D**, the fastest on the CPU; for one channel",
+    ]
+
+
+@pytest.mark.parametrize(
+    "library", [name for name, modes in LIBRARIES.items() if modes[0] in ("loop", "batch")]
+)
+@pytest.mark.parametrize("size", [1, 3, 4, 5, 6])
+def test_the_lines_for_the_cpu_compute_what_was_timed(library, size):
+    """For one channel and one filter."""
+    rng = np.random.default_rng(0)
+    images, kernel = rng.normal(size=(2, 7, 8)), rng.normal(size=(size, size))
+    names = {"images": images, "kernel": kernel, "k": size, "cv2": cv2, "scipy": scipy, "np": np}
+    exec(lines("convolution", library=library, mode=LIBRARIES[library][0]), names)
+
+    expected = convolve(images[..., None], kernel[..., None, None])[..., 0]
+    np.testing.assert_allclose(np.array(names["y"]), expected, atol=1e-9)

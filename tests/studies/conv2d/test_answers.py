@@ -1,0 +1,380 @@
+"""The article's findings and guesses, in worlds where the answer is planted."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from conv2d_data import (
+    BLOCKS,
+    CORE,
+    CPU_MACHINE,
+    GPU_MACHINE,
+    NOISE,
+    PAIR,
+    SWEEP_SIZE,
+    asked,
+    by_library,
+    grid,
+    make_run,
+    make_runs,
+    make_trial,
+    world,
+)
+from trainspeed.articles.claims import Result, claims
+from trainspeed.articles.text import reason
+from trainspeed.core.convolution import CPU_LIBRARIES
+from trainspeed.studies.conv2d.answers import EXPERIMENTS, NO_GPU, Measurements, answers
+from trainspeed.studies.conv2d.calls import first_call_s
+from trainspeed.studies.conv2d.findings import device_verdicts, library_verdicts
+from trainspeed.studies.conv2d.trials import core_trials
+
+SIZES = {"images": 840, "height": 100, "width": 100, "filter_size": 3}
+LIBRARIES = ["tensorflow", "torch", "scipy_signal", "opencv"]
+AGREES, DISAGREES, UNDECIDED, UNMEASURED = Result
+
+
+def noisy(library, field="library"):
+    """Return runs in which one arm is now half, now twice as slow as the others."""
+    return make_runs(CORE, lambda t, block: NOISE[block] if getattr(t, field) == library else 1.0)
+
+
+# What there is to answer.
+
+
+def test_every_claim_of_the_article_has_an_experiment_and_the_reverse():
+    assert [claim.id for claim in claims("conv2d")] == [*EXPERIMENTS]
+
+
+@pytest.mark.parametrize("machine", [CPU_MACHINE, GPU_MACHINE, {}])
+@pytest.mark.parametrize("blocks", [0, 1, BLOCKS])
+def test_every_claim_is_answered_whatever_was_measured(machine, blocks):
+    runs = world(blocks=blocks)
+    held = Measurements(
+        runs=runs,
+        machine=machine,
+        core=CORE,
+        by_library=library_verdicts(runs, CORE),
+        by_devices=device_verdicts(runs),
+        grid=grid(*PAIR, {}, **SWEEP_SIZE),
+    )
+    answered = answers(held)
+
+    assert [answer.claim.id for answer in answered] == [*EXPERIMENTS]
+    for answer in answered:
+        why = reason(answer)
+        assert why.endswith(".")
+        assert not re.search(r"None|nan|\.\.", why)
+        told = answer.result == UNMEASURED or "GPU" in why
+        assert why.endswith(NO_GPU) is (machine is not GPU_MACHINE and not told)
+
+
+def test_with_one_block_nothing_is_supported_or_refuted_by_time():
+    runs = world(blocks=1, scipy_signal=1.0, torch=1.0)
+
+    for claim in EXPERIMENTS.keys() - {"memory_swap"}:
+        assert asked(claim, runs)[0] in (UNDECIDED, UNMEASURED)
+
+
+def test_a_first_call_is_its_stages_without_import_check_and_warm_calls():
+    run = make_run(make_trial(), 1.0, first=7.0, import_s=99.0)
+
+    assert first_call_s(run) == pytest.approx(7.0)
+
+
+# One CPU is faster.
+
+
+@pytest.mark.parametrize(("seconds", "answer"), [(0.5, AGREES), (4.0, DISAGREES), (1.0, DISAGREES)])
+def test_the_cpu_wins_where_its_warm_calls_are_faster_than_those_of_the_most_devices(seconds, answer):
+    """Four devices take 1 s, and one takes 4 s."""
+    got, why = asked("cpu_wins", world(scipy_signal=seconds))
+
+    assert got == answer
+    assert (
+        f"scipy.signal.convolve2d vs TensorFlow (graph) on 4 devices, warm calls: {1 / seconds:.2f}x" in why
+    )
+
+
+def test_of_one_device_no_number_is_told():
+    core = core_trials(LIBRARIES, [], [], **SIZES)
+    answer, why = asked("cpu_wins", world(core, scipy_signal=1.0), core=core)
+
+    assert answer == AGREES
+    assert why.startswith("Here scipy.signal.convolve2d vs TensorFlow (graph), warm calls: 4.00x")
+
+
+def test_noise_leaves_it_open_whether_the_cpu_wins():
+    assert asked("cpu_wins", noisy("scipy_signal"))[0] == UNDECIDED
+
+
+def test_the_cpu_that_was_not_measured_did_not_win():
+    core = core_trials(["tensorflow"], [], [], **SIZES)
+    answer, why = asked("cpu_wins", make_runs(core, 1.0), core=core)
+
+    assert (answer, why) == (UNMEASURED, "No library was measured on the CPU.")
+
+
+def test_first_calls_are_told_apart_from_warm_ones():
+    runs = make_runs([make_trial("tensorflow")], 1.0, first=30.0)
+    runs += make_runs([make_trial("scipy_signal")], 2.0, first=3.0)
+    answer, why = asked("cpu_wins", runs)
+
+    assert answer == DISAGREES
+    assert "warm calls: 0.50x" in why
+    assert "the first call of each: 10.00x" in why
+
+
+def test_the_cpu_is_held_against_all_devices_as_the_claim_has_it():
+    """The CPU beats one device, and four devices beat the CPU."""
+    assert asked("cpu_wins", world(scipy_signal=2.0))[0] == DISAGREES
+
+
+# More devices.
+
+
+def cold_on(seconds, warm=1.0, core=CORE):
+    """Return runs whose first call takes so long by the number of devices."""
+    return [
+        run
+        for trial in core
+        for block in range(BLOCKS)
+        for took in [seconds[trial.devices]]
+        for run in [make_run(trial, warm, block=block, first=took(block) if callable(took) else took)]
+    ]
+
+
+def far_and_wide(block):
+    """About twice as long as 4 s, from once to four times."""
+    return 8 * NOISE[block]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "answer", "told"),
+    [
+        (
+            {1: 16.0, 2: 8.0, 4: 4.0},
+            UNDECIDED,
+            ["4.00x (95 % interval 4.00 to 4.00)", "2.00x (95 % interval 2.00 to 2.00)"],
+        ),
+        ({1: 16.0, 2: 8.1, 4: 4.0}, AGREES, ["4.00x", "2.02x"]),
+        ({1: 16.0, 2: 7.9, 4: 4.0}, DISAGREES, ["4.00x", "1.98x"]),
+        ({1: 8.0, 2: 8.0, 4: 8.0}, DISAGREES, ["1.00x"]),
+        ({1: 8.0, 2: 9.0, 4: 16.0}, DISAGREES, ["0.50x"]),
+        ({1: 16.0, 2: far_and_wide, 4: 4.0}, UNDECIDED, ["2.50x (95 % interval 1.00 to 4.00)"]),
+        ({1: 4.0, 2: far_and_wide, 4: 4.0}, DISAGREES, ["1.00x"]),
+    ],
+)
+def test_few_devices_are_extremely_slow_where_every_first_call_takes_twice_that_on_the_most(
+    seconds, answer, told
+):
+    """By the interval's low end; one number of devices that surely takes less than twice refutes it."""
+    got, why = asked("few_gpus_slow", cold_on(seconds))
+
+    assert got == answer
+    assert why.startswith("Here the first call of TensorFlow (graph) on 1 over that on 4 devices: ")
+    assert all(text in why for text in told)
+
+
+def test_from_four_devices_on_they_are_not_few():
+    core = core_trials(LIBRARIES, ["tensorflow"], [1, 2, 3, 4, 5, 8], **{**SIZES, "images": 120})
+    seconds = {1: 8.0, 2: 8.0, 3: 9.0, 4: 1.0, 5: 1.0, 8: 2.0}
+    answer, why = asked("few_gpus_slow", cold_on(seconds, core=core), core=core)
+
+    assert answer == AGREES
+    assert [
+        f"on {few} over that on 8 devices: {x}" in why
+        for few, x in ((1, "4.00x"), (2, "4.00x"), (3, "4.50x"))
+    ]
+    assert "on 4 over" not in why
+
+
+@pytest.mark.parametrize(("counts", "most"), [([1, 2], 2), ([1, 2, 3], 3), ([1], 1)], ids=["2", "3", "1"])
+def test_fewer_than_four_devices_say_nothing_about_few(counts, most):
+    core = core_trials(LIBRARIES, ["tensorflow"], counts, **SIZES)
+    answer, why = asked("few_gpus_slow", world(core), core=core)
+
+    assert (answer, why) == (UNMEASURED, f"It takes 4 devices or more, and at most {most} were measured.")
+
+
+ELSEWHERE = core_trials(["tensorflow", "torch"], ["torch"], [1, 2, 4], **SIZES)
+
+
+def test_few_devices_of_a_library_that_was_not_spread_are_not_measured():
+    assert asked("few_gpus_slow", world(ELSEWHERE), core=ELSEWHERE)[0] == UNMEASURED
+
+
+@pytest.mark.parametrize("claim", ["few_gpus_slow", "no_scaling"])
+def test_another_mode_of_the_library_does_not_answer_for_the_articles(claim):
+    """Eager is measured on four devices first, and far slower than the graph on one: no matter."""
+    core = core_trials(["tensorflow"], ["tensorflow eager", "tensorflow"], [1, 4], **SIZES)
+    runs = [
+        run
+        for trial in core
+        for run in make_runs([trial], 50.0 if trial.mode == "eager" else 8.0 / trial.devices)
+    ]
+    answer, why = asked(claim, runs, core=core)
+
+    assert answer == (AGREES if claim == "few_gpus_slow" else DISAGREES)
+    assert "eager" not in why
+
+
+@pytest.mark.parametrize(
+    ("two", "four", "answer"),
+    [(1.0, 0.25, DISAGREES), (1.0, 1.0, AGREES), (2.0, 4.0, AGREES), (0.5, 1.0, DISAGREES)],
+)
+def test_there_is_no_scaling_where_no_number_of_devices_is_faster_than_one(two, four, answer):
+    runs = make_runs(CORE, lambda t, _: {1: 1.0, 2: two, 4: four}[t.devices])
+    got, why = asked("no_scaling", runs)
+
+    assert got == answer
+    assert why.startswith(f"Here 2 devices vs 1, TensorFlow (graph): {1 / two:.2f}x")
+    assert f"; 4 devices vs 1, TensorFlow (graph): {1 / four:.2f}x" in why
+
+
+def test_noise_leaves_it_open_whether_more_devices_are_faster():
+    assert asked("no_scaling", noisy(4, "devices"))[0] == UNDECIDED
+
+
+def test_one_device_alone_says_nothing_of_scaling():
+    core = core_trials(LIBRARIES, ["tensorflow"], [1], **SIZES)
+
+    assert asked("no_scaling", world(core), core=core) == (
+        UNMEASURED,
+        "TensorFlow (graph) was measured on one device only.",
+    )
+
+
+def test_it_is_not_said_that_one_device_was_measured_where_others_were():
+    """PyTorch was; the article's library was not."""
+    assert asked("no_scaling", world(ELSEWHERE), core=ELSEWHERE) == (
+        UNMEASURED,
+        "TensorFlow (graph) was measured on one device only.",
+    )
+
+
+# TensorFlow is not optimised.
+
+
+@pytest.mark.parametrize(("seconds", "answer"), [(1.0, AGREES), (4.0, DISAGREES), (16.0, DISAGREES)])
+def test_it_is_not_optimised_where_another_library_is_faster_on_the_device(seconds, answer):
+    got, why = asked("unoptimised", world(torch=seconds))
+
+    assert got == answer
+    assert why.startswith(f"Here PyTorch vs TensorFlow (graph): {4 / seconds:.2f}x")
+
+
+def test_one_that_is_faster_is_enough_and_every_one_is_told():
+    core = core_trials(["tensorflow", "torch", "jax", "keras"], [], [], **SIZES)
+    runs = make_runs(core, by_library(tensorflow=4.0, torch=8.0, jax=1.0, keras=4.0))
+    answer, why = asked("unoptimised", runs, core=core)
+
+    assert answer == AGREES
+    assert [text in why for text in ("0.50x", "4.00x", "1.00x")] == [True] * 3
+
+
+def test_a_library_of_the_cpu_does_not_tell_whether_it_is_optimised_for_the_device():
+    assert asked("unoptimised", world(opencv=1e-3))[0] == DISAGREES
+
+
+def test_noise_leaves_it_open_whether_it_is_optimised():
+    assert asked("unoptimised", noisy("torch"))[0] == UNDECIDED
+
+
+def test_without_another_library_it_is_not_known_whether_it_is_optimised():
+    core = core_trials(["tensorflow", "opencv"], [], [], **SIZES)
+
+    assert asked("unoptimised", world(core), core=core)[0] == UNMEASURED
+
+
+def test_without_tensorflow_it_is_not_known_whether_it_is_optimised():
+    core = core_trials(["torch", "jax"], [], [], **SIZES)
+    answer, why = asked("unoptimised", make_runs(core, by_library(torch=1.0, jax=2.0)), core=core)
+
+    assert (answer, why) == (UNMEASURED, "TensorFlow was not measured on the device.")
+
+
+# Larger filters and more channels.
+
+VALUES = {"filter_size": [3, 5, 10], "channels": [1, 10, 64]}
+WHAT = {"filter_size": "px of filter", "channels": "channels"}
+
+
+def swept(factor, exponent, *, filters=0, blocks=BLOCKS):
+    """Return runs in which the device's speed-up grows as a power of the size."""
+
+    def seconds(trial, block):
+        size = getattr(trial, factor)
+        gain = size**exponent if exponent is not None else (1.0 if size == 1 or size == 3 else NOISE[block])
+        return 8.0 if trial.library in CPU_LIBRARIES else 8.0 / gain
+
+    trials = grid(*PAIR, {factor: VALUES[factor]}, filters=filters, **SWEEP_SIZE).trials()
+    return make_runs(trials, seconds, blocks=blocks)
+
+
+@pytest.mark.parametrize("factor", VALUES)
+@pytest.mark.parametrize("filters", [0, 16])
+@pytest.mark.parametrize(
+    ("exponent", "answer"), [(0.5, AGREES), (0.0, DISAGREES), (-0.5, DISAGREES), (None, UNDECIDED)]
+)
+def test_a_size_is_the_reason_where_the_device_gains_as_it_grows(factor, filters, exponent, answer):
+    runs = swept(factor, exponent, filters=filters)
+    got, why = asked(factor, runs, sweeps={factor: VALUES[factor]}, filters=filters)
+
+    first, middle, last = VALUES[factor]
+    assert got == answer
+    assert why.startswith("Here TensorFlow (graph) vs scipy.signal.convolve2d (")
+    if exponent is not None:
+        ratios = [f"{size**exponent:.3g}x at {size}" for size in (first, middle, last)]
+        assert f" ({', '.join(ratios)} {WHAT[factor]}), gain from {first} to {last}: " in why
+        assert f"{(last / first) ** exponent:.2f}x (95 % interval" in why
+
+
+@pytest.mark.parametrize("factor", VALUES)
+def test_a_size_that_was_not_measured_is_left_out_of_the_growth(factor):
+    last = VALUES[factor][-1]
+    runs = [
+        run
+        for run in swept(factor, 0.5)
+        if (run.trial.library, getattr(run.trial, factor)) != ("scipy_signal", last)
+    ]
+    _, why = asked(factor, runs, sweeps={factor: VALUES[factor]})
+
+    assert f"gain from {VALUES[factor][0]} to {VALUES[factor][1]}: " in why
+    assert f"at {last}" not in why
+
+
+@pytest.mark.parametrize("factor", VALUES)
+@pytest.mark.parametrize("left", [0, 1])
+def test_one_size_has_no_growth(factor, left):
+    sizes = VALUES[factor][:left]
+    runs = [run for run in swept(factor, 0.5) if getattr(run.trial, factor) in sizes]
+
+    assert asked(factor, runs, sweeps={factor: VALUES[factor]})[0] == UNMEASURED
+    assert asked(factor, runs, sweeps={factor: sizes})[0] == UNMEASURED
+
+
+def test_sizes_may_be_given_in_any_order():
+    runs = swept("channels", 0.5)
+
+    one, other = [asked("channels", runs, sweeps={"channels": v}) for v in ([64, 1, 10], [1, 10, 64])]
+    assert one == other
+
+
+def test_a_large_gain_is_told_in_plain_digits():
+    _, why = asked("channels", swept("channels", 1.2), sweeps={"channels": VALUES["channels"]})
+
+    assert "e+" not in why
+
+
+def test_a_size_whose_two_sides_share_no_block_is_not_measured():
+    """One of them crashed in each of the two blocks."""
+    runs = [
+        run
+        for run in swept("channels", 0.5, blocks=2)
+        if run.trial.channels != 64 or run.block == (run.trial.library == "tensorflow")
+    ]
+    answer, _ = asked("channels", runs, sweeps={"channels": VALUES["channels"]})
+
+    assert answer in (UNDECIDED, UNMEASURED)

@@ -1,0 +1,225 @@
+"""From what size on a device wins, on planted curves."""
+
+from __future__ import annotations
+
+import pytest
+
+from conv2d_data import BLOCKS, PAIR, grid, look, make_runs, make_trial, planted, swept
+from conv2d_data import SWEEP_SIZE as SIZES
+from trainspeed.core.convolution import CPU_LIBRARIES
+from trainspeed.judge.crossover import Kind
+from trainspeed.studies.conv2d.sweeps import crossovers
+from trainspeed.studies.conv2d.trials import library_trial
+
+# The first pair.
+
+
+def test_the_pairs_of_a_sweep_are_at_its_first_size():
+    sweeps = {"images": [1, 12], "channels": [10, 64], "filter_size": []}
+    made = grid(["torch", "jax"], ["opencv", "scipy_fft"], sweeps, **SIZES, seed=5)
+    images, channels = made.pairs("images"), made.pairs("channels")
+
+    assert [[t.library for t in pair] for pair in images] == [[t.library for t in pair] for pair in channels]
+    assert [t.library for t in images[0]] == ["torch", "opencv"] and len(images) == 4
+    assert {t.images for t in images[0]} == {1}
+    assert {(t.channels, t.filters) for t in channels[0]} == {(10, 10)}
+    assert {t.seed for pair in (*images, *channels) for t in pair} == {0}
+    assert made.pairs("filter_size") == []
+
+
+@pytest.mark.parametrize("pair", [([], ["opencv"]), (["torch"], [])])
+def test_without_a_pair_there_is_no_base(pair):
+    assert grid(*pair, {"images": [1]}, **SIZES).pairs("images") == []
+
+
+# Crossovers: an overhead and a cost for each unit on the device, a larger cost on the CPU.
+
+
+@pytest.mark.parametrize(
+    ("factor", "values", "filters", "curve"),
+    [
+        ("images", [1, 2, 4, 8, 16, 32, 64], 0, (0.25, 0.01, 0.035)),
+        ("channels", [1, 4, 8, 12, 16, 64], 0, (0.25, 0.01, 0.035)),
+        ("channels", [1, 4, 8, 12, 16, 64], 16, (0.25, 0.01, 0.035)),
+        ("filter_size", [3, 5, 8, 12, 20], 0, (0.25, 0.01, 0.035)),
+    ],
+)
+@pytest.mark.parametrize("blocks", [1, BLOCKS])
+def test_the_crossover_is_where_the_overhead_is_paid_off(factor, values, filters, curve, blocks):
+    a, b, c = curve
+    runs = swept(factor, values, planted(factor, *curve), filters=filters, blocks=blocks)
+    (sweep,) = look(runs, factor, values, filters=filters)
+
+    assert sweep.factor == factor
+    assert [point.size for point in sweep.found.points] == values
+    assert (sweep.found.kind, sweep.found.rising) == (Kind.FOUND, True)
+    assert sweep.found.bracket == (8, 16 if factor == "images" else 12)
+    assert sweep.found.size == pytest.approx(a / (c - b), rel=0.03)
+    for point in sweep.found.points:
+        assert point.speedup == pytest.approx(c * point.size / (a + b * point.size))
+    if blocks == BLOCKS:
+        assert sweep.found.low <= a / (c - b) <= sweep.found.high
+    else:
+        assert sweep.found.low is None
+
+
+@pytest.mark.parametrize(("curve", "kind"), [((0.001, 0.01, 0.1), Kind.ALWAYS), ((9, 0.1, 0.1), Kind.NEVER)])
+def test_a_device_that_always_or_never_wins_has_no_crossover(curve, kind):
+    (sweep,) = look(swept("images", [1, 8, 64], planted("images", *curve)), "images", [1, 8, 64])
+
+    assert (sweep.found.kind, sweep.found.size) == (kind, None)
+    assert "not within the sizes tried (1 to 64 images)" in sweep.sentence
+
+
+def test_every_device_is_held_against_every_baseline():
+    libraries = (["tensorflow", "torch"], ["scipy_signal", "opencv"])
+    seconds = {"tensorflow": 2.0, "torch": 1.0, "scipy_signal": 8.0, "opencv": 0.5}
+    runs = swept("images", [1, 8], lambda t, _: seconds[t.library], libraries=libraries)
+    found = look(runs, "images", [1, 8], libraries=libraries)
+
+    speedups = {(s.device.library, s.cpu.library): {p.speedup for p in s.found.points} for s in found}
+    assert speedups == {
+        ("tensorflow", "scipy_signal"): {4.0},
+        ("tensorflow", "opencv"): {0.25},
+        ("torch", "scipy_signal"): {8.0},
+        ("torch", "opencv"): {0.5},
+    }
+
+
+def test_the_articles_size_belongs_to_the_sweep_over_images():
+    core = make_runs([make_trial("tensorflow"), make_trial("scipy_signal")], 1.0)
+    (sweep,) = look(core + swept("images", [1, 12], planted("images", 1, 1, 2)), "images", [1, 12])
+
+    assert [point.size for point in sweep.found.points] == [1, 12, 840]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"filter_size": 5},
+        {"height": 50},
+        {"width": 101},
+        {"channels": 2},
+        {"filters": 2},
+        {"devices": 2},
+        {"calls": 20},
+    ],
+)
+def test_another_size_never_leaks_into_the_sweep_over_images(other):
+    strangers = [make_trial("tensorflow", **other)]
+    strangers += [make_trial("scipy_signal", **other)] if "devices" not in other else []
+    runs = make_runs([*strangers, make_trial("scipy_signal")], 1.0)
+    (sweep,) = look(runs + swept("images", [1, 12], planted("images", 1, 1, 2)), "images", [1, 12])
+
+    assert [point.size for point in sweep.found.points] == [1, 12]
+
+
+@pytest.mark.parametrize("spec", ["tensorflow eager", "tensorflow cpu", "keras", "jax"])
+def test_another_library_mode_or_processor_never_leaks_into_a_sweep(spec):
+    runs = make_runs([make_trial(spec), make_trial("scipy_signal")], 1.0)
+    (sweep,) = look(runs + swept("images", [1, 12], planted("images", 1, 1, 2)), "images", [1, 12])
+
+    assert [point.size for point in sweep.found.points] == [1, 12]
+
+
+@pytest.mark.parametrize(
+    ("filters", "stranger"), [(0, {"channels": 8, "filters": 16}), (16, {"channels": 8, "filters": 8})]
+)
+def test_another_number_of_filters_never_leaks_into_the_sweep_over_channels(filters, stranger):
+    pair = [library_trial(name, **{**SIZES, **stranger}) for name in ("tensorflow", "scipy_signal")]
+    runs = swept("channels", [1, 64], planted("channels", 1, 1, 2), filters=filters)
+    (sweep,) = look(runs + make_runs(pair, 1.0), "channels", [1, 64], filters=filters)
+
+    assert [point.size for point in sweep.found.points] == [1, 64]
+
+
+def test_each_sweep_has_its_own_sizes_only():
+    values = {"images": [1, 12, 84], "channels": [1, 10], "filter_size": [3, 10]}
+    trials = grid(*PAIR, values, **SIZES).trials()
+    found = crossovers(make_runs(trials, 1.0, blocks=1), grid(*PAIR, values, **SIZES))
+
+    assert {s.factor: [p.size for p in s.found.points] for s in found} == values
+
+
+def test_blocks_are_paired_and_drift_cancels():
+    """Every block is twice as slow as the one before, on both sides."""
+    runs = swept("images", [1, 8], lambda t, block: 2.0**block * (3 if t.library in CPU_LIBRARIES else 1))
+    (sweep,) = look(runs, "images", [1, 8])
+
+    assert {(p.low, p.speedup, p.high) for p in sweep.found.points} == {(3.0, 3.0, 3.0)}
+
+
+def test_a_block_that_only_one_of_them_has_does_not_count():
+    runs = swept("images", [1, 8], lambda t, b: None if (t.library, b) == ("tensorflow", 2) else 1.0)
+    (sweep,) = look(runs, "images", [1, 8])
+
+    assert {point.low for point in sweep.found.points} == {None}, "5 blocks have no interval"
+
+
+def test_a_size_that_one_of_them_never_ran_at_is_no_point():
+    runs = swept(
+        "images",
+        [1, 8, 64],
+        lambda t, b: None if (t.library, t.images) == ("opencv", 64) else 1.0,
+        libraries=(["torch"], ["opencv"]),
+    )
+    (sweep,) = look(runs, "images", [1, 8, 64], libraries=(["torch"], ["opencv"]))
+
+    assert [point.size for point in sweep.found.points] == [1, 8]
+
+
+def test_a_seed_of_the_notebook_changes_nothing():
+    values = {"images": [1, 64]}
+    trials = grid(*PAIR, values, **SIZES, seed=5).trials()
+    (sweep,) = crossovers(make_runs(trials, planted("images", 1, 1, 2)), grid(*PAIR, values, **SIZES, seed=5))
+
+    assert [point.size for point in sweep.found.points] == [1, 64]
+
+
+def test_a_sweep_without_sizes_is_not_looked_at():
+    assert look([], "images", []) == []
+
+
+def test_a_sweep_without_runs_says_so():
+    (sweep,) = look([], "images", [1, 8])
+
+    assert sweep.found.kind == Kind.UNDECIDED
+    assert "no size was measured in both" in sweep.sentence
+
+
+# In words.
+
+
+def test_a_sweep_says_who_wins_from_where_and_what_is_held():
+    values = [3, 5, 8, 12, 20]
+    runs = swept("filter_size", values, planted("filter_size", 0.25, 0.01, 0.035))
+    (sweep,) = look(runs, "filter_size", values)
+
+    assert sweep.sentence.startswith(
+        "TensorFlow (graph) is faster than scipy.signal.convolve2d from about 10.1 px of filter on"
+    )
+    assert sweep.sentence.endswith(" (12 images of 100×100, 1 channel, 1 filter).")
+
+
+def test_a_framework_on_the_cpu_is_said_to_be_there_once():
+    libraries = (["torch"], ["torch cpu"])
+    (sweep,) = look(swept("images", [1, 8], 1.0, libraries=libraries), "images", [1, 8], libraries=libraries)
+
+    assert sweep.sentence.count("on the CPU") == 1
+    assert "PyTorch on the CPU" in sweep.sentence
+
+
+def test_a_sweep_over_images_says_how_large_they_are():
+    (sweep,) = look(swept("images", [1, 8], 1.0), "images", [1, 8])
+
+    assert "100×100" in sweep.sentence
+
+
+def test_a_sweep_over_channels_says_how_many_filters_there_are():
+    fixed, follow = [
+        look(swept("channels", [1, 8], 1.0, filters=count), "channels", [1, 8], filters=count)[0].sentence
+        for count in (16, 0)
+    ]
+
+    assert fixed.endswith(" (12 images of 100×100, 16 filters, 3×3).")
+    assert follow.endswith(" (as many filters, 12 images of 100×100, 3×3).")

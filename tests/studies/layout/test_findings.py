@@ -1,0 +1,208 @@
+import pytest
+
+from study_data import layout_pair, make_pair, make_run
+from trainspeed.core import layer_table
+from trainspeed.core.effective import layouts_text
+from trainspeed.core.run import Status
+from trainspeed.core.trial import FRAMEWORKS, LAYOUTS
+from trainspeed.studies.layout import findings
+from trainspeed.studies.layout.findings import (
+    FIRST,
+    LAST,
+    count_sentence,
+    effect_sentences,
+    forgotten_sentence,
+    framework_pairs,
+    framework_verdicts,
+    layers_by_model,
+    layout_settings,
+    layout_verdicts,
+)
+
+
+def ran(framework, first, last, **more):
+    """Return runs of both arms and the layouts that their ten convolutions ran in."""
+    first, last = ({name: 10} if isinstance(name, str) else name for name in (first, last))
+    return [
+        make_run(framework=framework, layout=FIRST, effective_layout=first, **more),
+        make_run(framework=framework, layout=LAST, effective_layout=last, **more),
+    ]
+
+
+def one(sentences):
+    (sentence,) = sentences
+    return sentence
+
+
+# What really ran.
+
+
+def test_a_framework_that_ran_as_asked_is_told_so():
+    assert one(effect_sentences(ran("torch", FIRST, LAST))) == (
+        "PyTorch: the convolutions ran in the layout that was asked for, in both arms."
+    )
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_framework_that_ran_one_layout_for_both_compares_transposes(layout):
+    sentence = one(effect_sentences(ran("tensorflow", layout, layout)))
+    assert sentence.startswith(
+        f"TensorFlow: both arms ran their convolutions as {layout}, whatever was asked"
+    )
+    assert "the price of transposing" in sentence
+
+
+def test_a_mixed_arm_is_told_as_it_is():
+    mixed = {FIRST: 2, LAST: 8}
+    assert one(effect_sentences(ran("jax", mixed, LAST))) == (
+        f"JAX (compiled): channels_first ran as {layouts_text(mixed)}, channels_last ran as channels_last."
+    )
+
+
+def test_arms_that_each_ran_both_layouts_are_not_said_to_compare_transposes():
+    """One model ran as asked, another the other way round: both arms have seen both."""
+    runs = ran("torch", FIRST, LAST) + ran("torch", LAST, FIRST, model="wrn28_2")
+    assert one(effect_sentences(runs)) == (
+        "PyTorch: channels_first ran as channels_first or channels_last, "
+        "channels_last ran as channels_first or channels_last."
+    )
+
+
+def test_swapped_layouts_are_not_what_was_asked_for():
+    assert "channels_first ran as channels_last" in one(effect_sentences(ran("torch", LAST, FIRST)))
+
+
+def test_an_arm_that_was_not_looked_at_is_said_to_be_not_found_out():
+    assert one(effect_sentences(ran("torch", None, LAST))) == (
+        "PyTorch: channels_first ran as not found out, channels_last ran as channels_last."
+    )
+    assert effect_sentences(ran("torch", None, None)) == []
+
+
+def test_compiled_and_not_compiled_are_told_apart():
+    runs = ran("torch", FIRST, LAST) + ran("torch", LAST, LAST, compile=True)
+    first, second = effect_sentences(runs)
+    assert first.startswith("PyTorch: the convolutions ran in the layout that was asked for")
+    assert second.startswith("PyTorch (compiled): both arms ran")
+
+
+# The layers.
+
+
+def table(layout, *, forgot=False, length=2):
+    rows = [
+        layer_table.row(
+            layer=f"conv{n}",
+            type="Conv2D",
+            output_shape=(8, 8, 64),
+            data_format=layout,
+            bn_axis=None,
+            layout=layout,
+        )
+        for n in range(length)
+    ]
+    return (*rows[:-1], {**rows[-1], "layer": "global_average_pooling2d", "forgot": forgot})
+
+
+def test_a_forgotten_layer_is_named_with_where_it_was():
+    runs = [make_run(framework="tensorflow", layers=table(FIRST, forgot=True)), make_run(layers=table(FIRST))]
+    assert forgotten_sentence(runs) == (
+        "These layers forgot the layout: global_average_pooling2d (TensorFlow, cnn10, channels_first)."
+    )
+
+
+def test_where_no_layer_forgot_it_the_models_looked_at_are_counted():
+    runs = [make_run(layout=layout, layers=table(layout)) for layout in LAYOUTS]
+    runs += [make_run(block=1), make_run(layers=table(FIRST), batch_size=64)]
+    assert forgotten_sentence(runs).startswith("No layer forgot the layout, in 2 models looked at")
+
+
+def test_without_a_layer_table_nothing_is_claimed():
+    assert forgotten_sentence([make_run()]) == "No layer table was recorded."
+
+
+def test_layer_tables_stand_by_framework_and_model():
+    runs = [
+        make_run(framework=framework, layout=layout, model=model, layers=table(layout, length=length))
+        for framework, length in (("torch", 3), ("tensorflow", 4))
+        for layout in LAYOUTS
+        for model in ("cnn10", "wrn28_2")
+    ]
+    found = layers_by_model([*runs, make_run(block=1)])
+    assert set(found) == {
+        f"{name}, {model}" for name in ("PyTorch", "TensorFlow") for model in ("cnn10", "wrn28_2")
+    }
+    assert {layout: len(rows) for layout, rows in found["TensorFlow, cnn10"].items()} == dict.fromkeys(
+        LAYOUTS, 4
+    )
+    assert layers_by_model([]) == {}
+
+
+# The verdicts.
+
+
+def test_channels_last_is_judged_over_channels_first():
+    (verdict,) = layout_verdicts(layout_pair([1.3] * 6))
+    assert (verdict.baseline.layout, verdict.candidate.layout) == (FIRST, LAST)
+    assert verdict.question == findings.LAYOUT_QUESTION
+
+
+def test_torch_is_the_baseline_wherever_it_ran():
+    runs = [make_run(framework=framework) for framework in FRAMEWORKS]
+    assert framework_pairs(runs) == [("torch", "tensorflow"), ("torch", "jax"), ("tensorflow", "jax")]
+    failed = [make_run(framework="torch", status=Status.UNSUPPORTED), *runs[::2]]
+    assert framework_pairs(failed) == [("tensorflow", "jax")]
+    assert framework_pairs(runs[:1]) == framework_pairs([]) == []
+
+
+def test_frameworks_are_judged_layout_by_layout():
+    runs = [
+        run
+        for layout in LAYOUTS
+        for run in make_pair("framework", ("torch", "tensorflow"), [1.2] * 6, layout=layout)
+    ]
+    assert [v.baseline.layout for v in framework_verdicts(runs)] == list(LAYOUTS)
+
+
+def test_the_count_says_how_many_verdicts_chance_alone_makes_wrong():
+    verdicts = layout_verdicts(layout_pair([1.3] * 6) + layout_pair([1.3], batch_size=64))
+    assert count_sentence(verdicts) == (
+        "Comparisons: 2, decided: 1. Of 1 intervals at 95 %, up to 0.1 are expected to miss the truth by chance."
+    )
+
+
+# Settings to copy.
+
+
+def settings_of(*pairs):
+    return layout_settings(layout_verdicts([run for pair in pairs for run in pair]))
+
+
+def test_a_decided_layout_comes_with_its_gain_and_the_code_to_switch_it_on():
+    text = one(settings_of(layout_pair([1.25] * 6)))
+    assert text.startswith("**PyTorch**, channels_last (PyTorch, cnn10, batch 32: 1.25x)\n\n```python\n")
+    assert "model = model.to(memory_format=torch.channels_last)\n" in text
+    assert text.endswith("\n```")
+
+
+def test_where_channels_first_won_its_own_gain_is_told():
+    text = one(settings_of(layout_pair([0.8] * 6, framework="tensorflow")))
+    assert text.startswith("**TensorFlow**, channels_first (TensorFlow, cnn10, batch 32: 1.25x)")
+    assert 'keras.config.set_image_data_format("channels_first")' in text
+
+
+@pytest.mark.parametrize("ratios", [[1.0] * 6, [1.5] * 5, [0.9, 1.5, 1.5, 1.5, 1.5, 1.5]])
+def test_what_was_not_decided_is_no_setting(ratios):
+    assert one(settings_of(layout_pair(ratios))) == (
+        "**PyTorch**: no layout was decided to be faster; keep what you have."
+    )
+
+
+def test_a_layout_may_win_at_one_batch_size_and_lose_at_another():
+    first, second = settings_of(layout_pair([1.25] * 6, batch_size=8), layout_pair([0.8] * 6, batch_size=64))
+    assert first.startswith("**PyTorch**, channels_last (PyTorch, cnn10, batch 8: 1.25x)")
+    assert second.startswith("**PyTorch**, channels_first (PyTorch, cnn10, batch 64: 1.25x)")
+
+
+def test_a_framework_that_was_not_measured_has_no_settings():
+    assert layout_settings([]) == []

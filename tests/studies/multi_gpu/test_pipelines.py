@@ -1,0 +1,241 @@
+from dataclasses import replace
+
+import matplotlib as mpl
+import pytest
+
+from study_data import make_run
+from trainspeed.core.errors import UserError
+from trainspeed.core.run import Status
+from trainspeed.studies.multi_gpu.pipeline_charts import plot_pipelines
+from trainspeed.studies.multi_gpu.pipelines import (
+    Balance,
+    balance_frame,
+    balance_sentences,
+    balances,
+    pipeline_trials,
+    pipeline_verdicts,
+    worker_counts,
+)
+
+mpl.use("Agg")
+
+ALL = ["arrays", "generator", "threads", "processes", "tf_data", "in_model"]
+FIELDS = {
+    "model": "cnn_keras",
+    "layout": "channels_last",
+    "batch_size": 8,
+    "images_per_epoch": 64,
+    "epochs": 3,
+}
+# Seconds per epoch: the generator is slower than the computing, workers are not.
+SECONDS = {"input": {"arrays": 0.1, "generator": 3.0, "threads": 1.5, "processes": 0.5, "tf_data": 0.4}}
+
+
+def trials(pipelines=ALL, counts=(1,), workers=(2,), frameworks=("tensorflow", "torch")):
+    return pipeline_trials(frameworks, pipelines, workers, counts, **FIELDS)
+
+
+def seconds_of(trial) -> float:
+    if trial.part == "compute":
+        return 1.0 / trial.devices
+    taken = SECONDS["input"].get(trial.pipeline, 0.1)
+    return taken if trial.part == "input" else taken + 1.0 / trial.devices
+
+
+@pytest.mark.parametrize(
+    ("asked", "cores", "found"), [([], 2, [1, 2]), ([], 6, [1, 2, 4]), ([], 1, [1]), ([3], 2, [3])]
+)
+def test_workers_are_swept_up_to_the_cores_where_none_are_named(asked, cores, found):
+    assert worker_counts(asked, cores) == found
+
+
+def test_only_crossed_pipelines_are_measured_on_several_devices():
+    found = trials(counts=(1, 2), frameworks=("torch",), pipelines=["arrays", "generator", "in_model"])
+    few = pipeline_trials(
+        ["torch"], ["arrays", "generator", "in_model"], [2], [1, 2], crossed=["generator"], **FIELDS
+    )
+
+    assert {t.pipeline for t in found if t.devices == 2 and t.part == "both"} == {
+        "arrays",
+        "generator",
+        "in_model",
+    }
+    assert {t.pipeline for t in few if t.devices == 2 and t.part == "both"} == {"generator"}
+    assert [t for t in few if t.devices == 1] == [t for t in found if t.devices == 1]
+    with pytest.raises(UserError, match="did you mean 'generator'"):
+        pipeline_trials(["torch"], ["arrays"], [2], [1, 2], crossed=["genrator"], **FIELDS)
+
+
+def measured(blocks=6, **kwargs):
+    return [make_run(seconds_of(t), block=b, trial=t) for t in trials(**kwargs) for b in range(blocks)]
+
+
+def balance(found, framework, pipeline, devices=1) -> Balance:
+    (one,) = [
+        b
+        for b in found
+        if (b.trial.framework, b.trial.pipeline, b.trial.devices) == (framework, pipeline, devices)
+    ]
+    return one
+
+
+def test_every_pipeline_is_measured_whole_and_alone_and_the_computing_once():
+    found = [(t.pipeline, t.part) for t in trials(frameworks=("tensorflow",))]
+
+    assert found.count(("arrays", "compute")) == 1
+    assert {pipeline for pipeline, part in found if part == "both"} == set(ALL)
+    assert {pipeline for pipeline, part in found if part == "input"} == set(ALL) - {"in_model"}
+    alone = trials(pipelines=["in_model"], frameworks=("tensorflow",))
+    assert ("arrays", "input") in {(t.pipeline, t.part) for t in alone}
+    assert len(found) == len(set(found)) == 12
+
+
+def test_tf_data_is_left_out_where_there_is_no_tensorflow():
+    assert "tf_data" not in {t.pipeline for t in trials(frameworks=("torch",))}
+
+
+def test_workers_are_swept_where_there_are_any():
+    swept = [t.workers for t in trials(workers=(1, 4), frameworks=("torch",)) if t.pipeline == "threads"]
+    assert sorted(swept) == [1, 1, 4, 4]
+
+
+def test_everything_augments_but_arrays():
+    assert {t.pipeline for t in trials() if not t.augment} == {"arrays"}
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "workers", "words"),
+    [
+        (["genrator"], (1,), "unknown pipeline 'genrator': did you mean 'generator'"),
+        (["threads"], (), "workers is an empty list"),
+        (["threads"], (0,), "needs workers of at least 1"),
+        (["threads"], (-1,), "workers (=-1) must be a whole number of at least 0"),
+    ],
+)
+def test_bad_input_is_one_line(pipelines, workers, words):
+    with pytest.raises(UserError) as caught:
+        trials(pipelines=pipelines, workers=workers)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"batch_size": 0}, "pipeline_batch_size (=0) must be a whole number of at least 1."),
+        (
+            {"batch_size": 9},
+            "pipeline_batch_size (=9) must be divisible by pipeline_devices (=2): try 8 or 10.",
+        ),
+        (
+            {"batch_size": 128},
+            "pipeline_batch_size (=128) is larger than the epoch: pipeline_images_per_epoch (=64). "
+            "Lower the one or raise the other.",
+        ),
+        ({"images_per_epoch": 0}, "pipeline_images_per_epoch (=0) must be a whole number of at least 1."),
+        ({"image_size": 4}, "image_size (=4) must be a whole number of at least 8."),
+    ],
+)
+def test_messages_name_the_parameters_of_the_notebook(wrong, words):
+    with pytest.raises(UserError) as caught:
+        pipeline_trials(["torch"], ALL, [1], [1, 2], **{**FIELDS, **wrong})
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("frameworks", "model", "name"),
+    [([], "cnn_keras", "pipeline_frameworks"), (["torch"], [], "pipeline_models")],
+)
+def test_input_of_nothing_is_one_line(frameworks, model, name):
+    with pytest.raises(
+        UserError, match=rf"^{name} is an empty list: .* measure no input: pipelines: \[\]\.$"
+    ):
+        pipeline_trials(frameworks, ALL, [1], [1], **{**FIELDS, "model": model})
+
+
+def test_an_unknown_framework_is_one_line_on_any_number_of_devices():
+    with pytest.raises(UserError, match="unknown framework 'pytorch': did you mean 'torch'"):
+        trials(frameworks=["pytorch"], counts=(2,))
+
+
+def test_several_models_are_measured_one_after_the_other():
+    both = pipeline_trials(["torch"], ["arrays"], [1], [1], **{**FIELDS, "model": ["cnn_keras", "cnn10"]})
+    assert [t.model for t in both] == ["cnn_keras"] * 3 + ["cnn10"] * 3
+
+
+def test_no_pipelines_is_nothing_to_measure():
+    assert trials(pipelines=[]) == ()
+
+
+def test_the_longer_part_is_the_bottleneck():
+    found = balances(measured())
+
+    slow = balance(found, "tensorflow", "generator")
+    assert (slow.input_s, slow.compute_s, slow.both_s) == (3.0, 1.0, 4.0)
+    assert slow.bottleneck == "input"
+    assert balance(found, "tensorflow", "processes").bottleneck == "compute"
+    assert balance(found, "tensorflow", "in_model").input_s == 0.1, "its images are those of arrays"
+
+
+def test_more_devices_have_their_own_computing_and_the_input_of_one_but_for_ranks():
+    found = balances(measured(counts=(2,)))
+
+    two = balance(found, "tensorflow", "processes", devices=2)
+    assert (two.input_s, two.compute_s, two.both_s) == (0.5, 0.5, 1.0)
+    inputs = {(t.framework, t.devices) for t in trials(counts=(2,)) if t.part == "input"}
+    assert inputs == {("tensorflow", 1), ("torch", 2)}
+
+
+def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
+    sentences = balance_sentences(
+        balances(measured(pipelines=["generator", "processes"], frameworks=("torch",)))
+    )
+
+    assert sentences[0].startswith("PyTorch, cnn_keras, 1 device, generator: an epoch takes 4 s")
+    assert "The input is the bottleneck (3.0 times the compute); together they take +33 %" in sentences[0]
+    assert "PyTorch, cnn_keras, 1 device, processes (2 workers)" in sentences[1]
+    assert "The compute is the bottleneck (2.0 times the input)" in sentences[1]
+
+
+def test_a_part_that_was_not_measured_is_said_and_not_made_up():
+    runs = [run for run in measured(pipelines=["generator"]) if run.trial.part != "input"]
+
+    found = balances(runs)
+    assert all(sentence.endswith("not measured in all parts.") for sentence in balance_sentences(found))
+    assert balance_frame(found)["input_s"].isna().all()
+
+
+def test_pipelines_are_compared_with_the_generator_on_the_same_devices():
+    verdicts = pipeline_verdicts(measured(counts=(1, 2), frameworks=("torch",)))
+
+    assert {v.candidate.pipeline for v in verdicts} == {"threads", "processes", "in_model"}
+    assert all(v.baseline.pipeline == "generator" for v in verdicts)
+    assert all(v.baseline.devices == v.candidate.devices for v in verdicts)
+    assert all(v.factor == "pipeline" for v in verdicts)
+    assert {v.label.split(",")[0] for v in verdicts} == {
+        "threads (2 workers) vs generator",
+        "processes (2 workers) vs generator",
+        "in_model vs generator",
+    }
+    (one,) = [v for v in verdicts if (v.candidate.pipeline, v.candidate.devices) == ("processes", 1)]
+    assert one.speedup == pytest.approx(4.0 / 1.5)
+
+
+def test_the_chart_has_a_panel_per_place_and_a_row_per_pipeline():
+    figure = plot_pipelines(balance_frame(balances(measured())))
+
+    assert [ax.get_title() for ax in figure.axes] == [
+        "TensorFlow, cnn_keras, 1 device",
+        "PyTorch, cnn_keras, 1 device",
+    ]
+    rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
+    assert rows == ["arrays", "generator", "threads (2 workers)", "processes (2 workers)", "in_model"]
+    whole = next(line for line in figure.axes[1].lines if line.get_label() == "whole steps")
+    assert list(whole.get_xdata()) == [1.1, 4.0, 2.5, 1.5, 1.1]
+
+
+@pytest.mark.parametrize("tried", [False, True])
+def test_an_empty_chart_says_so(tried):
+    """Also where all that was tried has failed, as with a model that raises."""
+    runs = [replace(run, status=Status.INVALID, epoch_s=()) for run in measured()] if tried else []
+    figure = plot_pipelines(balance_frame(balances(runs)))
+    assert "not measured" in figure.axes[0].texts[0].get_text()

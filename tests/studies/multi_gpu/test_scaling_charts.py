@@ -1,0 +1,223 @@
+"""Speed-up and efficiency over devices, by their artists."""
+
+import math
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+
+from showing_data import found, legend, select, texts
+from trainspeed.core.errors import UserError
+from trainspeed.show.theme import FRAMEWORK_COLOURS
+from trainspeed.studies.multi_gpu.scaling_charts import COLUMNS, plot_efficiency, plot_scaling
+
+mpl.use("Agg")
+
+NONE = math.nan
+
+
+def make_rows():
+    """Return torch with intervals on 2, 4 and 8 devices, the others on 2, one failed; weak: batch 64 each."""
+    rows = [
+        ("tensorflow", "mirrored", "strong", 2, 64, 0.9, NONE, NONE),
+        ("torch", "ddp", "strong", 1, 64, 1.0, NONE, NONE),
+        ("torch", "ddp", "strong", 2, 64, 1.8, 1.7, 1.9),
+        ("torch", "ddp", "strong", 4, 64, 3.0, 2.8, 3.1),
+        ("torch", "dp", "strong", 2, 64, NONE, NONE, NONE),
+        ("torch", "ddp", "weak", 2, 128, 1.9, 1.85, 1.95),
+        ("torch", "ddp", "weak", 4, 256, 3.6, NONE, NONE),
+        ("jax", "data_parallel", "weak", 2, 128, 1.5, 1.4, 1.6),
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def make_forecasts():
+    speedups = {2: 1.7, 4: 2.9, 8: 4.0}
+    return pd.DataFrame(
+        [{"framework": "torch", "scaling": "strong", "devices": p, "speedup": s} for p, s in speedups.items()]
+    )
+
+
+@pytest.fixture
+def strong():
+    return plot_scaling(make_rows()).axes[0]
+
+
+def line(ax, label):
+    """Return the one line of this name."""
+    (artist,) = [artist for artist in ax.lines if artist.get_label() == label]
+    return artist
+
+
+class TestPanels:
+    def test_strong_and_weak_are_shown_apart(self):
+        """The batch that stays equal is named: 64 in all, or 64 for each device."""
+        figure = plot_scaling(make_rows())
+        assert [ax.get_title() or ax.get_title("left") for ax in figure.axes] == [
+            "strong scaling: batch 64",
+            "weak scaling: batch 64 per device",
+        ]
+        assert figure.get_suptitle() == "Speed-up in throughput over one device"
+
+    def test_devices_are_whole_numbers(self):
+        ax = plot_scaling(make_rows()).axes[-1]
+        low, high = ax.get_xlim()
+        assert [tick for tick in ax.get_xticks() if low <= tick <= high] == [1, 2, 3, 4]
+
+    def test_the_axis_says_which_way_is_better_and_starts_at_0(self, strong):
+        assert strong.get_ylabel() == "speed-up\n(more is better)"
+        assert strong.get_ylim()[0] == 0
+
+
+class TestLines:
+    def test_a_line_starts_at_one_device_with_1(self, strong):
+        np.testing.assert_allclose(line(strong, "PyTorch ddp").get_ydata(), [1, 1.8, 3.0])
+        xs = line(strong, "PyTorch ddp").get_xdata()
+        assert xs[0] == 1
+        np.testing.assert_allclose(xs, [1, 2, 4], atol=0.1)
+
+    def test_frameworks_have_their_colours_and_strategies_their_markers(self, strong):
+        looks = {
+            (dot.get_color(), dot.get_marker()) for g in ("speedup", "hollow") for dot in found(strong, g)
+        }
+        assert looks == {(FRAMEWORK_COLOURS["torch"], "s"), (FRAMEWORK_COLOURS["tensorflow"], "o")}
+
+    def test_intervals_are_bars(self, strong):
+        (bars,) = found(strong, "interval")
+        assert [list(bar[:, 1]) for bar in bars.get_segments()] == [[1.7, 1.9], [2.8, 3.1]]
+        assert to_hex(bars.get_color()[0]).upper() == FRAMEWORK_COLOURS["torch"]
+
+    def test_without_an_interval_the_marker_is_hollow(self, strong):
+        (hollow,) = found(strong, "hollow")
+        assert (list(hollow.get_ydata()), hollow.get_markerfacecolor()) == ([0.9], "white")
+        (filled,) = found(strong, "speedup")
+        assert (list(filled.get_ydata()), filled.get_markerfacecolor()) == (
+            [1.8, 3.0],
+            FRAMEWORK_COLOURS["torch"],
+        )
+
+    def test_the_ideal_line_is_dashed(self, strong):
+        ideal = line(strong, "ideal")
+        assert (list(ideal.get_xdata()), list(ideal.get_ydata())) == ([1, 4], [1, 4])
+        assert ideal.get_linestyle() == "--"
+
+    def test_the_ideal_line_is_as_long_in_every_panel(self):
+        """A forecast for 8 devices in one panel lengthens the axis of both."""
+        figure = plot_scaling(make_rows(), make_forecasts())
+        assert [line(ax, "ideal").get_xdata()[-1] for ax in figure.axes] == [8, 8]
+
+    def test_what_has_no_speed_up_is_named(self):
+        (note,) = texts(plot_scaling(make_rows()).axes[-1], "note")
+        assert "no pair of runs finished: PyTorch dp on 2 devices (strong)" in note.replace("\n", " ")
+        assert "bar: 95 % interval; hollow: fewer than 6 blocks, no interval" in note.replace("\n", " ")
+
+    def test_several_batch_sizes_are_several_lines(self):
+        """Of one colour, so of two line styles."""
+        rows = select(make_rows(), framework="torch", strategy="ddp", scaling="strong")
+        ax = plot_scaling(pd.concat([rows, rows.assign(batch_size=256, speedup=1.1)])).axes[0]
+        lines = found(ax, "line")
+        assert [one.get_label() for one in lines] == ["PyTorch ddp, batch 64", "PyTorch ddp, batch 256"]
+        assert lines[0].get_linestyle() != lines[1].get_linestyle()
+
+    def test_equal_speed_ups_do_not_hide_each_other(self):
+        rows = make_rows().assign(speedup=1.5)
+        xs = [dot.get_xdata()[0] for dot in found(plot_scaling(rows).axes[1], "speedup")]
+        assert len(set(xs)) == len(xs) == 2
+
+    def test_the_legend_names_every_line_once(self):
+        assert legend(plot_scaling(make_rows(), make_forecasts())) == [
+            "TensorFlow mirrored",
+            "PyTorch ddp",
+            "JAX data_parallel",
+            "ideal",
+            "forecast",
+        ]
+
+
+class TestForecast:
+    def test_is_dotted_in_the_colour_of_its_framework(self):
+        figure = plot_scaling(make_rows(), make_forecasts())
+        (drawn,) = found(figure.axes[0], "forecast")
+        np.testing.assert_allclose(drawn.get_xdata(), [1, 2, 4, 8])
+        np.testing.assert_allclose(drawn.get_ydata(), [1, 1.7, 2.9, 4.0])
+        assert (drawn.get_linestyle(), drawn.get_label()) == (":", "forecast")
+        assert drawn.get_color() == FRAMEWORK_COLOURS["torch"]
+        assert found(figure.axes[1], "forecast") == []
+
+    def test_a_far_one_leaves_the_markers_at_their_numbers(self):
+        """The axis is 64 devices long; no marker moves by more than a tenth of one."""
+        far = make_forecasts().assign(devices=[2, 4, 64])
+        dots = [dot for gid in ("speedup", "hollow") for dot in found(plot_scaling(make_rows(), far), gid)]
+        xs = np.concatenate([dot.get_xdata() for dot in dots])
+        np.testing.assert_allclose(xs, np.round(xs), atol=0.1)
+
+    def test_is_not_mentioned_unless_given(self):
+        figure = plot_scaling(make_rows())
+        assert "forecast" not in legend(figure) and not found(figure.axes[0], "forecast")
+
+    def test_is_drawn_where_one_device_only_was_measured(self):
+        """A single GPU with a given interconnect."""
+        one = select(make_rows(), devices=1)
+        ax = plot_scaling(one, make_forecasts()).axes[0]
+        assert found(ax, "forecast") and not found(ax, "line") and not texts(ax, "sentence")
+
+    def test_has_a_line_per_strategy(self):
+        both = pd.concat([make_forecasts().assign(strategy=name) for name in ("ddp", "dp")])
+        assert len(found(plot_scaling(make_rows(), both).axes[0], "forecast")) == 2
+
+
+class TestEfficiency:
+    def test_is_in_percent_of_the_ideal(self):
+        figure = plot_efficiency(make_rows(), make_forecasts())
+        strong = figure.axes[0]
+        np.testing.assert_allclose(line(strong, "PyTorch ddp").get_ydata(), [100, 90, 75])
+        np.testing.assert_allclose(found(strong, "forecast")[0].get_ydata(), [100, 85, 72.5, 50])
+        np.testing.assert_allclose(
+            [bar[:, 1] for bar in found(strong, "interval")[0].get_segments()], [[85, 95], [70, 77.5]]
+        )
+
+    def test_the_ideal_is_a_level_line(self):
+        ideal = line(plot_efficiency(make_rows()).axes[0], "ideal")
+        assert list(ideal.get_ydata()) == [100, 100]
+
+    def test_its_unit_is_on_the_axis(self):
+        assert (
+            plot_efficiency(make_rows()).axes[0].get_ylabel() == "speed-up / devices in %\n(more is better)"
+        )
+
+
+@pytest.mark.parametrize("plot", [plot_scaling, plot_efficiency])
+class TestNothing:
+    def test_an_empty_frame_is_a_sentence(self, plot):
+        """With its columns or without."""
+        said = ["Nothing to draw: not measured on this machine."]
+        for rows in (pd.DataFrame(), make_rows()[:0]):
+            assert [text.replace("\n", " ") for text in texts(plot(rows).axes[0], "sentence")] == said
+
+    @pytest.mark.parametrize(
+        ("values", "why"),
+        [({"devices": 1}, "only one device was measured"), ({"strategy": "dp"}, "no pair of runs finished")],
+    )
+    def test_a_panel_without_a_speed_up_says_why(self, plot, values, why):
+        (said,) = texts(plot(select(make_rows(), **values)).axes[0], "sentence")
+        assert why in said.replace("\n", " ")
+
+
+class TestBadInput:
+    def test_a_missing_column_is_named(self):
+        with pytest.raises(ValueError, match=r"lacks the columns \['high', 'low'\]"):
+            plot_scaling(make_rows().drop(columns=["low", "high"]))
+        with pytest.raises(ValueError, match=r"lacks the columns \['scaling'\]"):
+            plot_scaling(make_rows(), make_forecasts().drop(columns="scaling"))
+
+    def test_an_unknown_scaling_is_refused(self):
+        with pytest.raises(UserError, match="unknown scaling 'medium'"):
+            plot_scaling(make_rows().assign(scaling="medium"))
+
+    def test_a_row_that_is_there_twice_is_refused(self):
+        """It would be drawn as a zigzag."""
+        rows = make_rows()
+        with pytest.raises(UserError, match=r"PyTorch ddp on 2 devices \(strong\) twice"):
+            plot_scaling(pd.concat([rows, rows[2:3]]))

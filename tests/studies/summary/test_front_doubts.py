@@ -1,0 +1,94 @@
+"""What the front page says is missing, and what it doubts."""
+
+from dataclasses import replace
+
+from front_data import NOTHING, of_runs, report_of, runs_of, write_report
+from study_data import MACHINE, make_run
+from trainspeed.core.notes import CoresBusy
+from trainspeed.core.result import Failure
+from trainspeed.core.run import Status
+from trainspeed.judge.notes import text
+from trainspeed.studies.summary.collect import NotebookResult, ReportSummary, read_report
+from trainspeed.studies.summary.text import all_doubts, not_measured
+
+IN_TRAIN = Failure(stage="train", error="OutOfMemoryError")
+WHOLE = tuple(
+    NotebookResult(name=name, title="", status="ok") for name in ("layout", "amp", "multi_gpu", "conv2d")
+)
+
+
+def test_equal_reasons_are_told_once_however_many_runs_and_numbers():
+    runs = [
+        make_run(
+            block=b, batch_size=8 * 2**b, status=Status.OOM, reason=f"{b}.5 GB asked for", failure=IN_TRAIN
+        )
+        for b in range(3)
+    ]
+    runs.append(make_run(status=Status.TIMEOUT, reason="longer than 300 s"))
+    runs.append(make_run(study="amp", status=Status.OOM, reason="0.5 GB asked for."))
+
+    assert not_measured(report_of(runs=tuple(runs), notebooks=WHOLE), NOTHING) == [
+        "layout: 3 trials (PyTorch): oom: 0.5 GB asked for.",
+        "layout: PyTorch, cnn10, channels\\_first, batch 32, 16 px, fp32, not compiled: timeout: longer than 300 s.",
+        "amp: PyTorch, cnn10, channels\\_first, batch 32, 16 px, fp32, not compiled: oom: 0.5 GB asked for.",
+    ]
+
+
+def test_what_the_page_itself_did_not_get_is_told_too():
+    failed = make_run(study="summary", status=Status.CRASHED, reason="Aborted")
+    assert "crashed: Aborted" in not_measured(report_of(notebooks=WHOLE), of_runs(failed))[0]
+    assert not_measured(report_of(notebooks=WHOLE), of_runs(make_run())) == []
+
+
+def test_notebooks_that_failed_or_are_not_there_are_told():
+    notebooks = (
+        NotebookResult(name="layout", title="", status="failed", error="KeyError: <b>"),
+        NotebookResult(name="amp", title="", status="interrupted"),
+    )
+    assert not_measured(report_of(notebooks=notebooks), NOTHING) == [
+        "layout: failed: KeyError: \\<b\\>.",
+        "amp: interrupted.",
+        'Not in this report: conv2d, multi\\_gpu: `make report NOTEBOOKS="conv2d multi_gpu"`.',
+    ]
+
+
+def test_each_study_is_doubted_by_its_own_runs(tmp_path):
+    controls = [make_run(label=label, block=b) for b in range(6) for label in ("A", "A again")]
+    noted = runs_of("amp", notes=(CoresBusy(cores=2.5),))
+    write_report(tmp_path, [*controls, *noted])
+
+    doubts = all_doubts(read_report(tmp_path, tmp_path), NOTHING)
+
+    assert len(doubts) == 2  # the control of layout is clean
+    assert doubts[0].startswith("amp: No A/A control ran")
+    assert doubts[1] == f"amp: 12 of 12 runs (PyTorch): {text(noted[0].notes[0])}"
+
+
+def test_runs_without_a_verdict_are_doubted(tmp_path):
+    """A notebook that failed after it had measured."""
+    write_report(tmp_path, runs_of("layout"), verdicts=[])
+    doubts = all_doubts(read_report(tmp_path, tmp_path), NOTHING)
+    assert doubts[-1] == "layout: it has runs, but no verdict in verdicts.json: see why in its notebook."
+
+
+def test_runs_of_several_machines_and_versions_are_doubted_and_those_of_one_are_not(tmp_path):
+    other = {**MACHINE, "cpu": "Other CPU"}
+    mixed = (*runs_of("layout"), *runs_of("amp", machine=other, versions={"torch": "2.14.0"}))
+    front = report_of(runs=mixed)
+
+    doubts = all_doubts(front, of_runs(make_run(study="summary", machine=other)))
+
+    assert doubts[:2] == [
+        "Not everything was measured on one machine: layout on Test CPU, no GPU used; amp, summary on Other CPU, "
+        "no GPU used. Compare within each only.",
+        "PyTorch ran in several versions: 2.14.0, 2.15.0. Measure all notebooks again.",
+    ]
+    same = all_doubts(report_of(runs=tuple(runs_of("layout"))), NOTHING)
+    assert not [doubt for doubt in same if "machine" in doubt or "versions" in doubt]
+
+
+def test_a_doubt_is_told_once_and_the_folders_own_come_first(tmp_path):
+    measured = replace(NOTHING, doubts=("line 3 is cut off",))
+    assert all_doubts(ReportSummary(out=tmp_path, doubts=("line 3 is cut off",)), measured) == [
+        "line 3 is cut off"
+    ]

@@ -1,0 +1,219 @@
+"""The summary notebook, drawn by the report's own command from a made-up report of all four studies."""
+
+import json
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+
+from command_line import trainspeed
+from front_data import SESSION, STUDIES
+from made_up_report import write_ledger, write_summary
+from trainspeed.show.notebook import read_elements
+from trainspeed.studies.summary.collect import in_order
+
+pytestmark = pytest.mark.slow
+
+
+def rendered(out, *options):
+    result = trainspeed("render", "--out", str(out), *options)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return (out / "index.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The folder; the front page while only the studies were measured, and with recipes; the searches."""
+    out = tmp_path_factory.mktemp("report")
+    with pytest.MonkeyPatch.context() as patch:
+        write_ledger(out, patch)
+        before = rendered(out)
+    with pytest.MonkeyPatch.context() as patch:
+        searches = write_summary(out, patch)
+    ledger = (out / "runs.jsonl").read_bytes()
+    after = rendered(out, "--notebooks", "summary")
+    assert (out / "runs.jsonl").read_bytes() == ledger  # it measured nothing
+    return out, before, after, searches
+
+
+@pytest.fixture(scope="module")
+def out(report):
+    return report[0]
+
+
+@pytest.fixture(scope="module")
+def before(report):
+    return BeautifulSoup(report[1], "html.parser")
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    return BeautifulSoup(report[2], "html.parser")
+
+
+@pytest.fixture(scope="module")
+def verdicts(out):
+    from trainspeed.judge.comparison import Verdict
+
+    elements = [e for e in read_elements(out / "verdicts.json") if e["study"] in STUDIES]
+    return [Verdict.from_dict(element) for element in elements]
+
+
+def section(soup, heading):
+    """Return the text between a heading and the next."""
+    start = next(h for h in soup.find_all(["h2", "h3"]) if h.get_text() == heading)
+    texts = []
+    for element in start.find_parent("div").find_next_siblings():
+        if element.find(["h2", "h3"]):
+            break
+        texts.append(element.get_text(" ", strip=True))
+    return " ".join(texts)
+
+
+def table(soup, caption):
+    found = next(t for t in soup.find_all("table") if t.caption and t.caption.get_text() == caption)
+    return [[cell.get_text(" ", strip=True) for cell in row("td")] for row in found.tbody("tr")], found
+
+
+def test_the_page_has_its_sections_in_the_order_of_a_readers_questions(page):
+    assert page.title.string == page.h1.get_text() == "What makes training faster here?"
+    assert [heading.get_text() for heading in page.find_all("h2")][:8] == [
+        "What to switch on",
+        "Every verdict",
+        "Recipe",
+        "What was not measured",
+        "Doubts",
+        "Notebooks",
+        "Machine",
+        "Data",
+    ]
+    assert not page.select(".banner")
+
+
+def test_every_verdict_of_every_notebook_is_a_row_of_the_one_table(page, verdicts):
+    rows, _ = table(page, "Every verdict")
+
+    assert [(row[0], row[2], row[5]) for row in rows] == [
+        (v.name, str(v.outcome), v.study) for v in in_order(verdicts)
+    ]
+    assert {row[5] for row in rows} == set(STUDIES)
+    for row, verdict in zip(rows, in_order(verdicts), strict=True):
+        size = float(re.match(r"[-+\d.]+", row[1])[0])
+        assert size == pytest.approx(verdict.speedup, abs=0.06 if verdict.quantity == "accuracy" else 0.006)
+
+
+def test_every_row_leads_to_a_section_that_is_there(page, out, verdicts):
+    """Of everything that the four notebooks really record."""
+    _, found = table(page, "Every verdict")
+    links = [row.a["href"] for row in found.tbody("tr")]
+
+    assert links == [f"{v.study}.html#{section_of(v)}" for v in in_order(verdicts)]
+    for link in set(links):
+        name, _, anchor = link.partition("#")
+        target = BeautifulSoup((out / name).read_text(), "html.parser").find(id=anchor)
+        assert target is not None and target.name in ("h2", "h3"), link
+
+
+def section_of(verdict):
+    """Return the id of the section that a notebook shows a verdict in."""
+    if verdict.quantity == "accuracy" and not verdict.is_control:
+        return {"layout": "accuracy", "amp": "does-accuracy-hold"}[verdict.study]
+    if verdict.factor == "framework":
+        return "framework-against-framework"
+    if verdict.factor == "pipeline":
+        return "the-input-pipeline"
+    return "channels_last-against-channels_first" if verdict.study == "layout" else "speed-up"
+
+
+def test_no_link_of_the_page_is_dead(page, out):
+    links = [link["href"] for link in page.find_all("a", href=True)]
+
+    assert len(links) > 30
+    for link in links:
+        parts = urlsplit(link)
+        assert not parts.scheme and not parts.path.startswith(("/", ".."))
+        if parts.path:
+            assert (out / parts.path).is_file(), link
+        else:
+            assert page.find(id=parts.fragment) is not None, link
+
+
+def test_the_headline_counts_what_is_in_the_file(page, verdicts):
+    text = section(page, "Every verdict")
+
+    judged = [v for v in verdicts if v.low is not None]
+    assert f"{len(verdicts)} verdicts: {sum(v.outcome == 'faster' for v in verdicts)} faster, " in text
+    assert f"up to {0.05 * len(judged):.1f} of these intervals" in text
+
+
+def test_what_to_switch_on_is_what_was_faster(page, verdicts):
+    text = section(page, "What to switch on")
+
+    assert "1.30x (1.30 to 1.30), faster: channels_last vs channels_first, PyTorch" in text
+    assert "1.20x (1.20 to 1.20), faster: bf16 vs fp32" in text
+    assert "control" not in text and "slower" not in text
+    assert text.index("bf16 vs fp32") < text.index("scipy.signal")  # a single convolution comes last
+
+
+def test_the_chart_and_all_other_figures_say_what_they_show(page):
+    images = page.find_all("img")
+    assert len(images) == 2 and all(len(image["alt"]) > 20 for image in images)
+
+
+def test_before_the_recipe_was_measured_the_page_says_so_and_claims_nothing(before):
+    assert "the recipe was not measured here" in section(before, "Recipe")
+    assert "there is nothing to paste" in section(before, "Code to paste")
+    assert "Nothing was measured again" in section(before, "Confirmed in fresh blocks")
+    assert "No switch was kept" not in before.get_text()
+    assert len(before.find_all("img")) == 1
+
+
+def test_the_recipe_is_what_the_search_kept(page, report):
+    searches = report[3]
+    text = section(page, "What to switch on")
+
+    assert [len(search.chain) for search in searches] == [
+        2,
+        4,
+    ]  # TensorFlow: batch; torch: layout, bf16, batch
+    for search in searches:
+        together = search.total()
+        assert f"{together.speedup:.2f}x" in text
+    rows, _ = table(page, "Switches in the order in which they were tried")
+    assert [row[5].partition(":")[0] for row in rows if row[1].startswith("2 devices")] == [
+        "not faster in combination"
+    ]
+    code = section(page, "Code to paste").replace(" ", "")  # each word is coloured apart
+    assert "importkeras" in code and "torch.bfloat16" in code and "batch_size=64" in code
+
+
+def test_the_largest_gain_of_each_notebook_was_confirmed(page):
+    text = section(page, "Confirmed in fresh blocks")
+    assert text.count(" in 6 fresh blocks: confirmed.") == len(STUDIES)
+
+
+def test_what_was_not_measured_is_told_with_its_reason_as_it_was_written(page):
+    text = section(page, "What was not measured")
+    assert text.count("unsupported: TF32 is <no> mode of *this* CPU.") == 1
+    assert "amp: " in text
+
+
+def test_doubts_machine_data_and_times_are_there(page):
+    assert "No A/A control" not in section(page, "Doubts")
+    assert "Test CPU" in section(page, "Machine") and "2.15.0" in section(page, "Machine")
+    data = section(page, "Data")
+    assert "digits of scikit-learn" in data and "runs.jsonl" in data and "verdicts.json" in data
+    rows, _ = table(page, "The notebooks of this report")
+    assert [row[0] for row in rows] == ["ok"] * 4
+    assert "earlier session" not in page.get_text()
+    assert "4 notebooks, drawn again from runs that took" in section(page, "Notebooks")
+
+
+def test_the_page_says_which_session_it_is_of(page):
+    assert f"session {SESSION} · preset smoke" in page.footer.get_text()
+
+
+def test_the_recipes_own_verdicts_are_recorded_beside_the_studies(out):
+    found = [e for e in json.loads((out / "verdicts.json").read_text()) if e["study"] == "summary"]
+    assert {e["factor"] for e in found} >= {"recipe", "layout", "precision"}

@@ -1,0 +1,102 @@
+"""The summary notebook as it is written: what it says by itself, what it leads to, and what it refuses."""
+
+import re
+
+import nbformat
+import pytest
+
+from notebook_mistakes import mistake_in
+from trainspeed.core.outputs import SUMMARY
+from trainspeed.report.parameters import read_notebook
+from trainspeed.report.run import NOTEBOOKS
+
+RESULT = re.compile(
+    r"\d[\d.,]*\s*(?:(?:x|×|points|s|min)\b|%)|\b(?:is|are|was|were) (?:faster|slower|the same)\b"
+)
+# What has these words without being a result.
+ALLOWED = (
+    "95 % interval",
+    "the setting named first is faster",
+    "kept only if it is faster",
+    "What is slower",
+    "such as a machine that was slower",
+)
+
+
+def headings(name):
+    cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells
+    lines = [line for c in cells if c.cell_type == "markdown" for line in c.source.splitlines()]
+    return [line.lstrip("#").strip() for line in lines if line.startswith("##")]
+
+
+def results_in(text):
+    for allowed in ALLOWED:
+        text = text.replace(allowed, "")
+    return [found[0] for found in RESULT.finditer(text)]
+
+
+def test_the_banners_link_has_a_section():
+    """A report that is not complete says: see the notebooks."""
+    assert "Notebooks" in headings(SUMMARY)
+
+
+def test_no_result_is_typed_in_prose():
+    cells = nbformat.read(NOTEBOOKS / "summary.ipynb", 4).cells
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            assert not results_in(cell.source), cell.source
+
+
+@pytest.mark.parametrize("text", ["bf16 is 1.3x faster", "it took 20 min", "compiled is slower", "50 % less"])
+def test_the_check_of_the_prose_can_fail(text):
+    assert results_in(text)
+
+
+def test_every_parameter_says_what_it_is():
+    assert all(parameter.help for parameter in read_notebook(NOTEBOOKS / "summary.ipynb").values())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ("frameworks: [pytorch]", "unknown framework 'pytorch'"),
+        ("models: [cnn11]", "unknown model 'cnn11': did you mean 'cnn10'"),
+        ("switches: [layouts]", "unknown factor in switches 'layouts': did you mean 'layout'"),
+        ("try_also: [batch]", "unknown factor in try_also 'batch'"),
+        ("pipeline: arays", "unknown pipeline 'arays': did you mean 'arrays'"),
+        ("dataset: cifar", "unknown dataset 'cifar': did you mean 'cifar10'"),
+        ("blocks: 0", "blocks (=0) must be a whole number of at least 1"),
+        ("blocks: -1", "blocks (=-1) must be a whole number of at least 1"),
+        ("confirm: -1", "confirm (=-1) must be a whole number of at least 0"),
+        ("confirm_blocks: -1", "confirm_blocks (=-1) must be a whole number of at least 0"),
+        ("accuracy_margin: -0.5", "accuracy_margin (=-0.5) must be 0 points or more"),
+        ("accuracy_margin: .nan", "accuracy_margin (=nan) must be"),
+        ("batch_size: 0", "batch_size (=0) must be a whole number of at least 1"),
+        ("image_size: 0", "image_size (=0) must be a whole number of at least"),
+        ("images_per_epoch: 0", "images_per_epoch (=0) must be a whole number"),
+        ("epochs: 1", "epochs (=1) must be a whole number of at least"),
+        ("seed: -1", "seed (=-1) must be a whole number"),
+        ("interval_s: 0", "interval_s (=0) must be positive seconds"),
+        ("timeout_s: -5", "timeout_s (=-5)"),
+    ],
+)
+def test_a_mistake_is_one_line_before_anything_is_measured(parameters, message, tmp_path, monkeypatch):
+    said = mistake_in("summary", parameters, tmp_path, monkeypatch)
+
+    assert message in said and "\n" not in said
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("parameters", ["frameworks: [], confirm: 0", "confirm_blocks: 0", "switches: []"])
+def test_less_can_be_asked_for(parameters, tmp_path, monkeypatch):
+    assert mistake_in("summary", parameters, tmp_path, monkeypatch).startswith("no mistake")
+
+
+def test_the_plan_says_what_would_run_and_that_more_may_follow(tmp_path, monkeypatch, capsys):
+    mistake_in("summary", "blocks: 6", tmp_path, monkeypatch)
+
+    first, *kinds = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(
+        r"summary: 24 runs, about .*, and those that depend on what these find", first
+    )  # of two frameworks the plain setting and a larger batch
+    assert len(kinds) == 4 and all(kind.startswith("  6 x ") for kind in kinds)

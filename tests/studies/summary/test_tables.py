@@ -1,0 +1,128 @@
+"""The front page's tables, as a browser gets them."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from bs4 import BeautifulSoup
+
+from front_data import OLDER, SESSION, runs_of, verdicts_of, write_report
+from trainspeed.studies.summary.collect import NotebookResult, ReportSummary, in_order, read_report
+from trainspeed.studies.summary.recipe_text import STEP_COLUMNS
+from trainspeed.studies.summary.tables import all_verdicts_table, notebook_table, step_table
+
+HOSTILE = 'x"><img src=//evil onerror=go()>'
+
+
+@pytest.fixture
+def front(tmp_path):
+    write_report(tmp_path, [*runs_of("layout", 1.5), *runs_of("amp", 0.5, blocks=2)])
+    return read_report(tmp_path, tmp_path)
+
+
+def rows_of(styler):
+    soup = BeautifulSoup(styler.to_html(), "html.parser")
+    return [row.find_all("td") for row in soup.select("tbody tr")], soup
+
+
+def texts(styler):
+    return [[cell.get_text(" ") for cell in row] for row in rows_of(styler)[0]]
+
+
+def test_every_verdict_has_a_row_with_size_outcome_interval_blocks_and_notebook(front):
+    assert texts(all_verdicts_table(in_order(front.verdicts), front)) == [
+        [
+            "channels_last vs channels_first, PyTorch, cnn10, batch 32",
+            "1.50×",
+            "faster",
+            "1.50 to 1.51",
+            "6",
+            "layout",
+        ],
+        ["bf16 vs fp32, PyTorch, cnn10, channels_first, batch 32", "0.50×", "undecided", "—", "2", "amp"],
+        [
+            "channels_last vs channels_first, PyTorch, cnn10, batch 32",
+            "+0.0 points",
+            "same",
+            "+0.0 to +0.0",
+            "6",
+            "layout",
+        ],
+        [
+            "bf16 vs fp32, PyTorch, cnn10, channels_first, batch 32",
+            "+0.0 points",
+            "undecided",
+            "—",
+            "2",
+            "amp",
+        ],
+    ]
+
+
+def test_every_row_leads_to_where_the_verdict_comes_from(front):
+    _, soup = rows_of(all_verdicts_table(in_order(front.verdicts), front))
+    links = [link["href"] for link in soup.find_all("a")]
+    assert links == ["layout.html#speed-up", "amp.html#speed-up", "layout.html#accuracy", "amp.html#accuracy"]
+
+
+def test_a_verdict_without_a_page_has_no_link_and_an_older_one_says_so(front):
+    (verdict, *_) = front.verdicts
+    gone = replace(verdict, study="gone", session=OLDER)
+    ((comparison, *_, notebook),), _ = rows_of(all_verdicts_table([gone], front))
+    assert comparison.a is None and notebook.get_text(" ") == "gone earlier session"
+
+
+def test_a_comparison_without_a_pair_of_runs_has_dashes(front):
+    (verdict, *_) = front.verdicts
+    nothing = replace(verdict.judgement, speedup=None, low=None, high=None, blocks=0)
+    ((_, size, _, ends, blocks, _),) = texts(all_verdicts_table([replace(verdict, judgement=nothing)], front))
+    assert (size, ends, blocks) == ("—", "—", "0")
+
+
+def test_no_verdict_is_a_table_without_rows(front):
+    assert texts(all_verdicts_table([], front)) == []
+
+
+def test_words_from_elsewhere_are_no_html(tmp_path):
+    trial = replace(verdicts_of(runs_of("layout"))[0].baseline, model=f"nets/{HOSTILE}.py:build")
+    verdict = replace(verdicts_of(runs_of("layout"))[0], baseline=trial, study=HOSTILE)
+    ran = NotebookResult(
+        name=HOSTILE, title=HOSTILE, status=HOSTILE, error=HOSTILE, page=f"{HOSTILE}.html", preset=HOSTILE
+    )
+    front = ReportSummary(
+        out=tmp_path,
+        verdicts=(verdict,),
+        notebooks=(ran, replace(ran, session=OLDER), replace(ran, session=SESSION)),
+    )
+    for table in (all_verdicts_table([verdict], front), notebook_table(front)):
+        soup = BeautifulSoup(table.to_html(), "html.parser")
+        assert not soup.find("img") and HOSTILE in soup.get_text()
+
+
+def test_each_notebook_has_its_question_how_it_ended_and_how_long_it_took(tmp_path):
+    notebooks = (
+        NotebookResult(
+            name="a", title="Does it pay?", status="ok", seconds=61.0, page="a.html", session=SESSION
+        ),
+        NotebookResult(
+            name="b", title="b", status="failed", error="KeyError: x", seconds=5.0, session=SESSION
+        ),
+        NotebookResult(name="c", title="C?", status="ok", page="c.html", session=OLDER, preset="smoke"),
+    )
+    table = notebook_table(ReportSummary(out=tmp_path, notebooks=notebooks))
+
+    assert texts(table) == [
+        ["ok", "Does it pay?", "1 min 01 s"],
+        ["failed", "b KeyError: x", "5 s"],
+        ["ok", "C? from an earlier session, preset smoke", "—"],
+    ]
+    _, soup = rows_of(table)
+    assert [link["href"] for link in soup.find_all("a")] == ["a.html", "c.html"]
+
+
+def test_the_steps_of_a_recipe_keep_their_order_and_are_no_html():
+    row = dict.fromkeys(STEP_COLUMNS, "x") | {"switch": "bf16", "decision": "not measured here: <b>"}
+    table = step_table(pd.DataFrame([row, row | {"switch": "batch 64"}]))
+
+    assert [cells[1] for cells in texts(table)] == ["bf16", "batch 64"]
+    assert "&lt;b&gt;" in table.to_html()

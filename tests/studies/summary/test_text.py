@@ -1,0 +1,227 @@
+"""The front page's sentences: each computed, each readable, whatever was or was not measured."""
+
+from dataclasses import replace
+
+import pytest
+
+from conv2d_data import GPU_MACHINE
+from front_data import NOTHING, OLDER, SESSION, of_runs, report_of, runs_of, verdicts_of
+from study_data import MACHINE, make_run
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary.collect import NotebookResult, ReportSummary
+from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.text import (
+    MAX_SENTENCES,
+    chart_rows,
+    data_sentences,
+    escape,
+    headline_sentences,
+    machine_sentences,
+    older_sentences,
+    slower_sentences,
+    switch_sentences,
+    time_sentences,
+    with_interval,
+)
+
+
+def verdict(ratio=1.3, *, study="layout", blocks=6, **more):
+    return replace(verdicts_of(runs_of(study, ratio, blocks=blocks))[0], **more)
+
+
+def accuracy(points):
+    """Return a verdict on accuracy."""
+    runs = [
+        replace(run, test_accuracy=0.9 + (points / 100 if run.trial.layout == "channels_last" else 0))
+        for run in runs_of("layout")
+    ]
+    return verdicts_of(runs)[1]
+
+
+# What to switch on.
+
+
+def test_the_largest_gain_comes_first_with_its_interval_and_its_place():
+    first, second = switch_sentences(report_of(verdict(1.2), verdict(2.0)))
+
+    assert first == (
+        "**2.00x** (2.00 to 2.01), faster: channels\\_last vs channels\\_first, PyTorch, cnn10, batch 32 "
+        "([layout](layout.html))."
+    )
+    assert second.startswith("**1.20x**")
+
+
+def test_a_verdict_without_a_page_is_named_without_a_link_and_an_older_one_says_so():
+    front = report_of(
+        verdict(session=OLDER),
+        notebooks=(NotebookResult(name="x", title="", status="ok", session=SESSION),),
+    )
+    assert switch_sentences(front)[0].endswith("(layout, from an earlier session).")
+
+
+def test_many_gains_are_cut_to_those_that_a_reader_takes_in():
+    sentences = switch_sentences(report_of(*(verdict(1.1 + step / 10) for step in range(MAX_SENTENCES + 2))))
+
+    assert len(sentences) == MAX_SENTENCES + 1
+    assert sentences[-1] == "2 smaller gains: in the [table](#every-verdict)."
+    one_more = switch_sentences(report_of(*(verdict(1.1 + step / 10) for step in range(MAX_SENTENCES + 1))))
+    assert one_more[-1] == "1 smaller gain: in the [table](#every-verdict)."
+
+
+def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
+    held, lost, failed = verdict(2.0), verdict(1.5), verdict(1.2)
+    confirmed = [
+        Confirmed(first=held, again=verdict(2.0)),
+        Confirmed(first=lost, again=verdict(0.9)),
+        Confirmed(first=failed, again=None, reason="oom"),
+    ]
+    first, second, third = switch_sentences(report_of(held, lost, failed), confirmed)
+
+    place = " in [fresh blocks](#confirmed-in-fresh-blocks)."
+    assert first.endswith(f"([layout](layout.html)); confirmed{place}")
+    assert second.endswith(f"([layout](layout.html)); **not confirmed**{place}")
+    assert third.endswith("([layout](layout.html)).")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        ([], "Nothing is decided: a verdict needs 6 blocks or more."),
+        ([verdict(2.0, blocks=5)], "Nothing is decided: a verdict needs 6 blocks or more."),
+        ([verdict(2.0, factor="control")], "Nothing is decided: a verdict needs 6 blocks or more."),
+        ([verdict(0.5)], "Nothing that was compared is faster here than what it was compared with."),
+        ([verdict(1.0)], "Nothing that was compared is faster here than what it was compared with."),
+    ],
+)
+def test_without_a_gain_it_says_whether_anything_is_decided(verdicts, sentence):
+    assert switch_sentences(report_of(*verdicts)) == [sentence]
+
+
+def test_losses_of_time_come_first_the_largest_on_top_then_of_accuracy_then_what_is_the_same():
+    verdicts = [accuracy(-0.9), verdict(1.0), verdict(0.8), verdict(0.3), verdict(3.0), accuracy(0.9)]
+
+    sentences = slower_sentences(report_of(*verdicts))
+
+    starts = [sentence.partition(":")[0] for sentence in sentences]
+    assert starts == [
+        "**0.30x** (0.30 to 0.30), slower",
+        "**0.80x** (0.80 to 0.80), slower",
+        "**-0.9 points** (-0.9 to -0.9), worse",
+        "**1.00x** (1.00 to 1.00), the same within the margin",
+    ]
+    assert slower_sentences(report_of(verdict(3.0))) == []
+
+
+def test_convolutions_lose_after_trainings():
+    verdicts = [replace(verdict(0.9, study="conv2d"), judgement=verdict(0.2).judgement), verdict(0.7)]
+    first, second = slower_sentences(report_of(*verdicts))
+    assert first.startswith("**0.70x**") and "conv2d" in second
+
+
+def test_no_difference_has_a_sign_of_its_own():
+    tiny = accuracy(0)
+    small = replace(tiny, judgement=replace(tiny.judgement, speedup=-0.01, low=-0.9, high=-0.6))
+    worse = replace(small, judgement=replace(small.judgement, outcome=Outcome.WORSE))
+    assert slower_sentences(report_of(worse))[0].startswith("**+0.0 points** (-0.9 to -0.6)")
+
+
+# How sure that is.
+
+
+def test_the_headline_counts_the_outcomes_and_the_false_ones_to_expect():
+    verdicts = [*[verdict(2.0)] * 2, verdict(0.5), accuracy(0), verdict(2.0, blocks=5)]
+
+    first, second = headline_sentences(report_of(*verdicts))
+
+    assert first == "5 verdicts: 2 faster, 1 slower, 1 same, 1 undecided."
+    assert second.startswith(
+        "4 of them have an interval. At this confidence up to 0.2 of these intervals miss"
+    )
+
+
+def test_the_headline_knows_one_and_none():
+    assert headline_sentences(report_of())[0].startswith("No verdict yet")
+    (one,) = headline_sentences(report_of(verdict(blocks=2)))
+    assert one == "1 verdict: 1 undecided."
+    assert headline_sentences(report_of(verdict()))[1].startswith("One of them has an interval.")
+
+
+def test_the_chart_has_times_with_an_interval_under_names_that_stand_alone():
+    assert with_interval([verdict(blocks=2), accuracy(0)]) == []
+    (row,) = chart_rows(with_interval([verdict(1.5)]))
+    assert row["label"] == "channels_last vs channels_first, PyTorch, cnn10, batch 32"
+    assert (row["outcome"], row["blocks"]) == (Outcome.FASTER, 6)
+    assert row["low"] <= row["speedup"] <= row["high"]
+
+
+# What was measured on, with what, how long.
+
+
+@pytest.mark.parametrize(
+    ("machine", "sentence"),
+    [
+        ({}, "Nothing was measured in this folder yet."),
+        ({"cpu": "Xeon", "cores": {"logical": 2}, "device": "cpu"}, "Xeon, 2 cores, no GPU used"),
+        ({"cpu": None, "cores": None, "gpus": None}, "CPU, no GPU used"),
+        ({**MACHINE, "gpus": [{"name": "H200"}]}, "Test CPU, no GPU used"),
+        ({"device": "gpu", "gpus": [{"name": "H200"}]}, "H200"),
+        (GPU_MACHINE, "4 × Test GPU"),
+    ],
+)
+def test_the_machine_is_one_line(machine, sentence):
+    assert machine_sentences(machine) == [sentence]
+
+
+def test_the_time_of_drawing_is_not_that_of_measuring():
+    fresh = NotebookResult(name="a", title="", status="ok", seconds=100.0)
+    drawn = NotebookResult(name="b", title="", status="ok", seconds=300.0, rendered=True)
+    unknown = NotebookResult(name="c", title="", status="interrupted")
+    own = make_run(stages_s={"start": 5.0, "train": 40.0})
+
+    assert time_sentences(report_of(notebooks=(fresh, unknown)), NOTHING) == ["1 notebook took 1 min 40 s."]
+    assert time_sentences(report_of(notebooks=(drawn,) * 2), of_runs(own)) == [
+        "2 notebooks, drawn again from runs that took 10 min 00 s.",
+        "The recipe and the confirmations took 45 s.",
+    ]
+    summary = NotebookResult(name="summary", title="", status="failed", seconds=20.0)  # its runs are counted
+    assert time_sentences(report_of(notebooks=(unknown, summary)), NOTHING) == []
+
+
+def test_the_data_are_those_that_were_trained_on(tmp_path):
+    runs = (make_run(dataset="cifar10"), make_run(dataset="mnist", part="matmul"))
+    assert data_sentences(
+        ReportSummary(out=tmp_path, runs=RunSet(runs)), of_runs(make_run(dataset="digits"))
+    ) == ["Trained on: CIFAR-10, the digits of scikit-learn (1,797 real images of 8×8 pixels, resized)."]
+    (tmp_path / "runs.csv").write_text("")
+    assert data_sentences(ReportSummary(out=tmp_path), NOTHING) == [
+        "Nothing was trained in this report.",
+        "Beside this page: [runs.csv](runs.csv).",
+    ]
+
+
+def test_a_recipe_of_an_earlier_session_says_so_and_a_newer_one_does_not():
+    front = report_of(notebooks=(NotebookResult(name="x", title="", status="ok", session=SESSION),))
+    assert older_sentences(front, of_runs(make_run(), session=OLDER)) == [
+        f"Measured in an earlier session, {OLDER}."
+    ]
+    assert older_sentences(front, of_runs(make_run())) == []
+    assert older_sentences(front, of_runs(make_run(), session="20270101T000000Z-abcd")) == []
+    assert older_sentences(front, of_runs(session=OLDER)) == []  # nothing to be old
+
+
+# Text from elsewhere.
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("got <class 'int'>", "got \\<class 'int'\\>"),
+        ("__call__ of *x* costs $5", "\\_\\_call\\_\\_ of \\*x\\* costs \\$5"),
+        ("see [1](x) & `make setup <x>`", "see \\[1\\](x) \\& `make setup <x>`"),
+        ("two\n  lines", "two lines"),
+        ("a ` alone", "a \\` alone"),
+    ],
+)
+def test_what_others_wrote_is_shown_as_it_is(text, shown):
+    assert escape(text) == shown

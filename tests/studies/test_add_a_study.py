@@ -1,0 +1,45 @@
+"""CONTRIBUTING's "To add a study, look here", taken at its word: its cells make a study of the report."""
+
+from __future__ import annotations
+
+import pytest
+from bs4 import BeautifulSoup
+
+from smoke_report import ADDED, cells_to_add, runs_of
+from trainspeed.conduct import interpreters
+from trainspeed.core.run import Status
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not interpreters.find_interpreter("torch"), reason="torch is not installed"),
+]
+
+
+def test_the_recipe_is_a_notebook_with_parameters_a_run_and_verdicts():
+    parameters, plan, run, shown, recorded = cells_to_add()
+
+    assert "blocks: int" in parameters and "TrialSet(" in plan and "measure(" in run
+    assert "sections.speedups" in shown and "notebook.record" in recorded
+    assert all(len(cell.splitlines()) <= 10 for cell in (run, shown, recorded))
+
+
+def test_its_runs_are_in_the_ledger_under_its_name(smoke_report):
+    runs = runs_of(smoke_report, ADDED)
+
+    assert {run.status for run in runs} == {Status.OK}
+    assert sorted(run.trial.batch_size for run in runs) == [8, 8, 16], "the control runs twice"
+
+
+def test_its_page_has_the_sections_of_every_study(smoke_report):
+    page = BeautifulSoup((smoke_report / f"{ADDED}.html").read_text(), "html.parser")
+
+    assert len(page.select(".figure img")) == 2, "speed-ups and monitor"
+    captions = [caption.get_text() for caption in page.select("caption")]
+    assert {"The machine", "Verdicts"} <= set(captions)
+
+
+def test_the_front_page_shows_its_verdict_with_a_link(smoke_report):
+    front = BeautifulSoup((smoke_report / "index.html").read_text(), "html.parser")
+
+    assert "Does a larger batch train faster?" in front.get_text()
+    assert [a for a in front.select("td a") if a["href"].startswith(f"{ADDED}.html")]

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from study_data import make_run, make_trial
+from trainspeed.core.errors import UserError
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.paths import ROOT
+from trainspeed.core.run import Status
+from trainspeed.core.runs import Measured
+from trainspeed.core.trial import FRAMEWORKS
+from trainspeed.studies import explore
+from trainspeed.studies.layout.plan import plan_layout
+from trainspeed.worker import backends
+
+SMALL = {"batch_size": 8, "images_per_epoch": 16, "epochs": 3, "image_size": 8, "dataset": "digits"}
+
+
+@pytest.fixture
+def out(monkeypatch, tmp_path):
+    """A folder that a notebook measures to, with every framework played by the fake backend."""
+    monkeypatch.setenv("TRAINSPEED_OUT", str(tmp_path))
+    monkeypatch.setenv(
+        "PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    )
+    for name in FRAMEWORKS:
+        monkeypatch.setitem(backends.MODULES, name, "fake_backend")
+        monkeypatch.setenv(f"TRAINSPEED_PYTHON_{name.upper()}", sys.executable)
+    return tmp_path
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """What is displayed as Markdown."""
+    texts = []
+    monkeypatch.setattr(explore.notebook, "display", lambda shown, **_: texts.append(shown.data))
+    monkeypatch.setattr(explore, "show", lambda drawing, alt: texts.append("chart"))
+    return texts
+
+
+def measured(*runs):
+    return Measured(tuple(runs), "layout", "s", out=Path(), folder=Path())
+
+
+def plan_small(**fields):
+    return explore.plan_of(make_trial(**SMALL | fields))
+
+
+def plan_layouts(**changed):
+    """The plan of a notebook: both layouts in two frameworks."""
+    parameters = {
+        "frameworks": ["tensorflow", "torch"],
+        "models": ["cnn10"],
+        "layouts": ["channels_first", "channels_last"],
+        "precisions": ["fp32"],
+        "compile": [False],
+        "batch_sizes": [8],
+        "blocks": 6,
+        "survey_models": [],
+        "survey_batch_sizes": [],
+        "survey_blocks": 1,
+        "controls": [],
+        "image_size": 8,
+        "images_per_epoch": 16,
+        "epochs": 3,
+        "accuracy_blocks": 1,
+        "dataset": "digits",
+        "seed": 0,
+    }
+    return plan_layout(**parameters | changed)
+
+
+def test_each_core_trial_is_compared_with_what_the_change_made_of_it():
+    plan = plan_layouts()
+    pairs = explore.changed_pairs(plan, plan.change(batch_sizes=[16]))
+
+    assert [(a.framework, a.layout) for a, _ in pairs] == [(b.framework, b.layout) for _, b in pairs]
+    assert len(pairs) == 4 and {(a.batch_size, b.batch_size) for a, b in pairs} == {(8, 16)}
+
+
+def test_a_plan_can_be_narrowed_first():
+    small = explore.narrowed(plan_layouts(), frameworks=["torch"])
+
+    assert {trial.framework for trial in small.core} == {"torch"}
+    assert {trial.framework for trial in small.change(batch_sizes=[16]).core} == {"torch"}, "it stays so"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({}, "makes the same trials"),
+        ({"batch_sizes": [8]}, "makes the same trials"),
+        ({"batch_sizes": [4096]}, "larger than the epoch"),
+        ({"batch_sizes": [16], "blocks": 0}, "blocks"),
+        ({"batch_sizes": [8, 16]}, "8 trials of 4"),
+        ({"batchsizes": [8]}, "did you mean 'batch_sizes'"),
+    ],
+)
+def test_a_change_that_cannot_be_is_one_line_and_measures_nothing(out, parameters, words):
+    with pytest.raises(UserError, match=words):
+        explore.change(plan_layouts(), **parameters)
+    assert not (out / "runs.jsonl").exists()
+
+
+def test_a_field_that_a_trial_does_not_have_is_named():
+    with pytest.raises(UserError, match="did you mean 'batch_size'"):
+        explore.change(plan_small(), batchsize=8)
+
+
+def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out, said):
+    explored = explore.change(plan_small(), blocks=2, batch_size=16, interval_s=0.2)
+
+    runs = Ledger(out).read()[0]
+    assert {run.study for run in runs} == {"explore"}
+    assert sorted((run.block, run.trial.batch_size) for run in runs) == [(0, 8), (0, 16), (1, 8), (1, 16)]
+    (verdict,) = explored.verdicts
+    assert verdict.factor == "batch_size" and verdict.blocks == 2
+    explore.tell(explored)
+    assert "batch 16 vs batch 8" in said[0] and "on each" not in said[0] and said[1] == "chart"
+
+
+def test_devices_and_their_strategy_are_one_change():
+    assert explore._factor(make_trial(), ("strategy", "devices")) == "devices"
+    assert explore._factor(make_trial(), ("layout",)) == "layout"
+
+
+def test_a_failed_run_is_told_with_its_reason(said):
+    explore.tell(explore.Explored((), measured(make_run(status=Status.OOM))))
+
+    assert said == ["- oom: for a test"]
+
+
+def test_in_a_report_nothing_is_measured(monkeypatch, out, said):
+    monkeypatch.setenv("TRAINSPEED_REPORT", "1")
+
+    small = explore.narrowed(plan_layouts(), frameworks=["none"])
+    explore.tell(explore.change(small, batch_sizes=[4096]))
+
+    assert "Not measured in a report" in said[0] and not (out / "runs.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["layout", "multi_gpu", "amp", "conv2d"])
+def test_every_study_ends_with_cells_to_explore_that_its_page_leaves_out(name):
+    cells = nbformat.read(ROOT / f"notebooks/{name}.ipynb", 4).cells
+    explored = [cell for cell in cells if "remove_cell" in cell.metadata.get("tags", [])]
+
+    assert cells[-len(explored) :] == explored and len(explored) >= 3
+    assert "explore.change(" in explored[1].source and ".query(" in explored[2].source

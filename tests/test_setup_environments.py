@@ -1,0 +1,153 @@
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import setup_environments as environments
+from setup_environments import FRAMEWORKS, check_python, main, requirement_files
+from trainspeed.core.paths import ROOT
+
+FILES = sorted((ROOT / "requirements").glob("*.txt"))
+CONDA = ROOT / "environment.yml"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+# Which extras each pinned file is made of; see requirements/lock.sh.
+PINNED = {"report": ["report", "dev"], "torch": ["torch"]}
+PINNED |= {name: [name] for name in ("tensorflow", "tensorflow-cuda", "jax", "jax-cuda")}
+
+
+# Which Python.
+
+
+@pytest.mark.parametrize("version", [(3, 11), (3, 12), (3, 13)])
+def test_a_python_that_all_frameworks_support_is_fine(version):
+    assert check_python(version, has_venv=True) is None
+
+
+@pytest.mark.parametrize("version", [(2, 7), (3, 10), (3, 14), (4, 0)])
+def test_another_python_is_told_in_one_line_with_a_way_out(version):
+    problem = check_python(version, has_venv=True)
+    assert problem.startswith(
+        f"Python {version[0]}.{version[1]} is not supported: Trainspeed needs 3.11, 3.12 or 3.13"
+    )
+    assert problem.endswith("Try: make setup PYTHON=python3.12")
+    assert "\n" not in problem
+
+
+def test_a_python_without_venv_is_told_which_package_to_install():
+    problem = check_python((3, 12), has_venv=False)
+    assert problem.endswith("apt install python3.12-venv")
+    assert "\n" not in problem
+
+
+def test_the_versions_that_are_checked_are_those_of_the_project():
+    oldest, newest = environments.OLDEST, environments.NEWEST
+    assert PROJECT["requires-python"] == f">={oldest[0]}.{oldest[1]},<{newest[0]}.{newest[1] + 1}"
+
+
+def test_an_unknown_framework_is_told_before_anything_is_built(capsys, monkeypatch):
+    monkeypatch.setattr(environments, "build_notebook_environment", lambda: pytest.fail("was built"))
+    assert main(["--frameworks", "torch", "caffe"]) == 2
+    assert capsys.readouterr().err == "setup: unknown framework 'caffe'; known: tensorflow, torch, jax\n"
+
+
+def test_an_unsupported_python_ends_with_code_2_before_anything_is_built(capsys, monkeypatch):
+    monkeypatch.setattr(environments, "build_notebook_environment", lambda: pytest.fail("was built"))
+    monkeypatch.setattr(environments.sys, "version_info", (3, 10, 4, "final", 0))
+    assert main([]) == 2
+    assert capsys.readouterr().err.startswith("setup: Python 3.10 is not supported")
+
+
+def test_a_framework_that_cannot_be_installed_is_named_and_the_others_are_built(capsys, monkeypatch):
+    built = []
+    monkeypatch.setattr(environments, "build_notebook_environment", lambda: built.append("notebooks"))
+    monkeypatch.setattr(environments, "has_nvidia_driver", lambda: True)
+
+    def build(name, cuda):
+        built.append((name, cuda))
+        return name != "torch"
+
+    monkeypatch.setattr(environments, "build_framework_environment", build)
+    assert main([]) == 0
+    assert built == ["notebooks", ("tensorflow", True), ("torch", True), ("jax", True)]
+    assert (
+        "setup: torch could not be installed; the report will skip it and say so" in capsys.readouterr().err
+    )
+
+
+def test_setup_needs_nothing_but_python():
+    """It runs before anything is installed: -S and -I leave the installed packages out."""
+    script = str(ROOT / "lib/setup_environments.py")
+    command = [sys.executable, "-I", "-S", script, "--frameworks", "caffe"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr[:24]) == (2, "setup: unknown framework")
+
+
+# What is installed.
+
+
+@pytest.mark.parametrize("cuda", [False, True])
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_every_framework_has_its_pinned_file(framework, cuda):
+    for name in requirement_files(framework, cuda):
+        assert (ROOT / "requirements" / name).is_file()
+
+
+def test_every_pinned_file_is_made_of_extras_and_every_extra_is_pinned():
+    assert {path.stem for path in FILES} == set(PINNED)
+    assert {extra for extras in PINNED.values() for extra in extras} == set(EXTRAS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_pinned_file_names_no_host_and_no_index(path):
+    """Whoever installs chooses where from: a mirror, a proxy, a wheel folder."""
+    for line in path.read_text().splitlines():
+        assert not re.search("https?:|://", line)
+        assert not line.startswith("-"), "no option: --index-url, --extra-index-url, --find-links, -f, -e"
+        assert " @ " not in line
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_line_pins_one_version(path):
+    for line in path.read_text().splitlines():
+        assert re.fullmatch(r"==[^,*]+", str(Requirement(line).specifier)), line
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_pins_are_in_step_with_the_project(path):
+    """Every requirement of the project and its extra is pinned, to a version that it allows."""
+    pins = {}
+    for line in path.read_text().splitlines():
+        pin = Requirement(line)
+        pins.setdefault(canonicalize_name(pin.name), []).append(str(pin.specifier).removeprefix("=="))
+    wanted = [*PROJECT["dependencies"], *(text for extra in PINNED[path.stem] for text in EXTRAS[extra])]
+    for requirement in map(Requirement, wanted):
+        versions = pins[canonicalize_name(requirement.name)]
+        assert all(requirement.specifier.contains(version) for version in versions), requirement
+
+
+def test_without_a_driver_no_cuda_library_is_installed():
+    for name in ("tensorflow", "torch", "jax"):
+        pins = (ROOT / "requirements" / f"{name}.txt").read_text()
+        assert not re.search(r"^(nvidia-(?!ml-py)|jax-cuda|triton)", pins, flags=re.MULTILINE)
+
+
+def test_with_a_driver_cuda_libraries_are():
+    for framework in ("tensorflow", "jax"):
+        (name,) = requirement_files(framework, cuda=True)
+        assert "nvidia-cudnn" in (ROOT / "requirements" / name).read_text()
+
+
+def test_the_conda_environment_installs_extras_that_there_are():
+    conda = yaml.safe_load(CONDA.read_text())["dependencies"]
+    names = [re.split("[ =<>]", item)[0] for item in conda if isinstance(item, str)]
+    assert {"python", "pip", "make"} <= set(names)
+    (pip,) = (item["pip"] for item in conda if isinstance(item, dict))
+    (extras,) = (re.fullmatch(r"-e \.\[(.+)\]", line)[1].split(",") for line in pip if line.startswith("-e"))
+    assert set(extras) <= set(EXTRAS)
+    assert {"report", *FRAMEWORKS} <= set(extras)

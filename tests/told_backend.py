@@ -1,0 +1,60 @@
+"""A real backend as a worker imports it, and before each request what a test tells beside it, by a file.
+
+Runs in the framework's own environment: see `shared_workers.py`, which starts it and writes the file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from trainspeed.core.result import RunResult
+from trainspeed.worker import backends
+from trainspeed.worker.events import ResultSent
+
+BACKEND = backends.load_backend(backends.MODULES[os.environ["TRAINSPEED_TEST_FRAMEWORK"]])
+FILE = Path(os.environ["TRAINSPEED_TEST_TOLD"])
+OWN = dict(os.environ)
+worker = sys.modules["__main__"]  # trainspeed.worker.main
+told: dict[str, Any] = {}
+
+
+def with_its_environment(request_of):
+    """Read what is told of a request as it arrives: nothing of the last one's is left."""
+
+    def wrapped(line):
+        told.update(json.loads(FILE.read_text()))
+        os.environ.clear()
+        os.environ.update(OWN | told["environment"])
+        return request_of(line)
+
+    return wrapped
+
+
+def or_its_probe(measure):
+    """Import in the child what plants something there, or call a probe instead of measuring."""
+
+    def wrapped(request, backend, images, emit):
+        if told["plant"]:
+            importlib.import_module(told["plant"])
+        if not told["probe"]:
+            return measure(request, backend, images, emit)
+        try:
+            importlib.import_module(told["probe"]).main(*told["arguments"])
+        except Exception:
+            traceback.print_exc()
+            raise
+        finally:
+            sys.stdout.flush()
+        return emit(ResultSent(result=RunResult()))
+
+    return wrapped
+
+
+worker.Request.from_json = staticmethod(with_its_environment(worker.Request.from_json))
+worker.measure_trial = or_its_probe(worker.measure_trial)

@@ -1,0 +1,103 @@
+"""The real frameworks, each in its own environment, through a real worker: a run is what it claims."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared_workers import SharedWorker
+from trainspeed.core.layer_table import forgotten
+from trainspeed.core.run import Status
+from trainspeed.core.trial import FRAMEWORKS, LAYOUTS, Trial
+
+pytestmark = pytest.mark.slow
+
+# Memory enough for a small run (JAX wants most) and not for a large one.
+ENVIRONMENT = {"TRAINSPEED_MEMORY_BYTES": str(3 * 10**9)}
+
+
+def trial(framework: str, **changes) -> Trial:
+    fields = {
+        "layout": "channels_last",
+        "batch_size": 8,
+        "images_per_epoch": 16,
+        "epochs": 3,
+        "image_size": 8,
+    }
+    compiled = framework == "jax"
+    fields |= {"model": "cnn10", "dataset": "digits", "compile": compiled} | changes
+    return Trial(framework=framework, **fields)
+
+
+def run(worker: SharedWorker, a_trial: Trial, **asked):
+    return worker.run(a_trial, environment=ENVIRONMENT, **asked)
+
+
+@pytest.fixture(scope="module", params=FRAMEWORKS)
+def worker(request, shared_worker):
+    return shared_worker(request.param)
+
+
+@pytest.fixture(scope="module")
+def both_layouts(worker):
+    outcomes = {
+        layout: run(worker, trial(worker.framework, layout=layout), evaluate=True, inspect=True)
+        for layout in LAYOUTS
+    }
+    assert [outcome.status for outcome in outcomes.values()] == [Status.OK] * 2, [
+        o.reason for o in outcomes.values()
+    ]
+    return {layout: outcome.result for layout, outcome in outcomes.items()}
+
+
+def test_both_layouts_train_and_are_measured(both_layouts):
+    for result in both_layouts.values():
+        assert len(result.epoch_s) == 3
+        assert all(seconds > 0 for seconds in result.epoch_s)
+        assert result.images_per_epoch == 16
+        assert 0 <= result.test_accuracy <= 1
+        assert result.peak_memory_bytes > 0
+
+
+def test_the_layout_that_ran_is_found_out(worker, both_layouts):
+    """Uncompiled, a framework runs on this CPU what was asked; a compiler may choose for itself."""
+    found = {layout: result.effective_layout for layout, result in both_layouts.items()}
+
+    assert all(sum(counts.values()) > 0 for counts in found.values())
+    if worker.framework == "torch":
+        assert {layout: set(counts) for layout, counts in found.items()} == {name: {name} for name in LAYOUTS}
+
+
+def test_strict_fp32_is_what_ran(both_layouts):
+    dtypes = [dtype for result in both_layouts.values() for dtype in result.effective_precision.dtypes]
+    assert {*dtypes} == {"float32"}
+
+
+def test_no_layer_forgot_the_layout(both_layouts):
+    for layout, result in both_layouts.items():
+        assert forgotten(result.layers) == []
+        told = {row["data_format"] for row in result.layers} - {None}
+        assert told == {layout}
+
+
+def test_a_precision_that_a_cpu_lacks_is_unsupported(worker):
+    outcome = run(worker, trial(worker.framework, precision="tf32"))
+
+    assert outcome.status == Status.UNSUPPORTED
+    assert "TF32 is a mode of NVIDIA GPUs" in outcome.reason
+
+
+def test_on_a_machine_with_a_gpu_nothing_trains_on_the_cpu_instead(worker):
+    """The worker sees no GPU here, as a CPU build would not."""
+    outcome = run(worker, trial(worker.framework), device="gpu")
+
+    assert outcome.status == Status.UNSUPPORTED
+    assert "cannot reach the GPU" in outcome.reason
+
+
+def test_running_out_of_memory_is_a_row_and_a_smaller_batch_still_runs(worker):
+    """The allocation itself fails: activations of 4,096 images of 32 pixels want more than is allowed."""
+    big = run(worker, trial(worker.framework, batch_size=4096, images_per_epoch=4096, image_size=32))
+    small = run(worker, trial(worker.framework))
+
+    assert big.status == Status.OOM, big
+    assert small.status == Status.OK, small

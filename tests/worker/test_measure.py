@@ -1,0 +1,164 @@
+"""What a run notes of others on its device, with a backend that has no framework."""
+
+import time
+
+import pytest
+
+from fake_backend import FakeBackend
+from fake_nvml import FakeGpu, FakeNvml, install
+from trainspeed.core.notes import CoresBusy, CpuTimeStolen, GpuMemoryHeld, LossNotFinite
+from trainspeed.core.run import Status
+from trainspeed.core.trial import Trial
+from trainspeed.sensors.host import HostLoad
+from trainspeed.worker import measure as child
+from trainspeed.worker.events import ResultSent
+from trainspeed.worker.failures import Invalid
+
+UUID = "GPU-aaaa-1"
+
+
+def loads(*, others_s=0.0, steal_s=0.0):
+    """Readings before and after 10 s of epochs on four cores, one of which was ours."""
+    before = HostLoad(monotonic_s=0.0, busy_s=5.0, steal_s=0.0, total_s=400.0, own_s=3.0)
+    after = HostLoad(monotonic_s=10.0, busy_s=15.0 + others_s, steal_s=steal_s, total_s=440.0, own_s=13.0)
+    return iter([before, after])
+
+
+@pytest.fixture
+def notes_of(monkeypatch):
+    """Return a function that measures a trial here and returns the notes of the run."""
+    monkeypatch.setattr(child, "pin", lambda cores: None)  # not the process of the tests
+    monkeypatch.setattr(child, "limit_memory", lambda allowance: None)
+    trial = Trial(
+        framework="torch",
+        model="cnn10",
+        layout="channels_first",
+        batch_size=8,
+        images_per_epoch=16,
+        epochs=3,
+        image_size=8,
+        dataset="digits",
+    )
+
+    def measure(readings, backend=None, **request):
+        monkeypatch.setattr(child, "host_load", lambda: next(readings))
+        events = []
+        asked = child.Request(trial=trial, requested_at=time.monotonic(), **request)
+        child.measure_trial(asked, backend or FakeBackend(), None, events.append)
+        assert isinstance(events[-1], ResultSent), events[-1]
+        return events[-1].result.notes
+
+    return measure
+
+
+def test_a_quiet_machine_leaves_no_note(notes_of):
+    assert notes_of(loads(), device="cpu") == ()
+
+
+def test_a_stranger_on_the_cores_during_the_epochs_is_a_note(notes_of):
+    """25 CPU seconds in 10 s."""
+    assert notes_of(loads(others_s=25), device="cpu") == (CoresBusy(cores=2.5),)
+
+
+def test_a_hypervisor_that_takes_cpu_time_is_a_note(notes_of):
+    assert notes_of(loads(steal_s=4), device="cpu") == (CpuTimeStolen(share=0.1),)
+
+
+def hold_memory(gpu, held_bytes):
+    gpu.answers["nvmlDeviceGetMemoryInfo_v2"] = {
+        "total": int(80e9),
+        "reserved": 0,
+        "used": int(held_bytes),
+        "free": 0,
+    }
+
+
+@pytest.fixture
+def idle_gpu(monkeypatch):
+    gpu = FakeGpu(uuid=UUID, nvmlDeviceGetUtilizationRates={"gpu": 0, "memory": 0})
+    install(monkeypatch, FakeNvml(gpu))
+    return gpu
+
+
+def test_a_stranger_on_the_gpu_before_the_run_is_a_note(notes_of, idle_gpu):
+    hold_memory(idle_gpu, 20e9)
+
+    found = notes_of(loads(), device="gpu", gpu_uuids=(UUID,))
+
+    assert found == (GpuMemoryHeld(gpu=0, held_bytes=20e9),)
+
+
+def test_what_the_run_itself_holds_on_the_gpu_is_no_stranger(notes_of, idle_gpu):
+    class Greedy(FakeBackend):
+        def start(self, *arguments, **options):
+            hold_memory(idle_gpu, 70e9)
+            return super().start(*arguments, **options)
+
+    assert notes_of(loads(), Greedy(), device="gpu", gpu_uuids=(UUID,)) == ()
+
+
+def test_a_run_on_the_cpu_does_not_ask_the_gpus(notes_of, idle_gpu):
+    hold_memory(idle_gpu, 70e9)
+
+    assert notes_of(loads(), device="cpu") == ()
+    assert not idle_gpu.calls
+
+
+# A model of the user's own.
+
+
+def ended(trial, backend=None):
+    """Measure a trial here and return its last event."""
+    events = []
+    request = child.Request(trial=trial, device="gpu", requested_at=time.monotonic())
+    child.measure_trial(request, backend or FakeBackend(), None, events.append)
+    return events[-1]
+
+
+def own_trial(**changed):
+    fields = {
+        "layout": "channels_first",
+        "batch_size": 8,
+        "images_per_epoch": 16,
+        "epochs": 3,
+        "weights": "nan",
+    }
+    return Trial(
+        **{"framework": "torch", "model": "nets/my.py:build", "dataset": "digits", **fields, **changed}
+    )
+
+
+@pytest.mark.parametrize("precision", ["fp32", "tf32"])
+def test_a_model_of_ones_own_that_trains_to_nan_is_invalid(precision):
+    end = ended(own_trial(precision=precision))
+
+    assert (end.status, end.failure.in_user_file) == (Status.INVALID, True)
+    assert end.reason == (
+        "nets/my.py:build: its training loss is nan: the model returns nan or inf, or adam with a learning rate of "
+        "0.001 makes it so"
+    )
+
+
+@pytest.mark.parametrize("changed", [{"model": "cnn10"}, {"precision": "fp16"}])
+def test_elsewhere_nan_is_a_finding_about_the_setting_and_a_note(monkeypatch, changed):
+    """In 16 bits it may be the range."""
+    monkeypatch.setattr(child, "SIXTEEN_BITS", {"fp16": "float32"})  # what the fake one computes in
+
+    end = ended(own_trial(**changed))
+
+    assert isinstance(end, ResultSent)
+    assert end.result.notes == (LossNotFinite(loss="nan"),)
+
+
+@pytest.mark.parametrize(
+    ("cause", "status"),
+    [(MemoryError("no 9 bytes"), Status.OOM), (ValueError("wrong"), Status.INVALID), (None, Status.INVALID)],
+)
+def test_memory_that_ran_out_in_the_users_function_is_no_fault_of_it(cause, status):
+    class Faulty(FakeBackend):
+        def start(self, *arguments, **options):
+            raise Invalid("my.py:build raised something") from cause
+
+    end = ended(own_trial(), Faulty())
+
+    assert (end.status, end.reason) == (status, "my.py:build raised something")

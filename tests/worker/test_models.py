@@ -1,0 +1,64 @@
+"""The models are the same in every framework and layout: weights, outputs and first gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trainspeed.core.trial import FRAMEWORKS, LAYOUTS
+
+MODELS = ("cnn10", "cnn_keras", "wrn28_2")
+ARMS = [(framework, layout) for framework in FRAMEWORKS for layout in LAYOUTS]
+PARAMETERS = {"cnn10": 1_925_258, "cnn_keras": 202_282, "wrn28_2": 1_467_610, "wrn28_10": 36_479_194}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def outputs(shared_worker, tmp_path_factory):
+    """What every installed framework puts out, each from its own environment."""
+    folder = tmp_path_factory.mktemp("probe")
+    files = shared_worker.probed("probes.model_probe", folder, ".npz")
+    return {framework: np.load(file) for framework, file in files.items()}
+
+
+def of(outputs, framework: str):
+    if framework not in outputs:
+        pytest.skip(f"{framework} is not installed here")
+    return outputs[framework]
+
+
+@pytest.mark.parametrize(("framework", "layout"), ARMS)
+@pytest.mark.parametrize("model", MODELS)
+def test_has_the_published_number_of_weights(outputs, framework, layout, model):
+    """By hand from the layers; 36.5 M for the canonical Wide ResNet, 1.25 M for Keras's example."""
+    found = of(outputs, framework)
+
+    assert found[f"{model}/{layout}/parameters"] == PARAMETERS[model]
+    assert found["wrn28_10/parameters"] == PARAMETERS["wrn28_10"]
+    assert found["cnn_keras/parameters"] == 1_250_858
+
+
+@pytest.mark.parametrize(("framework", "layout"), ARMS)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("what", ["logits", "loss", "first_gradient", "dense_gradient"])
+def test_same_weights_give_the_same_numbers(outputs, framework, layout, model, what):
+    """Against torch with channels_first, by the relative error of the whole array.
+
+    The gradient of the first layer has a wider tolerance in the deep model: a ReLU whose input is 0
+    to within rounding may open in one framework and not in another, seen as 2 % there. A wrong
+    padding or order changes it by its own size.
+    """
+    reference = of(outputs, "torch")[f"{model}/channels_first/{what}"]
+    found = of(outputs, framework)[f"{model}/{layout}/{what}"]
+    tolerance = 0.05 if (model, what) == ("wrn28_2", "first_gradient") else 1e-4
+
+    assert found.shape == reference.shape
+    assert np.linalg.norm(found - reference) <= tolerance * np.linalg.norm(reference)
+
+
+def test_the_weights_matter(outputs):
+    """The comparison above can fail: the two models do not agree with each other."""
+    found = of(outputs, "torch")
+
+    assert np.abs(found["cnn10/channels_first/logits"] - found["wrn28_2/channels_first/logits"]).max() > 0.1

@@ -1,0 +1,112 @@
+"""Two replicas on CPU cores, in each framework: they learn what one device learns, and fail as a row."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+from shared_workers import SharedWorker, own_worker
+from trainspeed.conduct import interpreters
+from trainspeed.conduct.worker_process import RunOutcome
+from trainspeed.core.paths import ROOT
+from trainspeed.core.run import Status
+from trainspeed.core.trial import FRAMEWORKS, STRATEGIES, Trial
+from trainspeed.sensors.machine import logical_cores
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(logical_cores() < 2, reason="two devices need two CPU cores"),
+]
+
+
+@pytest.fixture(scope="module", params=FRAMEWORKS)
+def trained(request, shared_worker, tmp_path_factory):
+    """Weights after one device and after two, from the framework's own environment."""
+    folder = tmp_path_factory.mktemp(request.param)
+    shared_worker(request.param).probed("probes.strategy_probe", request.param, folder)
+    return request.param, folder
+
+
+def distance(one, other, names) -> float:
+    return float(np.sqrt(sum(((one[a] - other[b]).astype(float) ** 2).sum() for a, b in names)))
+
+
+def test_replicas_stay_in_step(trained):
+    """Each saw other images; their weights are the same to the last bit."""
+    framework, folder = trained
+    two = np.load(folder / f"{STRATEGIES[framework][1]}2.npz")
+
+    assert two["apart"] == 0
+
+
+def test_two_replicas_learn_what_one_device_learns(trained):
+    """Without normalisation over the batch the mean gradient is the same to rounding: 0.1 % of the way."""
+    framework, folder = trained
+    one, two = np.load(folder / "single1.npz"), np.load(folder / f"{STRATEGIES[framework][1]}2.npz")
+    count = sum(name.startswith("after") for name in one)
+    went = distance(one, one, [(f"after{i}", f"before{i}") for i in range(count)])
+
+    assert count == sum(name.startswith("after") for name in two) == 12
+    assert distance(one, two, [(f"before{i}", f"before{i}") for i in range(count)]) == 0
+    assert went > 0.1
+    assert distance(one, two, [(f"after{i}", f"after{i}") for i in range(count)]) < 0.001 * went
+
+
+def test_a_model_saved_from_two_devices_evaluates_the_same_on_one(trained):
+    """Article 002 could not save its multi-GPU model."""
+    framework, folder = trained
+    spread = float((folder / f"{STRATEGIES[framework][1]}2.accuracy").read_text())
+
+    assert float((folder / "loaded.accuracy").read_text()) == spread
+
+
+def ddp(**changes) -> Trial:
+    fields = {"framework": "torch", "model": "cnn10", "layout": "channels_last", "batch_size": 16}
+    fields |= {"images_per_epoch": 32, "epochs": 3, "image_size": 8, "dataset": "digits"}
+    return Trial(**{**fields, "strategy": "ddp", "devices": 2, **changes})
+
+
+def with_ranks_that(how: str, worker: SharedWorker, timeout_s: float = 120) -> RunOutcome:
+    """A run whose rank 1 does this in its second epoch."""
+    environment = {"TRAINSPEED_TEST_RANK": how}
+    return worker.run(ddp(), plant="probes.failing_ranks", environment=environment, timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize(
+    ("how", "status"), [("train", Status.OK), ("die", Status.CRASHED), ("run out of memory", Status.OOM)]
+)
+def test_a_rank_that_ends_ends_the_run_as_a_row_and_the_next_run_runs(shared_worker, how, status):
+    worker = shared_worker("torch")
+    outcome = with_ranks_that(how, worker)
+
+    assert outcome.status == status
+    assert (outcome.reason is None) if status == Status.OK else ("rank" in outcome.reason)
+    assert not worker.processes()
+    assert worker.run(ddp(strategy="single", devices=1)).status == Status.OK
+
+
+def test_a_rank_that_hangs_ends_at_the_timeout(tmp_path):
+    """And takes its worker along, which is why it has its own."""
+    with own_worker("torch", tmp_path) as worker:
+        assert with_ranks_that("hang", worker, timeout_s=10).status == Status.TIMEOUT
+        assert not worker.processes()
+
+
+def test_the_same_training_runs_under_torchrun(tmp_path):
+    if (python := interpreters.find_interpreter("torch")) is None:
+        pytest.skip("torch is not installed here")
+    (tmp_path / "trial.json").write_text(json.dumps(ddp().as_dict()))
+    command = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += ["-m", "trainspeed.worker.torchrun", str(tmp_path / "trial.json")]
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT / "lib")}
+    environment |= {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    printed = json.loads(done.stdout.strip().splitlines()[-1])
+    assert len(printed["epoch_s"]) == 3
+    assert np.isfinite(printed["final_loss"])

@@ -1,0 +1,177 @@
+"""Models of the user's own in the real frameworks: what trains, and what is said of what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainspeed.core import user_model
+from trainspeed.core.layer_table import forgotten
+from trainspeed.core.notes import ConvolutionsNotSeen, NotInspected
+from trainspeed.core.paths import ROOT
+from trainspeed.core.run import Status
+from trainspeed.core.trial import Trial
+from trainspeed.sensors.host import FLAGS_VARIABLE
+
+pytestmark = pytest.mark.slow
+PROBES = Path(__file__).parents[1] / "probes"
+
+
+@pytest.fixture(params=["tensorflow", "torch"])
+def worker(request, shared_worker):
+    return shared_worker(request.param)
+
+
+@pytest.fixture(params=["tensorflow", "torch", "jax"])
+def example_worker(request, shared_worker):
+    return shared_worker(request.param)
+
+
+def run(worker, model, folder=PROBES, **changes):
+    """Measure three epochs of two steps on images of 16 pixels, as on a CPU that has bfloat16."""
+    fields = {"batch_size": 8, "images_per_epoch": 16, "epochs": 3, "image_size": 16, "dataset": "digits"}
+    fields |= {"layout": "channels_first", "compile": worker.framework == "jax"} | changes
+    trial = Trial(framework=worker.framework, model=model, **fields)
+    environment = {user_model.FOLDER: str(folder), FLAGS_VARIABLE: "avx512_bf16"}
+    return worker.run(trial, environment=environment, evaluate=True, inspect=True)
+
+
+def probe(worker, name, **changes):
+    return run(worker, f"own_{FILES[worker.framework]}.py:{name}", **changes)
+
+
+FILES = {"tensorflow": "keras", "torch": "torch"}
+# Name of the function -> whether its FLOPs are counted.
+TRAINABLE = {
+    ("tensorflow", "sequential"): True,
+    ("tensorflow", "of_its_own"): False,
+    ("tensorflow", "of_any_size"): False,
+    ("tensorflow", "attention"): False,
+    ("torch", "convolution"): True,
+    ("torch", "lazy"): True,
+    ("torch", "without_convolution"): True,
+    ("torch", "attention"): False,
+}
+BAD = {
+    (
+        "tensorflow",
+        "always_last",
+    ): "ignores the layout: its layer mine is channels_last, channels_first was asked for",
+    (
+        "tensorflow",
+        "wrong_axis",
+    ): "ignores the layout: its layer norm normalises axis 3 and not 1, channels_first was",
+    (
+        "tensorflow",
+        "fixed_size",
+    ): "its model takes (40, 40, 3), and not the input_shape that the function is given",
+    (
+        "tensorflow",
+        "other_classes",
+    ): "its model returns (None, 11): it must be (None, 10), a logit for each class",
+    ("tensorflow", "untrainable"): "its model has no trainable weights",
+    (
+        "tensorflow",
+        "nan",
+    ): "its training loss is nan: the model returns nan or inf, or adam with a learning rate of",
+    ("tensorflow", "nothing"): "must return a keras.Model, not None",
+    ("tensorflow", "raises"): "raised ValueError in line 89: not for channels_first",
+    ("torch", "nan"): "its training loss is nan",
+    ("torch", "other_classes"): "its model returns (2, 11) for images of (2, 3, 16, 16): it must be (2, 10)",
+    ("torch", "two_outputs"): "its model must return one tensor of logits, not tuple",
+    ("torch", "wrong_size"): "its model raised RuntimeError",
+    ("torch", "untrainable"): "its model has no trainable weights",
+    ("torch", "nothing"): "must return a torch.nn.Module, not int",
+    ("torch", "raises"): "raised ValueError in line 73: not for channels_first",
+    ("torch", "asks"): "raised EOFError in line 78",
+}
+
+
+def uninspected(result):
+    return [note for note in result.notes if isinstance(note, NotInspected | ConvolutionsNotSeen)]
+
+
+def of(worker, table):
+    return [name for framework, name in table if framework == worker.framework]
+
+
+def test_models_of_every_kind_train_in_both_layouts(worker):
+    for name in of(worker, TRAINABLE):
+        for layout in ("channels_first", "channels_last"):
+            outcome = probe(worker, name, layout=layout)
+            result = outcome.result
+
+            assert outcome.status == Status.OK, (name, outcome.reason)
+            assert result.parameters > 0 and not uninspected(result), name
+            assert (result.step_flops is not None) is TRAINABLE[worker.framework, name], name
+            assert forgotten(result.layers) == []
+
+
+def test_a_model_that_cannot_be_trained_as_asked_is_an_invalid_row_with_one_line(worker):
+    for name in of(worker, BAD):
+        outcome = probe(worker, name)
+
+        assert outcome.status == Status.INVALID, (name, outcome)
+        assert BAD[worker.framework, name] in outcome.reason, outcome.reason
+        assert outcome.reason.startswith(f"own_{FILES[worker.framework]}.py:{name}")
+        assert "\n" not in outcome.reason and str(PROBES) not in outcome.reason
+
+
+def test_what_ignores_one_layout_is_fine_in_the_other(worker):
+    if worker.framework == "torch":
+        pytest.skip("in torch the layout is a memory format, which the model need not heed")
+    for name in ("always_last", "wrong_axis"):
+        assert probe(worker, name, layout="channels_last").status == Status.OK
+
+
+def test_several_devices_and_16_bits_take_a_model_of_ones_own_too(worker):
+    strategy, names = {
+        "tensorflow": ("mirrored", ("sequential", "of_its_own")),
+        "torch": ("ddp", ("convolution", "lazy")),
+    }[worker.framework]
+    for name in names:
+        spread = probe(worker, name, strategy=strategy, devices=2)
+        narrow = probe(worker, name, precision="bf16", layout="channels_last")
+
+        assert (spread.status, narrow.status) == (Status.OK, Status.OK), (spread, narrow)
+        assert set(narrow.result.effective_precision.dtypes) == {"bfloat16"}
+
+
+def test_a_fault_is_the_same_row_on_several_devices(worker):
+    strategy = {"tensorflow": "mirrored", "torch": "ddp"}[worker.framework]
+
+    outcome = probe(worker, "raises", strategy=strategy, devices=2)
+
+    assert outcome.status == Status.INVALID
+    assert "raised ValueError" in outcome.reason
+
+
+def test_a_file_of_the_other_framework_says_what_is_missing(worker):
+    other = {"tensorflow": "own_torch.py:convolution", "torch": "own_keras.py:sequential"}[worker.framework]
+
+    outcome = run(worker, other)
+
+    if outcome.status == Status.INVALID:
+        pytest.skip("one environment has both frameworks here")
+    assert outcome.status == Status.UNSUPPORTED
+    assert f"install it into the environment of {worker.framework}" in outcome.reason
+
+
+def test_the_examples_train(example_worker):
+    build = "build_torch" if example_worker.framework == "torch" else "build_keras"
+    outcome = run(example_worker, f"examples/small_cnn.py:{build}", ROOT)
+
+    assert outcome.status == Status.OK, outcome.reason
+    assert outcome.result.classes == 10 and forgotten(outcome.result.layers) == []
+
+
+def test_the_example_with_data_learns_its_three_classes(example_worker):
+    if example_worker.framework != "torch":
+        pytest.skip("it is for torch")
+    much = {"dataset": "own", "images_per_epoch": 512, "epochs": 6, "image_size": 24}
+    outcome = run(example_worker, "examples/shapes.py:build", ROOT, **much)
+
+    assert outcome.status == Status.OK, outcome.reason
+    assert outcome.result.classes == 3
+    assert outcome.result.test_accuracy > 0.5
