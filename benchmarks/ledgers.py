@@ -17,10 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from trainspeed.core.frame import to_frame
+from trainspeed.core.frame import to_frame, write_csv
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
-from trainspeed.core.runs_csv import write_csv
 
 RECORDED = ROOT / "data/measured/xeon-amx-2-cores"
 RUNS, RUNS_PER_SESSION = 100_000, 2_000

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import Trial
 
 TRIAL = {

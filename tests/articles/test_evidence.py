@@ -10,8 +10,7 @@ from study_data import layout_pair, make_pair, make_run
 from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.evidence import ARTICLE_WORKERS, check_claim
 from trainspeed.articles.numbers import pipelines, second_gpu
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import LAYOUTS
 from trainspeed.studies.layout import findings
 

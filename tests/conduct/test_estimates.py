@@ -17,8 +17,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import RunResult
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Role, Run, Status
 
 GB = 10**9
 

@@ -8,8 +8,7 @@ from study_data import make_run, make_trial
 from trainspeed.conduct.estimates import check_memory, estimates_s
 from trainspeed.conduct.plan import Planned, TrialSet, one_per_framework, schedule, still_to_do
 from trainspeed.core.errors import UserError
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import FRAMEWORKS, LAYOUTS, grid
 
 CORE = grid(

@@ -13,8 +13,7 @@ from trainspeed.conduct.worker_process import RunOutcome, Unavailable
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import NotInspected
 from trainspeed.core.result import RunResult
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import grid
 
 

@@ -20,8 +20,7 @@ from trainspeed.core.convolution import (
     trial_from_dict,
 )
 from trainspeed.core.errors import UserError
-from trainspeed.core.ledger import Ledger
-from trainspeed.core.ledger_line import LineReader
+from trainspeed.core.ledger import Ledger, LineReader
 from trainspeed.core.run import Run, Status
 from trainspeed.worker import backends
 from trainspeed.worker.measure import Request

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from trainspeed.core.check import check_name, check_range, check_shared, check_some, suggest
+from trainspeed.core.check import check_name, check_shared, check_some, check_whole, suggest
 from trainspeed.core.errors import NAME, UserError
 
 
@@ -53,9 +53,12 @@ def test_an_unknown_name_comes_with_the_nearest_known_one():
 
 
 def test_an_empty_list_and_a_number_out_of_range_are_refused():
-    assert str(raised(check_some, "libraries", [])) == "libraries is an empty list: name at least one."
+    assert (
+        str(raised(check_some, "libraries", [], "name at least one."))
+        == "libraries is an empty list: name at least one."
+    )
     for value in (0, 4, 2.0, True, None):
-        assert raised(check_range, "fold", value, 1, 3, "one of 3").value is value
+        assert raised(check_whole, "fold", value, 1, "one of 3", most=3).value is value
 
 
 def test_an_error_can_cross_processes():

@@ -6,8 +6,7 @@ import pytest
 
 from study_data import make_run
 from trainspeed.core import ledger_schema1
-from trainspeed.core.ledger import Ledger
-from trainspeed.core.ledger_line import LineReader
+from trainspeed.core.ledger import Ledger, LineReader
 from trainspeed.core.notes import CoresBusy, OtherNote
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import EffectivePrecision, Failure
@@ -39,8 +38,8 @@ def test_its_sentences_are_values():
 
 
 def test_a_single_layout_did_not_tell_the_number_of_convolutions():
-    assert ledger_schema1.layout("channels_last") == {"channels_last": None}
-    assert ledger_schema1.precision("float16 (asked)") == EffectivePrecision(
+    assert ledger_schema1.layouts("channels_last") == {"channels_last": None}
+    assert ledger_schema1.dtypes("float16 (asked)") == EffectivePrecision(
         dtypes={"float16": None}, asked=True
     )
 

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from study_data import make_run, make_trial
-from trainspeed.core.ledger_line import LineReader
+from trainspeed.core.ledger import LineReader
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import EffectivePrecision, Failure, RunResult
 from trainspeed.core.run import FINAL, SCHEMA, Status

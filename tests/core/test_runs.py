@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from study_data import make_run, make_trial
-from trainspeed.core.roles import DATA_ROLES, Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import DATA_ROLES, Role, Status
 from trainspeed.core.runs import RunSet
 
 

@@ -34,7 +34,7 @@ def test_a_name_is_seen_from_where_the_user_is_and_never_holds_a_folder_outside(
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("")
 
-    found = user_model.placed(words.format(here=here), here)
+    found = user_model.locate_model(words.format(here=here), here)
 
     assert (found[0], found[1].resolve()) == (name, (here / folder).resolve())
 
@@ -52,7 +52,7 @@ def test_a_wrong_model_on_the_command_line_is_one_line(tmp_path, words, message)
     (tmp_path / "my.py").write_text("")
 
     with pytest.raises(UserError, match=message) as problem:
-        user_model.placed(words, tmp_path)
+        user_model.locate_model(words, tmp_path)
 
     assert "\n" not in str(problem.value)
 
@@ -89,7 +89,7 @@ def test_without_a_folder_told_a_notebook_finds_the_examples_from_its_own_folder
 )
 def test_a_file_without_such_a_function_is_one_line(own, source, message):
     with pytest.raises(UserError, match=message) as problem:
-        user_model.check_model(own(source))
+        user_model.check_user_model(own(source))
 
     assert "\n" not in str(problem.value)
 
@@ -97,7 +97,7 @@ def test_a_file_without_such_a_function_is_one_line(own, source, message):
 def test_a_file_is_read_and_not_run(own):
     model = own("raise SystemExit\ndef build(input_shape, classes, layout): ...")
 
-    user_model.check_model(model)
+    user_model.check_user_model(model)
     assert not user_model.has_data(model)
     assert user_model.frameworks_of(model) == ("tensorflow", "torch", "jax")
 
@@ -199,7 +199,7 @@ def test_examples_are_what_their_own_words_say():
 
     assert len(named) == 3
     for model in named:
-        user_model.check_model(model)
+        user_model.check_user_model(model)
     assert {model: user_model.frameworks_of(model) for model in named} == {
         "examples/small_cnn.py:build_keras": KERAS,
         "examples/small_cnn.py:build_torch": ("torch",),

@@ -3,8 +3,7 @@ import json
 import pytest
 
 from study_data import MACHINE, control_runs, layout_pair, make_pair, make_run, make_trial
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.judge.comparison import as_json, compare, controls, ratios
 from trainspeed.judge.text import measured
 from trainspeed.judge.verdict import Outcome, judge

@@ -10,7 +10,7 @@ from conv2d_data import GPU_MACHINE
 from front_data import runs_of, verdicts_of
 from study_data import make_run
 from trainspeed.core.outputs import VERDICTS
-from trainspeed.core.roles import Role
+from trainspeed.core.run import Role
 from trainspeed.core.runs import Measured
 from trainspeed.show.monitor import plot_monitor
 from trainspeed.show.notebook import monitor_data, read_elements, record_verdicts, seized_sentences

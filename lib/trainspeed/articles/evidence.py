@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from trainspeed.articles.claims import Answer, Claim, Evidence, Result, decide
 from trainspeed.core.phase import FIT
-from trainspeed.core.roles import DATA_ROLES
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import DATA_ROLES, Run, Status
 from trainspeed.core.trial import STRATEGIES, WITH_WORKERS, Trial
 from trainspeed.judge.comparison import Verdict, ratios
 from trainspeed.judge.verdict import Outcome, judge

@@ -17,8 +17,7 @@ from trainspeed.articles.evidence import ARTICLE_WORKERS, as_claimed, nearness
 from trainspeed.articles.numbers import convolutions, pipelines, published, second_gpu
 from trainspeed.core.format import counted
 from trainspeed.core.phase import FIT
-from trainspeed.core.roles import DATA_ROLES
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import DATA_ROLES, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, PRECISIONS, ZOO, Trial
 from trainspeed.judge.comparison import Verdict
 

@@ -13,7 +13,7 @@ from trainspeed.conduct.plan import (
 )
 from trainspeed.conduct.recorded import recorded
 from trainspeed.core.errors import UserError
-from trainspeed.core.roles import Role
+from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.sensors import machine as detect
 from trainspeed.sensors.gpu_ids import visible_uuids

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ParamSpec
 
-from trainspeed.core.check import check_name, check_range
+from trainspeed.core.check import check_name, check_whole
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted
-from trainspeed.core.roles import Role
-from trainspeed.core.run import FINAL, Run, Status
+from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
 
 P = ParamSpec("P")
@@ -45,7 +44,7 @@ class TrialSet:
         least, why = (0, "0 leaves it out")
         if self.parameter == "blocks":
             least, why = (1, "6 or more give an interval")
-        check_range(self.parameter, self.blocks, least, MAX_BLOCKS, why)
+        check_whole(self.parameter, self.blocks, least, why, most=MAX_BLOCKS)
 
     def __iter__(self) -> Iterator[AnyTrial]:
         """Yield the trials."""

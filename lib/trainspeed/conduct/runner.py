@@ -18,8 +18,7 @@ from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import scrubbed
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import RunResult
-from trainspeed.core.roles import Role
-from trainspeed.core.run import FINAL, Run, Status
+from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
 from trainspeed.worker.measure import Request

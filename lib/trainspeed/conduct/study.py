@@ -32,12 +32,11 @@ from trainspeed.conduct.runner import RunContext, Runner
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.format import minutes
+from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
-from trainspeed.core.runs_csv import NAME as TABLE
-from trainspeed.core.runs_csv import append_csv, is_current, write_csv
 from trainspeed.core.user_model import still_holds
 from trainspeed.sensors.memory import allowance_bytes
 from trainspeed.sensors.processes import device_cores
@@ -74,7 +73,7 @@ class _Measuring:
 
     def __init__(self, study: str, plan: Plan, context: Context) -> None:
         self._study, self._plan, self._context = study, plan, context
-        self._ledger, self._table = Ledger(context.out), context.out / TABLE
+        self._ledger, self._table = Ledger(context.out), context.out / RUNS_CSV
         self._known, self._doubts = self._ledger.read(self._sessions())
         self._device, self._uuids, self._machine = devices()
         self._runs: list[Run] = []

@@ -1,4 +1,4 @@
-"""What a notebook or a command may raise on purpose. Knows nothing else."""
+"""The exceptions that a notebook or a command raises on purpose. Knows nothing else."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ EMPTY = "{field} is an empty list: {rule}"
 class UserError(ValueError):
     """Wrong input, in one line: what is wrong, the value, and what to do.
 
-    `UserError(field, value, rule)` where a value is wrong: the sentence is made here. `UserError(sentence)`
-    where it is something else, such as a folder. The command line prints it without a traceback and exits
-    with code 2.
+    `UserError(field, value, rule)` puts the sentence together where a value is wrong; `UserError(sentence)` takes
+    it as it is where something else is wrong, such as a folder. The command line prints it without a traceback
+    and exits with code 2.
 
     Attributes:
-        field: Name of the value, as its reader knows it; None where no value is wrong.
-        value: What was given.
-        rule: What must hold and what to do, as the sentence has it; None where no value is wrong.
+        field: Name of the value as its reader knows it; None where no value is wrong.
+        value: The wrong value.
+        rule: What must hold and what to do, as it stands in the sentence; None where no value is wrong.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class UserError(ValueError):
         """Make the sentence.
 
         Args:
-            form: How it is put together.
-            names: Field -> what its reader calls it, where that is another name.
-            others: Values of other fields, of which the rule speaks as "{field}".
+            form: How field, value and rule are put together.
+            names: Field -> the name that its reader knows, where that is another one.
+            others: Values of other fields, which the rule refers to as "{field}".
         """
-        self._made_of, self._form, self._others = (wrong, value, rule), form, others
+        self._parts, self._form, self._others = (wrong, value, rule), form, others
         self.field = None if rule is None else names.get(wrong, wrong)
         self.value, self.rule = value, rule
         if rule is None:
@@ -53,7 +53,7 @@ class UserError(ValueError):
 
     def named(self, names: Mapping[str, str]) -> UserError:
         """Return the error under the names of a notebook's parameters: field -> parameter."""
-        return UserError(*self._made_of, form=self._form, names=names, **self._others)
+        return UserError(*self._parts, form=self._form, names=names, **self._others)
 
 
 class PlanOnly(Exception):

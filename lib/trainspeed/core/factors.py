@@ -1,14 +1,14 @@
-"""The factors in which two trials may differ: how each is said, hidden, tabled and switched, a row each.
+"""The factors in which two trials may differ: how each is worded, hidden, tabled and switched, a row each.
 
-Knows no run and no verdict. Trials are read by their fields only; those of a convolution have rows of
-their own, in `core.convolution`.
+Knows no run and no verdict, and reads a trial by its fields only. The rows of a convolution's factors are in
+`core.convolution`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 from trainspeed.core.format import counted
 from trainspeed.core.names import DATA_SET_NAMES, NAMES, devices_of, model_of, pipeline_of
@@ -17,17 +17,18 @@ from trainspeed.core.phase import PHASES, WHOLE
 CONTROL = "control"  # no field of a trial: the same trial twice
 RECIPE = "recipe"  # no field either: all switches that a recipe keeps
 RESIDENCY = "residency"  # of a convolution: data that stay on the device, over whole calls
+TIMES_BATCH = 4  # a recipe tries a batch that is so many times the plain one
 
-Test = Callable[[Any], bool]
+Condition = Callable[[Any], bool]
 
 
 def always(_trial: Any) -> bool:
-    """What holds for every trial."""
+    """Hold for every trial."""
     return True
 
 
 def never(_trial: Any) -> bool:
-    """What holds for none."""
+    """Hold for no trial."""
     return False
 
 
@@ -38,24 +39,24 @@ class Factor:
     A label stands in a chart or a table whose title says what is compared; a name stands alone.
 
     Attributes:
-        name: As in verdicts; a field of a trial, but for `CONTROL`, `RECIPE` and `RESIDENCY`.
-        with_fields: Fields of a trial that it takes along: workers with a pipeline.
-        value: Says a value of its field.
-        of_trial: Says it of a trial, where that needs other fields too.
-        contrast: Says (baseline, candidate), where that is no "this vs that".
-        lead: What a label begins with, of (factor, baseline, candidate); nothing where it is None.
-        described: For which trials a description says it; none where it is None.
-        seldom: A label says it only for these trials, at its end; None: as descriptions do.
-        in_name: For which trials a name says it, after the label; for none by default.
-        in_head: A sentence says it before the result, with what is compared.
-        hides: Factors that no label, name or sentence on this one repeats; by default itself.
-        plain_label: Its labels say nothing that is said seldom.
-        header: Of its column in a table, where that is not its name.
-        cell: Says a value in that column, where that is not the value itself.
-        frees: Fields that may differ too, of the two that are compared.
+        name: Its name in verdicts; a field of a trial, except for `CONTROL`, `RECIPE` and `RESIDENCY`.
+        with_fields: Further fields of a trial that change with it, such as workers with a pipeline.
+        value: Puts a value of its field into words.
+        of_trial: Does so for a trial, where that needs other fields too.
+        contrast: Puts (baseline, candidate) into words, where that is not "this vs that".
+        lead: What a label begins with, from (factor, baseline, candidate); nothing where it is None.
+        described: For which trials a description mentions it; never where it is None.
+        seldom: For which trials a label mentions it, at its end; where it is None, as descriptions do.
+        in_name: For which trials a name mentions it, after the label.
+        in_head: Whether a sentence mentions it before the result, with what is compared.
+        hides: Factors that no label, name or sentence about this one repeats; by default itself.
+        plain_label: Whether its labels leave out what is said seldom.
+        header: Header of its column in a table, where that is not its name.
+        cell: Puts a value into words in that column, where the value itself will not do.
+        frees: Fields in which the two that are compared may differ too.
         choice: Whether a user chooses it, so that a gain by it is worth telling.
-        switch: Fields that a recipe tries unasked, of (plain trial, devices there are); None: no switch.
-        extra_fields: Fields that a recipe takes over too, of the trial that won.
+        switch: Fields that a recipe tries unasked, from (plain trial, number of devices); None: no switch.
+        extra_fields: Further fields that a recipe takes over from the trial that won.
     """
 
     name: str
@@ -64,9 +65,9 @@ class Factor:
     of_trial: Callable[[Any], str] | None = None
     contrast: Callable[[Any, Any], str] | None = None
     lead: Callable[[Factor, Any, Any], str] | None = None
-    described: Test | None = None
-    seldom: Test | None = None
-    in_name: Test = never
+    described: Condition | None = None
+    seldom: Condition | None = None
+    in_name: Condition = never
     in_head: bool = False
     hides: tuple[str, ...] | None = None
     plain_label: bool = False
@@ -84,11 +85,11 @@ class Factor:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Factors that are not said beside it."""
+        """Factors that are not mentioned next to it."""
         return (self.name,) if self.hides is None else self.hides
 
     def words(self, trial: Any) -> str:
-        """Return what it is in a trial, in words."""
+        """Return its value in a trial, in words."""
         return self.of_trial(trial) if self.of_trial else self.value(getattr(trial, self.name, self.name))
 
     def versus(self, baseline: Any, candidate: Any) -> str:
@@ -99,26 +100,35 @@ class Factor:
 
 
 def rows(*factors: Factor) -> dict[str, Factor]:
-    """Return the factors by name, in the order in which descriptions say them."""
+    """Return the factors by name, in the order in which descriptions mention them."""
     return {factor.name: factor for factor in factors}
 
 
-class HasFactors:
-    """A trial, as far as it is said in words: by the rows of its factors."""
+class BaseTrial:
+    """What every kind of trial has, a dataclass each: its JSON, and its words by the rows of its factors."""
 
     factors: ClassVar[Mapping[str, Factor]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form: every field, in order."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the trial that `as_dict` was called on; fields of a later Trainspeed are ignored."""
+        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
 
     def factor(self, name: str) -> Factor:
         """Return the row of a factor; a plain one for a field that has none, such as the seed."""
         return self.factors.get(name) or Factor(name=name)
 
     def describe(self, without: Collection[str] = ()) -> list[str]:
-        """Return what a reader needs to tell trials apart, in words, without these factors."""
-        said = (row for row in self.factors.values() if row.described and row.described(self))
-        return [row.words(self) for row in said if row.name not in without]
+        """Return in words what tells the trial from others, leaving out these factors."""
+        described = (row for row in self.factors.values() if row.described and row.described(self))
+        return [row.words(self) for row in described if row.name not in without]
 
 
-def _of_a_model(trial: Any) -> bool:
+def _trains_model(trial: Any) -> bool:
     return not trial.phase.ceiling
 
 
@@ -134,9 +144,7 @@ def _other_layout(trial: Any, _devices: int) -> Mapping[str, Any]:
     return {"layout": "channels_last" if trial.layout == "channels_first" else "channels_first"}
 
 
-TIMES_BATCH = 4  # a batch that a recipe tries unasked: so many times the plain one
-
-# Of a training. A new factor is a row here, beside its field in `core.trial`.
+# The factors of a training. A new one is a row here, and a field in `core.trial`.
 TRAINING = rows(
     Factor(
         name="framework",
@@ -147,16 +155,16 @@ TRAINING = rows(
         frees=lambda *two: ("compile",) if "jax" in [trial.framework for trial in two] else (),
         choice=False,
     ),
-    Factor(name="model", value=model_of, described=_of_a_model),
-    Factor(name="layout", described=_of_a_model, switch=_other_layout),
+    Factor(name="model", value=model_of, described=_trains_model),
+    Factor(name="layout", described=_trains_model, switch=_other_layout),
     Factor(
         name="batch_size",
         value="batch {}".format,
         header="batch",
-        described=_of_a_model,
+        described=_trains_model,
         switch=lambda trial, _: {"batch_size": TIMES_BATCH * trial.batch_size},
     ),
-    Factor(name="image_size", value="{} px".format, described=_of_a_model, seldom=never),
+    Factor(name="image_size", value="{} px".format, described=_trains_model, seldom=never),
     Factor(
         name="precision",
         lead=Factor.versus,
@@ -167,7 +175,7 @@ TRAINING = rows(
     Factor(
         name="compile",
         value=lambda v: "compiled" if v else "not compiled",
-        described=_of_a_model,
+        described=_trains_model,
         seldom=lambda trial: trial.compile,
         header="compiled",
         cell=lambda v: "yes" if v else "no",
@@ -196,11 +204,7 @@ TRAINING = rows(
     ),
     Factor(name="workers", value=lambda v: counted(v, "worker")),
     Factor(name="queue", value="queue of {}".format),
-    Factor(
-        name="part",
-        value=lambda v: PHASES[v].words,
-        described=lambda trial: trial.phase is not WHOLE,
-    ),
+    Factor(name="part", value=lambda v: PHASES[v].words, described=lambda trial: trial.phase is not WHOLE),
     Factor(name="augment", value=lambda v: "augmented" if v else "not augmented"),
     Factor(name="dataset", value=_data_set, cell=_data_set),
     Factor(name="images_per_epoch", value="{:,} images".format, header="images per epoch"),

@@ -1,16 +1,23 @@
-"""Runs as a tidy table, one row per run. Needs no framework and no GPU."""
+"""Runs as a tidy table, one row per run, and as `runs.csv` for other programs. Needs no framework and no GPU."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from trainspeed.core.effective import layouts_text, precision_text
+from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.files import append_text, write_atomically
+from trainspeed.core.result import layouts_text, precision_text
 from trainspeed.core.run import Run
+from trainspeed.core.trial import Trial
 
+RUNS_CSV = "runs.csv"
 ARTICLE_EPOCHS = 100  # the articles trained so long; with fewer epochs the training time is projected
 
 
@@ -20,33 +27,29 @@ def training_s(run: Run) -> float | None:
     return None if median is None else run.first_epoch_s + (ARTICLE_EPOCHS - 1) * median
 
 
-# Columns beside those of the trial -> what they hold of a run.
-RUN_COLUMNS: Mapping[str, Callable[[Run], Any]] = {
-    "session": attrgetter("session"),
-    "study": attrgetter("study"),
-    "label": attrgetter("label"),
-    "block": attrgetter("block"),
+# Columns in addition to those of the trial, each an attribute of the run but for those in `DERIVED`.
+RUN_COLUMNS = (
+    *("session", "study", "label", "block", "status", "reason"),
+    *("first_epoch_s", "median_epoch_s", "training_s", "images_per_s", "images_consumed"),
+    *("test_accuracy", "peak_memory_bytes", "effective_layout", "effective_precision", "energy_j"),
+    *("timed_s", "median_call_s", "median_resident_s", "placement", "start_s"),
+    *("notes", "started_at", "monitor"),
+)
+DERIVED: Mapping[str, Callable[[Run], Any]] = {
     "status": lambda run: str(run.status),
-    "reason": attrgetter("reason"),
-    "first_epoch_s": attrgetter("first_epoch_s"),
-    "median_epoch_s": attrgetter("median_epoch_s"),
     "training_s": training_s,
-    "images_per_s": attrgetter("images_per_s"),
-    "images_consumed": attrgetter("images_per_epoch"),
-    "test_accuracy": attrgetter("test_accuracy"),
-    "peak_memory_bytes": attrgetter("peak_memory_bytes"),
+    "images_consumed": lambda run: run.images_per_epoch,
     "effective_layout": lambda run: layouts_text(run.effective_layout),
     "effective_precision": lambda run: precision_text(run.effective_precision),
-    "energy_j": attrgetter("energy_j"),
-    "timed_s": attrgetter("timed_s"),
-    "median_call_s": attrgetter("median_call_s"),
-    "median_resident_s": attrgetter("median_resident_s"),
-    "placement": attrgetter("placement"),
     "start_s": lambda run: run.stages_s.get("start"),
     "notes": lambda run: " ".join(note.kind for note in run.notes),
-    "started_at": attrgetter("started_at"),
-    "monitor": attrgetter("monitor"),
 }
+# The columns of the CSV are the same for every study, so that rows of any can be added; a trial leaves those of the
+# other kind empty.
+COLUMNS = (
+    *dict.fromkeys(field.name for kind in (Trial, Conv2dTrial) for field in fields(kind)),
+    *RUN_COLUMNS,
+)
 
 
 def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
@@ -56,11 +59,36 @@ def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
     first epoch plus 99 medians, a projection of the articles' 100 epochs. Missing values are None/NaN.
     The trial's `seed` is the block's own, so it differs from block to block.
     """
-    return pd.DataFrame([row_of(run) for run in runs])
+    return pd.DataFrame([_row(run) for run in runs])
 
 
-def row_of(run: Run) -> dict[str, Any]:
-    """Return a run's row."""
+def _row(run: Run) -> dict[str, Any]:
     row = run.trial.as_dict()
     row["compile"] = bool(row.get("compile"))
-    return row | {name: value(run) for name, value in RUN_COLUMNS.items()}
+    return row | {name: DERIVED[name](run) if name in DERIVED else getattr(run, name) for name in RUN_COLUMNS}
+
+
+def append_csv(run: Run, path: Path) -> None:
+    """Add a run to a table that `is_current`."""
+    append_text(path, _csv([_row(run)]).removesuffix("\n"))
+
+
+def is_current(path: Path) -> bool:
+    """Whether there is a table with the columns of this version."""
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            return next(csv.reader(file), None) == list(COLUMNS)
+    except FileNotFoundError:
+        return False
+
+
+def write_csv(runs: Iterable[Run], path: Path) -> None:
+    """Write the table of all runs, replacing an old one in one step."""
+    header = dict(zip(COLUMNS, COLUMNS, strict=True))
+    write_atomically(path, _csv([header, *map(_row, runs)]))
+
+
+def _csv(rows: Iterable[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    csv.DictWriter(text, COLUMNS, lineterminator="\n").writerows(rows)
+    return text.getvalue()

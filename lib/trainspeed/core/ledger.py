@@ -1,28 +1,39 @@
-"""The append-only record of runs. A line is flushed and synced as each run ends, so nothing is lost."""
+"""The append-only record of runs. A line is flushed and synced as each run ends, so nothing is lost.
+
+Lines repeat much: the machine, the versions, the trials. Each such part is decoded once for all the lines
+that have it, and their runs share it.
+"""
 
 from __future__ import annotations
 
 import gc
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 
+from trainspeed.core import ledger_schema1
+from trainspeed.core.convolution import trial_from_dict
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import append_text
-from trainspeed.core.ledger_line import READERS, LineReader, OtherSchema
-from trainspeed.core.run import SCHEMA, Run
+from trainspeed.core.run import LINE, SCHEMA, Run
 
 NAME = "runs.jsonl"
 SESSIONS = "sessions.jsonl"
 # How every line begins that Trainspeed wrote: enough to tell which runs a reader wants.
 LINE_HEAD = re.compile(rb'\{"schema": (\d+), "session": "([^"\\]*)", "study": "([^"\\]*)"')
 LINE_ENDS = (b"}\n", b"}\r\n", b"}")  # of a line that is not cut off
-Runs = tuple[tuple[Run, ...], tuple[str, ...]]  # oldest first, and a doubt for each line that cannot be read
+FIELD_TYPES = get_type_hints(Run)
+# Parts that repeat from line to line.
+REPEATED = (
+    *("trial", "machine", "versions", "layers", "profile"),
+    *("effective_layout", "effective_precision", "notes"),
+)
+NULL = msgspec.Raw(b"null")
 
 
 @dataclass(frozen=True)
@@ -30,7 +41,7 @@ class Ledger:
     """`runs.jsonl` of a folder.
 
     Attributes:
-        folder: The report's output folder; it is made by the first `append`.
+        folder: The report's output folder; the first `append` makes it.
     """
 
     folder: Path
@@ -44,90 +55,91 @@ class Ledger:
         """Write one line and sync it to disk."""
         append_line(self.path, run.as_dict())
 
-    def read(self, sessions: Mapping[str, str] | None = None) -> Runs:
+    def read(self, sessions: Mapping[str, str] | None = None) -> tuple[tuple[Run, ...], tuple[str, ...]]:
         """Return the runs, oldest first, and a doubt for each line that cannot be read.
 
         Args:
             sessions: Study -> the session whose runs are wanted; everything by default. The other lines are
                 passed over undecoded, which takes a fraction of the time.
         Raises:
-            UserError: A line of another schema: its fields may mean something else.
+            UserError: A line has another schema: its fields may mean something else.
         """
+        lines = read_lines(self.path)
         if sessions is None:
-            return _gathered(read_lines(self.path))
-        runs, doubts = _gathered(
+            return _read_all(lines)
+        wanted = (
             (number, line)
-            for number, line in read_lines(self.path)
-            if (place := _place(line)) is None or sessions.get(place[0]) == place[1]
+            for number, line in lines
+            if (head := _study_and_session(line)) is None or sessions.get(head[0]) == head[1]
         )
+        runs, doubts = _read_all(wanted)
         return tuple(run for run in runs if sessions.get(run.study) == run.session), doubts
 
     def newest(self) -> dict[str, str]:
         """Return study -> its newest session; ids begin with the time."""
         newest: dict[str, str] = {}
         for number, line in read_lines(self.path):
-            if (place := _place(line)) is None:
-                runs, _ = _gathered([(number, line)])
-                place = (runs[0].study, runs[0].session) if runs else None
-            if place:
-                newest[place[0]] = max(place[1], newest.get(place[0], ""))
+            if (head := _study_and_session(line)) is None:
+                runs, _ = _read_all([(number, line)])
+                head = (runs[0].study, runs[0].session) if runs else None
+            if head:
+                newest[head[0]] = max(head[1], newest.get(head[0], ""))
         return newest
 
 
-def _place(line: bytes) -> tuple[str, str] | None:
-    """Return the study and the session of a line without decoding it; None where it has to be looked at."""
+def _study_and_session(line: bytes) -> tuple[str, str] | None:
+    """Return the study and the session of a line without decoding it; None where it has to be decoded."""
     head = LINE_HEAD.match(line)
     if head is None or int(head[1]) not in READERS or not line.endswith(LINE_ENDS):
         return None
     return head[3].decode(errors="replace"), head[2].decode(errors="replace")
 
 
-def _gathered(lines: Iterable[tuple[int, bytes]]) -> Runs:
+def _read_all(lines: Iterable[tuple[int, bytes]]) -> tuple[tuple[Run, ...], tuple[str, ...]]:
     runs: list[Run] = []
     doubts: list[str] = []
-    for number, found in _without_collecting(parsed(lines)):
-        if isinstance(found, OtherSchema):
+    for number, run in _without_collecting(parsed(lines)):
+        if isinstance(run, OtherSchema):
             raise UserError(
-                f"{NAME} line {number} has schema {found.schema!r}, this Trainspeed reads schema {SCHEMA} and "
+                f"{NAME} line {number} has schema {run.schema!r}, this Trainspeed reads schema {SCHEMA} and "
                 "before: use another OUT folder, or the version that wrote it."
             )
-        if isinstance(found, Run):
-            runs.append(found)
+        if isinstance(run, Run):
+            runs.append(run)
         else:
             doubts.append(
                 f"line {number} of {NAME} is cut off or damaged and was left out "
-                f"({type(found).__name__}); the other lines are used. RESUME=1 measures it again."
+                f"({type(run).__name__}); the other lines are used. RESUME=1 measures it again."
             )
     return tuple(runs), tuple(doubts)
 
 
-def _without_collecting(found: Iterator[Any]) -> Iterator[Any]:
-    """Yield all of it with Python's garbage collection off.
+def _without_collecting(items: Iterator[Any]) -> Iterator[Any]:
+    """Yield all items with Python's garbage collection off.
 
     What is read stays: to look through 100,000 runs for garbage again and again is a quarter of the time.
     """
     was_on = gc.isenabled()
     gc.disable()
     try:
-        yield from found
+        yield from items
     finally:
         if was_on:
             gc.enable()
 
 
 def parsed(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Run | Exception]]:
-    """Yield (line number, its run or what is wrong with it) of a ledger's lines."""
+    """Yield (line number, its run or the reason why it has none) for each line of a ledger."""
     reader = LineReader()
     for number, line in lines:
         try:
-            found = reader.run(line)
+            yield number, reader.run(line)
         except (OtherSchema, msgspec.DecodeError, ValueError, KeyError, TypeError) as problem:
-            found = problem
-        yield number, found
+            yield number, problem
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number from 1, line) of the lines that are not empty; nothing when there is no file."""
+    """Yield (line number from 1, line) for the lines that are not empty; nothing when there is no file."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -139,3 +151,80 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 def append_line(path: Path, data: dict[str, Any]) -> None:
     """Append one JSON object as a line of strict JSON, after any cut-off line, and sync it."""
     append_text(path, json.dumps(data, allow_nan=False, ensure_ascii=False))
+
+
+class OtherSchema(Exception):
+    """A line whose fields may mean something else."""
+
+    def __init__(self, schema: Any) -> None:
+        super().__init__(schema)
+        self.schema = schema
+
+
+def _line_field(name: str) -> tuple[Any, ...]:
+    """Return a field of `Line` for a field of `Run`: as JSON where it repeats from line to line."""
+    field = Run.__dataclass_fields__[name]
+    if name in REPEATED:
+        return name, msgspec.Raw, NULL
+    if field.default_factory is not MISSING:
+        return name, FIELD_TYPES[name], msgspec.field(default_factory=field.default_factory)
+    return (name, FIELD_TYPES[name]) if field.default is MISSING else (name, FIELD_TYPES[name], field.default)
+
+
+Line = msgspec.defstruct("Line", [("schema", int), *(_line_field(name) for name in LINE[1:])], kw_only=True)
+
+
+class _Schema(msgspec.Struct):
+    schema: Any
+
+
+class LineReader:
+    """Decodes lines of the current schema and of schema 1."""
+
+    def __init__(self) -> None:
+        self._decode = msgspec.json.Decoder(Line).decode
+        self._parts: dict[tuple[int, str, bytes], Any] = {}
+
+    def run(self, line: bytes) -> Run:
+        """Return the run of a line; fields of a later Trainspeed are ignored.
+
+        Raises:
+            OtherSchema: Its fields may mean something else.
+            msgspec.DecodeError, ValueError, KeyError, TypeError: It is damaged, or not a run.
+        """
+        try:
+            decoded = self._decode(line)
+        except msgspec.ValidationError:
+            _check_schema(msgspec.json.decode(line, type=_Schema).schema)
+            raise
+        _check_schema(decoded.schema)
+        values = msgspec.structs.asdict(decoded)
+        for name in REPEATED:
+            if (raw := values[name]) == NULL:
+                del values[name]
+            else:
+                values[name] = self._part(decoded.schema, name, bytes(raw))
+        values["schema"] = SCHEMA
+        if decoded.schema == 1 and decoded.reason:
+            model = getattr(values["trial"], "model", "")
+            values["failure"] = ledger_schema1.failure(decoded.status, decoded.reason, model)
+        return Run(**values)
+
+    def _part(self, schema: int, name: str, raw: bytes) -> Any:
+        key = schema, name, raw
+        if key not in self._parts:
+            self._parts[key] = READERS[schema][name](raw)
+        return self._parts[key]
+
+
+def _check_schema(schema: Any) -> None:
+    if schema not in READERS:
+        raise OtherSchema(schema)
+
+
+# Schema -> repeated field -> what decodes it.
+READERS: dict[int, dict[str, Callable[[bytes], Any]]] = {
+    SCHEMA: {name: msgspec.json.Decoder(FIELD_TYPES[name]).decode for name in REPEATED if name != "trial"}
+}
+READERS[SCHEMA]["trial"] = lambda raw: trial_from_dict(msgspec.json.decode(raw, type=Mapping[str, Any]))
+READERS[1] = READERS[SCHEMA] | ledger_schema1.READERS

@@ -1,4 +1,4 @@
-"""Schema 1 of the ledger said in English what are values now. Only this module knows its sentences."""
+"""Read what schema 1 of the ledger said in English as values. Only this module knows its sentences."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ ERROR = re.compile(r"(?:^|killed by )(\w+) in stage '")  # class of an exception
 
 
 def note(text: str) -> AnyNote:
-    """Return the note that a sentence stood for; one of kind "other" with its text where it is unknown."""
+    """Return the note that a sentence stands for, or one of kind "other" with its text where it is unknown."""
     for pattern, make in NOTES:
-        if found := re.fullmatch(pattern, text, re.DOTALL):
-            return make(*found.groups())
+        if match := re.fullmatch(pattern, text, re.DOTALL):
+            return make(*match.groups())
     return notes.OtherNote(text=text)
 
 
-def layout(text: str) -> Mapping[str, int | None]:
-    """Return layout -> number of convolutions, None where the text does not tell, of such as "channels_last"
-    or "mixed: channels_first in 2, channels_last in 7 of 9 convolutions".
+def layouts(text: str) -> Mapping[str, int | None]:
+    """Return layout -> number of convolutions, from a text such as "channels_last" or
+    "mixed: channels_first in 2, channels_last in 7 of 9 convolutions"; None where it gives no number.
     """
     if not (mixed := re.fullmatch(r"mixed: (.*) of \d+ convolutions", text)):
         return {_order(text): None}
@@ -69,18 +69,18 @@ def layout(text: str) -> Mapping[str, int | None]:
     return {_order(name): int(count) for name, _, count in parts}
 
 
-def precision(text: str) -> EffectivePrecision:
-    """Return the dtypes of such as "bfloat16 and float32" or "float32 (asked)"."""
+def dtypes(text: str) -> EffectivePrecision:
+    """Return the dtypes from a text such as "bfloat16 and float32" or "float32 (asked)"."""
     names = text.removesuffix(" (asked)")
     return EffectivePrecision(dtypes=dict.fromkeys(_dtypes(names)), asked=names != text)
 
 
 def failure(status: str, reason: str, model: str) -> Failure:
-    """Return what a reason tells of how a run failed."""
+    """Return what a reason tells about how a run failed."""
     file = model.rpartition(":")[0]
-    users = bool(file) and status in ("unsupported", "invalid") and reason.startswith(file)
+    in_user_file = bool(file) and status in ("unsupported", "invalid") and reason.startswith(file)
     stage, error = STAGE.search(reason), ERROR.search(reason)
-    return Failure(stage=stage and stage[1], error=error and error[1], in_user_file=users)
+    return Failure(stage=stage and stage[1], error=error and error[1], in_user_file=in_user_file)
 
 
 def _order(layout: str) -> str:
@@ -91,12 +91,8 @@ def _dtypes(text: str) -> tuple[str, ...]:
     return tuple(text.split(" and "))
 
 
-def _read(make: Callable[[Any], Any]) -> Callable[[bytes], Any]:
-    return lambda raw: make(msgspec.json.decode(raw))
-
-
 READERS: dict[str, Callable[[bytes], Any]] = {
-    "notes": _read(lambda texts: tuple(map(note, texts))),
-    "effective_layout": _read(layout),
-    "effective_precision": _read(precision),
+    "notes": lambda raw: tuple(map(note, msgspec.json.decode(raw))),
+    "effective_layout": lambda raw: layouts(msgspec.json.decode(raw)),
+    "effective_precision": lambda raw: dtypes(msgspec.json.decode(raw)),
 }

@@ -3,46 +3,12 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
 from trainspeed.core.errors import UserError
-
-
-def read_monitor(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return (one row per device and sample, oldest first; the comments, in order, without their #).
-
-    `utc` is a datetime in UTC. A missing sensor is NaN, and None in a text column; the comments say why.
-    `throttle_reasons` is empty where nothing held the clocks down. A last line that was cut off, because
-    the monitor was killed, is left out.
-
-    Raises:
-        UserError: Not a monitor's file.
-    """
-    text = path.read_text(encoding="utf-8", errors="replace")
-    lines = text.split("\n")[:-1]  # a whole line ends with a newline
-    comments = [line[1:].strip() for line in lines if line.startswith("#")]
-    header, *rows = list(csv.reader(line for line in lines if not line.startswith("#"))) or [list(COLUMNS)]
-    if missing := [column for column in COLUMNS if column not in header]:
-        raise UserError(f"{path.name} is not a monitor's file: it has no column {missing[0]!r}.")
-    whole = [[cell or None for cell in row] for row in rows if len(row) == len(header)]
-    frame = pd.DataFrame(whole, columns=header, dtype=object)
-    frame["utc"] = pd.to_datetime(frame["utc"], utc=True, format="ISO8601")
-    for sensor in set(SENSORS) - {"throttle_reasons"}:
-        frame[sensor] = pd.to_numeric(frame[sensor])
-    frame["throttle_reasons"] = frame["throttle_reasons"].replace(NOT_THROTTLED, "")
-    return frame, comments
-
-
-def no_samples() -> pd.DataFrame:
-    """Return the table of a monitor's file without samples: a ledger may have been copied without its files."""
-    frame = pd.DataFrame(columns=list(COLUMNS), dtype=object)
-    frame["utc"] = pd.to_datetime(frame["utc"], utc=True)
-    for sensor in set(SENSORS) - {"throttle_reasons"}:
-        frame[sensor] = pd.to_numeric(frame[sensor])
-    return frame
-
 
 SENSORS = (
     "load_percent",
@@ -56,9 +22,40 @@ SENSORS = (
     "pcie_rx_bytes_per_s",
     "pcie_tx_bytes_per_s",
 )
-
-
 COLUMNS = ("utc", "device", "name", "uuid", *SENSORS)
-
-
 NOT_THROTTLED = "none"  # an empty cell is a missing sensor
+
+
+def read_monitor(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Return (one row per device and sample, oldest first; the comments, in order, without their #).
+
+    `utc` is a datetime in UTC. A missing sensor is NaN, and None in a text column; the comments say why.
+    `throttle_reasons` is empty where nothing held the clocks down. A last line that was cut off, because
+    the monitor was killed, is left out.
+
+    Raises:
+        UserError: The file is not a monitor's.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = text.split("\n")[:-1]  # a whole line ends with a newline
+    comments = [line[1:].strip() for line in lines if line.startswith("#")]
+    header, *rows = list(csv.reader(line for line in lines if not line.startswith("#"))) or [list(COLUMNS)]
+    if missing := [column for column in COLUMNS if column not in header]:
+        raise UserError(f"{path.name} is not a monitor's file: it has no column {missing[0]!r}.")
+    return _table(
+        header, ([cell or None for cell in row] for row in rows if len(row) == len(header))
+    ), comments
+
+
+def no_samples() -> pd.DataFrame:
+    """Return the table of a file without samples: a ledger may have been copied without its monitor's files."""
+    return _table(COLUMNS, [])
+
+
+def _table(header: Iterable[str], rows: Iterable[list[str | None]]) -> pd.DataFrame:
+    frame = pd.DataFrame(list(rows), columns=list(header), dtype=object)
+    frame["utc"] = pd.to_datetime(frame["utc"], utc=True, format="ISO8601")
+    for sensor in set(SENSORS) - {"throttle_reasons"}:
+        frame[sensor] = pd.to_numeric(frame[sensor])
+    frame["throttle_reasons"] = frame["throttle_reasons"].replace(NOT_THROTTLED, "")
+    return frame

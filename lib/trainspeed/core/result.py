@@ -9,27 +9,48 @@ from typing import Any
 import msgspec
 
 from trainspeed.core.notes import AnyNote
+from trainspeed.core.trial import LAYOUTS
 
 
 class EffectivePrecision(msgspec.Struct, frozen=True, kw_only=True):
-    """dtypes in which the convolutions computed.
+    """The dtypes in which the convolutions computed.
 
     Attributes:
         dtypes: dtype -> number of convolutions; None where the number is not known.
-        asked: What ran was not found out: these are the dtypes that the layers were told.
+        asked: True where what ran could not be found out: these are the dtypes that the layers were set to.
     """
 
     dtypes: Mapping[str, int | None]
     asked: bool = False
 
 
+def layouts_text(layouts: Mapping[str, int | None] | None) -> str | None:
+    """Return layout -> number of convolutions in words; None where it was not looked up."""
+    if not layouts:
+        return None
+    # Any other order of the dimensions is XLA's: b is the batch, 0 and 1 are height and width, f the channels.
+    # "unknown" is a data format of TensorFlow that is neither of the layouts.
+    names = {name: name if name in (*LAYOUTS, "unknown") else f"XLA's order {name}" for name in layouts}
+    if len(layouts) == 1:
+        return next(iter(names.values()))
+    parts = ", ".join(f"{names[name]} in {layouts[name]}" for name in sorted(layouts))
+    return f"mixed: {parts} of {sum(layouts.values())} convolutions"
+
+
+def precision_text(precision: EffectivePrecision | None) -> str | None:
+    """Return the dtypes that ran in words; None where they were not looked up."""
+    if precision is None or not precision.dtypes:
+        return None
+    return " and ".join(sorted(precision.dtypes)) + (" (asked)" if precision.asked else "")
+
+
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run failed, beside its reason in words.
+    """How a run failed, as values; its reason says it in words.
 
     Attributes:
-        stage: It was in: "start", "build", "train" and so on; None where it did not begin.
+        stage: Stage in which it failed: "start", "build", "train" and so on; None where it did not begin.
         error: Class of the exception, or name of the signal; None where there was none.
-        in_user_file: The user's own model or data is the cause.
+        in_user_file: Whether the user's own model or data is the cause.
     """
 
     stage: str | None = None
@@ -44,7 +65,7 @@ class CallTimes:
     Attributes:
         call_s: Duration of each warm call, from images in the host's memory to the result there, in seconds.
         resident_s: The same without transfers, data staying on the device; each a mean over several calls.
-        warm_s: Stage -> its seconds in each of other warm calls that wait after every stage.
+        warm_s: Stage -> its seconds in each of other warm calls, which wait after every stage.
         placement: Devices that the result was computed on, as the library names them.
     """
 
@@ -56,14 +77,14 @@ class CallTimes:
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """What a model is and what ran, looked up after the timed epochs. None is what could not be found out.
+    """What a model is and what ran, looked up after the timed epochs; None where it could not be found out.
 
     Attributes:
-        effective_layout: Layout that the convolutions really ran in -> how many of them; None for a number
-            that is not known.
-        effective_precision: dtypes in which the convolutions really ran.
+        effective_layout: Layout that the convolutions really ran in -> number of them; None where the number
+            is not known.
+        effective_precision: The dtypes in which the convolutions really ran.
         layers: Layer table of the model (see `trainspeed.core.layer_table`), in the first block only.
-        parameters: Trainable parameters of the model.
+        parameters: Number of the model's trainable parameters.
         step_flops: Floating-point operations of a step, 2 per multiply-add.
         step_bytes: Least memory traffic of a step in fp32, in bytes; an estimate.
         profile: How a step's time splits (`matrix_share`, 0 to 1) and the kernels that took most.
@@ -82,7 +103,7 @@ class Inspection:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult(Inspection, CallTimes):
-    """What was measured of one trial in one process; of a run that failed, what it got to.
+    """What was measured of one trial in one process; where the run failed, what was measured until then.
 
     Attributes:
         epoch_s: Duration of each epoch, in seconds, in the order measured; the first is epoch_s[0].
@@ -91,10 +112,10 @@ class RunResult(Inspection, CallTimes):
             convolution, of the first call's stages.
         images_per_epoch: Images consumed by one epoch, summed over all devices.
         classes: Number of classes of the data set; None where nothing was trained, and in older lines.
-        test_accuracy: Share of held-out images classified rightly, 0 to 1; None where not asked for.
+        test_accuracy: Share of held-out images classified correctly, 0 to 1; None where it was not asked for.
         peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the
             process added to its resident memory. None where it cannot be read.
-        energy_j: Joules of the devices in use over all epochs, by a counter.
+        energy_j: Joules that the devices in use consumed over all epochs, by a counter.
         skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
     """
 

@@ -1,4 +1,4 @@
-"""What one fresh process measured of one trial: raw values; everything else is derived."""
+"""What one fresh process measured of one trial, and what for: raw values; everything else is derived."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ import msgspec
 
 from trainspeed.core.convolution import STAGES, AnyTrial
 from trainspeed.core.result import Failure, RunResult
-from trainspeed.core.roles import Role
 
-# Of a convolution's run: its first call, and all that come after.
-TIMED_STAGES = (*STAGES, "warm")
+TIMED_STAGES = (*STAGES, "warm")  # of a convolution's run: its first call, and all that come after
 CLASSES = 10  # of the data sets that lines without `classes` were trained on
-# Of the way from guessing to knowing, from which on a model has learned something: 20 % with ten classes.
+# A model has learned something from here on, of the way from guessing to knowing: 20 % with ten classes.
 LEARNED_SHARE = 1 / 9
 SCHEMA = 2  # raise when a field changes meaning
 
@@ -37,19 +35,44 @@ class Status(StrEnum):
 FINAL = (Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED, Status.INVALID)
 
 
+class Role(StrEnum):
+    """What a run is for, apart from its trial; the value is its label in the ledger.
+
+    The label of a recipe's step ends with the factor that the step switches: "recipe: devices".
+    """
+
+    DATA = ""
+    CONTROL = "A"  # the first half of an A/A control: data of its trial, too
+    CONTROL_AGAIN = "A again"
+    ALLOCATION = "default allocation"  # shows how much memory a framework takes when left alone
+    BISECTED = "bisected"  # at a size that depends on earlier runs
+    CONFIRMATION = "confirmation"
+    RECIPE_STEP = "recipe: "
+    RECIPE = "recipe"  # all switches together, in fresh blocks
+
+    @classmethod
+    def of(cls, label: str) -> Role:
+        """Return the role of a label; a label that is no role's value is read as a recipe's step."""
+        return cls(label) if label in cls._value2member_map_ else cls.RECIPE_STEP
+
+
+DATA_ROLES = frozenset(
+    {Role.DATA, Role.CONTROL, Role.BISECTED}
+)  # verdicts, tables and charts are made of these
+
+
 @dataclass(frozen=True, kw_only=True)
 class Run(RunResult):
     """What one fresh process measured of one trial, and of what: one line of the ledger.
 
     Attributes:
-        label: Empty, or what the run is for beside its trial: "A" and "A again" for the control,
-            "default allocation" for the run that shows how much memory a framework seizes.
+        label: What the run is for, as in `Role`; empty for data.
         block: Which repeat of the whole grid, from 0.
         reason: Why there is no result, in words that may be a framework's own.
         failure: The same as values; None where the run ended well.
         started_at: UTC, ISO 8601.
-        monitor: The monitor's CSV, relative to the ledger.
-        import_s: How long the worker took to import the library; of convolutions only.
+        monitor: Path of the monitor's CSV, relative to the ledger.
+        import_s: Seconds that the worker took to import the library; of convolutions only.
     """
 
     session: str
@@ -101,12 +124,12 @@ class Run(RunResult):
 
     @property
     def median_s(self) -> float | None:
-        """What is compared: a training's later epoch, or a convolution's warm call."""
+        """The time that is compared: of a training's later epoch, or of a convolution's warm call."""
         return self.median_call_s if self.call_s else self.median_epoch_s
 
     @property
     def trains(self) -> bool:
-        """Whether it is of a model's training, in whole or in part: neither a convolution nor a ceiling."""
+        """Whether it belongs to a model's training, in whole or in part: neither a convolution nor a ceiling."""
         return self.trial.phase.of_model
 
     @property
@@ -121,7 +144,7 @@ class Run(RunResult):
 
     @property
     def timed_s(self) -> float:
-        """Seconds within timed epochs, or a convolution's calls from the first one on."""
+        """Seconds within timed epochs, or within a convolution's calls from the first one on."""
         cold = [s for stage, s in self.stages_s.items() if stage in TIMED_STAGES] if self.call_s else []
         return sum(self.epoch_s) + sum(cold)
 
@@ -151,7 +174,7 @@ class Run(RunResult):
         return {name: msgspec.to_builtins(getattr(self, name)) for name in LINE}
 
 
-# The fields of a ledger line, in order: of what, then what was measured. A reader of lines looks for the session
-# and the study at their beginning.
+# The fields of a ledger line, in order: what was measured comes last. A reader of lines looks for the session and
+# the study at their beginning.
 _MEASURED = {measured.name for measured in fields(RunResult)}
 LINE = ("schema", *sorted((f.name for f in fields(Run) if f.name != "schema"), key=_MEASURED.__contains__))

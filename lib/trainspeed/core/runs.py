@@ -1,4 +1,4 @@
-"""Runs as a set: which of them are data, whose they are, which session is the newest. Judges nothing."""
+"""Runs as a set: which of them are data, to which trial they belong, which session is the newest. Judges nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any, overload
+from typing import Any
 
 import pandas as pd
 
@@ -15,27 +15,22 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.format import minutes, percent
 from trainspeed.core.frame import to_frame
 from trainspeed.core.names import NAMES
-from trainspeed.core.roles import DATA_ROLES, Role
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import DATA_ROLES, Role, Run, Status
 from trainspeed.core.user_model import fault_sentences
 
 
 @dataclass(frozen=True)
 class RunSet(Sequence[Run]):
-    """Runs in the order in which they were measured, and the questions that everything asks of them."""
+    """Runs in the order in which they were measured, and the questions that are asked of them everywhere."""
 
     runs: tuple[Run, ...]
 
-    @overload
-    def __getitem__(self, index: int) -> Run: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Run, ...]: ...
-    def __getitem__(self, index: int | slice) -> Run | tuple[Run, ...]:
-        """Return a run, or some of them."""
+    def __getitem__(self, index: Any) -> Any:
+        """Return the run at an index, or a tuple of runs for a slice."""
         return self.runs[index]
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of runs."""
         return len(self.runs)
 
     def __iter__(self) -> Iterator[Run]:
@@ -52,11 +47,11 @@ class RunSet(Sequence[Run]):
         return RunSet((*self.runs, *other.runs))
 
     def where(self, condition: Callable[[Run], bool]) -> RunSet:
-        """Return the runs of which something holds."""
+        """Return the runs that meet a condition."""
         return RunSet(tuple(run for run in self.runs if condition(run)))
 
     def data(self) -> RunSet:
-        """Return the runs that are data of their trial's own; the others serve a purpose of their own."""
+        """Return the runs that are data of their trial; the others serve purposes of their own."""
         return self.where(lambda run: run.role in DATA_ROLES)
 
     def role(self, *roles: Role) -> RunSet:
@@ -72,19 +67,19 @@ class RunSet(Sequence[Run]):
         return self.where(lambda run: run.study == study)
 
     def newest(self) -> RunSet:
-        """Return the runs of the newest session; of one that was measured again on resuming, the last."""
+        """Return the runs of the newest session, each once: see `last_of_each`."""
         newest = max((run.session for run in self.runs), default=None)
         return self.where(lambda run: run.session == newest).last_of_each()
 
     def last_of_each(self) -> RunSet:
-        """Return each run once: one that crashed and was measured again on resuming is the later one."""
+        """Return each run once: where one crashed and was measured again on resuming, the later one."""
         return RunSet(tuple({(run.session, run.study, run.key): run for run in self.runs}.values()))
 
     def of(self, trials: Iterable[AnyTrial]) -> RunSet:
         """Return the runs of trials as they were asked for.
 
-        Whatever data set "auto" came to, and however many workers a machine has cores for: both depend on the
-        machine, and a report may be drawn on another one.
+        It does not matter which data set "auto" stood for, nor how many workers the machine had cores for: both
+        depend on the machine, and a report may be drawn on another one.
         """
         asked = {_as_asked(trial) for trial in trials}
         return self.where(lambda run: _as_asked(run.trial) in asked)
@@ -98,7 +93,7 @@ class RunSet(Sequence[Run]):
 
     @property
     def versions(self) -> dict[str, Mapping[str, str]]:
-        """Versions per framework."""
+        """Framework -> versions of its packages."""
         return {run.trial.framework: run.versions for run in self.runs if run.versions}
 
     @property
@@ -123,8 +118,8 @@ class Measured(RunSet):
 
     Attributes:
         out: Folder that the report is written to.
-        folder: Folder of the ledger the runs are in; another one than `out` when rendering.
-        doubts: Of the ledger as a whole; those of runs are in their notes.
+        folder: Folder of the ledger that the runs are in; not the same as `out` when rendering.
+        doubts: Reasons to distrust the ledger as a whole; those about single runs are in their notes.
     """
 
     study: str
@@ -135,7 +130,7 @@ class Measured(RunSet):
 
     @property
     def machine(self) -> Mapping[str, Any]:
-        """The machine the runs were measured on."""
+        """The machine that the runs were measured on."""
         return self.runs[-1].machine if self.runs else {}
 
     @property
@@ -145,7 +140,7 @@ class Measured(RunSet):
         return {run.trial.framework: run.reason for run in self.runs if run.trial.framework not in ran}
 
     def skipped_sentences(self) -> list[str]:
-        """Name the frameworks that never ran, and what was wrong with a model of the user's own."""
+        """Return which frameworks never ran, and what was wrong with the user's own models."""
         skipped = [f"Skipped: {NAMES[name]}. {reason}." for name, reason in self.skipped.items()]
         return skipped + fault_sentences(self.runs)
 

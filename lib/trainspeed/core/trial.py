@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import PurePath
 from typing import Any
 
-from trainspeed.core.check import check_bool, check_least, check_most, check_name, check_shared, check_some
+from trainspeed.core.check import check_most, check_name, check_shared, check_some, check_whole
 from trainspeed.core.errors import NAME, UserError
-from trainspeed.core.factors import TRAINING, HasFactors
+from trainspeed.core.factors import TRAINING, BaseTrial
 from trainspeed.core.names import NAMES
 from trainspeed.core.phase import PHASES, WHOLE, Phase
 
@@ -20,7 +20,7 @@ LAYOUTS = ("channels_first", "channels_last")
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
 KERAS_POLICIES = {"fp32": "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
 SINGLE = "single"
-# What spreads a batch over devices, per framework. Keras's `multi_gpu_model` of 2019 is gone.
+# Framework -> what spreads a batch over devices. Keras's `multi_gpu_model` of 2019 is gone.
 STRATEGIES = {
     "tensorflow": (SINGLE, "mirrored"),
     "torch": (SINGLE, "ddp", "data_parallel"),
@@ -29,48 +29,44 @@ STRATEGIES = {
 PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data", "in_model", "resize")
 PLAIN_PIPELINES = ("arrays", "resize")  # they do not augment
 WITH_WORKERS = ("threads", "processes")
-LATENCY_BYTES = 4096  # message of the phase `LATENCY`
-USER_DATA = "own"  # what the function `data` of a model of the user's own returns
+LATENCY_BYTES = 4096  # size of a message in the phase `LATENCY`
+USER_DATA = "own"  # what the function `data` of a user's model returns
 DATASETS = ("auto", "cifar10", "mnist", "digits", USER_DATA)
+# Training images of a data set that is cross-validated: as many as in article 003.
+FOLDED_IMAGES = 1000
 # Models of others: keras.applications, and timm for torch.
 ZOO = ("vgg16", "mobilenet", "resnet50", *(f"efficientnet_b{n}" for n in range(6)))
 MODEL_NAMES = ("cnn10", "cnn_keras", "wrn28_10", *ZOO)  # wrn28_<width> is valid for every width of at least 1
-ZOO_MIN_PX = 32  # they halve the image five times
-CNN_KERAS_MIN_PX = 12  # smaller images have no pixel left after its second pooling
+# Smaller images have no pixel left: the zoo halves them five times, cnn_keras pools twice.
+MIN_PX = {"cnn_keras": 12} | dict.fromkeys(ZOO, 32)
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
-# A model of the user's own: a function in a file, whose path is below the folder that the user works in.
+# A user's model: a function in a file, whose path is below the folder that the user works in.
 USER_MODEL = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
-MINIMUM = {
-    "devices": 1,
-    "batch_size": 1,
-    "images_per_epoch": 1,
-    "image_size": 8,
-    "workers": 0,
-    "queue": 1,
-    "seed": 0,
-}
-# Beyond these a slip of the pen would fill the memory, or start thousands of processes.
+MINIMUM = dict.fromkeys(("devices", "batch_size", "images_per_epoch", "queue"), 1)
+MINIMUM |= {"image_size": 8, "workers": 0, "seed": 0}
+# A larger value is a slip of the pen that would fill the memory, or start thousands of processes.
 MAXIMUM = {"image_size": 1024, "workers": 512}
 EMPTY_LIST_TEXT = "no {field} is named: the list is empty. {rule}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial(HasFactors):
+class Trial(BaseTrial):
     """One configuration to measure: frozen, hashable, JSON.
 
     Attributes:
-        model: A name of `MODEL_NAMES`, a wide ResNet, or `file.py:function` of the user's own.
-        compile: XLA (TensorFlow, JAX) or torch.compile. JAX is always compiled.
+        model: A name of `MODEL_NAMES`, a wide ResNet, or a user's `file.py:function`.
+        compile: Whether XLA (TensorFlow, JAX) or torch.compile is used. JAX is always compiled.
         strategy: What spreads a batch over the devices; "single" on one.
         part: Name of the `phase` that is run: whole steps, one phase of a step, or a ceiling of the device.
-        devices: GPUs; where there is none, CPU cores of one thread each.
+        devices: Number of GPUs; where there is none, of CPU cores of one thread each.
         batch_size: Images per step, summed over all devices.
         image_size: Height and width of the input, in pixels.
         images_per_epoch: Images asked for; a run records how many it consumed.
-        folds: Of a cross-validation over the first images of the data set; None: the data set's own split.
-        fold: The one that is held out, from 0.
-        weights: "imagenet" for a model of others (`ZOO`) that starts from there; None: random ones.
-        seed: Of the weights and of the data order.
+        folds: Number of folds of a cross-validation over the first images of the data set; None uses the data
+            set's own split.
+        fold: The fold that is held out, from 0.
+        weights: "imagenet" for a model of others (`ZOO`) that starts from there; None starts from random ones.
+        seed: Seed of the weights and of the order of the data.
     """
 
     framework: str
@@ -100,29 +96,29 @@ class Trial(HasFactors):
 
     def __post_init__(self) -> None:
         check_name("framework", self.framework, FRAMEWORKS)
-        check_model(self.model)
+        _check_model(self.model)
         check_name("layout", self.layout, LAYOUTS)
         check_name("precision", self.precision, PRECISIONS)
         check_name("pipeline", self.pipeline, PIPELINES)
         check_name("part", self.part, tuple(PHASES))
         check_name("dataset", self.dataset, DATASETS)
         for name in ("compile", "augment"):
-            check_bool(name, getattr(self, name))
+            if not isinstance(value := getattr(self, name), bool):
+                raise UserError(name, value, "must be true or false.")
         for name, least in MINIMUM.items():
-            check_least(name, getattr(self, name), least)
+            check_whole(name, getattr(self, name), least)
         for name, most in MAXIMUM.items():
             check_most(name, getattr(self, name), most)
-        check_least("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
-        check_strategy(self.framework, self.strategy, self.devices)
-        check_pipeline(self.framework, self.pipeline, self.workers, self.augment)
-        least_px = CNN_KERAS_MIN_PX if self.model == "cnn_keras" else ZOO_MIN_PX if self.model in ZOO else 0
-        if self.image_size < least_px:
-            rule = f"is too small for {self.model}: {least_px} px or more."
+        check_whole("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
+        _check_strategy(self.framework, self.strategy, self.devices)
+        _check_pipeline(self.framework, self.pipeline, self.workers, self.augment)
+        if self.image_size < (least := MIN_PX.get(self.model, 0)):
+            rule = f"is too small for {self.model}: {least} px or more."
             raise UserError("image_size", self.image_size, rule)
         if self.model in ZOO and self.weights is not None:
             check_name("weights", self.weights, ("imagenet",))
         if self.folds is not None:
-            check_least("folds", self.folds, 2, "one is held out, the others are trained on")
+            check_whole("folds", self.folds, 2, "one is held out, the others are trained on")
         check_shared("batch_size", self.batch_size, self.devices)
         if self.batch_size > (images := self.images_per_epoch):
             rule = "is larger than the epoch: {images_per_epoch}. Lower the one or raise the other."
@@ -130,7 +126,7 @@ class Trial(HasFactors):
 
     @property
     def phase(self) -> Phase:
-        """What is run."""
+        """The phase that is run."""
         return PHASES[self.part]
 
     @property
@@ -144,39 +140,30 @@ class Trial(HasFactors):
         return self.images_per_epoch // self.batch_size
 
     def only(self, phase: Phase) -> Trial:
-        """Return the trial that runs this phase of it alone."""
+        """Return the trial that runs this phase alone."""
         return replace(self, part=phase.name)
 
     def strategy_for(self, devices: int) -> str:
-        """Return the framework's usual strategy for so many devices."""
+        """Return the framework's usual strategy for this number of devices."""
         return SINGLE if devices == 1 else STRATEGIES[self.framework][1]
 
     def versions_in_words(self, versions: Mapping[str, str]) -> list[str]:
-        """Return which framework a sentence says it ran on, and its version."""
+        """Return the framework that a sentence says it ran on, with its version."""
         return [f"{NAMES[self.framework]} {versions.get(self.framework, '')}".strip()]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form: every field, in order."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Trial:
-        """Return the trial that `as_dict` was called on."""
-        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
-
     def in_block(self, block: int) -> Trial:
-        """Return the trial as block `block` runs it: with a seed and, where there are folds, a fold of its own."""
+        """Return the trial as block `block` runs it: with its own seed and, where there are folds, its own fold."""
         fold = None if self.folds is None else block % self.folds
         return replace(self, seed=self.seed + block, fold=fold)
 
     @property
     def spec(self) -> Trial:
-        """Return the trial that is the same in every block: the seed and the fold change between blocks."""
+        """The trial without what changes between blocks: the seed and the fold."""
         return replace(self, seed=0, fold=None)
 
     @property
     def graph_key(self) -> Trial:
-        """Return what is the same for trials that run the same layers in the same layout."""
+        """What trials that run the same layers in the same layout have in common."""
         return replace(self.spec, batch_size=self.devices)
 
 
@@ -185,52 +172,48 @@ def grid(**factors: Any) -> tuple[Trial, ...]:
 
     JAX has no uncompiled training worth the name, so its trials are always compiled, once each.
     """
-    for name in factors:
+    axes = []
+    for name, value in factors.items():
         check_name("factor", name, [field.name for field in fields(Trial)])
-    axes = [value if _is_list(value) else [value] for value in factors.values()]
-    for name, axis in zip(factors, axes, strict=True):
-        check_some(name, axis, "Name at least one, or leave the parameter out.", form=EMPTY_LIST_TEXT)
+        axes.append(value if isinstance(value, Sequence) and not isinstance(value, str) else [value])
+        check_some(name, axes[-1], "Name at least one, or leave the parameter out.", form=EMPTY_LIST_TEXT)
     trials = (Trial(**dict(zip(factors, values, strict=True))) for values in itertools.product(*axes))
-    normal = (replace(t, compile=True) if t.framework == "jax" else t for t in trials)
-    return tuple(dict.fromkeys(normal))
+    return tuple(dict.fromkeys(replace(t, compile=True) if t.framework == "jax" else t for t in trials))
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def check_model(model: object) -> None:
-    """Raise a UserError where a model is none of the known ones, and no `file.py:function` either."""
+def _check_model(model: object) -> None:
+    """Raise a UserError where a model is neither one of the known ones nor a `file.py:function`."""
     if isinstance(model, str) and WIDE_RESNET.fullmatch(model):
         return
+    rule = None
     if not isinstance(model, str) or ".py" not in model:
         others = "wrn28_<width> for widths from 1 to 99, and your own as file.py:function"
         check_name("model", model, MODEL_NAMES, others)
     elif not (own := USER_MODEL.fullmatch(model)):
         rule = "must be file.py:function, such as 'examples/small_cnn.py:build_torch'."
-        raise UserError("model", model, rule, form=NAME)
     elif PurePath(own[1]).is_absolute() or ".." in PurePath(own[1]).parts:
         rule = (
             "must be a path below the folder that you work in, without '..', since it is kept in the ledger: "
             "work there, or give it as MODEL, which may be anywhere."
         )
+    if rule:
         raise UserError("model", model, rule, form=NAME)
 
 
-def check_strategy(framework: str, strategy: str, devices: int) -> None:
+def _check_strategy(framework: str, strategy: str, devices: int) -> None:
     """Raise a UserError where a framework lacks a strategy, or the strategy cannot use so many devices."""
     known = STRATEGIES[framework]
+    rule = None
     if strategy not in known:
-        raise UserError(
-            "strategy", strategy, f"is not one of {framework}'s: it has {', '.join(known)}.", form=NAME
-        )
-    if strategy == SINGLE and devices != 1:
+        rule = f"is not one of {framework}'s: it has {', '.join(known)}."
+    elif strategy == SINGLE and devices != 1:
         rule = f"uses one device, not {devices}: choose {' or '.join(known[1:])}."
+    if rule:
         raise UserError("strategy", strategy, rule, form=NAME)
 
 
-def check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -> None:
-    """Raise a UserError where a pipeline lacks its workers, has them in vain, or cannot augment."""
+def _check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -> None:
+    """Raise a UserError where a pipeline lacks workers, has them in vain, or cannot augment."""
     rule = None
     if pipeline in WITH_WORKERS and workers < 1:
         rule = f"needs workers of at least 1, not {workers}."
@@ -242,7 +225,3 @@ def check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -
         rule = f"needs TensorFlow, not {framework}."
     if rule:
         raise UserError("pipeline", pipeline, rule, form=NAME)
-
-
-# Training and test images: all are resized before training, but for folds and the pipeline "resize".
-FOLDED_IMAGES = 1000  # training images of a data set that is cross-validated: as many as in article 003

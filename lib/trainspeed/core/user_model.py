@@ -1,7 +1,7 @@
-"""A model of the user's own, `file.py:function`: find the file, and read what it says without running it.
+"""A user's model, `file.py:function`: find the file, and read what it says without running it.
 
-A trial holds the path as seen from the folder that the user works in, so no ledger holds the folder itself.
-Does not know what the function returns: `own_code` calls it, within a worker.
+A trial holds the path relative to the folder that the user works in, so no ledger holds the folder itself.
+Does not know what the function returns: `trainspeed.worker.user_code` calls it, within a worker.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS, USER_MODEL
 
-FOLDER = "TRAINSPEED_MODEL_FOLDER"  # variable: what the paths of models are relative to
-DATA = "data"  # name of the function that returns the user's own images
+FOLDER = "TRAINSPEED_MODEL_FOLDER"  # variable that names the folder to which the paths of models are relative
+DATA = "data"  # name of the function that returns the user's images
 TORCH_PACKAGES = {"torch", "torchvision", "timm"}
 KERAS_PACKAGES = {"keras", "keras_hub", "keras_cv"}
 RETRYABLE = (Status.UNSUPPORTED, Status.INVALID)  # a package may have been installed, the file corrected
 
 
 def is_user_model(model: str) -> bool:
-    """Whether a model is `file.py:function` rather than one of Trainspeed's."""
+    """Whether a model is a user's `file.py:function` rather than one of Trainspeed's."""
     return USER_MODEL.fullmatch(model) is not None
 
 
-def placed(words: str, here: Path) -> tuple[str, Path]:
-    """Return the name of a model in a trial, and the folder that its path is relative to.
+def locate_model(text: str, here: Path) -> tuple[str, Path]:
+    """Return the name of a model in a trial, and the folder to which its path is relative.
 
-    That is where the user is, where the file lies below it; else its own folder.
+    The folder is `here` where the file lies below it, else the file's own.
 
     Args:
-        words: As on the command line: a path that may be absolute or hold "~" and "..", and a function.
+        text: As on the command line: a path that may be absolute or hold "~" and "..", and a function.
     Raises:
-        UserError: No such form, no such file.
+        UserError: The text is not of this form, or there is no such file.
     """
     form = (
         "MODEL is path/file.py:function, seen from where you are, such as examples/small_cnn.py:build_torch"
     )
-    if not (own := USER_MODEL.fullmatch(words)):
-        raise UserError("MODEL", words, f"names no function of a Python file: {form}.")
+    if not (own := USER_MODEL.fullmatch(text)):
+        raise UserError("MODEL", text, f"names no function of a Python file: {form}.")
     path = Path(os.path.abspath(here / Path(own[1]).expanduser()))
     if not path.is_file():
         raise UserError(f"no file {own[1]}: {form}.")
@@ -56,9 +56,9 @@ def find_model(model: str, environment: Mapping[str, str] = os.environ) -> Path:
     """Return the file of a model: below `FOLDER` where that is set, else below this folder or the project's.
 
     Raises:
-        UserError: It is not there.
+        UserError: There is no such file.
     """
-    file, _ = _split(model)
+    file = model.rpartition(":")[0]
     named = environment.get(FOLDER)
     for folder in [Path(named)] if named else [Path.cwd(), ROOT]:
         if (folder / file).is_file():
@@ -69,35 +69,37 @@ def find_model(model: str, environment: Mapping[str, str] = os.environ) -> Path:
     )
 
 
-def check_model(model: str) -> None:
+def check_user_model(model: str) -> None:
     """Raise a UserError where the file is not there, is not Python, or has no such function at its top."""
-    file, function = _split(model)
+    file, _, function = model.rpartition(":")
     functions = _functions(model)
     if function not in functions:
-        there = f"it has {', '.join(functions)}" if functions else "it has none at its top level"
-        raise UserError(f"{file} has no function {function!r}: {there}.")
+        options = f"it has {', '.join(functions)}" if functions else "it has none at its top level"
+        raise UserError(f"{file} has no function {function!r}: {options}.")
 
 
 def has_data(model: str) -> bool:
-    """Whether the file brings images of its own, by a function `data`."""
+    """Whether the file provides images, by a function `data`."""
     return DATA in _functions(model)
 
 
 def frameworks_of(model: str) -> tuple[str, ...]:
-    """Return the frameworks that a model is for, by what its file and its function import; all if that is none.
+    """Return the frameworks that a model is for, judged by the imports of its file and its function; all without any.
 
-    Keras runs on TensorFlow and on JAX; a file that imports one of these itself needs that one.
+    Keras runs on TensorFlow and on JAX; a file that itself imports one of these needs that one.
     """
     names = packages_of(model)
-    found = {"torch"} if names & TORCH_PACKAGES else set()
-    native = names & {"tensorflow", "jax"}
-    found |= native or ({"tensorflow", "jax"} if names & KERAS_PACKAGES else set())
-    return tuple(name for name in FRAMEWORKS if name in found) or FRAMEWORKS
+    needed = names & {"tensorflow", "jax"}
+    if names & KERAS_PACKAGES and not needed:
+        needed = {"tensorflow", "jax"}
+    if names & TORCH_PACKAGES:
+        needed.add("torch")
+    return tuple(name for name in FRAMEWORKS if name in needed) or FRAMEWORKS
 
 
 def packages_of(model: str) -> set[str]:
-    """Return the names of the packages that the file imports at its top, or the function within."""
-    _, function = _split(model)
+    """Return the names of the packages that the file imports at its top or within the function."""
+    function = model.rpartition(":")[2]
     body = _parsed(model).body
     names = set(_imported(body))
     for statement in body:
@@ -109,7 +111,7 @@ def packages_of(model: str) -> set[str]:
 def version_of(model: str) -> dict[str, str]:
     """Return file name -> first 12 hex digits of its SHA-256, as a version.
 
-    Nothing for Trainspeed's own models, and where the file has gone meanwhile.
+    Return nothing for Trainspeed's own models, and where the file is no longer there.
     """
     try:
         path = find_model(model) if is_user_model(model) else None
@@ -119,7 +121,7 @@ def version_of(model: str) -> dict[str, str]:
 
 
 def still_holds(run: Run) -> bool:
-    """Whether a session that is resumed may keep a run: not where the file has changed, or may be mended."""
+    """Whether a resumed session may keep a run: not where its file has changed, or a retry may succeed."""
     model = getattr(run.trial, "model", "")
     if not is_user_model(model) or not run.versions:
         return True
@@ -127,7 +129,7 @@ def still_holds(run: Run) -> bool:
 
 
 def fault_sentences(runs: Sequence[Run]) -> list[str]:
-    """Return what was wrong with models and data of the user's own: each reason once, with how often."""
+    """Return what was wrong with the user's models and data: each reason once, with the number of runs."""
     faults: Counter[tuple[str, str]] = Counter()
     totals: Counter[str] = Counter()
     for run in runs:
@@ -142,17 +144,12 @@ def fault_sentences(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _split(model: str) -> tuple[str, str]:
-    file, _, function = model.rpartition(":")
-    return file, function
-
-
 def _functions(model: str) -> list[str]:
     return [statement.name for statement in _parsed(model).body if isinstance(statement, ast.FunctionDef)]
 
 
 def _parsed(model: str) -> ast.Module:
-    file, _ = _split(model)
+    file = model.rpartition(":")[0]
     path = find_model(model)
     try:
         return ast.parse(path.read_bytes())

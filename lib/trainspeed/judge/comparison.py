@@ -15,8 +15,7 @@ import msgspec
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.factors import CONTROL as CONTROL_FACTOR
 from trainspeed.core.factors import Factor
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import text
 from trainspeed.judge.verdict import Judged, Judgement, Outcome, judge, judge_difference

@@ -147,7 +147,7 @@ def _own_model(words: str | None) -> str | None:
     """Return the model's name in a trial; kernels and workers learn its folder by their environment."""
     from trainspeed.core import user_model
 
-    name, folder = user_model.placed(words, Path.cwd()) if words else (None, Path.cwd())
+    name, folder = user_model.locate_model(words, Path.cwd()) if words else (None, Path.cwd())
     if words or not os.environ.get(user_model.FOLDER):
         os.environ[user_model.FOLDER] = str(folder)
     return name

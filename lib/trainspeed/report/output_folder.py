@@ -14,8 +14,7 @@ from pathlib import Path
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import NAME as LEDGER
-from trainspeed.core.ledger import SESSIONS, parsed, read_lines
-from trainspeed.core.ledger_line import OtherSchema
+from trainspeed.core.ledger import SESSIONS, OtherSchema, parsed, read_lines
 from trainspeed.core.outputs import COMPARE, VERDICTS
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run

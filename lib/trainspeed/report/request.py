@@ -80,7 +80,7 @@ def new_session(
     if COMPARE in names:
         raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare A=… B=…` does.")
     if model is not None:
-        user_model.check_model(model)
+        user_model.check_user_model(model)
         names = notebooks_of_models(names, folder, asked=bool(notebooks))
     values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
     if model is not None:

@@ -21,8 +21,7 @@ from trainspeed.core.format import gigabytes, percent
 from trainspeed.core.monitor_csv import no_samples, read_monitor
 from trainspeed.core.names import NAMES
 from trainspeed.core.outputs import METADATA, VERDICTS
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Run
+from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, as_json
 

@@ -11,7 +11,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.factors import TRAINING
 from trainspeed.core.names import DATA_SET_NAMES
 from trainspeed.core.phase import PHASES
-from trainspeed.core.roles import DATA_ROLES
+from trainspeed.core.run import DATA_ROLES
 from trainspeed.show.theme import FRAMEWORK_NAMES, framework_name, status_name
 
 # Every other label is a run beside the data: "A again" repeats "A", "default allocation" is no timing.

@@ -15,7 +15,7 @@ from trainspeed.core.factors import TRAINING
 from trainspeed.core.format import clock, digits, fixed, interval, or_nothing
 from trainspeed.core.frame import ARTICLE_EPOCHS
 from trainspeed.core.phase import PHASES
-from trainspeed.core.roles import DATA_ROLES
+from trainspeed.core.run import DATA_ROLES
 from trainspeed.show.cells import failures, styled
 from trainspeed.show.machine_tables import layer_table, machine_table
 from trainspeed.show.rows import (

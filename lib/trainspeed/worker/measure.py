@@ -12,11 +12,10 @@ import msgspec
 
 from trainspeed.core import user_model
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
-from trainspeed.core.effective import precision_text
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted
 from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, LossNotFinite, NotInspected
-from trainspeed.core.result import EffectivePrecision, Failure, Inspection, RunResult
+from trainspeed.core.result import EffectivePrecision, Failure, Inspection, RunResult, precision_text
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.contention import stranger_notes

@@ -9,9 +9,9 @@ import pytest
 from notebook_mistakes import mistake_in
 from smoke_report import runs_of, verdicts_of
 from trainspeed.conduct import interpreters
-from trainspeed.core.effective import precision_text
 from trainspeed.core.names import NAMES
 from trainspeed.core.phase import CEILINGS
+from trainspeed.core.result import precision_text
 from trainspeed.core.run import Status
 from trainspeed.core.trial import PRECISIONS
 from trainspeed.worker.precision import unsupported_reason

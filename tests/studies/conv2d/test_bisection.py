@@ -10,8 +10,7 @@ from conv2d_data import BLOCKS, PAIR, grid, look, make_runs, planted, swept
 from conv2d_data import SWEEP_SIZE as SIZES
 from trainspeed.conduct.estimates import call_s
 from trainspeed.core.errors import UserError
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.judge.crossover import next_size
 from trainspeed.studies.conv2d.sweeps import Bisection
 from trainspeed.studies.conv2d.trials import COMPARED_FACTORS, library_trial

@@ -13,8 +13,7 @@ from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.numbers import convolution_sentence
 from trainspeed.conduct import interpreters
 from trainspeed.core.convolution import Conv2dTrial
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.sensors.machine import logical_cores
 from trainspeed.studies.conv2d.answers import NO_GPU
 

@@ -2,7 +2,7 @@ import pytest
 
 from study_data import layout_pair, make_pair, make_run
 from trainspeed.core import layer_table
-from trainspeed.core.effective import layouts_text
+from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, LAYOUTS
 from trainspeed.studies.layout import findings

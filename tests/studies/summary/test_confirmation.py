@@ -8,8 +8,7 @@ from scaling_data import make_verdict
 from study_data import make_run
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.convolution import Conv2dTrial
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.confirmation import CONFIRM_SEED_OFFSET, confirmed, confirming, gain, largest

@@ -6,7 +6,7 @@ import pytest
 
 from recipe_world import FIELDS, ORDER, PLANTED, World, decisions, drive, kept, search_of, start_of
 from trainspeed.core.errors import UserError
-from trainspeed.core.roles import Role
+from trainspeed.core.run import Role
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.recipe import RECIPE_SEED_OFFSET, Decision, continued, searches, wanted
 

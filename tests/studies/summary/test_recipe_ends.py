@@ -8,8 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from recipe_world import ORDER, PLANTED, SWITCHES, World, decisions, drive, greedy, kept, search_of, start_of
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.studies.summary.recipe import Decision, Search, continued
 from trainspeed.studies.summary.switches import Switch
 

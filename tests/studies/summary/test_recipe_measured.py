@@ -18,8 +18,7 @@ from trainspeed.conduct.worker_process import RunOutcome, Unavailable
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.ledger import Ledger, append_line
 from trainspeed.core.result import RunResult
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.studies.summary.confirmation import confirmed, confirming
 from trainspeed.studies.summary.recipe import continued, wanted
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from recipe_world import ORDER, PLANTED, World, drive, search_of, start_of
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.judge.comparison import Verdict, as_json
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.recipe import Search

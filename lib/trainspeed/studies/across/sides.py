@@ -12,8 +12,7 @@ from pathlib import Path
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.guard import arm
-from trainspeed.core.ledger import NAME, parsed, read_lines
-from trainspeed.core.ledger_line import OtherSchema
+from trainspeed.core.ledger import NAME, OtherSchema, parsed, read_lines
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import SCHEMA, Run
 

@@ -11,7 +11,7 @@ from statistics import median
 import pandas as pd
 
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.effective import precision_text
+from trainspeed.core.result import precision_text
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict

@@ -8,8 +8,7 @@ from statistics import median
 from typing import Any
 
 from trainspeed.core.convolution import FIRST_STAGES, LIBRARIES, Conv2dTrial, library_of
-from trainspeed.core.roles import DATA_ROLES
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import DATA_ROLES, Run, Status
 from trainspeed.studies.conv2d.trials import on_device
 
 Value = Callable[[Run], float | None]  # in seconds; None: it was not measured

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from trainspeed.conduct.estimates import call_s
 from trainspeed.conduct.plan import TrialSet
-from trainspeed.core.check import check_least
+from trainspeed.core.check import check_whole
 from trainspeed.core.convolution import Conv2dTrial, library_of
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Run
+from trainspeed.core.run import Role, Run
 from trainspeed.judge.crossover import (
     Crossover,
     Kind,
@@ -109,7 +108,7 @@ class Bisection:
     blocks: int
 
     def __post_init__(self) -> None:
-        check_least("bisections", self.rounds, 0, "0 measures no size between")
+        check_whole("bisections", self.rounds, 0, "0 measures no size between")
 
     def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
         """Return the trials at the next sizes, on both sides of every crossover; none after the last round."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from trainspeed.conduct.estimates import call_s
-from trainspeed.core.check import check_least, check_name
+from trainspeed.core.check import check_name, check_whole
 from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 
@@ -88,7 +88,7 @@ def call_device_counts(asked: Sequence[int], available: int, images: int, most: 
     if most < 0:
         raise UserError("max_devices", most, "must be 0, for all, or more.")
     for count in asked:
-        check_least("devices", count, 1)
+        check_whole("devices", count, 1)
         if count > available:
             raise UserError(
                 "devices", count, f"is more than there are: {available} to use here. Lower devices."
@@ -153,7 +153,7 @@ class SweepGrid:
     def __post_init__(self) -> None:
         _check_processors("device_libraries", self.device_libraries, on_cpu=False)
         _check_processors("cpu_libraries", self.cpu_libraries, on_cpu=True)
-        check_least("filters", self.filters, 0, "0 means as many as channels")
+        check_whole("filters", self.filters, 0, "0 means as many as channels")
         if not self.longest_call_s > 0:
             raise UserError("longest_call_s", self.longest_call_s, "must be positive seconds.")
         for name in self.sizes:

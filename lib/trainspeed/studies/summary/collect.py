@@ -19,7 +19,7 @@ from trainspeed.core.format import counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.outputs import COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.paths import ROOT
-from trainspeed.core.roles import Role
+from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import DATASETS
 from trainspeed.judge.comparison import Verdict

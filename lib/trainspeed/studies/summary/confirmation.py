@@ -11,8 +11,7 @@ from dataclasses import dataclass, fields, replace
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.format import counted
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict, verdict_between
 from trainspeed.judge.text import interval_of, size_of

@@ -8,7 +8,7 @@ from functools import partial
 
 from trainspeed.conduct.devices import devices_here
 from trainspeed.conduct.plan import Plan, planner
-from trainspeed.core.check import check_least
+from trainspeed.core.check import check_whole
 from trainspeed.core.run import Run
 from trainspeed.core.trial import PLAIN_PIPELINES
 from trainspeed.judge.comparison import Verdict
@@ -68,9 +68,9 @@ def plan_summary(
     Raises:
         UserError: A value that cannot be measured.
     """
-    check_least("blocks", blocks, 1, "6 or more give an interval")
-    check_least("confirm", confirm, 0, "0 confirms nothing")
-    check_least("confirm_blocks", confirm_blocks, 0, "0 confirms nothing")
+    check_whole("blocks", blocks, 1, "6 or more give an interval")
+    check_whole("confirm", confirm, 0, "0 confirms nothing")
+    check_whole("confirm_blocks", confirm_blocks, 0, "0 confirms nothing")
     devices, _ = devices_here("summary")
     top = largest(report.gains, of_each=confirm, devices=devices)
     found = searches(

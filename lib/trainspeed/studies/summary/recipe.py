@@ -18,8 +18,7 @@ from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.check import check_name
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
-from trainspeed.core.roles import Role
-from trainspeed.core.run import FINAL, Run, Status
+from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict, judged
 from trainspeed.judge.verdict import ACCURACY_MARGIN, MIN_BLOCKS, Judgement, Outcome

@@ -9,8 +9,7 @@ import pandas as pd
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import counted, fixed, interval
 from trainspeed.core.names import NAMES
-from trainspeed.core.roles import Role
-from trainspeed.core.run import Run
+from trainspeed.core.run import Role, Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import measured
 from trainspeed.judge.verdict import Judgement

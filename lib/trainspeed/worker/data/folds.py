@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from trainspeed.core import user_model
-from trainspeed.core.check import check_range
+from trainspeed.core.check import check_whole
 from trainspeed.core.errors import UserError
 from trainspeed.core.trial import FOLDED_IMAGES, USER_DATA, Trial
 from trainspeed.worker.data import user
@@ -25,7 +25,7 @@ def data_set_of(trial: Trial, *, auto: str = "cifar10") -> str:
     """
     name, own = trial.dataset, False
     if user_model.is_user_model(trial.model):
-        user_model.check_model(trial.model)
+        user_model.check_user_model(trial.model)
         own = user_model.has_data(trial.model)
     if name in ("auto", USER_DATA) and own:
         return USER_DATA
@@ -86,8 +86,8 @@ def fold_of(images: Images, folds: int, fold: int | None, *, first: int = FOLDED
         UserError: Fewer than 2 folds or more than images, or no such fold.
     """
     x, y = images.train_x[:first], images.train_y[:first]
-    check_range("folds", folds, 2, len(y), "one image or more in each")
-    check_range("fold", fold, 0, folds - 1, f"one of {folds}")
+    check_whole("folds", folds, 2, "one image or more in each", most=len(y))
+    check_whole("fold", fold, 0, f"one of {folds}", most=folds - 1)
     held_out = np.array_split(np.arange(len(y)), folds)[fold]
     start, end = held_out[0], held_out[-1] + 1
     return Images(

@@ -1,7 +1,6 @@
 import pytest
 
-from trainspeed.core.effective import layouts_text, precision_text
-from trainspeed.core.result import EffectivePrecision
+from trainspeed.core.result import EffectivePrecision, layouts_text, precision_text
 
 FIRST, LAST = "channels_first", "channels_last"
 
