@@ -6,7 +6,7 @@ So the notebooks find what they asked for, and record what they would of real ru
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ def write_ledger(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 ledger.append(made_up(name, plan))
     values = {name: values_of(name) for name in PARAMETERS}
     session = ReportRequest(session=SESSION, preset="smoke", notebooks=tuple(PARAMETERS), parameters=values)
-    append_line(out / SESSIONS, session.as_dict())
+    append_line(out / SESSIONS, asdict(session))
 
 
 def write_summary(out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Search]:

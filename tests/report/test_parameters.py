@@ -87,7 +87,7 @@ def test_an_int_is_fine_where_a_float_is_asked_and_text_that_looks_like_one_is_n
     notebook_with(folder, "margin: float = 0.02")
 
     assert from_yaml(folder, "layout: {margin: 1}") == {"margin": 1}
-    with pytest.raises(UserError, match=r"got '1e-3' \(str\): YAML reads 1e-3 as text; write 1.0e-3"):
+    with pytest.raises(UserError, match=r"got '1e-3' \(str\): YAML reads 1e-3 as text; write 0.001"):
         from_yaml(folder, "layout: {margin: 1e-3}")
     assert from_yaml(folder, "layout: {margin: 1.0e-3}") == {"margin": 0.001}
 

@@ -1,6 +1,7 @@
 """What a report was asked to run: which notebooks, in which order, and what is left of that later."""
 
 import json
+from dataclasses import asdict
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_a_folder_without_notebooks_is_one_line(tmp_path):
 
 def test_a_session_survives_its_line_and_damaged_lines_are_left_out(folder, tmp_path):
     session = asked(folder)
-    lines = ["{damaged", json.dumps(session.as_dict()), "[]", '{"session": "x"}', "null"]
+    lines = ["{damaged", json.dumps(asdict(session)), "[]", '{"session": "x"}', "null"]
     (tmp_path / "sessions.jsonl").write_text("\n".join(lines))
 
     assert read_sessions(tmp_path) == [session]

@@ -95,4 +95,4 @@ def test_a_wrong_file_is_found_before_anything_runs(own, tmp_path, source, messa
 
 
 def test_a_session_that_names_a_model_has_no_folder_of_this_machine_in_it(own, tmp_path):
-    assert str(tmp_path) not in str(session(own(TORCH)).as_dict())
+    assert str(tmp_path) not in str(session(own(TORCH)))

@@ -1,4 +1,4 @@
-"""The command line: `python -m trainspeed report | render | plan | compare | data`. Knows the words, not the work."""
+"""The command line: `python -m trainspeed report | render | plan | compare | data`. Reads options, does no work."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from trainspeed.core.errors import UserError
 
@@ -13,7 +14,7 @@ MISTAKE = 2
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code; a user's mistake is one line and 2."""
+    """Run a command and return its exit code; a user's mistake is printed in one line and returns 2."""
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
@@ -25,97 +26,60 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    out = argparse.ArgumentParser(add_help=False)
+    out.add_argument("--out", type=Path, default=Path("outputs"), help="output folder (default: outputs)")
+    folder = argparse.ArgumentParser(add_help=False, parents=[out])
+    names = 'names, such as "layout amp" (default: all)'
+    folder.add_argument("--notebooks", type=_names, default=(), help=names)
+    choice = argparse.ArgumentParser(add_help=False, parents=[folder])
+    presets = "smoke, quick, standard, article, or auto: quick without a GPU"
+    choice.add_argument("--preset", default="auto", help=presets)
+    params = "YAML file: notebook -> parameters, on top of the preset"
+    choice.add_argument("--params", type=Path, help=params)
+    model = "a model of your own, path/file.py:function, in the place of all others: see examples/"
+    choice.add_argument("--model", help=model)
+
     parser = argparse.ArgumentParser(
         prog="trainspeed", description="Measure what makes your training faster."
     )
     commands = parser.add_subparsers(required=True, metavar="command")
-
-    report = commands.add_parser("report", help="measure, and write the report")
-    _add_choice(report)
+    report = commands.add_parser("report", parents=[choice], help="measure, and write the report")
     report.add_argument("--resume", action="store_true", help="continue the newest session in the folder")
     report.set_defaults(run=_report)
-
-    plan = commands.add_parser("plan", help="print the trials and the time a report would take")
-    _add_choice(plan)
-    plan.set_defaults(run=_plan)
-
-    render = commands.add_parser("render", help="write the report of runs that exist already")
-    _add_folder(render)
+    plan_help = "print the trials and the time a report would take"
+    commands.add_parser("plan", parents=[choice], help=plan_help).set_defaults(run=_plan)
+    render_help = "write the report of runs that exist already"
+    render = commands.add_parser("render", parents=[folder], help=render_help)
     render.add_argument("--from", dest="source", type=Path, help="folder with the runs (default: --out)")
     render.set_defaults(run=_render)
-
-    compare = commands.add_parser("compare", help="the same trials of two folders of runs side by side")
-    for name in ("a", "b"):  # a missing one is told in a line of our own
-        compare.add_argument(
-            name, metavar=name.upper(), nargs="?", default="", help="folder with runs, or a ledger"
-        )
-    _add_out(compare)
+    compare_help = "the same trials of two folders of runs side by side"
+    compare = commands.add_parser("compare", parents=[out], help=compare_help)
     for name in ("a", "b"):
+        # Optional here, so that a missing one gets our own message of one line.
+        side = "folder with runs, or a ledger"
+        compare.add_argument(name, metavar=name.upper(), nargs="?", default="", help=side)
         price = f"price of an hour of {name.upper()}'s machine, in US dollars"
         compare.add_argument(f"--{name}-usd-per-hour", metavar="USD", help=price)
     compare.set_defaults(run=_compare)
-
-    data = commands.add_parser("data", help="download the data sets")
-    data.set_defaults(run=_data)
+    commands.add_parser("data", help="download the data sets").set_defaults(run=_data)
     return parser
 
 
-def _add_out(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("outputs"), help="output folder (default: outputs)")
-
-
-def _add_folder(parser: argparse.ArgumentParser) -> None:
-    _add_out(parser)
-    parser.add_argument(
-        "--notebooks",
-        type=_words,
-        default=(),
-        help='names, such as "layout amp" (default: all)',
-    )
-
-
-def _add_choice(parser: argparse.ArgumentParser) -> None:
-    _add_folder(parser)
-    parser.add_argument(
-        "--preset", default="auto", help="smoke, quick, standard, article, or auto: quick without a GPU"
-    )
-    parser.add_argument("--params", type=Path, help="YAML file: notebook -> parameters, on top of the preset")
-    parser.add_argument(
-        "--model",
-        help="a model of your own, path/file.py:function, in the place of all others: see examples/",
-    )
-
-
-def _words(text: str) -> tuple[str, ...]:
+def _names(text: str) -> tuple[str, ...]:
     return tuple(text.replace(",", " ").split())
 
 
-# The imports wait, so that `--help` and a mistyped option answer at once.
+# These functions import what they call, so that `--help` and a mistyped option answer at once.
 def _report(options: argparse.Namespace) -> int:
     from trainspeed.report.run import report
 
-    return report(
-        preset=options.preset,
-        notebooks=options.notebooks,
-        out=options.out,
-        params_file=options.params,
-        resume=options.resume,
-        has_gpu=_has_gpu(options.preset),
-        model=_own_model(options.model),
-    )
+    return report(resume=options.resume, **_choice(options))
 
 
 def _plan(options: argparse.Namespace) -> int:
     from trainspeed.report.run import plan
 
-    return plan(
-        preset=options.preset,
-        notebooks=options.notebooks,
-        out=options.out,
-        params_file=options.params,
-        has_gpu=_has_gpu(options.preset),
-        model=_own_model(options.model),
-    )
+    return plan(**_choice(options))
 
 
 def _render(options: argparse.Namespace) -> int:
@@ -127,13 +91,8 @@ def _render(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     from trainspeed.report.compare import compare_reports
 
-    return compare_reports(
-        options.a,
-        options.b,
-        out=options.out,
-        a_usd_per_hour=options.a_usd_per_hour,
-        b_usd_per_hour=options.b_usd_per_hour,
-    )
+    prices = {"a_usd_per_hour": options.a_usd_per_hour, "b_usd_per_hour": options.b_usd_per_hour}
+    return compare_reports(options.a, options.b, out=options.out, **prices)
 
 
 def _data(options: argparse.Namespace) -> int:
@@ -143,12 +102,25 @@ def _data(options: argparse.Namespace) -> int:
     return 0
 
 
-def _own_model(words: str | None) -> str | None:
-    """Return the model's name in a trial; kernels and workers learn its folder by their environment."""
+def _choice(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "preset": options.preset,
+        "notebooks": options.notebooks,
+        "out": options.out,
+        "params_file": options.params,
+        "has_gpu": _has_gpu(options.preset),
+        "model": _user_model(options.model),
+    }
+
+
+def _user_model(path_and_function: str | None) -> str | None:
+    """Return the model's name in a trial; kernels and workers learn its folder from their environment."""
     from trainspeed.core import user_model
 
-    name, folder = user_model.locate_model(words, Path.cwd()) if words else (None, Path.cwd())
-    if words or not os.environ.get(user_model.FOLDER):
+    name, folder = None, Path.cwd()
+    if path_and_function:
+        name, folder = user_model.locate_model(path_and_function, folder)
+    if name or not os.environ.get(user_model.FOLDER):
         os.environ[user_model.FOLDER] = str(folder)
     return name
 
@@ -160,7 +132,3 @@ def _has_gpu(preset: str) -> bool:
     from trainspeed.conduct.devices import gpu_seen
 
     return gpu_seen()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

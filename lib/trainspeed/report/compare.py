@@ -1,4 +1,4 @@
-"""Compare two folders of runs: check both, then run the notebook `compare_reports` on them and write its page.
+"""Compare two folders of runs: check both, then run the notebook `compare` on them and write its page.
 
 Measures nothing, and does not know what is compared.
 """
@@ -13,7 +13,7 @@ from trainspeed.core.outputs import COMPARE
 from trainspeed.core.paths import ROOT
 from trainspeed.report.notebooks import Job, ReportRun
 from trainspeed.report.output_folder import locked
-from trainspeed.studies.across.costs import Prices, check_prices
+from trainspeed.studies.across.costs import check_prices
 from trainspeed.studies.across.pairs import side_by_side
 from trainspeed.studies.across.sides import VARIABLES, read_sides
 
@@ -29,22 +29,23 @@ def compare_reports(
 ) -> int:
     """Write `compare.ipynb` and `compare.html`; return the exit code, as `make report` does.
 
-    The notebook is told where the ledgers are by its environment, and by its parameters only what the two
-    sides are called: those are shown in the page.
+    The notebook learns from its environment where the ledgers are, and from its parameters only what the two
+    sides are called: the page shows those.
 
     Args:
-        a, b: Folders with runs, or ledgers, seen from where the user is.
-        a_usd_per_hour: Price of the machine that A was measured on, as it was typed; so with B's.
+        a, b: Folders with runs, or ledgers, relative to the user's working directory.
+        a_usd_per_hour, b_usd_per_hour: Prices of the machines that A and B were measured on, as typed.
     Raises:
         UserError: Something is wrong, and nothing has been written.
     """
     prices = check_prices(_number(a_usd_per_hour), _number(b_usd_per_hour))
     sides = read_sides(a, b, seen_from=Path.cwd(), environment={})
     pairs = side_by_side(sides[0].runs, sides[1].runs).pairs
+    values = (sides[0].name, sides[1].name, *prices)
     job = Job(
         name=COMPARE,
         context=Context(id="", out=out, in_report=True),
-        parameters=_parameters([side.name for side in sides], prices),
+        parameters=dict(zip(("a", "b", "a_usd_per_hour", "b_usd_per_hour"), values, strict=True)),
         variables={VARIABLES[side.letter]: str(side.path.resolve()) for side in sides},
         rendered=True,
     )
@@ -55,12 +56,8 @@ def compare_reports(
         return ReportRun([job], None, out=out, folder=folder).run()
 
 
-def _parameters(names: list[str], prices: Prices) -> dict[str, str | float | None]:
-    return dict(zip(("a", "b", "a_usd_per_hour", "b_usd_per_hour"), (*names, *prices), strict=True))
-
-
 def _number(text: str | None) -> float | str | None:
-    """What is no number stays as it is, for the message."""
+    """Return the number that was typed; other text as it is, to be shown in an error message."""
     if text is None or not text.strip():
         return None
     with contextlib.suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Run one notebook with papermill. Only one that ran to its end and lacks nothing gets a finished one's name.
+"""Run one notebook with papermill and save it; only one that ended well and lacks nothing is saved as finished.
 
 Knows neither presets nor sessions: parameters and environment variables are given.
 """
@@ -27,9 +27,9 @@ class NotebookResult:
 
     Attributes:
         title: Its first heading.
-        error: One line; None when it is ok.
-        mistake: Whether the error is a UserError: the user's to mend, no failure of ours.
-        path: The saved notebook; None where nothing was to be saved.
+        error: One line; None when the status is OK.
+        mistake: Whether the error is a UserError, for the user to mend.
+        path: The saved notebook; None where the notebook was not run.
     """
 
     name: str
@@ -55,14 +55,15 @@ def execute(
 ) -> NotebookResult:
     """Run a notebook and save it as `<name>.ipynb`, or as `<name>.failed.ipynb` when it did not end well.
 
-    papermill calls every cell completed after a killed kernel, a timeout and Ctrl-C too, so how the notebook
-    ended is in its metadata, under `trainspeed`. It is written once, when it has ended: what was measured
-    until then is in the ledger. Of an earlier report only what this one replaces is removed: a notebook that
-    failed leaves no older success beside it.
+    papermill calls every cell completed even after a killed kernel, a timeout or Ctrl-C, so the metadata says
+    how the notebook ended, under `trainspeed`. The file is written once, at the end: the ledger holds what was
+    measured until then. It replaces the one of an earlier report, also where one of the two failed.
 
     Args:
-        environment: Added to this process's own for the kernel.
+        environment: Variables for the kernel, in addition to those of this process.
         folder: The kernel's working directory.
+        scrub: Takes paths and names out of what is saved.
+        metadata: What else the notebook's metadata say of the report.
         cell_timeout_s: Longest time of one cell; None for no limit, as every run has its own.
     """
     name = source.stem
@@ -108,27 +109,6 @@ def execute(
     )
 
 
-def dry_run(
-    source: Path,
-    parameters: Mapping[str, Any],
-    *,
-    environment: Mapping[str, str],
-    folder: Path,
-    interruption: Interruption,
-) -> NotebookResult:
-    """Run a notebook for what it prints, up to where it raises PlanOnly; save nothing."""
-    start = time.monotonic()
-    end = NotebookRun(source, parameters, environment, folder, interruption, planning=True).run()
-    return NotebookResult(
-        name=source.stem,
-        title=title_of(nbformat.read(source, 4)) or source.stem,
-        status=end.status,
-        seconds=time.monotonic() - start,
-        error=None if end.error is None else one_line(end.error),
-        mistake=end.mistake,
-    )
-
-
 def title_of(notebook: nbformat.NotebookNode) -> str | None:
     """Return the first heading of level 1, as text."""
     for cell in notebook.cells:
@@ -140,7 +120,7 @@ def title_of(notebook: nbformat.NotebookNode) -> str | None:
 
 
 def _stopped_early(notebook: nbformat.NotebookNode) -> End | None:
-    """A notebook that left by `sys.exit(0)` is no failure to papermill, but it is not finished either."""
+    """Return the end of a notebook that left by `sys.exit(0)`, which papermill takes for a success."""
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "code" and cell.source.strip() and cell.execution_count is None:
             return End(NotebookStatus.FAILED, "the notebook stopped before its end", max(index - 1, 0))

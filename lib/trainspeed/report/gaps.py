@@ -1,4 +1,4 @@
-"""What a notebook could not show although it ran on: the errors among its outputs (see `guard.py`).
+"""What a notebook could not show although it ran to its end: the errors among its outputs (see `guard.py`).
 
 Runs nothing and knows no page.
 """
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import nbformat
 
-LINE_LENGTH = 300  # an error in one line, for the banner and the front page
+from trainspeed.core.format import counted
+
+LINE_LENGTH = 300  # longest error for the banner and the front page
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
-MARKS = re.compile(r"[*`]|<[^>]+>")  # of Markdown and HTML, in a heading
+MARKS = re.compile(r"[*`]|<[^>]+>")  # Markdown and HTML in a heading
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Gap:
 
 
 def gaps_in(notebook: nbformat.NotebookNode) -> list[Gap]:
-    """Return what an executed notebook could not show, in its order."""
+    """Return what an executed notebook could not show, in the notebook's order."""
     gaps, section = [], ""
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown":
@@ -45,20 +47,20 @@ def gaps_in(notebook: nbformat.NotebookNode) -> list[Gap]:
 
 
 def summary_of(gaps: Sequence[Gap]) -> str:
-    """Return how many there are, and the first with its reason: a line."""
-    parts = "1 part" if len(gaps) == 1 else f"{len(gaps)} parts"
-    first = "" if len(gaps) == 1 else "; the first is "
-    words = f"{parts} could not be shown{first or ': '}{gaps[0].section}: {gaps[0].error}"
-    return one_line(words)
+    """Return one line: how many gaps there are, and the first with its reason."""
+    first = ": " if len(gaps) == 1 else "; the first is "
+    return one_line(
+        f"{counted(len(gaps), 'part')} could not be shown{first}{gaps[0].section}: {gaps[0].error}"
+    )
 
 
 def error_text(name: str, message: str) -> str:
-    """Return an exception as text; a UserError says all by itself."""
+    """Return an exception as text; a UserError needs no name before its message."""
     text = ANSI.sub("", message)
     return text if name == "UserError" else f"{name}: {text}".rstrip(": ")
 
 
 def one_line(text: str) -> str:
-    """Return the first line that holds anything, shortened where it is very long."""
+    """Return the first line that is not blank, shortened where it is very long."""
     first = next((line.strip() for line in text.splitlines() if line.strip()), "no message")
     return first if len(first) <= LINE_LENGTH else first[: LINE_LENGTH - 1] + "…"

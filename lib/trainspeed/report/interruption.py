@@ -11,17 +11,17 @@ import threading
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-GRACE_S = 60.0  # a cell that has not ended so long after the signal is killed; workers end within seconds
+GRACE_S = 60.0  # a cell that goes on for so long after the signal is killed; workers end within seconds
 
 
 class Interruption:
-    """Handles the signals between `with` and its end.
+    """Handles the signals while its `with` block runs.
 
     The first one interrupts the running kernel and asks for an end; a second one, or `GRACE_S` passing,
-    kills the kernel. No exception is raised here, so a notebook is saved and rendered as far as it came.
+    kills the kernel. No exception is raised here, so a notebook is saved and rendered as far as it got.
 
     Attributes:
-        asked: Whether an end has been asked for.
+        asked: Whether a signal has asked for an end.
     """
 
     def __init__(self) -> None:
@@ -31,8 +31,8 @@ class Interruption:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> Interruption:
-        if threading.current_thread() is threading.main_thread():  # elsewhere Python refuses
-            # What is ignored stays ignored: `nohup make report` is to outlive its terminal.
+        if threading.current_thread() is threading.main_thread():  # Python refuses elsewhere
+            # What is ignored stays ignored, so that `nohup make report` outlives its terminal.
             heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
             self._before = {number: signal.signal(number, self._handle) for number in heard}
         return self
@@ -43,7 +43,7 @@ class Interruption:
         self.kernel_ended()
 
     def kernel_started(self, group: int | None) -> None:
-        """Remember the process group that the signals are passed on to."""
+        """Remember the kernel's process group, to which signals are passed on."""
         self._group = group
         if self.asked:
             self._send(signal.SIGINT)
@@ -57,10 +57,10 @@ class Interruption:
         self._group = None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        first, self.asked = not self.asked, True
-        if not first:
+        if self.asked:
             self._send(signal.SIGKILL)
             return
+        self.asked = True
         self._send(signal.SIGINT)
         self._timer = threading.Timer(GRACE_S, self._send, [signal.SIGKILL])
         self._timer.daemon = True
@@ -73,5 +73,5 @@ class Interruption:
             os.killpg(self._group, number)
         except ProcessLookupError:
             self._group = None
-        except PermissionError:  # macOS says so of a group that holds only a zombie
+        except PermissionError:  # what macOS raises for a group that holds only a zombie
             pass

@@ -19,8 +19,8 @@ from trainspeed.conduct.context import VARIABLES
 from trainspeed.report.interruption import Interruption
 
 SHUTDOWN_S = 20  # longest wait for `finally` blocks after a cell's timeout; a healthy kernel ends at once
-# A kernel without a running cell has nothing to finish, but ipykernel 7.4 hangs now and then when it
-# closes its own channels, after all other exit handlers. Half of this time passes, then it gets SIGTERM.
+# A kernel without a running cell has nothing to finish, but ipykernel 7.4 sometimes hangs while it closes its
+# own channels, after all other exit handlers. After half of this time it gets SIGTERM.
 IDLE_SHUTDOWN_S = 6
 SOCKET_FOLDER_LENGTH = 80  # a Unix socket's path holds 107 bytes on Linux and 103 on macOS
 GUARD = "--InteractiveShellApp.extra_extensions=trainspeed.core.guard"  # see `guard.py`
@@ -38,7 +38,7 @@ class KernelSockets:
 
     @property
     def config(self) -> Config:
-        """What papermill passes on to the kernel manager."""
+        """The settings that papermill passes on to the kernel manager."""
         return Config({"KernelManager": {"transport": "ipc", "ip": str(self.folder / "k")}})
 
     def last_line(self) -> str:
@@ -50,7 +50,7 @@ class KernelSockets:
 
 @contextlib.contextmanager
 def kernel_sockets() -> Iterator[KernelSockets]:
-    """Make the folder, and remove it in the end."""
+    """Make the folder, and remove it at the end."""
     folder = tempfile.mkdtemp(prefix="trainspeed-")
     if len(folder) > SOCKET_FOLDER_LENGTH:
         os.rmdir(folder)
@@ -68,7 +68,7 @@ def kernel_class(
     interruption: Interruption,
     busy: Callable[[], bool],
 ) -> type[AsyncKernelManager]:
-    """Return a kernel manager for this very Python, whatever kernels the user has installed as python3.
+    """Return a class of kernel managers for this very Python, whatever kernel the user has installed as python3.
 
     Args:
         busy: Whether a cell is running.
@@ -81,20 +81,16 @@ def kernel_class(
             super().__init__(kernel_spec_manager=native, connection_file=file, **options)
 
         async def start_kernel(self, **options: Any) -> None:
-            # What cells print comes by the sockets; here is only what the kernel says of itself.
+            # What cells print arrives through the sockets; the log holds only the kernel's own messages.
             with (sockets.folder / "log").open("wb") as log:
-                options |= {
-                    "env": kernel_environment(environment),
-                    "cwd": str(folder),
-                    "stdout": log,
-                    "stderr": log,
-                }
+                options |= {"env": kernel_environment(environment), "cwd": str(folder)}
+                options |= {"stdout": log, "stderr": log}
                 options["extra_arguments"] = [*options.get("extra_arguments", ()), GUARD]
                 await super().start_kernel(**options)
             interruption.kernel_started(getattr(self.provisioner, "pgid", None))
 
         async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
-            # The inherited method interrupts an idle kernel too, which puts a traceback into its log and
+            # The inherited method would interrupt an idle kernel too, which puts a traceback into its log and
             # makes the hang likelier.
             wait_s = SHUTDOWN_S if busy() else IDLE_SHUTDOWN_S
             if busy():
@@ -107,5 +103,5 @@ def kernel_class(
 
 
 def kernel_environment(added: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's variables and others, without those that would make a kernel another report's."""
+    """Return this process's variables and `added`, without those that another report has set for its kernels."""
     return {key: value for key, value in os.environ.items() if key not in VARIABLES.values()} | dict(added)

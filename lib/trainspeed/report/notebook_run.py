@@ -27,7 +27,7 @@ class NotebookStatus(StrEnum):
     """How a notebook ended."""
 
     OK = "ok"
-    INCOMPLETE = "incomplete"  # it ran to its end, but something could not be shown: see `guard.py`
+    INCOMPLETE = "incomplete"  # it ran to its end, but could not show everything: see `guard.py`
     FAILED = "failed"
     INTERRUPTED = "interrupted"
 
@@ -42,9 +42,9 @@ class End:
     """How the cells of a notebook ended.
 
     Attributes:
-        error: What ended them, where they did not run to their end; of several lines and with colours.
-        cell: Index of the one that ended them.
-        mistake: Whether the error is a UserError: the user's to mend, no failure of ours.
+        error: What ended them early, None otherwise; may have several lines and colours.
+        cell: Index of the cell that ended them.
+        mistake: Whether the error is a UserError, for the user to mend.
     """
 
     status: NotebookStatus
@@ -54,16 +54,7 @@ class End:
 
 
 class _Stopped(Exception):
-    """An end was asked for between two cells."""
-
-
-# What papermill raises -> how the notebook ended.
-ENDS: dict[type[BaseException], End] = {
-    CellTimeoutError: End(NotebookStatus.FAILED, "timeout: a cell took longer than {cell_timeout_s} s"),
-    DeadKernelError: End(NotebookStatus.FAILED, "the kernel died: out of memory, or a crash in native code"),
-    _Stopped: End(NotebookStatus.INTERRUPTED),
-    KeyboardInterrupt: End(NotebookStatus.INTERRUPTED),
-}
+    """The user asked for an end between two cells."""
 
 
 @dataclass
@@ -71,11 +62,12 @@ class NotebookRun:
     """One run of a notebook.
 
     Attributes:
-        environment: Added to this process's own for the kernel.
+        environment: Variables for the kernel, in addition to those of this process.
         folder: The kernel's working directory.
         cell_timeout_s: Longest time of one cell; None for no limit, as every run has its own.
-        planning: Whether only what it prints is of interest, up to where it raises PlanOnly.
-        notebook: With what its cells have put out, however they ended; None where no kernel was asked for.
+        planning: Whether the notebook is run only for what it prints, until it raises PlanOnly.
+        notebook: The notebook with what its cells have put out, however they ended; None where no kernel was
+            asked for.
     """
 
     source: Path
@@ -86,7 +78,7 @@ class NotebookRun:
     cell_timeout_s: int | None = None
     planning: bool = False
     notebook: nbformat.NotebookNode | None = field(default=None, init=False)
-    _latest: int | None = field(default=None, init=False)  # cell that was begun
+    _latest: int | None = field(default=None, init=False)  # index of the cell that was begun last
     _busy: bool = field(default=False, init=False)
     _raised: bool = field(default=False, init=False)
 
@@ -100,9 +92,12 @@ class NotebookRun:
                 self._execute(sockets)
                 end = End(NotebookStatus.OK)
             except papermill.PapermillExecutionError as problem:
-                end = self._of_error_output(problem)
-            except (Exception, KeyboardInterrupt) as problem:  # also one that cannot start, or a full disk
-                end = self._of_exception(problem, sockets)
+                end = self._end_of_cell(problem)
+            except (
+                Exception,
+                KeyboardInterrupt,
+            ) as problem:  # also a kernel that cannot start, or a full disk
+                end = self._end_of_kernel(problem, sockets)
             finally:
                 self.interruption.kernel_ended()
         if end.status.ran_to_its_end:
@@ -152,8 +147,8 @@ class NotebookRun:
         self._busy = False
         self._raised |= execute_reply["content"]["status"] == "error"
 
-    def _of_error_output(self, problem: papermill.PapermillExecutionError) -> End:
-        """Of a cell that raised, or of one that did not but has an error among its outputs: see `guard.py`."""
+    def _end_of_cell(self, problem: papermill.PapermillExecutionError) -> End:
+        """Return the end by a cell that raised, or by one that only has an error among its outputs: see `guard.py`."""
         if problem.ename == "PlanOnly" and self.planning:
             return End(NotebookStatus.OK)
         if not self._raised:
@@ -161,22 +156,27 @@ class NotebookRun:
         error = error_text(problem.ename, problem.evalue)
         return End(NotebookStatus.FAILED, error, problem.cell_index, problem.ename == "UserError")
 
-    def _of_exception(self, problem: BaseException, sockets: KernelSockets) -> End:
-        for kind, end in ENDS.items():
-            if isinstance(problem, kind):
-                return replace(end, error=end.error and end.error.format(**vars(self)))
-        if self._latest is None:
-            error = f"the kernel could not start: {sockets.last_line() or problem}"
-        else:
-            error = f"{type(problem).__name__}: {problem}"
+    def _end_of_kernel(self, problem: BaseException, sockets: KernelSockets) -> End:
+        """Return the end by anything else that papermill raises."""
+        match problem:
+            case _Stopped() | KeyboardInterrupt():
+                return End(NotebookStatus.INTERRUPTED)
+            case CellTimeoutError():
+                error = f"timeout: a cell took longer than {self.cell_timeout_s} s"
+            case DeadKernelError():
+                error = "the kernel died: out of memory, or a crash in native code"
+            case _ if self._latest is None:
+                error = f"the kernel could not start: {sockets.last_line() or problem}"
+            case _:
+                error = f"{type(problem).__name__}: {problem}"
         return End(NotebookStatus.FAILED, error)
 
 
 class _KeepingEngine(NBClientEngine):
-    """papermill's own, but what its cells have put out stays at hand however they end.
+    """papermill's own engine, except that the outputs of the cells stay at hand however they end.
 
-    Without it only a file has that, for which papermill writes and validates the whole notebook, pictures
-    included, twice for each cell.
+    Otherwise only a file would hold them, and for that papermill writes and validates the whole notebook,
+    pictures included, twice for each cell.
     """
 
     NAME = "trainspeed"
@@ -193,7 +193,7 @@ papermill_engines.register(_KeepingEngine.NAME, _KeepingEngine)
 
 
 class _Terminal:
-    """What the kernel prints, in the terminal at once. A lost terminal does not end a measurement."""
+    """Prints what the kernel prints at once. A lost terminal does not end a measurement."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

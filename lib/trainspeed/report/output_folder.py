@@ -1,6 +1,6 @@
-"""The folder a report writes to: may it be written, is there room, and is nobody else writing there.
+"""The folder a report writes to: whether it is writable, has room, and no other report is writing there.
 
-A marker file says that it is a report's; without one, nothing in it is written over.
+A marker file says that the folder is a report's; without it, nothing in the folder is overwritten.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from trainspeed.core.run import Run
 from trainspeed.report.parameters import notebook_names
 from trainspeed.report.request import read_sessions
 
-MARKER = ".trainspeed"  # it is locked while a report is written
+MARKER = ".trainspeed"  # locked while a report is written
 MARK = "Trainspeed writes reports into this folder, over those that it wrote before.\n"
 MIN_FREE_BYTES = 100 * 2**20  # notebooks, pages and monitor files of one report take a tenth of it
-# Of the project itself. Beside them, `outputs` and recorded runs in `data/measured` are written.
+# The project's own folders; a report may write to the others: `outputs`, and recorded runs in `data/measured`.
 SOURCES = (
     ".ci",
     ".git",
@@ -47,8 +47,8 @@ def locked(out: Path) -> Iterator[None]:
     """Check that the folder can be written to, mark it, and keep a second report out of it.
 
     Raises:
-        UserError: It cannot, or what a report would overwrite there is someone else's. Then nothing was
-            written, and no folder made.
+        UserError: The folder cannot be written to, or holds files of someone else that a report would overwrite.
+            Then nothing has been written, and no folder made.
     """
     try:
         if problem := _problem(out):
@@ -84,7 +84,7 @@ def locked(out: Path) -> Iterator[None]:
 
 
 def shown(path: Path) -> str:
-    """A path as seen from where the user is."""
+    """Return a path relative to the user's working directory."""
     return os.path.relpath(path)
 
 
@@ -109,10 +109,10 @@ def _is_of_project(out: str, root: Path) -> bool:
 
 
 def _is_marked(out: Path) -> bool:
-    """Whether a report wrote here, or runs were measured: by earlier versions and in JupyterLab without a mark."""
+    """Whether a report wrote here, or runs were measured; earlier versions and JupyterLab leave no marker."""
     if (out / MARKER).exists() or read_sessions(out):
         return True
-    return any(isinstance(found, Run | OtherSchema) for _, found in parsed(read_lines(out / LEDGER)))
+    return any(isinstance(line, Run | OtherSchema) for _, line in parsed(read_lines(out / LEDGER)))
 
 
 def _written() -> set[str]:
@@ -123,7 +123,7 @@ def _written() -> set[str]:
 
 
 def _is_in_the_way(path: Path, marked: bool) -> bool:
-    """Whether something is there that must not be written over; an empty file is nobody's loss."""
+    """Whether something is there that must not be overwritten; an empty file is nobody's loss."""
     if not os.path.lexists(path):
         return False
     return not path.is_file() or (not marked and path.stat().st_size > 0)

@@ -21,13 +21,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.outputs import notebook_names
 
 TAG = "parameters"
-TYPES: dict[str, type | tuple[type, ...]] = {
-    "int": int,
-    "float": (int, float),
-    "str": str,
-    "bool": bool,
-    "list": list,
-}
+TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool, "list": list}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +30,9 @@ class Parameter:
 
     Attributes:
         kind: int, float, str, bool or list.
-        items: Kind of a list's items; None where they may be anything.
-        optional: Whether None is a value: the default is None or holds one.
-        group: The line of comment above it and its neighbours.
+        items: Kind of a list's items; None where they may be of any kind.
+        optional: Whether None is allowed: the default is None or holds a None, or the annotation names it.
+        group: The comment line above it and its neighbours.
     """
 
     name: str
@@ -51,7 +45,7 @@ class Parameter:
 
 
 def preset_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of the presets beside the notebooks."""
+    """Return the names of the presets in the notebooks' folder."""
     return tuple(sorted(path.stem for path in (folder / "presets").glob("*.yaml")))
 
 
@@ -59,7 +53,7 @@ def check_notebooks(names: Iterable[str], folder: Path) -> tuple[str, ...]:
     """Return the names without repeats and without ".ipynb".
 
     Raises:
-        UserError: There is no such notebook.
+        UserError: A name is not that of a notebook in the folder.
     """
     known = notebook_names(folder)
     wanted = tuple(dict.fromkeys(Path(name).name.removesuffix(".ipynb") for name in names))
@@ -73,7 +67,7 @@ def resolve_parameters(
 ) -> dict[str, dict[str, Any]]:
     """Return every parameter of each notebook: defaults, then the preset, then the file on top.
 
-    Both files are checked as a whole, also where they speak of a notebook that is not asked for.
+    Both files are checked as a whole, including the parts on notebooks that are not asked for.
     """
     if preset is not None:
         check_name("preset", preset, ("auto", *preset_names(folder)))
@@ -91,8 +85,8 @@ def resolve_parameters(
 def read_notebook(path: Path) -> dict[str, Parameter]:
     """Return the parameters of a notebook by name, in its order; none where no cell has the tag.
 
-    The cell is parsed as Python. papermill's own reader drops a line that holds a second "=", also
-    one in its comment, and then takes the parameter for unknown.
+    The cell is parsed as Python: papermill's own reader drops a line that holds a second "=", even in its
+    comment, and then takes the parameter for unknown.
     """
     try:
         notebook = nbformat.read(path, 4)
@@ -104,7 +98,7 @@ def read_notebook(path: Path) -> dict[str, Parameter]:
 
 
 def parameters_of(notebook: nbformat.NotebookNode, name: str) -> dict[str, Parameter]:
-    """Return the parameters of a notebook that has been read."""
+    """Return the parameters of a notebook by name, in its order."""
     for cell in notebook.cells:
         if TAG in cell.metadata.get("tags", []):
             return _parse(cell.source, name)
@@ -163,8 +157,9 @@ def _parse(source: str, notebook: str) -> dict[str, Parameter]:
         for token in tokenize.generate_tokens(io.StringIO(source).readline)
         if token.type == tokenize.COMMENT
     }
-    helped = {line.end_lineno for line in lines}
-    found = {}
+    last_lines = {line.end_lineno for line in lines}  # whose comments explain a parameter, and are no heading
+    headings = {number: text for number, text in comments.items() if number not in last_lines}
+    parameters = {}
     for line in lines:
         annotation = ""
         if isinstance(line, ast.AnnAssign) and line.value is not None:
@@ -179,18 +174,18 @@ def _parse(source: str, notebook: str) -> dict[str, Parameter]:
             default = ast.literal_eval(line.value)
         except ValueError:
             raise UserError(f"{notebook}: parameter {target.id} must be a plain literal") from None
-        found[target.id] = _parameter(
-            target.id, annotation, default, comments.get(line.end_lineno, ""), notebook
+        above = [text for number, text in headings.items() if number < line.lineno]
+        parameters[target.id] = replace(
+            _parameter(target.id, annotation, default, notebook),
+            help=comments.get(line.end_lineno, ""),
+            group=above[-1] if above else "",
         )
-        above = [number for number in comments if number < line.lineno and number not in helped]
-        found[target.id] = replace(found[target.id], group=comments[above[-1]] if above else "")
-    return found
+    return parameters
 
 
-def _parameter(name: str, annotation: str, default: Any, text: str, notebook: str) -> Parameter:
-    """`list[int]` and `float | None` are understood; a list's items default to those it holds."""
+def _parameter(name: str, annotation: str, default: Any, notebook: str) -> Parameter:
+    """Understand `list[int]` and `float | None`; without an item type, a list holds what its default holds."""
     kinds = [kind.strip() for kind in annotation.split("|")] if annotation else [type(default).__name__]
-    optional = default is None or "None" in kinds
     kind, _, items = next((k for k in kinds if k != "None"), "NoneType").partition("[")
     items = items.rstrip("]") or None
     if kind not in TYPES or (items and items not in TYPES):
@@ -201,48 +196,41 @@ def _parameter(name: str, annotation: str, default: Any, text: str, notebook: st
         held = {type(item).__name__ for item in default if item is not None}
         items = "float" if held == {"int", "float"} else held.pop() if len(held) == 1 else None
         items = items if items in TYPES else None
-    optional = optional or (isinstance(default, list) and None in default)
-    return Parameter(name=name, kind=kind, default=default, help=text, items=items, optional=optional)
+    optional = default is None or "None" in kinds or (isinstance(default, list) and None in default)
+    return Parameter(name=name, kind=kind, default=default, items=items, optional=optional)
 
 
 def _problem(parameter: Parameter, value: Any) -> str | None:
-    name, kind = parameter.name, parameter.kind
-    if value is None and parameter.optional:
-        return None
-    if not _is(value, kind):
-        return f"{name} must be {kind}, got {value!r} ({type(value).__name__}){_hint(value, kind)}"
-    for index, item in enumerate(value if kind == "list" and parameter.items else ()):
-        if not _is(item, parameter.items) and not (item is None and parameter.optional):
-            got = f"got {item!r} ({type(item).__name__}){_hint(item, parameter.items)}"
-            return f"{name}[{index}] must be {parameter.items}, {got}"
+    """Return why a value does not fit a parameter; None where it does."""
+    checks = [(parameter.name, parameter.kind, value)]
+    if parameter.items and isinstance(value, list):
+        checks += [(f"{parameter.name}[{index}]", parameter.items, item) for index, item in enumerate(value)]
+    for name, kind, held in checks:
+        if not _is(held, kind) and not (held is None and parameter.optional):
+            return f"{name} must be {kind}, got {held!r} ({type(held).__name__}){_hint(held, kind)}"
     return None
 
 
 def _is(value: Any, kind: str) -> bool:
-    """Whether the value has the kind; YAML's `on` and `yes` are bool, and bool is no number here."""
+    """Whether the value is of the kind; a bool is no number here, as YAML reads `on` and `yes` as one."""
     return isinstance(value, TYPES[kind]) and (kind == "bool" or not isinstance(value, bool))
 
 
 def _hint(value: Any, kind: str) -> str:
+    """Return how to write the value in YAML, as the end of a sentence; "" where there is nothing to suggest."""
     if kind == "list":
         return f": write [{value}]"
-    if kind in ("int", "float") and isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
-            return ""
-        if kind == "int" and not number.is_integer():
-            return ""
-        if "e" in value.lower():
-            return f": YAML reads {value} as text; write {int(number) if kind == 'int' else _dotted(value)}"
-        return f": write {value} without quotes"
     if kind == "str" and isinstance(value, bool):
         return ": YAML reads on, off, yes and no as true and false; put the word in quotes"
-    return ""
-
-
-def _dotted(value: str) -> str:
-    """`1e-3` as YAML 1.1 wants it: with a dot, and a sign in the exponent."""
-    mantissa, exponent = value.lower().split("e")
-    mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
-    return f"{mantissa}e{exponent if exponent[0] in '+-' else '+' + exponent}"
+    if kind not in ("int", "float") or not isinstance(value, str):
+        return ""
+    try:
+        number = float(value)
+    except ValueError:
+        return ""
+    if kind == "int" and not number.is_integer():
+        return ""
+    if "e" in value.lower():
+        written = str(int(number)) if kind == "int" else yaml.safe_dump(number).split()[0]
+        return f": YAML reads {value} as text; write {written}"
+    return f": write {value} without quotes"

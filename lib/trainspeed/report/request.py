@@ -6,13 +6,14 @@ Does not run anything.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict
+
+import msgspec
 
 from trainspeed.conduct.context import new_id
 from trainspeed.core import user_model
@@ -34,20 +35,16 @@ class ReportRequest:
     started_at: str = ""
     version: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the line as a JSON object."""
-        return {**vars(self), "notebooks": list(self.notebooks)}
-
 
 class Choice(TypedDict, total=False):
-    """What a user may choose of a report.
+    """What a user may choose for a report.
 
     Attributes:
         preset: Name of a file in the notebooks' `presets`, or auto: standard with a GPU, quick without.
-        notebooks: Names; all when empty, or all of the session that is continued.
+        notebooks: Names; when empty, all notebooks, or all of the session that is continued.
         params_file: YAML: notebook -> parameters, on top of the preset.
-        has_gpu: Whether there is one, for the preset auto.
-        model: Of the user's own, in the place of all others; what the file says comes before it.
+        has_gpu: Whether there is a GPU, for the preset auto.
+        model: The user's own, in place of all others; what `params_file` says takes precedence.
     """
 
     preset: str
@@ -66,10 +63,10 @@ def new_session(
     has_gpu: bool = False,
     model: str | None = None,
 ) -> ReportRequest:
-    """Return the request of a choice, with all names and parameters checked; arguments as of `Choice`.
+    """Return the request of a choice (see `Choice`), with all names and parameters checked.
 
     Args:
-        folder: Of the notebooks.
+        folder: Where the notebooks are.
     """
     if preset == "auto":
         preset = "standard" if has_gpu else "quick"
@@ -84,8 +81,8 @@ def new_session(
         names = notebooks_of_models(names, folder, asked=bool(notebooks))
     values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
     if model is not None:
-        said = parameters.read_file(params_file, folder) if params_file else {}
-        values = {name: with_model(values[name], model) | said.get(name, {}) for name in names}
+        from_file = parameters.read_file(params_file, folder) if params_file else {}
+        values = {name: with_model(values[name], model) | from_file.get(name, {}) for name in names}
     now = datetime.now(UTC)
     return ReportRequest(
         session=new_id(now),
@@ -99,21 +96,11 @@ def new_session(
 
 def read_sessions(out: Path) -> list[ReportRequest]:
     """Return the sessions of a folder, oldest first; damaged lines are left out."""
-    found = []
+    sessions = []
     for _, line in read_lines(out / SESSIONS):
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            data = json.loads(line)
-            found.append(
-                ReportRequest(
-                    session=data["session"],
-                    preset=data["preset"],
-                    notebooks=tuple(data["notebooks"]),
-                    parameters=dict(data["parameters"]),
-                    started_at=data.get("started_at", ""),
-                    version=data.get("version", ""),
-                )
-            )
-    return found
+        with contextlib.suppress(msgspec.DecodeError, ValueError):  # half a character is a ValueError
+            sessions.append(msgspec.json.decode(line, type=ReportRequest))
+    return sessions
 
 
 def check_session(session: ReportRequest, folder: Path) -> None:
@@ -132,7 +119,7 @@ def check_session(session: ReportRequest, folder: Path) -> None:
 def still_valid(name: str, session: ReportRequest | None, folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Return the parameters a notebook was measured with, as far as it still has them, and what is left out.
 
-    Drawing old runs must not fail because a parameter was renamed since: its default serves.
+    Drawing old runs must not fail because a parameter has been renamed since: its default is used.
     """
     known = parameters.read_notebook(folder / f"{name}.ipynb")
     values = {parameter.name: parameter.default for parameter in known.values()}

@@ -5,10 +5,10 @@ Does not know what a notebook measures: it hands over parameters and a context, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
@@ -17,8 +17,9 @@ from trainspeed.core.ledger import SESSIONS, Ledger, append_line
 from trainspeed.core.outputs import SUMMARY
 from trainspeed.core.paths import ROOT
 from trainspeed.report import parameters
-from trainspeed.report.execute import dry_run
+from trainspeed.report.gaps import one_line
 from trainspeed.report.interruption import Interruption
+from trainspeed.report.notebook_run import NotebookRun
 from trainspeed.report.notebooks import Job, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.request import (
@@ -47,14 +48,15 @@ def report(
 
     Args:
         resume: Continue the newest session in `out` with its own notebooks and parameters.
-        choice: Without the summary among its notebooks the front page shows what is there, and measures nothing.
+        choice: Where the summary is not among its notebooks, the front page shows what is there and measures
+            nothing.
     Raises:
         UserError: Something is wrong, and nothing has been measured yet.
     """
     wanted = new_session(folder=folder, **choice)
     with locked(out):
-        newest, sessions = _newest_sessions(out), read_sessions(out)
-        old = sessions[-1] if resume and sessions else None
+        earlier = _Earlier(out, folder)
+        old = earlier.sessions[-1] if resume and earlier.sessions else None
         session, names = old or wanted, wanted.notebooks
         if old:
             names = _to_continue(old, wanted if choice.get("notebooks") else old, folder)
@@ -62,15 +64,14 @@ def report(
         else:
             if resume:
                 print(f"{shown(out)} holds no session to continue: this is a new one", flush=True)
-            append_line(out / SESSIONS, session.as_dict())
+            append_line(out / SESSIONS, asdict(session))
         context = Context(id=session.session, out=out, resume=bool(old), in_report=True)
         jobs = [
             Job(name=name, context=context, parameters=session.parameters[name], preset=session.preset)
             for name in names
         ]
         print(f"session {session.session}, preset {session.preset}: {', '.join(names)}", flush=True)
-        summarises = names[-1] == SUMMARY
-        front = jobs.pop() if summarises else _drawn_front(folder, newest, sessions, context, out, session)
+        front = jobs.pop() if names[-1] == SUMMARY else earlier.front(context, session)
         return ReportRun(jobs, front, out=out, folder=folder, cell_timeout_s=cell_timeout_s).run()
 
 
@@ -93,7 +94,7 @@ def render(
     folder: Path = NOTEBOOKS,
     cell_timeout_s: int | None = None,
 ) -> int:
-    """Write the report of runs that exist already: the newest session of each study; measure nothing.
+    """Write the report of runs that exist already, the newest session of each study; measure nothing.
 
     Args:
         source: Folder with a ledger; `out` itself when left out.
@@ -104,14 +105,13 @@ def render(
             f"no {LEDGER} in {shown(source)}: measure with `make report`, or name a folder: FROM=…"
         )
     wanted = parameters.check_notebooks(notebooks, folder)
-    newest, sessions = _newest_sessions(source), read_sessions(source)
-    names = [name for name in parameters.notebook_names(folder) if name != SUMMARY]
-    known = [name for name in names if name in newest and (not wanted or name in wanted)]
+    earlier = _Earlier(source, folder)
+    names = [name for name in parameters.notebook_names(folder) if name != SUMMARY and name in earlier.newest]
     context = Context(id="", out=out, in_report=True)
-    jobs = [_drawn(name, folder, newest, sessions, context, source) for name in known]
-    front = _drawn_front(folder, newest, sessions, context, source)
-    if not jobs and (front is None or not {SUMMARY} & {*wanted, *newest}):
-        studies = ", ".join(sorted(newest)) or "none"
+    jobs = [earlier.job(name, context) for name in names if not wanted or name in wanted]
+    front = earlier.front(context)
+    if not jobs and (front is None or not {SUMMARY} & {*wanted, *earlier.newest}):
+        studies = ", ".join(sorted(earlier.newest)) or "none"
         raise UserError(
             f"nothing to render in {shown(source)}: no notebook has the name of a study there ({studies})"
         )
@@ -119,69 +119,61 @@ def render(
         return ReportRun(jobs, front, out=out, folder=folder, cell_timeout_s=cell_timeout_s).run(source)
 
 
-def _drawn(
-    name: str,
-    folder: Path,
-    newest: Mapping[str, str],
-    sessions: Sequence[ReportRequest],
-    context: Context,
-    source: Path,
-    of: ReportRequest | None = None,
-) -> Job:
-    """Return a job that shows what the newest session of a study measured, with the parameters it had.
+class _Earlier:
+    """What earlier reports left in a folder, and jobs that show it again.
 
-    Args:
+    Attributes:
         newest: Study -> its newest session.
-        of: That the page is of, where it is another one than that.
+        sessions: What each report was asked to run, oldest first.
     """
-    session = newest.get(name, "")
-    measured = next((request for request in sessions if request.session == session), None)
-    values, doubts = still_valid(name, measured, folder)
-    for doubt in doubts:
-        print(doubt, flush=True)
-    of = of or measured
-    return Job(
-        name=name,
-        context=replace(context, id=of.session if of else session),  # an older ledger has no requests
-        parameters=values,
-        preset=of.preset if of else None,
-    ).drawn(source)
 
+    def __init__(self, source: Path, folder: Path) -> None:
+        """Read the folder, and print what is wrong with its ledger."""
+        ledger = Ledger(source)
+        for doubt in ledger.read({})[1]:
+            print(doubt, flush=True)
+        self.newest, self.sessions = ledger.newest(), read_sessions(source)
+        self._source, self._folder = source, folder
 
-def _drawn_front(folder: Path, *arguments: Any) -> Job | None:
-    """Return the front page's notebook, which only shows what is there; None where the folder has none."""
-    return _drawn(SUMMARY, folder, *arguments) if SUMMARY in parameters.notebook_names(folder) else None
+    def job(self, name: str, context: Context, page_of: ReportRequest | None = None) -> Job:
+        """Return a job that shows what the newest session of a study measured, with the parameters it had.
+
+        Args:
+            page_of: The session that the page belongs to, where it is not that one.
+        """
+        session = self.newest.get(name, "")
+        measured = next((request for request in self.sessions if request.session == session), None)
+        values, doubts = still_valid(name, measured, self._folder)
+        for doubt in doubts:
+            print(doubt, flush=True)
+        page_of = page_of or measured
+        session = page_of.session if page_of else session  # an older ledger has no requests
+        context = replace(context, id=session)
+        preset = page_of.preset if page_of else None
+        return Job(name=name, context=context, parameters=values, preset=preset).drawn(self._source)
+
+    def front(self, context: Context, page_of: ReportRequest | None = None) -> Job | None:
+        """Return the job of a front page that measures nothing; None where the folder has no such notebook."""
+        known = SUMMARY in parameters.notebook_names(self._folder)
+        return self.job(SUMMARY, context, page_of) if known else None
 
 
 def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Unpack[Choice]) -> int:
     """Print what a report would run, as the notebooks tell it; measure and write nothing.
 
     Args:
-        out: Where earlier runs tell how long a trial takes.
+        out: Folder whose earlier runs tell how long a trial takes.
     """
     wanted = new_session(folder=folder, **choice)
     environment = Context(id="", out=out, plan_only=True).environment()
-    results = []
+    ends = []
     with Interruption() as interruption:
         for name in wanted.notebooks:
-            result = dry_run(
-                folder / f"{name}.ipynb",
-                wanted.parameters[name],
-                environment=environment,
-                folder=folder,
-                interruption=interruption,
-            )
-            results.append(result)
-            if result.error:
-                print(f"{name}: {result.error}", flush=True)
+            source, values = folder / f"{name}.ipynb", wanted.parameters[name]
+            end = NotebookRun(source, values, environment, folder, interruption, planning=True).run()
+            ends.append(end)
+            if end.error:
+                print(f"{name}: {one_line(end.error)}", flush=True)
             if interruption.asked:
                 break
-        return exit_code(results, interruption.asked)
-
-
-def _newest_sessions(folder: Path) -> dict[str, str]:
-    """Return study -> its newest session, and print what is wrong with the ledger."""
-    ledger = Ledger(folder)
-    for doubt in ledger.read({})[1]:
-        print(doubt, flush=True)
-    return ledger.newest()
+        return exit_code(ends, interruption.asked)

@@ -1,6 +1,6 @@
 """What MODEL does to a report: which notebooks run, and which of their parameters become the user's own model.
 
-Goes by the names of the parameters, so a notebook that has `models` follows by itself. Runs nothing.
+Goes by the names of the parameters, so a new notebook that has `models` needs nothing here. Runs nothing.
 """
 
 from __future__ import annotations
@@ -15,37 +15,36 @@ from trainspeed.core.trial import FRAMEWORKS, USER_DATA
 from trainspeed.report import parameters
 
 MODELS = "models"  # the parameter that a notebook on training has
-SURVEY = "survey_models"  # other models beside it: none
+SURVEY = "survey_models"  # further models, of which none is left
 
 
 def notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> tuple[str, ...]:
     """Return the notebooks that train a model.
 
     Args:
-        asked: Whether the user named them; then one that trains none is an error, else it is left out.
+        asked: Whether the user named them: then one that trains no model is an error, else it is left out.
     Raises:
         UserError: A named notebook trains no model, or none is left.
     """
-    training = tuple(n for n in names if MODELS in parameters.read_notebook(folder / f"{n}.ipynb"))
+    training = [
+        name
+        for name in parameters.notebook_names(folder)
+        if MODELS in parameters.read_notebook(folder / f"{name}.ipynb")
+    ]
     others = [name for name in names if name not in training]
-    if not training or (asked and others):
-        known = [
-            n
-            for n in parameters.notebook_names(folder)
-            if MODELS in parameters.read_notebook(folder / f"{n}.ipynb")
-        ]
-        wrong = others[0] if others else folder.name
+    if len(others) == len(names) or (asked and others):
         raise UserError(
-            f'{wrong} trains no model, so MODEL cannot be measured there: use NOTEBOOKS="{" ".join(known)}" or fewer.'
+            f"{others[0] if others else folder.name} trains no model, so MODEL cannot be measured there: use "
+            f'NOTEBOOKS="{" ".join(training)}" or fewer.'
         )
-    return training
+    return tuple(name for name in names if name in training)
 
 
 def with_model(values: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Return a notebook's parameters with the user's model in the place of all others.
+    """Return a notebook's parameters with the user's model in place of all others.
 
-    Frameworks are cut to those that the model is for, wherever they are listed; a list that would be empty
-    by that has the model's first. Weights are the model's own, and the data where its file has some.
+    Lists of frameworks are cut to those that the model is for; a list that this would empty gets the model's
+    first framework. The model brings its own weights, and its own data where its file has some.
     """
     frameworks = user_model.frameworks_of(model)
     changed = dict(values)

@@ -11,7 +11,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.format import usd
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.across.costs import cheapest_sentences, check_prices, pair_costs, training_s
+from trainspeed.studies.across.costs import cheapest_sentences, check_prices, pair_costs
 from trainspeed.studies.across.pairs import side_by_side
 
 
@@ -25,9 +25,12 @@ def pairs_of(a, b):
 
 def test_a_training_is_its_first_epoch_and_99_others():
     """The first epoch of these runs takes three times as long."""
-    assert training_s(make_run(2.0)) == 6 + 99 * 2
-    long = make_run(2.0, epochs=150, epoch_s=(6.0, *[2.0] * 149))
-    assert training_s(long) == 6 + 149 * 2, "more than the articles' epochs are not cut short"
+    runs = blocks(2.0)
+    (cost,) = pair_costs(pairs_of(runs, runs), (None, None))
+    assert cost.training_s == (6 + 99 * 2, 6 + 99 * 2)
+    long = blocks(2.0, epochs=150, epoch_s=(6.0, *[2.0] * 149))
+    (cost,) = pair_costs(pairs_of(long, long), (None, None))
+    assert cost.training_s[0] == 6 + 149 * 2, "more than the articles' epochs are not cut short"
 
 
 def test_cost_is_the_time_times_the_price_of_an_hour():

@@ -19,13 +19,7 @@ from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.text import measured
 from trainspeed.judge.verdict import Judged, Judgement, Outcome, expected_false, judge_unpaired
-from trainspeed.studies.across.trials import (
-    TrialKey,
-    descriptions,
-    nothing_common,
-    sort_key,
-    unmatched_sentences,
-)
+from trainspeed.studies.across.trials import TrialKey, descriptions, nothing_common, sort_key
 
 SIDES = ("A", "B")
 OUTCOMES = {
@@ -41,9 +35,9 @@ class TrialPair(Judged):
 
     Attributes:
         description: All that describes it, in words.
-        shared: What of that all trials of its study share; nothing of a single one.
-        a, b: Runs of each side, a block each, failures among them.
-        judgement: Of B over A: a speed-up above 1 says that B is faster.
+        shared: The part of the description that all trials of its study share; empty for a single trial.
+        a, b: The runs of each side, one per block, including those that failed.
+        judgement: Of B over A: a speed-up above 1 means that B is faster.
     """
 
     study: str
@@ -81,55 +75,47 @@ class SideBySide:
 
     @property
     def runs(self) -> tuple[list[Run], list[Run]]:
-        """The runs of the common trials, of A and of B."""
+        """The runs of the common trials: those of A and those of B."""
         return [run for pair in self.pairs for run in pair.a], [run for pair in self.pairs for run in pair.b]
 
     @property
     def studies(self) -> dict[str, list[TrialPair]]:
         """The pairs of each study."""
-        found: dict[str, list[TrialPair]] = {}
+        studies: dict[str, list[TrialPair]] = {}
         for pair in self.pairs:
-            found.setdefault(pair.study, []).append(pair)
-        return found
-
-    def unmatched_sentences(self) -> list[str]:
-        """Return, per study, how many trials only one side has, and the parameters that keep them apart."""
-        return unmatched_sentences(self.only_a, self.only_b)
+            studies.setdefault(pair.study, []).append(pair)
+        return studies
 
 
 def side_by_side(a_runs: Iterable[Run], b_runs: Iterable[Run]) -> SideBySide:
-    """Return what two sets of runs have in common: of each study what its newest session measured, as data.
+    """Return what two sets of runs have in common, among the data of each study's newest session.
 
     Raises:
-        UserError: No trial; it says what each side has.
+        UserError: They have no trial in common; the message says what each side has.
     """
     a, b = _by_trial(a_runs), _by_trial(b_runs)
     keys = sorted(a.keys() & b.keys(), key=sort_key)
     if not keys:
         raise UserError(nothing_common(a, b))
-    words = descriptions(keys)
     pairs = [
         TrialPair(
-            study=study,
-            trial=trial,
-            description=words[study, trial][0],
-            shared=words[study, trial][1],
-            a=a[study, trial],
-            b=b[study, trial],
-            judgement=judge_unpaired(
-                *([run.median_s for run in timed(side[study, trial])] for side in (a, b))
-            ),
+            study=key[0],
+            trial=key[1],
+            description=description,
+            shared=shared,
+            a=a[key],
+            b=b[key],
+            judgement=judge_unpaired(*([run.median_s for run in timed(side[key])] for side in (a, b))),
         )
-        for study, trial in keys
+        for key, (description, shared) in descriptions(keys).items()
     ]
     return SideBySide(pairs, [key for key in a if key not in b], [key for key in b if key not in a])
 
 
 def _by_trial(runs: Iterable[Run]) -> dict[TrialKey, RunSet]:
-    """The newest data of each study, by trial."""
-    every = RunSet(tuple(runs)).data()
-    newest = {study: every.of_study(study).newest() for study in dict.fromkeys(run.study for run in every)}
-    return {(study, trial): own for study, found in newest.items() for trial, own in found.by_trial().items()}
+    data = RunSet(tuple(runs)).data()
+    newest = {study: data.of_study(study).newest() for study in dict.fromkeys(run.study for run in data)}
+    return {(study, trial): own for study, runs in newest.items() for trial, own in runs.by_trial().items()}
 
 
 def timed(runs: Iterable[Run]) -> list[Run]:
@@ -143,38 +129,37 @@ def failed(runs: Iterable[Run]) -> list[Run]:
 
 
 def median_of(runs: Iterable[Run], quantity: str) -> float | None:
-    """Return the median of a quantity over the runs that have a time and the quantity; None without any."""
+    """Return the median of a quantity over the runs that have both a time and the quantity; None without any."""
     known = [value for run in timed(runs) if (value := getattr(run, quantity)) is not None]
     return median(known) if known else None
 
 
 def shared_sentences(study: str, pairs: Iterable[TrialPair]) -> list[str]:
-    """Return what all trials of a study share, which their labels leave out; nothing where that is nothing."""
-    words = dict.fromkeys(", ".join(pair.shared) for pair in pairs if pair.shared)
-    return [f"All trials of {study}: {'; '.join(words)}."] if words else []
+    """Return, in at most one sentence, what all trials of a study share, which their labels leave out."""
+    shared = dict.fromkeys(", ".join(pair.shared) for pair in pairs if pair.shared)
+    return [f"All trials of {study}: {'; '.join(shared)}."] if shared else []
 
 
-def count_sentences(pairs: Sequence[TrialPair]) -> list[str]:
-    """Return how the trials fared, study by study, and how many false verdicts chance alone would make."""
-    said = []
-    for study in dict.fromkeys(pair.study for pair in pairs):
-        own = [pair for pair in pairs if pair.study == study]
-        counts = Counter(pair.outcome for pair in own if pair.speedup is not None)
-        words = [
+def count_sentences(both: SideBySide) -> list[str]:
+    """Return how the trials of each study fared, and how many false verdicts to expect by chance alone."""
+    sentences = []
+    for study, pairs in both.studies.items():
+        counts = Counter(pair.outcome for pair in pairs if pair.speedup is not None)
+        parts = [
             f"{counts[outcome]} {OUTCOMES.get(outcome, outcome)}" for outcome in Outcome if counts[outcome]
         ]
-        without = len(own) - counts.total()
-        words += [f"{without} without a result on a side"] if without else []
-        said.append(f"{study}: {counted(len(own), 'trial')} on both sides: {', '.join(words)}.{_range(own)}")
-    sure = [pair for pair in pairs if pair.low is not None]
-    if sure:
+        if without := len(pairs) - counts.total():
+            parts.append(f"{without} without a result on a side")
+        trials = counted(len(pairs), "trial")
+        sentences.append(f"{study}: {trials} on both sides: {', '.join(parts)}.{_range(pairs)}")
+    if sure := [pair for pair in both.pairs if pair.low is not None]:
         confidence = sure[0].judgement.confidence
-        said.append(
+        sentences.append(
             f"{counted(len(sure), 'interval')} at {100 * confidence:g} % confidence: on average "
             f"{expected_false(len(sure), confidence):.1f} of so many miss by the luck of blocks alone; what a whole "
             "session shares comes on top."
         )
-    return said
+    return sentences
 
 
 def _range(pairs: Iterable[TrialPair]) -> str:
@@ -185,19 +170,17 @@ def _range(pairs: Iterable[TrialPair]) -> str:
 
 
 def decided_sentences(pairs: Iterable[TrialPair]) -> list[str]:
-    """Return the verdicts that are none of "undecided", the largest differences first."""
+    """Return the verdicts that are not "undecided", the largest differences first."""
     decided = [pair for pair in pairs if pair.outcome != Outcome.UNDECIDED]
     return [pair.sentence for pair in sorted(decided, key=lambda pair: -abs(math.log(pair.speedup)))]
 
 
 def session_sentence(pairs: Iterable[TrialPair]) -> str:
-    """Return how far two sessions are apart, where nothing that was recorded differs."""
-    apart = "how far two sessions on machines that are alike are apart"
-    said = f"Nothing that was recorded differs. So differences in time show {apart}"
+    """Return how far apart two sessions are where nothing that was recorded differs."""
     sizes = [max(pair.speedup, 1 / pair.speedup) for pair in pairs if pair.low is not None]
-    if not sizes:
-        return f"{said}."
+    trials = f", of {counted(len(sizes), 'trial')} with an interval"
+    extent = f": up to {max(sizes):.2f}x, median {median(sizes):.2f}x{trials}" if sizes else ""
     return (
-        f"{said}: up to {max(sizes):.2f}x, median {median(sizes):.2f}x, "
-        f"of {counted(len(sizes), 'trial')} with an interval."
+        "Nothing that was recorded differs. So differences in time show how far two sessions on machines that are "
+        f"alike are apart{extent}."
     )

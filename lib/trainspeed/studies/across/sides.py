@@ -23,10 +23,13 @@ USAGE = "make compare A=outputs/old B=data/measured/xyz"
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One side: its letter, its ledger, the name it is shown by, and its runs.
+    """One side of a comparison.
 
     Attributes:
-        name: The last name of its folder, or its letter where both sides' are equal; no path.
+        letter: "A" or "B".
+        path: Its ledger.
+        name: What it is called on the page, never a path: the last part of its folder's name, or its letter where
+            both sides have the same name.
         doubts: About lines that were left out.
     """
 
@@ -40,67 +43,66 @@ class Side:
 def read_sides(
     a: str, b: str, *, seen_from: Path = ROOT, environment: Mapping[str, str] = os.environ
 ) -> tuple[Side, Side]:
-    """Return both sides, each meant by a folder or by the ledger itself.
+    """Return both sides, each given as a folder or as the ledger itself.
 
     Args:
-        seen_from: Folder that relative paths start in; the project's, where a notebook says them.
-        environment: May hold VARIABLES, which are then meant instead.
+        seen_from: Folder that relative paths start in; for a notebook, the project's.
+        environment: The VARIABLES in it take precedence over `a` and `b`.
     Raises:
         UserError: One is missing, is no ledger, is of another schema or has no runs; or both are the same.
     """
-    said = {"A": a, "B": b}
-    paths = {letter: _ledger(letter, said[letter], seen_from, environment) for letter in said}
+    given = {"A": a, "B": b}
+    paths = {letter: _ledger(letter, text, seen_from, environment) for letter, text in given.items()}
     if paths["A"].samefile(paths["B"]):
         raise UserError(f"A (={a}) and B (={b}) are the same ledger: name two, as in `{USAGE}`.")
     names = {letter: _name(path) for letter, path in paths.items()}
     if names["A"] == names["B"]:
         names = {letter: letter for letter in names}
-    one, other = (_read(letter, said[letter], paths[letter], names[letter]) for letter in said)
+    side_a, side_b = (_read(letter, text, paths[letter], names[letter]) for letter, text in given.items())
     arm()
-    return one, other
+    return side_a, side_b
 
 
 def _ledger(letter: str, text: str, seen_from: Path, environment: Mapping[str, str]) -> Path:
-    meant = environment.get(VARIABLES[letter]) or text
-    if not meant.strip():
+    given = environment.get(VARIABLES[letter]) or text
+    if not given.strip():
         raise UserError(f"{letter} is missing: name a folder with runs, or a ledger: `{USAGE}`.")
-    path = seen_from / Path(meant).expanduser()
+    path = seen_from / Path(given).expanduser()
     try:
+        if not path.exists():
+            raise UserError(f"{letter} (={text}) does not exist: name a folder with runs, or a ledger.")
         if path.is_dir() and not (path / NAME).is_file():
             raise UserError(
                 f"{letter} (={text}) is a folder without a ledger: there is no {NAME} in it. Name one that "
                 "`make report` wrote to."
             )
-        if not path.exists():
-            raise UserError(f"{letter} (={text}) does not exist: name a folder with runs, or a ledger.")
         return path / NAME if path.is_dir() else path
     except OSError as problem:
         raise UserError(f"{letter} (={text}) cannot be read ({problem.strerror}).") from None
 
 
 def _name(path: Path) -> str:
-    """A ledger under its usual name goes by its folder's."""
-    real = path.absolute() if path.name != NAME else path.resolve().parent
-    return (real.stem if path.name != NAME else real.name) or NAME
+    """Return the name of a ledger's folder where the ledger has the usual name, else its own."""
+    return path.resolve().parent.name or NAME if path.name == NAME else path.stem
 
 
 def _read(letter: str, text: str, path: Path, name: str) -> Side:
     runs: list[Run] = []
     doubts: list[str] = []
     try:
-        for number, found in parsed(read_lines(path)):
-            if isinstance(found, OtherSchema):
+        for number, line in parsed(read_lines(path)):
+            if isinstance(line, OtherSchema):
                 raise UserError(
-                    f"{letter} (={text}) has schema {found.schema!r} in line {number}, and this Trainspeed reads "
+                    f"{letter} (={text}) has schema {line.schema!r} in line {number}, and this Trainspeed reads "
                     f"schema {SCHEMA} and before: its fields may mean something else. Compare it with the version "
                     "that wrote it."
                 )
-            if isinstance(found, Run):
-                runs.append(found)
+            if isinstance(line, Run):
+                runs.append(line)
             else:
                 doubts.append(
                     f"Line {number} of {letter} is cut off, damaged or of another version, and was left out "
-                    f"({type(found).__name__})."
+                    f"({type(line).__name__})."
                 )
     except OSError as problem:
         raise UserError(f"{letter} (={text}) cannot be read ({problem.strerror}).") from None

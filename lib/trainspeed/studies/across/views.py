@@ -1,19 +1,61 @@
-"""Tables of a comparison: the two sides, the times, memory and accuracy, costs, failures. Decides nothing."""
+"""The forest of speed-ups and the tables of a comparison: sides, times, memory, accuracy, costs, failures.
+
+Decides nothing.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
+from matplotlib.axes import Axes
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.format import MISSING, clock, digits, fixed, or_nothing, usd
 from trainspeed.judge.text import interval_of, size_of
 from trainspeed.show.cells import failures, styled
-from trainspeed.show.rows import memory_unit
+from trainspeed.show.forest import plot_speedups
+from trainspeed.show.rows import VERDICT_FIELDS, memory_unit
 from trainspeed.show.theme import status_name
 from trainspeed.studies.across.costs import PairCost
 from trainspeed.studies.across.pairs import SIDES, TrialPair, failed, median_of, timed
+
+MAX_ROWS = 40  # nobody reads a taller chart, and the table has all of them
+XLABEL = "speed-up = A's time / B's time, log scale\n(above 1: B is faster)"
+RESOURCES = ("peak_memory_bytes", "test_accuracy")
+
+
+def plot_pairs(study: str, pairs: Sequence[TrialPair], *, ax: Axes | None = None) -> Axes:
+    """Draw the speed-up of B over A: a row per trial, dot and interval on a log axis, the largest on top.
+
+    Of more than MAX_ROWS trials, those are drawn whose speed-up is farthest from 1, those with an interval first.
+    """
+    drawn = sorted(pairs, key=_rank)[:MAX_ROWS]
+    rows = [
+        {name: getattr(pair, name) for name in VERDICT_FIELDS} | {"label": _label(pair)} for pair in drawn
+    ]
+    ax = plot_speedups(rows, ax=ax)
+    of_all = f", {len(drawn)} of {len(pairs)} trials" if len(drawn) < len(pairs) else ""
+    interval = " with 95 % intervals" if any(pair.low is not None for pair in drawn) else ""
+    ax.set_title(f"{study}: B against A{interval}{of_all}")
+    if ax.get_xlabel():  # an Axes with nothing but a sentence has none
+        ax.set_xlabel(XLABEL)
+    return ax
+
+
+def _rank(pair: TrialPair) -> tuple[bool, bool, float]:
+    return pair.low is None, pair.speedup is None, -abs(math.log(pair.speedup or 1))
+
+
+def _label(pair: TrialPair) -> str:
+    """Return what a trial is called, and on which side it has no result and why: OOM, timeout."""
+    missing = []
+    for side in SIDES:
+        if not timed(pair.side(side)):
+            statuses = dict.fromkeys(status_name(run.status) for run in failed(pair.side(side)))
+            missing.append(f"{', '.join(statuses) or 'no result'} on {side}")
+    return pair.label + (f" ({', '.join(missing)})" if missing else "")
 
 
 def sides_table(rows: Sequence[Mapping[str, str]]) -> Styler:
@@ -44,47 +86,36 @@ def times_table(study: str, pairs: Sequence[TrialPair]) -> Styler:
     return styled(columns, "times", f"{study}: {kinds}, medians over the blocks")
 
 
-def with_resources(pairs: Sequence[TrialPair]) -> list[TrialPair]:
-    """Return the trials that have peak memory or test accuracy on both sides."""
-    names = ("peak_memory_bytes", "test_accuracy")
-    return [p for p in pairs if any(None not in (median_of(p.a, n), median_of(p.b, n)) for n in names)]
-
-
-def resources_table(study: str, pairs: Sequence[TrialPair]) -> Styler:
-    """Return peak memory and test accuracy side by side, of trials that have either on both sides."""
-    memory = {side: _medians(pairs, side, "peak_memory_bytes") for side in SIDES}
-    accuracy = {side: _medians(pairs, side, "test_accuracy") for side in SIDES}
+def resources_table(study: str, pairs: Sequence[TrialPair]) -> Styler | None:
+    """Return peak memory and test accuracy of the trials that have either on both sides; None without any."""
+    pairs = [p for p in pairs if any(None not in (median_of(p.a, n), median_of(p.b, n)) for n in RESOURCES)]
+    memory, accuracy = ({side: _medians(pairs, side, name) for side in SIDES} for name in RESOURCES)
     divisor, unit = memory_unit(pd.Series([*memory["A"], *memory["B"]], dtype=float))
-    columns = {
-        "trial": [pair.label for pair in pairs],
-        **{
-            f"memory {s}, {unit}": _cells(sizes, lambda v: digits(v / divisor)) for s, sizes in memory.items()
-        },
-        **{f"accuracy {s}, %": _cells(shares, lambda v: fixed(100 * v, 1)) for s, shares in accuracy.items()},
-    }
+    columns = {"trial": [pair.label for pair in pairs]}
+    for side, sizes in memory.items():
+        columns[f"memory {side}, {unit}"] = _cells(sizes, lambda v: digits(v / divisor))
+    for side, shares in accuracy.items():
+        columns[f"accuracy {side}, %"] = _cells(shares, lambda v: fixed(100 * v, 1))
     caption = f"{study}: peak memory and test accuracy, medians over the blocks that have them"
-    return styled(columns, "resources", caption)
+    return styled(columns, "resources", caption) if pairs else None
 
 
 def costs_table(costs: Sequence[PairCost]) -> Styler:
     """Return a row per setting: the time of a training on both sides, its price, and A's cost over B's."""
-    judged = [cost.judgement for cost in costs]
     columns = {"study": [cost.pair.study for cost in costs], "trial": [cost.pair.label for cost in costs]}
-    for place, side in enumerate(SIDES):
-        columns[f"training on {side}"] = _cells([cost.training_s[place] for cost in costs], clock)
-    if any(usd is not None for cost in costs for usd in cost.usd):
-        for place, side in enumerate(SIDES):
-            columns[f"cost on {side}"] = _cells([cost.usd[place] for cost in costs], usd)
+    for index, side in enumerate(SIDES):
+        columns[f"training on {side}"] = _cells([cost.training_s[index] for cost in costs], clock)
+    if any(amount is not None for cost in costs for amount in cost.usd):
+        for index, side in enumerate(SIDES):
+            columns[f"cost on {side}"] = _cells([cost.usd[index] for cost in costs], usd)
     ratio = "A's cost / B's" if any(None not in cost.usd for cost in costs) else "A's time / B's"
-    columns |= {
-        ratio: [size_of(j, times="×") for j in judged],
-        "95 % interval": [interval_of(j) for j in judged],
-    }
+    columns[ratio] = [size_of(cost.judgement, times="×") for cost in costs]
+    columns["95 % interval"] = [interval_of(cost.judgement) for cost in costs]
     return styled(columns, "costs", "A training (h:mm:ss) and its price")
 
 
 def failed_pairs_table(pairs: Sequence[TrialPair]) -> Styler | None:
-    """Return a row per trial, side and way to fail, with the reason; None where every run ended as it should."""
+    """Return a row per trial, side and kind of failure, with the reason; None where no run failed."""
     rows = [
         {
             "study": pair.study,

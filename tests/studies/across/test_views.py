@@ -9,11 +9,9 @@ from conv2d_data import make_trial as make_convolution
 from showing_data import found, texts
 from study_data import make_run
 from trainspeed.core.run import Status
-from trainspeed.studies.across import tables as tables_compare
-from trainspeed.studies.across.charts import MAX_ROWS, plot_pairs
+from trainspeed.studies.across import views
 from trainspeed.studies.across.costs import pair_costs
 from trainspeed.studies.across.pairs import side_by_side
-from trainspeed.studies.across.tables import with_resources
 
 mpl.use("Agg")
 
@@ -45,7 +43,7 @@ def read(styler):
 
 
 def test_the_chart_has_a_row_per_trial_the_largest_speed_up_on_top(rows):
-    ax = plot_pairs("layout", rows)
+    ax = views.plot_pairs("layout", rows)
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["batch 16", "batch 64", "batch 32", "batch 128 (OOM on A)"]
     assert texts(ax, "blocks") == ["6", "1", "6", "0"]
@@ -53,11 +51,11 @@ def test_the_chart_has_a_row_per_trial_the_largest_speed_up_on_top(rows):
 
 
 def test_the_axis_says_whose_time_is_divided_by_whose(rows):
-    assert plot_pairs("layout", rows).get_xlabel().startswith("speed-up = A's time / B's time")
+    assert views.plot_pairs("layout", rows).get_xlabel().startswith("speed-up = A's time / B's time")
 
 
 def test_dots_and_intervals_are_those_of_the_judgement(rows):
-    ax = plot_pairs("layout", rows)
+    ax = views.plot_pairs("layout", rows)
     (dot,) = found(ax, "faster")
     assert dot.get_xdata() == [rows[0].speedup]
     spans = [list(bar.get_segments()[0][:, 0]) for bar in found(ax, "interval")]
@@ -65,24 +63,24 @@ def test_dots_and_intervals_are_those_of_the_judgement(rows):
 
 
 def test_of_many_trials_those_farthest_from_1_are_drawn_and_the_title_says_so():
-    sizes = range(1, MAX_ROWS + 6)
+    sizes = range(1, views.MAX_ROWS + 6)
     a = [run for size in sizes for run in blocks(1.0 + size, batch_size=size)]
     b = [run for size in sizes for run in blocks(1.0, batch_size=size)]
-    ax = plot_pairs("layout", pairs_of(a, b))
+    ax = views.plot_pairs("layout", pairs_of(a, b))
     labels = [label.get_text() for label in ax.get_yticklabels()]
-    assert len(labels) == MAX_ROWS
-    assert labels[0] == f"batch {MAX_ROWS + 5}" and labels[-1] == "batch 6"
-    assert ax.get_title().endswith(f", {MAX_ROWS} of {MAX_ROWS + 5} trials")
+    assert len(labels) == views.MAX_ROWS
+    assert labels[0] == f"batch {views.MAX_ROWS + 5}" and labels[-1] == "batch 6"
+    assert ax.get_title().endswith(f", {views.MAX_ROWS} of {views.MAX_ROWS + 5} trials")
 
 
 def test_without_any_pair_the_chart_is_a_sentence():
     oom = [make_run(status=Status.OOM)]
-    ax = plot_pairs("layout", pairs_of(oom, blocks(1.0)))
+    ax = views.plot_pairs("layout", pairs_of(oom, blocks(1.0)))
     assert found(ax, "sentence") and not ax.get_xlabel()
 
 
 def test_times_stand_side_by_side_with_the_verdict(rows):
-    table = read(tables_compare.times_table("layout", rows))
+    table = read(views.times_table("layout", rows))
     assert list(table["trial"]) == ["batch 16", "batch 32", "batch 64", "batch 128"]
     assert list(table["A s"]) == ["2.05", "1.02", "1.50", "—"]
     assert list(table["speed-up"]) == ["2.00×", "0.67×", "1.46×", "—"]
@@ -94,7 +92,7 @@ def test_times_stand_side_by_side_with_the_verdict(rows):
 def test_short_times_are_in_milliseconds_and_their_kind_is_named():
     trial = make_convolution()
     calls = [make_call(trial, 0.002, block=block) for block in range(6)]
-    table = tables_compare.times_table("conv2d", pairs_of(calls, calls))
+    table = views.times_table("conv2d", pairs_of(calls, calls))
     assert list(read(table)["A ms"]) == ["2.00"]
     assert table.caption == "conv2d: a warm call, medians over the blocks"
 
@@ -103,15 +101,15 @@ def test_memory_and_accuracy_are_shown_where_both_sides_have_them():
     measured = {"peak_memory_bytes": 250_000_000, "test_accuracy": 0.5}
     a = [*blocks(1.0, **measured), *blocks(1.0, batch_size=64, peak_memory_bytes=1)]
     b = [*blocks(1.0, **{**measured, "test_accuracy": None}), *blocks(1.0, batch_size=64)]
-    table = read(tables_compare.resources_table("layout", with_resources(pairs_of(a, b))))
+    table = read(views.resources_table("layout", pairs_of(a, b)))
     assert list(table["trial"]) == ["batch 32"]
     assert list(table["memory A, MB"]) == list(table["memory B, MB"]) == ["250"]
     assert (list(table["accuracy A, %"]), list(table["accuracy B, %"])) == (["50.0"], ["—"])
-    assert with_resources(pairs_of(blocks(1.0), blocks(1.0))) == []
+    assert views.resources_table("layout", pairs_of(blocks(1.0), blocks(1.0))) is None
 
 
 def test_a_failure_names_its_side_reason_and_share(rows):
-    (failure,) = read(tables_compare.failed_pairs_table(rows)).to_dict("records")
+    (failure,) = read(views.failed_pairs_table(rows)).to_dict("records")
     assert failure == {
         "study": "layout",
         "trial": "batch 128",
@@ -121,20 +119,20 @@ def test_a_failure_names_its_side_reason_and_share(rows):
         "blocks": 1,
         "of which failed": 1,
     }
-    assert tables_compare.failed_pairs_table(rows[:2]) is None
+    assert views.failed_pairs_table(rows[:2]) is None
 
 
 def test_costs_have_prices_only_where_they_are_known(rows):
-    plain = read(tables_compare.costs_table(pair_costs(rows, (None, None))))
+    plain = read(views.costs_table(pair_costs(rows, (None, None))))
     assert "cost on A" not in plain and "A's time / B's" in plain
     assert plain["training on A"].iloc[0] == "0:03:29" and plain["training on A"].iloc[-1] == "—"
-    priced = read(tables_compare.costs_table(pair_costs(rows, (36.0, 36.0))))
+    priced = read(views.costs_table(pair_costs(rows, (36.0, 36.0))))
     assert priced["cost on A"].iloc[0] == "2.09 USD" and priced["cost on A"].iloc[-1] == "—"
     assert "A's cost / B's" in priced
-    assert len(read(tables_compare.costs_table([]))) == 0
+    assert len(read(views.costs_table([]))) == 0
 
 
 def test_the_sides_are_a_table_of_facts():
     facts = [{"what": "CPU", "A": "one", "B": "two", "": "differs"}]
-    assert read(tables_compare.sides_table(facts)).to_dict("records") == facts
-    assert len(read(tables_compare.sides_table([]))) == 0
+    assert read(views.sides_table(facts)).to_dict("records") == facts
+    assert len(read(views.sides_table([]))) == 0
