@@ -7,6 +7,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.trial import LATENCY_BYTES
 from trainspeed.judge.forecast import ring_allreduce_s
 from trainspeed.studies.multi_gpu.costs import (
+    NO_FORECAST,
     SUMS_PER_EPOCH,
     StepCosts,
     check_forecast,
@@ -14,7 +15,6 @@ from trainspeed.studies.multi_gpu.costs import (
     exchange_trials,
     forecasts,
     interconnect_of,
-    no_forecast,
     share_trials,
     step_cost_frame,
     step_costs,
@@ -169,7 +169,7 @@ def test_without_an_interconnect_nothing_is_forecast():
     rows, sentences = forecasts(runs, scaling_verdicts(runs), [2, 4], None, overlap=1.0)
 
     assert rows.empty and sentences == []
-    assert "No forecast" in no_forecast()
+    assert "No forecast" in NO_FORECAST
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,13 @@
-from dataclasses import replace
-
 import matplotlib as mpl
 import pytest
 
 from study_data import make_run
 from trainspeed.core.errors import UserError
-from trainspeed.core.run import Status
-from trainspeed.studies.multi_gpu.pipeline_charts import plot_pipelines
 from trainspeed.studies.multi_gpu.pipelines import (
     Balance,
     balance_frame,
     balance_sentences,
-    balances,
+    pipeline_balances,
     pipeline_trials,
     pipeline_verdicts,
     worker_counts,
@@ -20,8 +16,8 @@ from trainspeed.studies.multi_gpu.pipelines import (
 mpl.use("Agg")
 
 ALL = ["arrays", "generator", "threads", "processes", "tf_data", "in_model"]
+MODELS = ["cnn_keras"]
 FIELDS = {
-    "model": "cnn_keras",
     "layout": "channels_last",
     "batch_size": 8,
     "images_per_epoch": 64,
@@ -32,7 +28,7 @@ SECONDS = {"input": {"arrays": 0.1, "generator": 3.0, "threads": 1.5, "processes
 
 
 def trials(pipelines=ALL, counts=(1,), workers=(2,), frameworks=("tensorflow", "torch")):
-    return pipeline_trials(frameworks, pipelines, workers, counts, **FIELDS)
+    return pipeline_trials(frameworks, MODELS, pipelines, workers, counts, **FIELDS)
 
 
 def seconds_of(trial) -> float:
@@ -51,9 +47,8 @@ def test_workers_are_swept_up_to_the_cores_where_none_are_named(asked, cores, fo
 
 def test_only_crossed_pipelines_are_measured_on_several_devices():
     found = trials(counts=(1, 2), frameworks=("torch",), pipelines=["arrays", "generator", "in_model"])
-    few = pipeline_trials(
-        ["torch"], ["arrays", "generator", "in_model"], [2], [1, 2], crossed=["generator"], **FIELDS
-    )
+    some = ["arrays", "generator", "in_model"]
+    few = pipeline_trials(["torch"], MODELS, some, [2], [1, 2], crossed=["generator"], **FIELDS)
 
     assert {t.pipeline for t in found if t.devices == 2 and t.part == "both"} == {
         "arrays",
@@ -63,7 +58,7 @@ def test_only_crossed_pipelines_are_measured_on_several_devices():
     assert {t.pipeline for t in few if t.devices == 2 and t.part == "both"} == {"generator"}
     assert [t for t in few if t.devices == 1] == [t for t in found if t.devices == 1]
     with pytest.raises(UserError, match="did you mean 'generator'"):
-        pipeline_trials(["torch"], ["arrays"], [2], [1, 2], crossed=["genrator"], **FIELDS)
+        pipeline_trials(["torch"], MODELS, ["arrays"], [2], [1, 2], crossed=["genrator"], **FIELDS)
 
 
 def measured(blocks=6, **kwargs):
@@ -137,19 +132,19 @@ def test_bad_input_is_one_line(pipelines, workers, words):
 )
 def test_messages_name_the_parameters_of_the_notebook(wrong, words):
     with pytest.raises(UserError) as caught:
-        pipeline_trials(["torch"], ALL, [1], [1, 2], **{**FIELDS, **wrong})
+        pipeline_trials(["torch"], MODELS, ALL, [1], [1, 2], **{**FIELDS, **wrong})
     assert str(caught.value) == words
 
 
 @pytest.mark.parametrize(
-    ("frameworks", "model", "name"),
-    [([], "cnn_keras", "pipeline_frameworks"), (["torch"], [], "pipeline_models")],
+    ("frameworks", "models", "name"),
+    [([], MODELS, "pipeline_frameworks"), (["torch"], [], "pipeline_models")],
 )
-def test_input_of_nothing_is_one_line(frameworks, model, name):
+def test_input_of_nothing_is_one_line(frameworks, models, name):
     with pytest.raises(
         UserError, match=rf"^{name} is an empty list: .* measure no input: pipelines: \[\]\.$"
     ):
-        pipeline_trials(frameworks, ALL, [1], [1], **{**FIELDS, "model": model})
+        pipeline_trials(frameworks, models, ALL, [1], [1], **FIELDS)
 
 
 def test_an_unknown_framework_is_one_line_on_any_number_of_devices():
@@ -158,7 +153,7 @@ def test_an_unknown_framework_is_one_line_on_any_number_of_devices():
 
 
 def test_several_models_are_measured_one_after_the_other():
-    both = pipeline_trials(["torch"], ["arrays"], [1], [1], **{**FIELDS, "model": ["cnn_keras", "cnn10"]})
+    both = pipeline_trials(["torch"], ["cnn_keras", "cnn10"], ["arrays"], [1], [1], **FIELDS)
     assert [t.model for t in both] == ["cnn_keras"] * 3 + ["cnn10"] * 3
 
 
@@ -167,7 +162,7 @@ def test_no_pipelines_is_nothing_to_measure():
 
 
 def test_the_longer_part_is_the_bottleneck():
-    found = balances(measured())
+    found = pipeline_balances(measured())
 
     slow = balance(found, "tensorflow", "generator")
     assert (slow.input_s, slow.compute_s, slow.both_s) == (3.0, 1.0, 4.0)
@@ -177,7 +172,7 @@ def test_the_longer_part_is_the_bottleneck():
 
 
 def test_more_devices_have_their_own_computing_and_the_input_of_one_but_for_ranks():
-    found = balances(measured(counts=(2,)))
+    found = pipeline_balances(measured(counts=(2,)))
 
     two = balance(found, "tensorflow", "processes", devices=2)
     assert (two.input_s, two.compute_s, two.both_s) == (0.5, 0.5, 1.0)
@@ -187,7 +182,7 @@ def test_more_devices_have_their_own_computing_and_the_input_of_one_but_for_rank
 
 def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
     sentences = balance_sentences(
-        balances(measured(pipelines=["generator", "processes"], frameworks=("torch",)))
+        pipeline_balances(measured(pipelines=["generator", "processes"], frameworks=("torch",)))
     )
 
     assert sentences[0].startswith("PyTorch, cnn_keras, 1 device, generator: an epoch takes 4 s")
@@ -199,7 +194,7 @@ def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
 def test_a_part_that_was_not_measured_is_said_and_not_made_up():
     runs = [run for run in measured(pipelines=["generator"]) if run.trial.part != "input"]
 
-    found = balances(runs)
+    found = pipeline_balances(runs)
     assert all(sentence.endswith("not measured in all parts.") for sentence in balance_sentences(found))
     assert balance_frame(found)["input_s"].isna().all()
 
@@ -218,24 +213,3 @@ def test_pipelines_are_compared_with_the_generator_on_the_same_devices():
     }
     (one,) = [v for v in verdicts if (v.candidate.pipeline, v.candidate.devices) == ("processes", 1)]
     assert one.speedup == pytest.approx(4.0 / 1.5)
-
-
-def test_the_chart_has_a_panel_per_place_and_a_row_per_pipeline():
-    figure = plot_pipelines(balance_frame(balances(measured())))
-
-    assert [ax.get_title() for ax in figure.axes] == [
-        "TensorFlow, cnn_keras, 1 device",
-        "PyTorch, cnn_keras, 1 device",
-    ]
-    rows = [label.get_text() for label in figure.axes[1].get_yticklabels()]
-    assert rows == ["arrays", "generator", "threads (2 workers)", "processes (2 workers)", "in_model"]
-    whole = next(line for line in figure.axes[1].lines if line.get_label() == "whole steps")
-    assert list(whole.get_xdata()) == [1.1, 4.0, 2.5, 1.5, 1.1]
-
-
-@pytest.mark.parametrize("tried", [False, True])
-def test_an_empty_chart_says_so(tried):
-    """Also where all that was tried has failed, as with a model that raises."""
-    runs = [replace(run, status=Status.INVALID, epoch_s=()) for run in measured()] if tried else []
-    figure = plot_pipelines(balance_frame(balances(runs)))
-    assert "not measured" in figure.axes[0].texts[0].get_text()

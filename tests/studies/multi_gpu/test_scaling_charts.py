@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 from showing_data import found, legend, select, texts
 from trainspeed.core.errors import UserError
 from trainspeed.show.theme import FRAMEWORK_COLOURS
-from trainspeed.studies.multi_gpu.scaling_charts import COLUMNS, plot_efficiency, plot_scaling
+from trainspeed.studies.multi_gpu.scaling_charts import SCALING_COLUMNS, plot_efficiency, plot_scaling
 
 mpl.use("Agg")
 
@@ -30,7 +30,7 @@ def make_rows():
         ("torch", "ddp", "weak", 4, 256, 3.6, NONE, NONE),
         ("jax", "data_parallel", "weak", 2, 128, 1.5, 1.4, 1.6),
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    return pd.DataFrame(rows, columns=list(SCALING_COLUMNS))
 
 
 def make_forecasts():

@@ -1,6 +1,6 @@
-"""The comparisons of this machine's runs that the articles' claims about several GPUs need. Measures nothing.
+"""The comparisons of this machine's runs that the articles' claims about several GPUs are checked against.
 
-`evidence.check_claim` picks from them what fits a claim.
+`articles.evidence.check_claim` picks those that fit a claim. Measures nothing.
 """
 
 from __future__ import annotations
@@ -13,41 +13,40 @@ from trainspeed.core.trial import STRATEGIES, Trial
 from trainspeed.judge.comparison import Verdict, compare_with
 from trainspeed.studies.multi_gpu.scaling import scaling_verdicts
 
-ARRAYS, PROCESSES, THREADS = "arrays", "processes", "threads"  # names of pipelines, as in a trial
-PIPELINE_QUESTION = "On several devices, does another input pipeline train faster than threads?"
-FRAMEWORK_QUESTION = "On several devices, does PyTorch train faster than TensorFlow?"
-
 
 def claim_verdicts(runs: Sequence[Run]) -> list[Verdict]:
-    """Return N devices over one; on N devices other pipelines over threads, and PyTorch over TensorFlow.
+    """Return the verdicts on whole steps that the articles' claims are about.
 
-    Of whole steps only. N devices are compared with one at each input pipeline.
+    N devices are compared with one for each input pipeline. On N devices, arrays and processes are compared
+    with threads, and PyTorch with TensorFlow.
 
     Args:
-        runs: Of the whole study, those of the input pipelines among them.
+        runs: All runs of the study, including those of the input pipelines.
     """
     whole = [run for run in runs if run.trial.whole_steps]
-    return [*scaling_verdicts(whole), *_over_threads(whole), *_over_tensorflow(whole)]
+    return [*scaling_verdicts(whole), *_against_threads(whole), *_against_tensorflow(whole)]
 
 
-def _over_threads(runs: Sequence[Run]) -> list[Verdict]:
-    """Plain arrays and processes over threads: over each number of them, since the article had 4 and 32."""
-    counts = sorted({run.trial.workers for run in runs if run.trial.pipeline == THREADS})
+def _against_threads(runs: Sequence[Run]) -> list[Verdict]:
+    """Every number of threads that ran is a baseline: the article had 4 and 32."""
+    counts = sorted({run.trial.workers for run in runs if run.trial.pipeline == "threads"})
 
     def threads(trial: Trial) -> list[Trial]:
-        if trial.devices == 1 or trial.pipeline not in (ARRAYS, PROCESSES):
+        if trial.devices == 1 or trial.pipeline not in ("arrays", "processes"):
             return []
-        return [replace(trial, pipeline=THREADS, workers=count, augment=True) for count in counts]
+        return [replace(trial, pipeline="threads", workers=count, augment=True) for count in counts]
 
-    return compare_with(runs, threads, "pipeline", question=PIPELINE_QUESTION)
+    question = "On several devices, does another input pipeline train faster than threads?"
+    return compare_with(runs, threads, "pipeline", question=question)
 
 
-def _over_tensorflow(runs: Sequence[Run]) -> list[Verdict]:
-    """PyTorch over TensorFlow on as many devices: each with a strategy of its own, so not by `compare`."""
+def _against_tensorflow(runs: Sequence[Run]) -> list[Verdict]:
+    """The two need different strategies on several devices, so `compare` would not pair them."""
 
     def tensorflow(trial: Trial) -> list[Trial]:
-        if trial.devices == 1 or (trial.framework, trial.pipeline) != ("torch", ARRAYS):
+        if trial.devices == 1 or (trial.framework, trial.pipeline) != ("torch", "arrays"):
             return []
         return [replace(trial, framework="tensorflow", strategy=s) for s in STRATEGIES["tensorflow"][1:]]
 
-    return compare_with(runs, tensorflow, "framework", question=FRAMEWORK_QUESTION)
+    question = "On several devices, does PyTorch train faster than TensorFlow?"
+    return compare_with(runs, tensorflow, "framework", question=question)

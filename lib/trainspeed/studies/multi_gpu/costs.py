@@ -18,21 +18,26 @@ from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS, LATENCY_BYTES, SINGLE, Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.forecast import Forecast, Interconnect, fit_interconnect, forecast, forecast_sentence
+from trainspeed.judge.forecast import Interconnect, fit_interconnect, forecast, forecast_sentence
 from trainspeed.studies.multi_gpu.scaling import STRONG, scaling_of
 
-FP32_BYTES = 4  # gradients are summed in fp32, under mixed precision too
+GRADIENT_BYTES = 4  # gradients are summed in fp32, under mixed precision too
 SUMS_PER_EPOCH = 16  # in an "epoch" of nothing but sums
+NO_FORECAST = (
+    "No forecast: it needs the interconnect of several GPUs, or link_alpha_s and link_bytes_per_s. CPU cores "
+    "have none: they share a memory."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepCosts:
-    """What a training step on several devices is made of. Seconds; None where it was not measured.
+    """What a training step on several devices is made of, in seconds; None where it was not measured.
 
     Attributes:
-        trial: Of the whole steps.
-        compute_s: Of one device alone, with as many images as its share of the batch.
-        exchange_s: Of the sum of all gradients alone, with nothing to hide behind.
+        trial: The whole steps on several devices.
+        step_s: Median duration of a step.
+        compute_s: Step of one device alone, with as many images as its share of the batch.
+        exchange_s: Sum of all gradients alone, with no computing to hide behind.
         exchange_bytes: Size of all gradients.
     """
 
@@ -44,26 +49,25 @@ class StepCosts:
 
     @property
     def rest_s(self) -> float | None:
-        """What neither explains: launching, waiting for the slower, shared memory; below 0 where they overlap."""
+        """What neither part explains: launching, waiting, shared memory. Below 0 where the parts overlap."""
         return None if self.compute_s is None else self.step_s - self.compute_s - (self.exchange_s or 0.0)
 
 
 def share_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
-    """Return one device with its share of the batch, for every trial on several."""
+    """Return, for every trial on several devices, the trial of one device with its share of the batch."""
     return tuple(dict.fromkeys(_share(trial) for trial in trials if trial.devices > 1))
 
 
 def _share(trial: Trial) -> Trial:
-    share = trial.batch_size // trial.devices
-    return replace(trial, devices=1, strategy=SINGLE, batch_size=share)
+    return replace(trial, devices=1, strategy=SINGLE, batch_size=trial.batch_size // trial.devices)
 
 
 def exchange_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
-    """Return torch's sum of gradients alone, and of a small message, for each model and number of devices.
+    """Return PyTorch's sum of gradients alone, and of a small message, for each model and number of devices.
 
     The other frameworks hide the sum in their graph; on GPUs its transport is the same, NCCL.
     """
-    found = {
+    sums = {
         (trial.model, trial.devices): replace(
             trial,
             layout="channels_last",
@@ -74,44 +78,44 @@ def exchange_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
         for trial in trials
         if trial.strategy == "ddp"
     }
-    return tuple(trial.only(phase) for trial in found.values() for phase in (EXCHANGE, LATENCY))
+    return tuple(trial.only(phase) for trial in sums.values() for phase in (EXCHANGE, LATENCY))
 
 
 def step_costs(runs: Sequence[Run]) -> list[StepCosts]:
-    """Return the costs of every trial on several devices that finished, torch's with its exchange."""
-    seconds = _steps(runs)
-    sums = {(t.framework, t.model, t.devices): s for t, s in seconds.items() if t.phase is EXCHANGE}
-    counts = _parameters(runs)
-    found = []
-    for trial, step_s in seconds.items():
-        if trial.whole_steps and trial.devices > 1:
-            count = counts.get((trial.framework, trial.model))
-            found.append(
-                StepCosts(
-                    trial=trial,
-                    step_s=step_s,
-                    compute_s=seconds.get(_share(trial)),
-                    exchange_s=sums.get((trial.framework, trial.model, trial.devices))
-                    if trial.strategy == "ddp"
-                    else None,
-                    exchange_bytes=None if count is None else FP32_BYTES * count,
-                )
-            )
-    return sorted(found, key=_place)
+    """Return the costs of every trial on several devices that finished; those of ddp with their exchange."""
+    seconds, sizes = _step_seconds(runs), _gradient_sizes(runs)
+    sums = {(t.model, t.devices): sum_s for t, sum_s in seconds.items() if t.phase is EXCHANGE}
+    costs = [
+        StepCosts(
+            trial=trial,
+            step_s=step_s,
+            compute_s=seconds.get(_share(trial)),
+            exchange_s=sums.get((trial.model, trial.devices)) if trial.strategy == "ddp" else None,
+            exchange_bytes=sizes.get((trial.framework, trial.model)),
+        )
+        for trial, step_s in seconds.items()
+        if trial.whole_steps and trial.devices > 1
+    ]
+
+    def position(cost: StepCosts) -> tuple:
+        trial = cost.trial
+        return FRAMEWORKS.index(trial.framework), trial.model, trial.strategy, trial.devices, trial.batch_size
+
+    return sorted(costs, key=position)
 
 
-def _place(cost: StepCosts) -> tuple:
-    trial = cost.trial
-    return FRAMEWORKS.index(trial.framework), trial.model, trial.strategy, trial.devices, trial.batch_size
-
-
-def _steps(runs: Iterable[Run]) -> dict[Trial, float]:
-    """Return each trial's median step, in seconds; of an exchange, that of a sum."""
+def _step_seconds(runs: Iterable[Run]) -> dict[Trial, float]:
+    """Return the median step of each trial, in seconds; for an exchange this is one sum."""
     return RunSet(tuple(runs)).medians(lambda run: run.step_s)
 
 
-def _parameters(runs: Iterable[Run]) -> dict[tuple[str, str], int]:
-    return {(r.trial.framework, r.trial.model): r.parameters for r in runs if r.parameters is not None}
+def _gradient_sizes(runs: Iterable[Run]) -> dict[tuple[str, str], int]:
+    """Return (framework, model) -> bytes of all its gradients, where its parameters were counted."""
+    return {
+        (run.trial.framework, run.trial.model): GRADIENT_BYTES * run.parameters
+        for run in runs
+        if run.parameters is not None
+    }
 
 
 def cost_sentences(costs: Iterable[StepCosts]) -> list[str]:
@@ -121,42 +125,38 @@ def cost_sentences(costs: Iterable[StepCosts]) -> list[str]:
         if cost.compute_s is None:
             continue
         trial, share = cost.trial, cost.trial.batch_size // cost.trial.devices
-        words = [
+        parts = [
             f"{NAMES[trial.framework]}, {model_of(trial.model)}, batch {trial.batch_size}, {devices_of(trial)}: a step "
             f"takes {_ms(cost.step_s)}. One device alone takes {_ms(cost.compute_s)} for its share of {share} images"
         ]
         if cost.exchange_s is not None:
             size = "" if cost.exchange_bytes is None else f" of {cost.exchange_bytes / 1e6:.3g} MB"
-            words.append(f"; summing the gradients{size} takes {_ms(cost.exchange_s)} with nothing beside it")
+            parts.append(f"; summing the gradients{size} takes {_ms(cost.exchange_s)} with nothing beside it")
         if cost.rest_s >= 0:
             exchange = "the exchange, " if cost.exchange_s is None else ""
-            words.append(
+            parts.append(
                 f". The other {_ms(cost.rest_s)} ({percent(cost.rest_s / cost.step_s)}) are {exchange}launching, "
                 "waiting for the slower device, and what the devices share."
             )
         else:
-            words.append(
-                f". Together that is {_ms(-cost.rest_s)} more than the step: so much ran side by side."
-            )
-        sentences.append("".join(words))
+            overlap = _ms(-cost.rest_s)
+            parts.append(f". Together that is {overlap} more than the step: so much ran side by side.")
+        sentences.append("".join(parts))
     return sentences
 
 
 def step_cost_frame(costs: Iterable[StepCosts]) -> pd.DataFrame:
     """Return a row per trial: where, framework, step_s, compute_s, exchange_s, rest_s; None where not measured."""
-    columns = ["where", "framework", "step_s", "compute_s", "exchange_s", "rest_s"]
+    seconds = ["step_s", "compute_s", "exchange_s", "rest_s"]
     rows = [
         {
             "where": f"{model_of(cost.trial.model)}, batch {cost.trial.batch_size}\n{devices_of(cost.trial)}",
             "framework": cost.trial.framework,
-            "step_s": cost.step_s,
-            "compute_s": cost.compute_s,
-            "exchange_s": cost.exchange_s,
-            "rest_s": cost.rest_s,
+            **{name: getattr(cost, name) for name in seconds},
         }
         for cost in costs
     ]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=["where", "framework", *seconds])
 
 
 def interconnect_of(
@@ -165,28 +165,28 @@ def interconnect_of(
     """Return what is known of the interconnect: as given, else as measured between GPUs, else None.
 
     CPU cores have no interconnect: they share a memory.
-    """
-    if given := given_interconnect(alpha_s, bytes_per_s):
-        return given
-    runs = [run for run in runs if run.machine.get("device") == "gpu"]
-    counts, points = _parameters(runs), []
-    for trial, sum_s in _steps(runs).items():
-        count = counts.get((trial.framework, trial.model))
-        if trial.phase is LATENCY:
-            points.append((trial.devices, LATENCY_BYTES, sum_s))
-        elif trial.phase is EXCHANGE and count is not None:
-            points.append((trial.devices, FP32_BYTES * count, sum_s))
-    sizes = {devices: {size for p, size, _ in points if p == devices} for devices, _, _ in points}
-    points = [point for point in points if len(sizes[point[0]]) > 1]
-    return fit_interconnect(points) if points else None
-
-
-def given_interconnect(alpha_s: float | None, bytes_per_s: float | None) -> Interconnect | None:
-    """Return the interconnect that the user gave; None where none was.
 
     Raises:
         UserError: One constant without the other, or one that makes no sense.
     """
+    if given := _given_interconnect(alpha_s, bytes_per_s):
+        return given
+    runs = [run for run in runs if run.machine.get("device") == "gpu"]
+    sizes, points = _gradient_sizes(runs), []
+    for trial, sum_s in _step_seconds(runs).items():
+        size = sizes.get((trial.framework, trial.model))
+        if trial.phase is LATENCY:
+            points.append((trial.devices, LATENCY_BYTES, sum_s))
+        elif trial.phase is EXCHANGE and size is not None:
+            points.append((trial.devices, size, sum_s))
+    # One size alone cannot tell latency from bandwidth.
+    known = {count: {size for devices, size, _ in points if devices == count} for count, _, _ in points}
+    points = [point for point in points if len(known[point[0]]) > 1]
+    return fit_interconnect(points) if points else None
+
+
+def _given_interconnect(alpha_s: float | None, bytes_per_s: float | None) -> Interconnect | None:
+    """Return the interconnect that the user gave; None where there is none."""
     if (alpha_s is None) != (bytes_per_s is None):
         rule = "and {link_bytes_per_s} go together: give both or neither."
         raise UserError("link_alpha_s", alpha_s, rule, link_bytes_per_s=bytes_per_s)
@@ -200,8 +200,8 @@ def given_interconnect(alpha_s: float | None, bytes_per_s: float | None) -> Inte
 def check_forecast(
     alpha_s: float | None, bytes_per_s: float | None, devices: Sequence[int], overlap: float
 ) -> None:
-    """Raise a UserError for what a forecast cannot be made with, before anything is measured."""
-    link = given_interconnect(alpha_s, bytes_per_s)
+    """Raise a UserError, before anything is measured, where a forecast cannot be made with these values."""
+    link = _given_interconnect(alpha_s, bytes_per_s)
     link = link or Interconnect(alpha_s=0.0, beta_s_per_byte=1.0, source="a check")
     if devices:
         forecast(1.0, 1.0, devices, link, scaling=STRONG, overlap=overlap)
@@ -215,63 +215,44 @@ def forecasts(
     *,
     overlap: float,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return what more devices would give: rows for the charts, and a sentence each with its error.
+    """Return what more devices would give: rows for the charts, and a sentence for each with its error.
 
-    One for each framework, strategy and kind of scaling: of the comparison with the most blocks.
+    There is one forecast for each framework, strategy and kind of scaling: it extends the comparison with the
+    most blocks.
     """
     columns = ["framework", "strategy", "scaling", "devices", "speedup"]
     if interconnect is None:
         return pd.DataFrame(columns=columns), []
-    seconds, counts = _steps(runs), _parameters(runs)
+    seconds, sizes = _step_seconds(runs), _gradient_sizes(runs)
     rows, sentences, done = [], [], set()
     for verdict in sorted(verdicts, key=lambda verdict: -verdict.blocks):
         trial, scaling = verdict.candidate, scaling_of(verdict)
-        kind = (trial.framework, trial.strategy, scaling)
-        count = counts.get((trial.framework, trial.model))
-        gathered = kind[:2] == ("torch", "data_parallel")  # to one device, not in a ring
-        if gathered or kind in done or count is None or verdict.baseline not in seconds:
+        line = (trial.framework, trial.strategy, scaling)
+        size_bytes = sizes.get((trial.framework, trial.model))
+        gathered = line[:2] == ("torch", "data_parallel")  # to one device, not in a ring
+        if gathered or line in done or size_bytes is None or verdict.baseline not in seconds:
             continue
-        done.add(kind)
-        size_bytes = FP32_BYTES * count
+        done.add(line)
         expected = forecast(
             seconds[verdict.baseline], size_bytes, devices, interconnect, scaling=scaling, overlap=overlap
         )
-        measured = _measured_like(verdict, verdicts)
-        told = forecast_sentence(
+        measured = _speedups_like(verdict, verdicts)
+        sentence = forecast_sentence(
             expected, measured, interconnect, size_bytes=size_bytes, scaling=scaling, overlap=overlap
         )
-        sentences.append(f"{NAMES[trial.framework]}, {model_of(trial.model)}, {trial.strategy}: {told}")
-        rows += [_row(kind, one) for one in expected]
+        sentences.append(f"{NAMES[trial.framework]}, {model_of(trial.model)}, {trial.strategy}: {sentence}")
+        rows += [(*line, one.devices, one.speedup) for one in expected]
     return pd.DataFrame(rows, columns=columns), sentences
 
 
-def _row(kind: tuple[str, str, str], expected: Forecast) -> dict[str, object]:
-    framework, strategy, scaling = kind
-    return {
-        "framework": framework,
-        "strategy": strategy,
-        "scaling": scaling,
-        "devices": expected.devices,
-        "speedup": expected.speedup,
-    }
+def _speedups_like(verdict: Verdict, verdicts: Iterable[Verdict]) -> dict[int, float]:
+    """Return the measured speed-ups over the same baseline, by number of devices."""
 
+    def line(verdict: Verdict) -> tuple:
+        return verdict.baseline, verdict.candidate.strategy, scaling_of(verdict)
 
-def _measured_like(verdict: Verdict, verdicts: Iterable[Verdict]) -> dict[int, float]:
-    """Return the measured speed-ups of other numbers of devices over the same baseline, by devices."""
-    kind = verdict.baseline, verdict.candidate.strategy, scaling_of(verdict)
-    return {
-        v.candidate.devices: v.speedup
-        for v in verdicts
-        if (v.baseline, v.candidate.strategy, scaling_of(v)) == kind and v.speedup is not None
-    }
-
-
-def no_forecast() -> str:
-    """Return why there is no forecast, and how to get one."""
-    return (
-        "No forecast: it needs the interconnect of several GPUs, or link_alpha_s and link_bytes_per_s. CPU cores "
-        "have none: they share a memory."
-    )
+    alike = [v for v in verdicts if line(v) == line(verdict) and v.speedup is not None]
+    return {v.candidate.devices: v.speedup for v in alike}
 
 
 def _ms(seconds: float) -> str:

@@ -5,7 +5,7 @@ Pure functions on trials and runs; every sentence with a result in it is compute
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -30,19 +30,19 @@ from trainspeed.core.trial import (
 )
 from trainspeed.judge.comparison import Verdict, compare_with
 
-QUESTION = "Does another input pipeline train faster than a Python generator in the training thread?"
-BASELINE = "generator"
-COMPARED_FACTORS = ("pipeline", "workers", "part", "augment")
-# Fields of a trial that are other parameters of the notebook.
+GENERATOR_QUESTION = (
+    "Does another input pipeline train faster than a Python generator in the training thread?"
+)
+# Field of a trial -> the parameter of the notebook that it comes from.
 PARAMETERS = {name: f"pipeline_{name}" for name in ("batch_size", "devices", "images_per_epoch")}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Balance:
-    """Median epoch of one pipeline: its input alone, the compute alone, and both. Seconds.
+    """Median epoch of one pipeline, in seconds: its input alone, the compute alone, and both together.
 
     Attributes:
-        trial: Of the whole steps.
+        trial: The whole steps.
     """
 
     trial: Trial
@@ -52,7 +52,7 @@ class Balance:
 
     @property
     def bottleneck(self) -> str | None:
-        """Return "input" or "compute", the longer one; None where one was not measured."""
+        """The longer part, "input" or "compute"; None where one was not measured."""
         if self.input_s is None or self.compute_s is None:
             return None
         return "input" if self.input_s > self.compute_s else "compute"
@@ -60,24 +60,23 @@ class Balance:
 
 def pipeline_trials(
     frameworks: Sequence[str],
+    models: Sequence[str],
     pipelines: Sequence[str],
     workers: Sequence[int],
     counts: Sequence[int],
     *,
-    model: str | Sequence[str],
     crossed: Sequence[str] = (),
     **fields: Any,
 ) -> tuple[Trial, ...]:
     """Return whole steps and input alone of every pipeline, and compute alone, on each number of devices.
 
-    Every pipeline but `arrays` augments. `tf_data` is TensorFlow's only.
+    Every pipeline but `arrays` augments. Only TensorFlow has `tf_data`.
 
     Args:
-        workers: Of the pipelines that have them, one trial each.
-        counts: Numbers of devices, with the first strategy that a framework has.
-        model: One, or several.
+        workers: Numbers of workers; each is one trial of every pipeline that has workers.
+        counts: Numbers of devices; several use the first strategy that a framework has.
         crossed: Pipelines that are measured on every number of devices, the others on one; empty: all.
-        fields: As of `Trial`, the same in all; `batch_size` is that of all devices together.
+        fields: Fields of `Trial` that all share; `batch_size` is that of all devices together.
     Raises:
         UserError: A pipeline that does not exist, or an empty list of what it is to be measured with.
     """
@@ -85,23 +84,24 @@ def pipeline_trials(
         check_name("pipeline", pipeline, PIPELINES)
     if not pipelines:
         return ()
-    if any(p in WITH_WORKERS for p in pipelines):
+    if any(pipeline in WITH_WORKERS for pipeline in pipelines):
         check_some("workers", workers, "name at least one number of workers.")
-    models = [model] if isinstance(model, str) else model
     for name, values in (("pipeline_frameworks", frameworks), ("pipeline_models", models)):
         check_some(name, values, "name at least one, or measure no input: pipelines: [].")
     trials: list[Trial] = []
-    for base in _computing(frameworks, models, counts, fields):
-        trials.append(base)
+    for model, framework, count in product(models, frameworks, counts):
+        check_name("framework", framework, FRAMEWORKS)
+        compute = _compute_alone(framework, model, count, fields)
+        trials.append(compute)
         for pipeline in pipelines:
-            if pipeline == "tf_data" and base.framework != "tensorflow":
+            if pipeline == "tf_data" and framework != "tensorflow":
                 continue
-            if base.devices > 1 and crossed and pipeline not in crossed:
+            if count > 1 and crossed and pipeline not in crossed:
                 continue
+            augment = pipeline not in PLAIN_PIPELINES
             for number in workers if pipeline in WITH_WORKERS else [0]:
-                how = {"pipeline": pipeline, "workers": number, "augment": pipeline not in PLAIN_PIPELINES}
-                whole = replace(base, **how).only(WHOLE)
-                trials += [whole, _input_of(whole)]
+                fed = replace(compute, pipeline=pipeline, workers=number, augment=augment)
+                trials += [fed.only(WHOLE), _input_alone(fed)]
     return tuple(dict.fromkeys(trials))
 
 
@@ -110,25 +110,26 @@ def worker_counts(workers: Sequence[int], cores: int) -> list[int]:
     return list(workers) or [2**k for k in range(max(1, cores).bit_length())]
 
 
-def _computing(
-    frameworks: Sequence[str], models: Sequence[str], counts: Sequence[int], fields: Mapping[str, Any]
-) -> Iterator[Trial]:
-    """Yield the compute alone of every framework, model and number of devices."""
-    for model, framework, count in product(models, frameworks, counts):
-        check_name("framework", framework, FRAMEWORKS)
-        how = {"devices": count, "strategy": SINGLE if count == 1 else STRATEGIES[framework][1]}
-        how |= {"compile": framework == "jax", "part": COMPUTE.name}
-        try:
-            yield Trial(framework=framework, model=model, **how, **fields)
-        except UserError as problem:
-            raise problem.named(PARAMETERS) from None
+def _compute_alone(framework: str, model: str, count: int, fields: dict[str, Any]) -> Trial:
+    try:
+        return Trial(
+            framework=framework,
+            model=model,
+            devices=count,
+            strategy=SINGLE if count == 1 else STRATEGIES[framework][1],
+            compile=framework == "jax",
+            part=COMPUTE.name,
+            **fields,
+        )
+    except UserError as problem:
+        raise problem.named(PARAMETERS) from None
 
 
-def _input_of(trial: Trial) -> Trial:
-    """Return the input alone of whole steps. The model's own augmentation is computing.
+def _input_alone(trial: Trial) -> Trial:
+    """Return the trial that makes only the input; augmentation in the model is part of the compute.
 
-    Ranks of ddp each make their share of the input, with workers of their own; elsewhere one process
-    makes it for all devices, and so on one device.
+    With ddp, each rank makes its share of the input with workers of its own. Elsewhere one process makes the
+    input for all devices, so it takes as long as for one device.
     """
     if trial.pipeline == "in_model":
         trial = replace(trial, pipeline="arrays", workers=0, augment=False)
@@ -137,77 +138,70 @@ def _input_of(trial: Trial) -> Trial:
     return trial.only(INPUT)
 
 
-def balances(runs: Sequence[Run]) -> list[Balance]:
+def pipeline_balances(runs: Sequence[Run]) -> list[Balance]:
     """Return a balance for every pipeline and number of devices whose whole steps were tried."""
     seconds = RunSet(tuple(runs)).medians(lambda run: run.median_epoch_s)
-    whole = dict.fromkeys(run.trial.spec for run in runs if run.trial.whole_steps)
-    result = []
-    for trial in whole:
-        plain = replace(trial, pipeline="arrays", workers=0, augment=False)
-        result.append(
-            Balance(
-                trial=trial,
-                input_s=seconds.get(_input_of(trial)),
-                compute_s=seconds.get(plain.only(COMPUTE)),
-                both_s=seconds.get(trial),
-            )
+    tried = dict.fromkeys(run.trial.spec for run in runs if run.trial.whole_steps)
+
+    def position(trial: Trial) -> tuple:
+        framework, pipeline = FRAMEWORKS.index(trial.framework), PIPELINES.index(trial.pipeline)
+        return framework, trial.model, trial.devices, pipeline, trial.workers
+
+    return [
+        Balance(
+            trial=trial,
+            input_s=seconds.get(_input_alone(trial)),
+            compute_s=seconds.get(replace(trial, pipeline="arrays", workers=0, augment=False).only(COMPUTE)),
+            both_s=seconds.get(trial),
         )
-    return sorted(result, key=_place)
+        for trial in sorted(tried, key=position)
+    ]
 
 
-def _place(balance: Balance) -> tuple:
-    trial = balance.trial
-    order = FRAMEWORKS.index(trial.framework), trial.model, trial.devices
-    return *order, PIPELINES.index(trial.pipeline), trial.workers
-
-
-def balance_sentences(found: Sequence[Balance]) -> list[str]:
+def balance_sentences(balances: Sequence[Balance]) -> list[str]:
     """Return, for each pipeline that was measured in all parts, what holds it back and how far."""
     sentences = []
-    for balance in found:
-        trial = balance.trial
-        where = (
-            f"{NAMES[trial.framework]}, {model_of(trial.model)}, {devices_of(trial)}, {pipeline_of(trial)}"
-        )
-        if not (balance.input_s and balance.compute_s and balance.both_s):
-            sentences.append(f"{where}: not measured in all parts.")
+    for balance in balances:
+        name = f"{_where(balance.trial)}, {pipeline_of(balance.trial)}"
+        input_s, compute_s, both_s = balance.input_s, balance.compute_s, balance.both_s
+        if not (input_s and compute_s and both_s):
+            sentences.append(f"{name}: not measured in all parts.")
             continue
-        longer, shorter = balance.input_s, balance.compute_s
-        other = "compute"
-        if balance.bottleneck == "compute":
-            longer, shorter, other = balance.compute_s, balance.input_s, "input"
-        times = f"{longer / shorter:.{1 if longer < 10 * shorter else 0}f} times the {other}"
-        lost = balance.both_s / longer - 1
+        shorter_s, longer_s = sorted((input_s, compute_s))
+        times = longer_s / shorter_s
+        other = "compute" if balance.bottleneck == "input" else "input"
         sentences.append(
-            f"{where}: an epoch takes {balance.both_s:.3g} s, its input alone {balance.input_s:.3g} s, its "
-            f"compute alone {balance.compute_s:.3g} s. The {balance.bottleneck} is the bottleneck ({times}); "
-            f"together they take {percent(lost, sign='+')} against it alone."
+            f"{name}: an epoch takes {both_s:.3g} s, its input alone {input_s:.3g} s, its compute alone "
+            f"{compute_s:.3g} s. The {balance.bottleneck} is the bottleneck ({times:.{1 if times < 10 else 0}f} "
+            f"times the {other}); together they take {percent(both_s / longer_s - 1, sign='+')} against it alone."
         )
     return sentences
 
 
-def balance_frame(found: Sequence[Balance]) -> pd.DataFrame:
+def balance_frame(balances: Sequence[Balance]) -> pd.DataFrame:
     """Return a row per balance: where, pipeline, input_s, compute_s, both_s; None where not measured."""
-    columns = ["where", "pipeline", "input_s", "compute_s", "both_s"]
+    seconds = ["input_s", "compute_s", "both_s"]
     rows = [
         {
-            "where": f"{NAMES[b.trial.framework]}, {model_of(b.trial.model)}, {devices_of(b.trial)}",
-            "pipeline": pipeline_of(b.trial),
-            "input_s": b.input_s,
-            "compute_s": b.compute_s,
-            "both_s": b.both_s,
+            "where": _where(balance.trial),
+            "pipeline": pipeline_of(balance.trial),
+            **{name: getattr(balance, name) for name in seconds},
         }
-        for b in found
+        for balance in balances
     ]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=["where", "pipeline", *seconds])
+
+
+def _where(trial: Trial) -> str:
+    return f"{NAMES[trial.framework]}, {model_of(trial.model)}, {devices_of(trial)}"
 
 
 def pipeline_verdicts(runs: Sequence[Run]) -> list[Verdict]:
     """Return every augmenting pipeline against the generator, on the same devices."""
 
     def generator(trial: Trial) -> list[Trial]:
-        if not trial.whole_steps or trial.pipeline in (BASELINE, "arrays"):
+        if not trial.whole_steps or trial.pipeline in ("generator", "arrays"):
             return []
-        return [replace(trial, pipeline=BASELINE, workers=0)]
+        return [replace(trial, pipeline="generator", workers=0)]
 
-    return compare_with(runs, generator, "pipeline", question=QUESTION)
+    return compare_with(runs, generator, "pipeline", question=GENERATOR_QUESTION)

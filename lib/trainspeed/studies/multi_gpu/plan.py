@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from trainspeed.conduct.devices import cores_here, devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import Trial
-from trainspeed.studies.multi_gpu import pipelines as feeding
-from trainspeed.studies.multi_gpu import scaling
 from trainspeed.studies.multi_gpu.costs import check_forecast, exchange_trials, share_trials
+from trainspeed.studies.multi_gpu.pipelines import pipeline_trials, worker_counts
 from trainspeed.studies.multi_gpu.scaling import device_counts, scaling_trials
+
+# In which the arms of a comparison differ.
+SCALING_FACTORS = ("devices", "strategy", "batch_size")
+PIPELINE_FACTORS = ("pipeline", "workers", "part", "augment")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,10 +24,10 @@ class MultiGpuPlan(Plan):
 
     Attributes:
         core: Compared in every block.
-        survey: The other kind of scaling, further models and batch sizes, shown with fewer blocks.
-        alone: What a step on several devices is made of: a device's share, the exchange of gradients.
+        survey: The other kind of scaling, further models and batch sizes, with fewer blocks.
+        alone: The parts of a step on several devices: one device's share, the exchange of gradients.
         fed: The input pipelines, with input and compute alone.
-        counts: Numbers of devices.
+        counts: Numbers of devices that are measured.
     """
 
     core: TrialSet
@@ -86,61 +90,44 @@ def plan_multi_gpu(
     counts = device_counts(devices, max_devices, available)
     fed_counts = device_counts(pipeline_devices or counts, max_devices, available, name="pipeline_devices")
     check_forecast(link_alpha_s, link_bytes_per_s, forecast_devices, forecast_overlap)
-
-    def scaled(models: Sequence[str], batch_sizes: Sequence[int], kinds: Sequence[str]) -> tuple[Trial, ...]:
-        return scaling_trials(
-            frameworks,
-            strategies,
-            counts,
-            kinds=kinds,
-            asked=devices,
-            model=models,
-            layout=layouts,
-            precision=precisions,
-            compile=compile,
-            batch_size=batch_sizes,
-            image_size=image_size,
-            images_per_epoch=images_per_epoch,
-            epochs=epochs,
-            dataset=dataset,
-            seed=seed,
-        )
-
-    core = scaled(models, batch_sizes, compared)
-    both = (scaling.STRONG, scaling.WEAK)
-    survey = scaled(models, batch_sizes, both)
-    survey += scaled(models, survey_batch_sizes, both) if survey_batch_sizes else ()
-    survey += scaled(survey_models, batch_sizes, both) if survey_models else ()
-    fed = feeding.pipeline_trials(
+    equal = {"image_size": image_size, "epochs": epochs, "dataset": dataset, "seed": seed}
+    scaled = partial(
+        scaling_trials,
+        frameworks,
+        strategies,
+        counts,
+        asked=devices,
+        layout=layouts,
+        precision=precisions,
+        compile=compile,
+        images_per_epoch=images_per_epoch,
+        **equal,
+    )
+    core = scaled(kinds=compared, model=models, batch_size=batch_sizes)
+    survey = scaled(model=models, batch_size=batch_sizes)  # both kinds of scaling
+    survey += scaled(model=models, batch_size=survey_batch_sizes) if survey_batch_sizes else ()
+    survey += scaled(model=survey_models, batch_size=batch_sizes) if survey_models else ()
+    fed = pipeline_trials(
         pipeline_frameworks,
+        pipeline_models,
         pipelines,
-        feeding.worker_counts(workers, cores_here()),
+        worker_counts(workers, cores_here()),
         fed_counts,
-        model=pipeline_models,
         crossed=crossed_pipelines,
         layout="channels_last",
-        image_size=image_size,
-        epochs=epochs,
-        dataset=dataset,
-        seed=seed,
         batch_size=pipeline_batch_size,
         images_per_epoch=pipeline_images_per_epoch,
         queue=queue,
+        **equal,
     )
-    alone = share_trials(core) + exchange_trials(core)
     few = {"blocks": survey_blocks, "parameter": "survey_blocks"}
+    some = {"blocks": pipeline_blocks, "parameter": "pipeline_blocks"}
+    controlled = one_per_framework(core, controls)
     return MultiGpuPlan(
-        core=TrialSet(
-            trials=core,
-            blocks=blocks,
-            controls=one_per_framework(core, controls),
-            factors=scaling.COMPARED_FACTORS,
-        ),
-        survey=TrialSet(trials=survey, factors=scaling.COMPARED_FACTORS, **few),
-        alone=TrialSet(trials=alone, **few),
-        fed=TrialSet(
-            trials=fed, blocks=pipeline_blocks, factors=feeding.COMPARED_FACTORS, parameter="pipeline_blocks"
-        ),
+        core=TrialSet(trials=core, blocks=blocks, controls=controlled, factors=SCALING_FACTORS),
+        survey=TrialSet(trials=survey, factors=SCALING_FACTORS, **few),
+        alone=TrialSet(trials=share_trials(core) + exchange_trials(core), **few),
+        fed=TrialSet(trials=fed, factors=PIPELINE_FACTORS, **some),
         counts=counts,
         accuracy_blocks=accuracy_blocks,
         seed=seed,

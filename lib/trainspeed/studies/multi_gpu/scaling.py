@@ -22,23 +22,21 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
 
 STRONG, WEAK = "strong", "weak"
-ALL_STRATEGIES = tuple(sorted({name for names in STRATEGIES.values() for name in names} - {SINGLE}))
-QUESTIONS = {
+SCALING_QUESTIONS = {
     STRONG: "Do more devices train faster, at the same global batch?",
     WEAK: "Do more devices train faster, at the same batch on each device?",
 }
-COMPARED_FACTORS = ("devices", "strategy", "batch_size")  # between the arms of one comparison
 NEAR_IDEAL = 0.9  # efficiency from which a further device is called well used
 
 
 def device_counts(devices: Sequence[int], most: int, available: int, *, name: str = "devices") -> list[int]:
-    """Return the numbers of devices to measure: those asked for and 1, else 1, 2, 4 … as there are.
+    """Return the numbers of devices to measure: 1 and those asked for; if none are, 1, 2, 4 … as far as there are.
 
     Args:
-        most: No more than so many where none are named; 0 for all.
-        name: Of the notebook's parameter that `devices` is.
+        most: The largest number where none is asked for; 0 for all there are.
+        name: The parameter of the notebook that `devices` comes from.
     Raises:
-        UserError: One that was asked for is not a whole number from 1, or more than there are.
+        UserError: A number that is not whole, is below 1, or is larger than there are devices.
     """
     for count in devices:
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
@@ -64,17 +62,20 @@ def scaling_trials(
 ) -> tuple[Trial, ...]:
     """Return one device, and N devices at the same global batch and at the same batch on each device.
 
-    What cannot be measured with a batch is left out: see `left_out_sentences`.
+    A batch that so many devices cannot be measured with is left out: see `left_out_sentences`.
 
     Args:
-        kinds: Of scaling: the notebook's `compared`.
-        asked: Numbers of devices that were named: there, a batch that they cannot share is an error.
-        strategies: Those that a framework has are used.
-        factors: As of `trial.grid`; `batch_size` is that of one device.
+        strategies: Each framework uses those that it has.
+        kinds: The kinds of scaling: the notebook's parameter `compared`.
+        asked: Numbers of devices that the user named: for these, a batch that they cannot share is an error.
+        factors: As for `grid`; `batch_size` is that of one device.
+    Raises:
+        UserError: A name that does not exist, or no kind of scaling or no strategy to measure with.
     """
     singles = grid(framework=frameworks, **factors)
+    known = sorted({name for names in STRATEGIES.values() for name in names} - {SINGLE})
     for strategy in strategies:
-        check_name("strategy", strategy, ALL_STRATEGIES)
+        check_name("strategy", strategy, known)
     for kind in kinds:
         check_name("kind of scaling", kind, (STRONG, WEAK))
     if not kinds:
@@ -95,13 +96,13 @@ def scaling_trials(
         if strategy in strategies
         for kind, times in ((STRONG, 1), (WEAK, count))
         if kind in kinds
-        if (kind == STRONG and count in asked) or not _why_not(kind, trial, count)
+        if (kind == STRONG and count in asked) or not _obstacle(kind, trial, count)
     ]
     return tuple(dict.fromkeys([*singles, *spread]))
 
 
-def _why_not(kind: str, single: Trial, count: int) -> str | None:
-    """Return why a trial of one device cannot be scaled to so many; None where it can."""
+def _obstacle(kind: str, single: Trial, count: int) -> str | None:
+    """Return why a trial of one device cannot be scaled to this many; None where it can."""
     batch, images = single.batch_size, single.images_per_epoch
     if kind == STRONG and batch % count:
         return f"batch {batch} cannot be shared evenly by {count} devices"
@@ -110,46 +111,48 @@ def _why_not(kind: str, single: Trial, count: int) -> str | None:
     return None
 
 
-def left_out_sentences(
-    trials: Iterable[Trial], counts: Sequence[int], kinds: Sequence[str] = (STRONG, WEAK)
-) -> list[str]:
-    """Return what `scaling_trials` has left out beside these trials, and why."""
+def left_out_sentences(trials: Iterable[Trial], counts: Sequence[int]) -> list[str]:
+    """Return what `scaling_trials` left out when it made these trials, and why."""
     singles = [trial for trial in trials if trial.devices == 1]
-    found = (_why_not(kind, t, count) for kind in kinds for t in singles for count in counts if count > 1)
-    return [f"Left out: {why}." for why in dict.fromkeys(found) if why]
+    obstacles = [
+        _obstacle(kind, single, count)
+        for kind in (STRONG, WEAK)
+        for single in singles
+        for count in counts
+        if count > 1
+    ]
+    return [f"Left out: {obstacle}." for obstacle in dict.fromkeys(obstacles) if obstacle]
 
 
 def devices_sentences(runs: Sequence[Run], machine: Mapping[str, Any]) -> list[str]:
-    """Return what a device was, and what was not measured here."""
+    """Return what a device was, and that several were not measured, where they were not."""
     kind = "a GPU" if machine.get("device") == "gpu" else "one CPU core with one thread, not a GPU"
-    most = max((run.trial.devices for run in runs), default=1)
     sentences = [f"A device is {kind}."]
-    if most == 1:
+    if all(run.trial.devices == 1 for run in runs):
         sentences.append("More than one device: not measured here.")
     return sentences
 
 
 def scaling_verdicts(runs: Sequence[Run]) -> list[Verdict]:
-    """Return N devices over one, strong scaling first: the most blocks, then by framework and devices."""
+    """Return N devices over one: strong scaling first, then the most blocks, then by framework and devices."""
 
-    def strong(trial: Trial) -> Iterable[Trial]:
+    def strong(trial: Trial) -> list[Trial]:
         return [replace(trial, devices=1, strategy=SINGLE)] if trial.devices > 1 else []
 
-    def weak(trial: Trial) -> Iterable[Trial]:
-        one = trial.batch_size // trial.devices
-        return [replace(base, batch_size=one) for base in strong(trial)]
+    def weak(trial: Trial) -> list[Trial]:
+        share = trial.batch_size // trial.devices
+        return [replace(single, batch_size=share) for single in strong(trial)]
+
+    def position(verdict: Verdict) -> tuple:
+        trial = verdict.candidate
+        framework = FRAMEWORKS.index(trial.framework)
+        return scaling_of(verdict), -verdict.blocks, framework, trial.model, trial.batch_size, trial.devices
 
     verdicts = [
-        *compare_with(runs, strong, "devices", question=QUESTIONS[STRONG]),
-        *compare_with(runs, weak, "devices", question=QUESTIONS[WEAK]),
+        *compare_with(runs, strong, "devices", question=SCALING_QUESTIONS[STRONG]),
+        *compare_with(runs, weak, "devices", question=SCALING_QUESTIONS[WEAK]),
     ]
-    return sorted(verdicts, key=_place)
-
-
-def _place(verdict: Verdict) -> tuple:
-    trial = verdict.candidate
-    order = FRAMEWORKS.index(trial.framework)
-    return scaling_of(verdict), -verdict.blocks, order, trial.model, trial.batch_size, trial.devices
+    return sorted(verdicts, key=position)
 
 
 def scaling_of(verdict: Verdict) -> str:
@@ -157,49 +160,34 @@ def scaling_of(verdict: Verdict) -> str:
     return STRONG if verdict.baseline.batch_size == verdict.candidate.batch_size else WEAK
 
 
-def efficiency(verdict: Verdict) -> float | None:
-    """Return the speed-up as a share of the ideal one: 1 where N devices are N times as fast."""
-    return None if verdict.speedup is None else verdict.speedup / verdict.candidate.devices
-
-
 def scaling_frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """Return a row per verdict: framework, model, strategy, scaling, devices, batch_size, speedup, low, high."""
     columns = ["framework", "model", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high"]
     rows = [
-        {
-            "framework": v.candidate.framework,
-            "model": v.candidate.model,
-            "strategy": v.candidate.strategy,
-            "scaling": scaling_of(v),
-            "devices": v.candidate.devices,
-            "batch_size": v.candidate.batch_size,
-            "speedup": v.speedup,
-            "low": v.low,
-            "high": v.high,
-        }
+        v.candidate.as_dict() | {"scaling": scaling_of(v), "speedup": v.speedup, "low": v.low, "high": v.high}
         for v in verdicts
     ]
     return pd.DataFrame(rows, columns=columns).astype({"speedup": float, "low": float, "high": float})
 
 
 def scaling_sentences(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return, for each decided or undecided verdict with an interval, its sentence and its efficiency."""
+    """Return the sentence of each verdict that has an interval, and the efficiency that it means.
+
+    Efficiency is the speed-up as a share of the ideal one: 1 where N devices are N times as fast.
+    """
     sentences = []
     for verdict in verdicts:
         if verdict.low is None:
             continue
-        count, share = verdict.candidate.devices, efficiency(verdict)
+        count = verdict.candidate.devices
         low, high = verdict.low / count, verdict.high / count
-        well = (
-            "near ideal"
-            if low >= NEAR_IDEAL
-            else "far from ideal"
-            if high < NEAR_IDEAL
-            else "not decided how near"
-        )
+        if low >= NEAR_IDEAL:
+            rating = "near ideal"
+        else:
+            rating = "far from ideal" if high < NEAR_IDEAL else "not decided how near"
         sentences.append(
-            f"{scaling_of(verdict).capitalize()} scaling: {verdict.sentence} Efficiency {percent(share)} "
-            f"({percent(low)} to {percent(high)}) of {count} times: {well}."
+            f"{scaling_of(verdict).capitalize()} scaling: {verdict.sentence} Efficiency "
+            f"{percent(verdict.speedup / count)} ({percent(low)} to {percent(high)}) of {count} times: {rating}."
         )
     return sentences
 
@@ -210,13 +198,16 @@ def strategy_settings(verdicts: Sequence[Verdict]) -> list[str]:
     for framework in FRAMEWORKS:
         mine = [v for v in verdicts if v.candidate.framework == framework]
         wins = [v for v in mine if v.outcome == Outcome.FASTER]
-        decided = [v for v in mine if v.outcome != Outcome.UNDECIDED]
         if mine and not wins:
+            decided = any(v.outcome != Outcome.UNDECIDED for v in mine)
             advice = "were not faster; use one" if decided else "are undecided: measure more blocks"
             texts.append(f"**{NAMES[framework]}**: more devices {advice}.")
         for strategy in dict.fromkeys(v.candidate.strategy for v in wins):
-            found = [v for v in wins if v.candidate.strategy == strategy]
-            gains = [(f"{v.label}, {scaling_of(v)} scaling", v.speedup) for v in found]
+            gains = [
+                (f"{v.label}, {scaling_of(v)} scaling", v.speedup)
+                for v in wins
+                if v.candidate.strategy == strategy
+            ]
             lines = code.lines("strategy", framework=framework, strategy=strategy)
             texts.append(code.faster_block(framework, strategy, gains, lines))
     return texts

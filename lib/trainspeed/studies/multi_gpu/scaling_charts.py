@@ -1,12 +1,11 @@
 """Charts over the number of devices: speed-up and efficiency, with the ideal line and the forecast.
 
-Draws speed-ups, computes none: intervals come with the rows, a forecast from `forecast`.
+Draws speed-ups and computes none: intervals come with the rows, a forecast from `costs.forecasts`.
 """
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,46 +18,18 @@ from trainspeed.show.rows import by_framework, refuse_repeats, require
 from trainspeed.show.series import Look, handles, marks
 from trainspeed.show.theme import framework_colour, framework_name
 
-COLUMNS = ("framework", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high")
-NUMBERS, ENDS = COLUMNS[3:], COLUMNS[5:]
+SCALING_COLUMNS = ("framework", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high")
 FORECAST_COLUMNS = ("framework", "scaling", "devices", "speedup")
 # In the order of the panels, with what is held equal over devices.
 TITLES = {"strong": "strong scaling: batch {}", "weak": "weak scaling: batch {} per device"}
-MARKERS = {"mirrored": "o", "ddp": "s", "dp": "D", "data_parallel": "^"}
+STRATEGY_MARKERS = {"mirrored": "o", "ddp": "s", "dp": "D", "data_parallel": "^"}
 BATCH_LINES = ("-", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)))  # of the first, second, … batch size
 IDEAL = {"color": ".3", "linestyle": "--"}
 FORECAST = {"color": ".3", "linestyle": ":"}
-NUDGE = 0.015  # of the axis, from series to series: equal speed-ups do not hide each other …
-MAX_NUDGE = 0.1  # … of a device: on a long axis a marker stays at its number
-AXIS_MARGIN = 0.06  # of the axis, left and right of the data
-NOTE_LETTERS = 80
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chart:
-    """What is drawn; `start` is the value of one device, from which each line starts."""
-
-    title: str
-    ylabel: str
-    unit: str
-    start: float
-    of_ideal: bool
-
-
-SPEEDUP = Chart(
-    title="Speed-up in throughput over one device",
-    ylabel="speed-up\n(more is better)",
-    unit="×",
-    start=1,
-    of_ideal=False,
-)
-EFFICIENCY = Chart(
-    title="Efficiency: speed-up as a share of the ideal",
-    ylabel="speed-up / devices in %\n(more is better)",
-    unit="",
-    start=100,
-    of_ideal=True,
-)
+SHIFT = 0.015  # of the axis, from series to series: equal speed-ups do not hide each other …
+MAX_SHIFT = 0.1  # … of a device: on a long axis a marker stays at its number
+END_MARGIN = 0.06  # of the axis, left and right of the data
+LINE_LETTERS = 80  # of the note
 
 
 def plot_scaling(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> Figure:
@@ -73,39 +44,50 @@ def plot_scaling(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> F
         forecasts: One row per number of devices: framework, scaling, devices, speedup; and strategy,
             where a framework has several. Drawn in the panels that `rows` has.
     """
-    return _draw(rows, forecasts, SPEEDUP)
+    title, ylabel = "Speed-up in throughput over one device", "speed-up\n(more is better)"
+    return _draw(rows, forecasts, title, ylabel, of_ideal=False)
 
 
 def plot_efficiency(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> Figure:
-    """Draw efficiency over devices, in % of the ideal speed-up; everything else as `plot_scaling`."""
-    return _draw(rows, forecasts, EFFICIENCY)
+    """Draw efficiency over devices, in % of the ideal speed-up; everything else as in `plot_scaling`."""
+    title, ylabel = (
+        "Efficiency: speed-up as a share of the ideal",
+        "speed-up / devices in %\n(more is better)",
+    )
+    return _draw(rows, forecasts, title, ylabel, of_ideal=True)
 
 
-def _draw(rows: pd.DataFrame, forecasts: pd.DataFrame | None, chart: Chart) -> Figure:
+def _draw(
+    rows: pd.DataFrame, forecasts: pd.DataFrame | None, title: str, ylabel: str, *, of_ideal: bool
+) -> Figure:
+    """Draw a panel per kind of scaling.
+
+    Args:
+        of_ideal: Whether values are percentages of the ideal speed-up, not speed-ups.
+    """
     expected = pd.DataFrame(columns=FORECAST_COLUMNS) if forecasts is None else forecasts
     require(expected, FORECAST_COLUMNS)
     if rows.empty:
-        return nothing("Nothing to draw: not measured on this machine.", title=chart.title).get_figure()
+        return nothing("Nothing to draw: not measured on this machine.", title=title).get_figure()
     data = _series(rows)
     kinds = [kind for kind in TITLES if kind in set(data["scaling"])]
     expected = expected[expected["scaling"].isin(kinds) & (expected["devices"] > 1)].sort_values("devices")
-    if chart.of_ideal:
-        data, expected = (
-            frame.assign(**{name: 100 * frame[name] / frame["devices"] for name in ENDS if name in frame})
-            for frame in (data, expected)
-        )
+    if of_ideal:
+        for name in ("speedup", "low", "high"):
+            data[name] = 100 * data[name] / data["devices"]
+        expected = expected.assign(speedup=100 * expected["speedup"] / expected["devices"])
     most = max([2, *data["devices"], *expected["devices"]])
-    figure, axes = panels(len(kinds), chart.title)
+    figure, axes = panels(len(kinds), title)
     looks: dict[str, Look] = {}
     for ax, kind in zip(axes, kinds, strict=True):
         of_kind = data[data["scaling"] == kind]
-        looks |= _panel(ax, of_kind, expected[expected["scaling"] == kind], most, chart)
+        looks |= _panel(ax, of_kind, expected[expected["scaling"] == kind], most, of_ideal)
         batches = ", ".join(f"{batch:g}" for batch in sorted(of_kind["batch"].unique()))
-        ax.set(title=TITLES[kind].format(batches), ylabel=chart.ylabel)
+        ax.set(title=TITLES[kind].format(batches), ylabel=ylabel)
     if not any(ax.lines for ax in axes):
         axes[0].set(xticks=[], yticks=[])
         return figure
-    _limit(axes, most, chart)
+    _limit(axes, most, unit="" if of_ideal else "×")
     note_below(axes[-1], _note(data))
     looks |= {"ideal": IDEAL} | ({} if expected.empty else {"forecast": FORECAST})
     legend_below(figure, handles(looks))
@@ -114,10 +96,11 @@ def _draw(rows: pd.DataFrame, forecasts: pd.DataFrame | None, chart: Chart) -> F
 
 def _series(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in the order of the legend, with the columns `batch` (held equal) and `label`."""
-    require(rows, COLUMNS)
+    require(rows, SCALING_COLUMNS)
     for scaling in rows["scaling"].unique():
         check_name("scaling", scaling, tuple(TITLES))
-    data = rows.reset_index(drop=True).astype(dict.fromkeys(NUMBERS, float))
+    numbers = ("devices", "batch_size", "speedup", "low", "high")
+    data = rows.reset_index(drop=True).astype(dict.fromkeys(numbers, float))
     strong = data["scaling"] == "strong"
     data["batch"] = data["batch_size"].where(strong, data["batch_size"] / data["devices"])
     several = data.groupby("scaling")["batch"].transform("nunique") > 1
@@ -131,7 +114,7 @@ def _series(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _panel(
-    ax: Axes, rows: pd.DataFrame, expected: pd.DataFrame, most: float, chart: Chart
+    ax: Axes, rows: pd.DataFrame, expected: pd.DataFrame, most: float, of_ideal: bool
 ) -> dict[str, Look]:
     """Draw one kind of scaling and return how the measured lines look."""
     points = rows[(rows["devices"] > 1) & rows["speedup"].notna()]
@@ -140,39 +123,39 @@ def _panel(
         why = "only one device was measured" if alone else "no pair of runs finished"
         write_sentence(ax, f"Nothing to draw: {why}.")
         return {}
-    ax.plot(
-        [1, most], [chart.start, chart.start if chart.of_ideal else most], gid="ideal", label="ideal", **IDEAL
-    )
+    start, ideal_end = (100, 100) if of_ideal else (1, most)  # every line starts at one device
+    ax.plot([1, most], [start, ideal_end], gid="ideal", label="ideal", **IDEAL)
     for _, group in expected.groupby([name for name in ("framework", "strategy") if name in expected]):
         look = FORECAST | {"color": framework_colour(group.iloc[0]["framework"])}
-        path = [1, *group["devices"]], [chart.start, *group["speedup"]]
+        path = [1, *group["devices"]], [start, *group["speedup"]]
         ax.plot(*path, linewidth=1.8, label="forecast", gid="forecast", **look)
     batches, series = sorted(rows["batch"].unique()), list(points.groupby("label", sort=False))
-    nudge, looks = min(MAX_NUDGE, NUDGE * (most - 1)), {}
-    for place, (label, group) in enumerate(series):
+    shift, looks = min(MAX_SHIFT, SHIFT * (most - 1)), {}
+    for number, (label, group) in enumerate(series):
         framework, strategy, batch = group.iloc[0][["framework", "strategy", "batch"]]
         style = BATCH_LINES[batches.index(batch) % len(BATCH_LINES)]
         line = {"color": framework_colour(framework), "linestyle": style}
-        looks[label] = line | {"marker": MARKERS.get(strategy, "P")}
-        group = group.assign(x=group["devices"] + (place - (len(series) - 1) / 2) * nudge, y=group["speedup"])
-        path = [1, *group["x"]], [chart.start, *group["y"]]
-        ax.plot(*path, linewidth=1.8, label=label, gid="line", **line)
+        looks[label] = line | {"marker": STRATEGY_MARKERS.get(strategy, "P")}
+        x = group["devices"] + (number - (len(series) - 1) / 2) * shift
+        group = group.assign(x=x, y=group["speedup"])
+        ax.plot([1, *x], [start, *group["y"]], linewidth=1.8, label=label, gid="line", **line)
         marks(ax, group, along="y", look=looks[label], gid="speedup")
     return looks
 
 
-def _limit(axes: list[Axes], most: float, chart: Chart) -> None:
+def _limit(axes: list[Axes], most: float, unit: str) -> None:
     """Set x to whole numbers of devices with room at both ends, and y to start at 0."""
+    margin = END_MARGIN * (most - 1)
     axes[-1].set_xlabel("devices")
     for ax in axes:
-        ax.set_xlim(max(0.5, 1 - AXIS_MARGIN * (most - 1)), most + AXIS_MARGIN * (most - 1))
+        ax.set_xlim(max(0.5, 1 - margin), most + margin)
         ax.set_ylim(bottom=0)
         ax.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}{chart.unit}")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}{unit}")
 
 
 def _note(data: pd.DataFrame) -> str:
-    """Return how to read the marks, and what has none."""
+    """Return how to read the marks, and which rows have none."""
     data = data[data["devices"] > 1]
     lost, sure = data["speedup"].isna(), data["low"].notna() & data["high"].notna()
     parts = ["bar: 95 % interval"] if (sure & ~lost).any() else []
@@ -180,7 +163,7 @@ def _note(data: pd.DataFrame) -> str:
         parts.append("hollow: fewer than 6 blocks, no interval")
     if lost.any():
         parts.append("no pair of runs finished: " + ", ".join(_name(row) for _, row in data[lost].iterrows()))
-    return textwrap.fill("; ".join(parts), NOTE_LETTERS)
+    return textwrap.fill("; ".join(parts), LINE_LETTERS)
 
 
 def _name(row: pd.Series) -> str:
