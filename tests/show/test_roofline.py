@@ -1,4 +1,4 @@
-"""The roofline and the tables beside it, by their artists and cells."""
+"""The roofline, by its artists."""
 
 import itertools
 import math
@@ -11,10 +11,8 @@ from matplotlib.colors import to_hex
 
 from showing_data import found, legend, texts
 from trainspeed.core.errors import UserError
-from trainspeed.judge.cost import cost_frame
 from trainspeed.show.roofline import CEILING_COLUMNS, SHAPES, SWATCH, plot_roofline
 from trainspeed.show.theme import FRAMEWORK_COLOURS, PRECISION_STYLES
-from trainspeed.studies.amp.tables import cost_table, roofline_table
 
 mpl.use("Agg")
 
@@ -163,62 +161,3 @@ class TestFigure:
             draw(make_points().drop(columns="flop_per_s"))
         with pytest.raises(UserError, match="unknown precision 'int8'"):
             draw(make_points().assign(precision="int8"))
-
-
-def cells(styler):
-    return styler.data.to_dict("records")
-
-
-class TestTables:
-    def test_the_share_of_the_ceiling_stands_beside_the_speed(self):
-        first, _ = cells(roofline_table(make_points()))
-        assert first == {
-            "framework": "PyTorch",
-            "model": "cnn10",
-            "precision": "fp32",
-            "GFLOP per image": "1.60",
-            "GFLOP/s achieved": "100",
-            "share of the ceiling": "50.0 %",
-            "FLOP per byte": "30.0",
-            "parameters": "1,925,000",
-        }
-
-    def test_what_is_unknown_is_a_dash(self):
-        points = make_points().assign(mfu=None, intensity=None, parameters=None)
-        first, _ = cells(roofline_table(points))
-        assert {first[name] for name in ("share of the ceiling", "FLOP per byte", "parameters")} == {"—"}
-
-    def test_what_varies_gets_a_column(self):
-        points = make_points(frameworks=("torch", "jax")).assign(batch_size=[8, 8, 16, 16])
-        first = cells(roofline_table(points))[0]
-        assert (first["compiled"], first["batch"]) == ("no", 8)
-
-    def test_costs_have_their_price_in_the_caption(self):
-        styler = cost_table(make_costs(2.0))
-        assert styler.caption == "What a training costs, at 2 USD an hour"
-        assert cells(styler)[0] == {
-            "framework": "PyTorch",
-            "model": "cnn10",
-            "precision": "fp32",
-            "training time": "0:30:00",
-            "USD a training": "1.00",
-            "images per USD": "180,000",
-            "J per 1000 images": "500",
-        }
-
-    def test_without_a_price_and_a_counter_their_columns_are_left_out(self):
-        styler = cost_table(make_costs(None, energy_j_per_epoch=None))
-        assert styler.caption == "What a training costs"
-        assert list(cells(styler)[0]) == ["framework", "model", "precision", "training time"]
-
-    def test_a_run_that_failed_has_dashes(self):
-        assert cells(cost_table(make_costs(2.0, training_s=None)))[0]["USD a training"] == "—"
-
-    def test_no_rows_are_a_table_without_rows(self):
-        assert cells(roofline_table(make_points().iloc[:0])) == cells(cost_table(cost_frame([], None))) == []
-
-
-def make_costs(usd_per_hour, **changes):
-    measured = {"images_per_s": 100.0, "training_s": 1800.0, "energy_j_per_epoch": 500.0}
-    what = {"framework": "torch", "model": "cnn10", "precision": "fp32", "images_per_epoch": 1000}
-    return cost_frame([what | measured | changes], usd_per_hour)

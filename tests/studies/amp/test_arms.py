@@ -15,7 +15,13 @@ from trainspeed.judge.ceilings import ceiling_frame, ceilings_of
 from trainspeed.judge.cost import cost_frame
 from trainspeed.judge.roofline import Ceiling
 from trainspeed.studies.amp import tables
-from trainspeed.studies.amp.ceilings import POINTS, cost_rows, gain_sentences, kernel_frame, points
+from trainspeed.studies.amp.arms import (
+    POINT_COLUMNS,
+    cost_rows,
+    gain_sentences,
+    kernel_frame,
+    roofline_points,
+)
 from trainspeed.studies.amp.findings import precision_verdicts
 
 FLOAT32, BFLOAT16 = (EffectivePrecision(dtypes={name: 9}) for name in ("float32", "bfloat16"))
@@ -77,29 +83,29 @@ def test_the_roofs_are_a_row_per_precision():
 def test_a_point_is_the_work_of_a_step_over_its_median_time():
     """16 bits move half the bytes, so twice as many FLOPs per byte."""
     runs = [step(seconds, block=block) for block, seconds in enumerate((2.0, 4.0, 40.0))]
-    found = points([*runs, step(1.0, precision="bf16")], CEILINGS)
+    found = roofline_points([*runs, step(1.0, precision="bf16")], CEILINGS)
 
     assert found.to_dict("records") == [
-        dict(zip(POINTS, ("torch", "resnet50", name, *numbers, 2e9, 25_600_000), strict=True))
+        dict(zip(POINT_COLUMNS, ("torch", "resnet50", name, *numbers, 2e9, 25_600_000), strict=True))
         for name, numbers in (("fp32", (8.0, 64e9, 0.5)), ("bf16", (16.0, 256e9, 0.5)))
     ]
 
 
 def test_a_later_block_that_was_looked_at_tells_for_all():
-    (found,) = points([step(step_flops=None), step(block=1)], CEILINGS).to_dict("records")
+    (found,) = roofline_points([step(step_flops=None), step(block=1)], CEILINGS).to_dict("records")
     assert found["flop_per_s"] == 64e9
 
 
 def test_what_is_no_whole_training_or_was_not_looked_at_is_no_point():
     runs = [step(step_flops=None), step(part="compute"), step(status=Status.OOM), ceiling("matmul", 1e9)]
-    assert points(runs, CEILINGS).empty
-    assert list(points([], {})) == POINTS
+    assert roofline_points(runs, CEILINGS).empty
+    assert list(roofline_points([], {})) == POINT_COLUMNS
 
 
 def test_without_a_ceiling_there_is_no_share_of_it():
-    (found,) = points([step()], {}).to_dict("records")
+    (found,) = roofline_points([step()], {}).to_dict("records")
     assert pd.isna(found["mfu"]) and found["intensity"] == 8
-    assert tables.roofline_table(points([step()], {})).data["share of the ceiling"][0] == MISSING
+    assert tables.roofline_table(roofline_points([step()], {})).data["share of the ceiling"][0] == MISSING
 
 
 # What could be gained.

@@ -14,7 +14,7 @@ from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, PRECISIONS
 from trainspeed.core.trial import ZOO as ALL_MODELS
 from trainspeed.show.theme import PRECISION_STYLES
-from trainspeed.studies.amp.charts import plot_peak_memory, plot_training_times
+from trainspeed.studies.amp.charts import families, plot_peak_memory, plot_training_times
 
 mpl.use("Agg")
 
@@ -182,3 +182,15 @@ class TestNothing:
     def test_a_missing_column_is_named(self, plot):
         with pytest.raises(UserError, match=r"lacks the columns \['precision'\]"):
             plot(frame(run()).drop(columns="precision"))
+
+
+@pytest.mark.parametrize(
+    ("models", "left"),
+    [
+        (["vgg16", "efficientnet_b0", "efficientnet_b1"], ["vgg16", "efficientnet_b0"]),
+        (["efficientnet_b3", "efficientnet_b2"], ["efficientnet_b2"]),
+        (["mobilenet"], ["mobilenet"]),
+    ],
+)
+def test_of_several_efficientnets_the_smallest_stands_for_the_family(models, left):
+    assert sorted(families(frame(*[run(model=model) for model in models]))["model"]) == sorted(left)

@@ -8,11 +8,11 @@ import pytest
 from amp_data import accuracies, speedups
 from study_data import make_pair, make_run
 from trainspeed.core.errors import UserError
-from trainspeed.core.frame import to_frame
 from trainspeed.core.trial import FRAMEWORKS, PRECISIONS
 from trainspeed.judge.ceilings import ceiling_trials
 from trainspeed.judge.comparison import compare
-from trainspeed.studies.amp.findings import amp_trials, families, ordered, part_trials, precision_verdicts
+from trainspeed.studies.amp.findings import ordered, precision_verdicts
+from trainspeed.studies.amp.plan import amp_trials, part_trials
 
 EQUAL = {"layout": "channels_last", "images_per_epoch": 64, "epochs": 3, "folds": 5, "pipeline": "resize"}
 ZOO = {"model": "mobilenet", "image_size": 32, "layout": "channels_last"}
@@ -129,20 +129,6 @@ def test_runs_are_ordered_by_framework_model_precision_and_block():
     assert list(ordered(reversed(wanted))) == wanted
     of_torch = [run for run in ordered([ceiling, *wanted]) if run.trial.framework == "torch"]
     assert of_torch[-1] is ceiling, "what is no model of the study comes last"
-
-
-@pytest.mark.parametrize(
-    ("models", "left"),
-    [
-        (["vgg16", "efficientnet_b0", "efficientnet_b1"], ["vgg16", "efficientnet_b0"]),
-        (["efficientnet_b3", "efficientnet_b2"], ["efficientnet_b2"]),
-        (["mobilenet"], ["mobilenet"]),
-    ],
-)
-def test_of_several_efficientnets_the_smallest_stands_for_the_family(models, left):
-    frame = to_frame([make_run(**ZOO | {"model": model}) for model in models])
-
-    assert sorted(families(frame)["model"]) == sorted(left)
 
 
 # Verdicts.

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from amp_data import accuracies, speedups
+from amp_data import speedups
 from study_data import make_run, make_trial
 from trainspeed.core.frame import to_frame
 from trainspeed.core.names import NAMES
@@ -130,7 +130,7 @@ def test_what_was_not_faster_is_not_advised():
         "**TensorFlow**: a lower precision was not faster; stay with fp32.",
         "**PyTorch**: a lower precision is undecided: measure more blocks.",
     ]
-    assert precision_settings([]) == precision_settings(accuracies([1.0] * 6)) == []
+    assert precision_settings([]) == precision_settings(speedups([2.0] * 6, part="fit")) == []
 
 
 # In words.

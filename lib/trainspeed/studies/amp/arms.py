@@ -1,12 +1,13 @@
-"""Why 16 bits are not 16 times as fast here: ceilings, FLOPs and shares of a step, from the runs.
+"""What each arm of the amp notebook did, and what held it back: its work, kernels, possible gain and cost.
 
-Pure functions on runs; the model is `trainspeed.judge.roofline`'s.
+Pure functions on runs; the model of what could be gained is that of `judge.roofline`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import median
+from typing import Any
 
 import pandas as pd
 
@@ -15,59 +16,48 @@ from trainspeed.core.result import precision_text
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.cost import KEY_COLUMNS, MEASURED
 from trainspeed.judge.roofline import Ceiling, Work, gain_sentence, mfu
 
-POINTS = [
-    "framework",
-    "model",
-    "precision",
-    "intensity",
-    "flop_per_s",
-    "mfu",
-    "flops_per_image",
-    "parameters",
-]
+POINT_COLUMNS = [*KEY_COLUMNS, "intensity", "flop_per_s", "mfu", "flops_per_image", "parameters"]
+KERNEL_COLUMNS = [*KEY_COLUMNS, "dtype", "matrix_share", "kernel"]
 
 
-def points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.DataFrame:
-    """Return a row per framework, model and precision: where it stands under the roofs.
+def roofline_points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.DataFrame:
+    """Return where each framework, model and precision stands under the roofs, a row per arm.
 
     Columns: framework, model, precision, intensity (FLOPs per byte), flop_per_s, mfu (share of the ceiling),
     flops_per_image, parameters; None where not known.
     """
-    runs = list(runs)
     rows = []
-    for trial, several in _whole_steps(runs).items():
-        seconds = [run.step_s for run in several if run.step_s]
-        work, count = _work(several), _first(several, "parameters")
+    for trial, arm in _whole_steps(runs).items():
+        seconds = [run.step_s for run in arm if run.step_s]
+        work = _work(arm)
         if not seconds or work.flops is None:
             continue
         step_s = median(seconds)
-        ceiling = ceilings.get(trial.precision)
         rows.append(
             {
-                "framework": trial.framework,
-                "model": trial.model,
-                "precision": trial.precision,
+                **_key(trial),
                 "intensity": work.intensity(trial.precision),
                 "flop_per_s": work.flops / step_s,
-                "mfu": mfu(work, step_s, ceiling),
+                "mfu": mfu(work, step_s, ceilings.get(trial.precision)),
                 "flops_per_image": work.flops / trial.batch_size,
-                "parameters": count,
+                "parameters": _first(arm, "parameters"),
             }
         )
-    return pd.DataFrame(rows, columns=POINTS)
+    return pd.DataFrame(rows, columns=POINT_COLUMNS)
 
 
 def gain_sentences(
-    runs: Sequence[Run], verdicts: Iterable[Verdict], ceilings: dict[str, Ceiling]
+    runs: Iterable[Run], verdicts: Iterable[Verdict], ceilings: dict[str, Ceiling]
 ) -> list[str]:
     """Return, for each model and precision, how much could be gained at best, and how much was."""
     arms = _whole_steps(runs)
     sentences = []
     for verdict in verdicts:
         base, candidate = verdict.baseline, verdict.candidate
-        if not base.whole_steps or verdict.quantity != "time" or base not in arms:
+        if verdict.quantity != "time" or base not in arms:
             continue
         sentences.append(
             gain_sentence(
@@ -86,47 +76,42 @@ def gain_sentences(
 
 
 def kernel_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Return what really ran: a row per arm with its dtype, its matrix share and its first kernel."""
-    columns = ["framework", "model", "precision", "dtype", "matrix_share", "kernel"]
+    """Return what really ran: a row per arm with its dtype, its share of matrix work and its main kernel."""
     rows = []
-    for trial, several in _whole_steps(runs).items():
-        profile = _first(several, "profile") or {}
-        kernels = profile.get("kernels") or [None]
-        dtype = precision_text(_first(several, "effective_precision"))
-        if dtype is not None:
-            found = (
-                trial.framework,
-                trial.model,
-                trial.precision,
-                dtype,
-                profile.get("matrix_share"),
-                kernels[0],
-            )
-            rows.append(dict(zip(columns, found, strict=True)))
-    return pd.DataFrame(rows, columns=columns)
+    for trial, arm in _whole_steps(runs).items():
+        dtype = precision_text(_first(arm, "effective_precision"))
+        if dtype is None:
+            continue
+        profile = _first(arm, "profile") or {}
+        kernel = next(iter(profile.get("kernels") or ()), None)
+        rows.append(
+            {**_key(trial), "dtype": dtype, "matrix_share": profile.get("matrix_share"), "kernel": kernel}
+        )
+    return pd.DataFrame(rows, columns=KERNEL_COLUMNS)
 
 
 def cost_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns that `cost.cost_frame` wants, medians over the blocks: a row per arm."""
-    arm = ["framework", "model", "precision"]
+    """Return the columns that `judge.cost.cost_frame` takes: a row per arm, medians over the blocks."""
     data = frame[frame["status"] == "ok"]
     # Mean power of all epochs times a later epoch: the first one compiles, and would weigh on few epochs.
     energy_j = data["energy_j"].astype(float) / data["timed_s"] * data["median_epoch_s"].astype(float)
     data = data.assign(energy_j_per_epoch=energy_j, images_per_epoch=data["images_consumed"])
-    values = ["images_per_s", "training_s", "energy_j_per_epoch", "images_per_epoch"]
-    numbers = data[[*arm, *values]].astype(dict.fromkeys(values, float))
-    return numbers.groupby(arm, as_index=False, sort=False).median()
+    numbers = data[[*KEY_COLUMNS, *MEASURED]].astype(dict.fromkeys(MEASURED, float))
+    return numbers.groupby(list(KEY_COLUMNS), as_index=False, sort=False).median()
 
 
 def _whole_steps(runs: Iterable[Run]) -> dict[AnyTrial, RunSet]:
     return RunSet(tuple(runs)).ok().where(lambda run: run.trial.whole_steps).by_trial()
 
 
-def _work(runs: Iterable[Run]) -> Work:
-    runs = list(runs)
-    return Work(flops=_first(runs, "step_flops"), bytes=_first(runs, "step_bytes"))
+def _key(trial: AnyTrial) -> dict[str, Any]:
+    return {name: getattr(trial, name) for name in KEY_COLUMNS}
 
 
-def _first(runs: Iterable[Run], name: str) -> object:
-    """Return what the first run that was looked at found; None where none was."""
-    return next((value for run in runs if (value := getattr(run, name)) is not None), None)
+def _work(arm: Sequence[Run]) -> Work:
+    return Work(flops=_first(arm, "step_flops"), bytes=_first(arm, "step_bytes"))
+
+
+def _first(arm: Sequence[Run], name: str) -> Any:
+    """Return the value from the first run that was profiled or inspected for it; None where none was."""
+    return next((value for run in arm if (value := getattr(run, name)) is not None), None)

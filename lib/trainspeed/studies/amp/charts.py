@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,115 +17,99 @@ from trainspeed.show.bars import bars, patches
 from trainspeed.show.rows import data_rows, memory_unit, require, succeeded
 from trainspeed.show.theme import PRECISION_STYLES, SMALL_PT, framework_name, status_name
 
-COLUMNS = ("framework", "model", "layout", "compile", "precision", "status", "label", "epochs")
-TIMES_S = ((3600.0, "hours"), (60.0, "minutes"))  # a unit from two of it on
+BAR_COLUMNS = ("framework", "model", "layout", "compile", "precision", "status", "label", "epochs")
+EFFICIENTNETS = tuple(model for model in ZOO if model.startswith("efficientnet"))
+TIMES_S = ((3600.0, "hours"), (60.0, "minutes"))  # a unit is used from two of it on
 SMALL_NAMES_FROM, TURNED_NAMES_FROM = 5, 7  # models: more names do not fit side by side
+MEMORY_NOTE = "by the framework's own allocator; on a CPU what the process added to its memory"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chart:
-    """What is drawn: a column of the frame, less is better, and how it is read.
+def families(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows for a chart of model families: those of the smallest EfficientNet stand for all."""
+    measured = set(frame["model"])
+    scaled = [model for model in EFFICIENTNETS if model in measured]
+    return frame[~frame["model"].isin(scaled[1:])]
 
-    Attributes:
-        unit: Of the values: the divisor and the name of the unit that suits them.
-        note: Of the rows that are drawn.
+
+def plot_training_times(frame: pd.DataFrame, *, title: str = "Training time") -> Figure:
+    """Draw a bar per model and precision, a panel per framework: medians over the blocks, a dot per run.
+
+    Args:
+        frame: As returned by `core.frame.to_frame`. Several layouts, and both compiled and uncompiled runs, have
+            panels of their own. An arm without a result is a word in the place of its bar.
     """
+    return _draw(frame, "training_s", title)
 
-    column: str
-    title: str
-    unit: Callable[[pd.Series], tuple[float, str]]
-    note: Callable[[pd.DataFrame], str]
+
+def plot_peak_memory(frame: pd.DataFrame) -> Figure:
+    """Draw the peak memory of each model and precision; everything else as in `plot_training_times`."""
+    return _draw(frame, "peak_memory_bytes", "Peak memory")
+
+
+def _draw(frame: pd.DataFrame, column: str, title: str) -> Figure:
+    if len(frame):
+        require(frame, (*BAR_COLUMNS, column))
+    data = data_rows(frame) if len(frame) else frame
+    if data.empty:
+        return nothing("Nothing to draw: not measured on this machine.", title=title).get_figure()
+    known = data[column].astype(float).where(succeeded(data))
+    if column == "training_s":
+        (divisor, unit), note = _time_unit(known), _time_note(data)
+    else:
+        (divisor, unit), note = memory_unit(known), MEMORY_NOTE
+    why = data["status"].map(lambda status: "not known" if status == "ok" else status_name(status))
+    data = data.assign(value=known / divisor, kind=data["precision"], group=data["model"], why=why)
+    models = sorted(set(data["model"]), key=lambda name: (ZOO.index(name) if name in ZOO else len(ZOO), name))
+    looks = {
+        name: {"facecolor": style["color"], "hatch": style["hatch"], "edgecolor": "white"}
+        for name, style in PRECISION_STYLES.items()
+        if name in set(data["precision"])
+    }
+    height_in = 2.6 if len(models) < TURNED_NAMES_FROM else 3.2
+    groups = _groups(data)
+    figure, axes = panels(len(groups), title, height_in=height_in, share_y=False)
+    for ax, (name, rows) in zip(axes, groups.items(), strict=True):
+        bars(rows, groups=models, looks=looks, ax=ax)
+        ax.set(title=name, ylabel=f"{unit} (less is better)")
+    _name_models(axes[-1], models)
+    note_below(axes[-1], textwrap.fill(f"{note}; bars: medians; dots: runs", NOTE_LETTERS))
+    legend_below(figure, patches(looks))
+    return figure
 
 
 def _time_unit(seconds: pd.Series) -> tuple[float, str]:
     return next(((size, name) for size, name in TIMES_S if seconds.max() > 2 * size), (1.0, "seconds"))
 
 
-def _projected(data: pd.DataFrame) -> str:
+def _time_note(data: pd.DataFrame) -> str:
     projected = (data["epochs"] < ARTICLE_EPOCHS).any()
-    how = "projected from the first epoch and the median of the others" if projected else "measured"
-    return f"{ARTICLE_EPOCHS} epochs, {how}"
-
-
-TIME = Chart(column="training_s", title="Training time", unit=_time_unit, note=_projected)
-MEMORY = Chart(
-    column="peak_memory_bytes",
-    title="Peak memory",
-    unit=memory_unit,
-    note=lambda _: "by the framework's own allocator; on a CPU what the process added to its memory",
-)
-
-
-def plot_training_times(frame: pd.DataFrame, *, title: str | None = None) -> Figure:
-    """Draw a bar per model and precision, a panel per framework: medians over the blocks, a dot per run.
-
-    Args:
-        frame: As of `trainspeed.core.frame`. Layouts and compilation, where several, have panels of their own.
-            An arm without a result is a word in its place.
-    """
-    return _draw(frame, TIME, title)
-
-
-def plot_peak_memory(frame: pd.DataFrame, *, title: str | None = None) -> Figure:
-    """Draw the peak memory of each model and precision; everything else as `plot_training_times`."""
-    return _draw(frame, MEMORY, title)
-
-
-def _draw(frame: pd.DataFrame, chart: Chart, title: str | None) -> Figure:
-    if len(frame):
-        require(frame, (*COLUMNS, chart.column))
-    data = data_rows(frame) if len(frame) else frame
-    if data.empty:
-        return nothing(
-            "Nothing to draw: not measured on this machine.", title=title or chart.title
-        ).get_figure()
-    known = data[chart.column].astype(float).where(succeeded(data))
-    divisor, unit = chart.unit(known)
-    why = data["status"].map(lambda status: "not known" if status == "ok" else status_name(status))
-    data = data.assign(value=known / divisor, kind=data["precision"], group=data["model"], why=why)
-    models = sorted(set(data["model"]), key=lambda name: (ZOO.index(name) if name in ZOO else len(ZOO), name))
-    styles = {name: style for name, style in PRECISION_STYLES.items() if name in set(data["precision"])}
-    looks = {
-        n: {"facecolor": s["color"], "hatch": s["hatch"], "edgecolor": "white"} for n, s in styles.items()
-    }
-    groups = _groups(data)
-    figure, axes = panels(
-        len(groups),
-        title or chart.title,
-        height_in=2.6 if len(models) < TURNED_NAMES_FROM else 3.2,
-        share_y=False,
-    )
-    for ax, (name, rows) in zip(axes, groups.items(), strict=True):
-        bars(rows, groups=models, looks=looks, ax=ax)
-        ax.set(title=name, ylabel=f"{unit} (less is better)")
-    _name_models(axes[-1], models)
-    note_below(axes[-1], textwrap.fill(f"{chart.note(data)}; bars: medians; dots: runs", NOTE_LETTERS))
-    legend_below(figure, patches(looks))
-    return figure
+    source = "projected from the first epoch and the median of the others" if projected else "measured"
+    return f"{ARTICLE_EPOCHS} epochs, {source}"
 
 
 def _groups(data: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the rows of each panel, by its name: what varies beside model and precision is told apart."""
+    """Return the rows of each panel, by its name: framework, and layout and compiler where they vary."""
     layouts = data["layout"].nunique() > 1
-    # JAX is always compiled: beside the others that is no choice.
+    # JAX always compiles: it has no choice that its name would have to tell.
     chosen = data.loc[data["framework"] != "jax", "compile"].nunique() > 1
     groups = {}
     for (framework, layout, compiled), rows in data.groupby(["framework", "layout", "compile"], sort=False):
-        words = [framework_name(framework), *[layout] * layouts]
+        parts = [framework_name(framework), *[layout] * layouts]
         if chosen and framework != "jax":
-            words.append("compiled" if compiled else "not compiled")
-        groups[", ".join(words)] = rows
+            parts.append("compiled" if compiled else "not compiled")
+        groups[", ".join(parts)] = rows
     return groups
 
 
 def _name_models(ax: Axes, models: list[str]) -> None:
-    """Name the places; many names are smaller, and more are turned."""
+    """Name the groups of bars; many names are smaller, and more are turned."""
+    names = [_on_lines(model) for model in models]
     if len(models) < TURNED_NAMES_FROM:
-        size = {"fontsize": SMALL_PT} if len(models) >= SMALL_NAMES_FROM else {}
-        ax.set_xticks(range(len(models)), [_on_lines(model) for model in models], **size)
-        return
-    turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor", "fontsize": SMALL_PT}
-    ax.set_xticks(range(len(models)), [_on_lines(model).replace("\n", " ") for model in models], **turned)
+        look = {"fontsize": SMALL_PT} if len(models) >= SMALL_NAMES_FROM else {}
+    else:
+        names = [name.replace("\n", " ") for name in names]
+        look = {"rotation": 30, "ha": "right", "rotation_mode": "anchor", "fontsize": SMALL_PT}
+    ax.set_xticks(range(len(models)), names, **look)
 
 
 def _on_lines(model: str) -> str:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
+from trainspeed.core.check import check_name
+from trainspeed.core.errors import UserError
+from trainspeed.core.trial import FOLDED_IMAGES, FRAMEWORKS, ZOO, Trial, grid
 from trainspeed.judge.ceilings import ceiling_trials
 from trainspeed.judge.cost import check_price
-from trainspeed.studies.amp.findings import BASELINE, COMPARED_FACTORS, amp_trials, part_trials, survey_trials
+from trainspeed.judge.roofline import BASELINE
+
+PRECISION_FACTORS = ("precision", "part")  # fields in which the arms of a comparison differ
+# Batch and image size of article 003. It prints them for its first four; the others had those of B0.
+ARTICLE_SHAPES = {"vgg16": (8, 224), "mobilenet": (16, 160)}
+ARTICLE_SHAPE = (16, 224)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,17 +83,73 @@ def plan_amp(
         seed=seed,
     )
     plain = [trial for trial in core if trial.precision == BASELINE]
-    why = survey_trials(core, survey_models, survey_precisions)
+    surveyed = [trial for trial in plain if trial.framework == "torch" and trial.model in survey_models]
+    why = tuple(replace(trial, precision=p) for trial in surveyed for p in survey_precisions)
     why += part_trials(plain, ("input", "compute"), frameworks)
     why += part_trials(core, ("fit",), fit_frameworks)
     if "torch" in frameworks:
         why += ceiling_trials([*precisions, *survey_precisions], dataset=core[0].dataset, seed=seed)
+    controlled = one_per_framework(core, controls)
     return AmpPlan(
-        core=TrialSet(
-            trials=core, blocks=blocks, controls=one_per_framework(core, controls), factors=COMPARED_FACTORS
-        ),
-        why=TrialSet(trials=why, blocks=part_blocks, factors=COMPARED_FACTORS, parameter="part_blocks"),
+        core=TrialSet(trials=core, blocks=blocks, controls=controlled, factors=PRECISION_FACTORS),
+        why=TrialSet(trials=why, blocks=part_blocks, factors=PRECISION_FACTORS, parameter="part_blocks"),
         auto="mnist",
         accuracy_blocks=accuracy_blocks,
         seed=seed,
     )
+
+
+def amp_trials(
+    frameworks: Sequence[str],
+    models: Sequence[str],
+    keras_models: Sequence[str],
+    precisions: Sequence[str],
+    *,
+    image_size: int,
+    batch_size: int,
+    **factors: Any,
+) -> tuple[Trial, ...]:
+    """Return every model in every precision.
+
+    Args:
+        models: Models of torch; `keras_models` are those of TensorFlow and JAX.
+        image_size, batch_size: 0 stands for those of article 003, model by model.
+        factors: As for `grid`.
+    Raises:
+        UserError: Without fp32 to compare with, for a name or size that does not exist, and for more folds
+            than images.
+    """
+    if BASELINE not in precisions:
+        raise UserError(
+            f"precisions (={list(precisions)}) must hold {BASELINE!r}: all others are compared with it."
+        )
+    for name in frameworks:
+        check_name("framework", name, FRAMEWORKS)
+    if factors.get("weights") is not None:
+        check_name("weights", factors["weights"], ("imagenet",))
+        for model in (*models, *keras_models):
+            check_name("model with weights", model, ZOO)
+    for name, size in (("image_size", image_size), ("batch_size", batch_size)):
+        if size < 0:
+            raise UserError(name, size, "must be 0, for the article's own, or more.")
+    trials: list[Trial] = []
+    for framework in frameworks:
+        for model in models if framework == "torch" else keras_models:
+            batch, pixels = ARTICLE_SHAPES.get(model, ARTICLE_SHAPE)
+            shape = {"batch_size": batch_size or batch, "image_size": image_size or pixels}
+            trials += grid(framework=framework, model=model, precision=precisions, **shape, **factors)
+    if not trials:
+        raise UserError("nothing to measure: frameworks, models or keras_models is empty.")
+    if (folds := trials[0].folds) and folds > FOLDED_IMAGES:
+        rule = f"is more than the {FOLDED_IMAGES:,} images that are split into them: lower folds."
+        raise UserError("folds", folds, rule)
+    return tuple(trials)
+
+
+def part_trials(
+    trials: Iterable[Trial], parts: Sequence[str], frameworks: Sequence[str]
+) -> tuple[Trial, ...]:
+    """Return the parts ("input", "compute", "fit") alone of those trials that are of these frameworks."""
+    for name in frameworks:
+        check_name("framework", name, FRAMEWORKS)
+    return tuple(replace(t, part=part) for t in trials for part in parts if t.framework in frameworks)

@@ -1,0 +1,78 @@
+"""The tables of the amp notebook, by their cells."""
+
+import pandas as pd
+
+from trainspeed.judge.cost import cost_frame
+from trainspeed.studies.amp.arms import POINT_COLUMNS
+from trainspeed.studies.amp.tables import cost_table, roofline_table
+
+POINT = {
+    "framework": "torch",
+    "model": "cnn10",
+    "precision": "fp32",
+    "intensity": 30,
+    "flop_per_s": 100e9,
+    "mfu": 0.5,
+    "flops_per_image": 1.6e9,
+    "parameters": 1_925_000.0,
+}
+
+
+def cells(styler):
+    return styler.data.to_dict("records")
+
+
+def make_costs(usd_per_hour, **changes):
+    measured = {"images_per_s": 100.0, "training_s": 1800.0, "energy_j_per_epoch": 500.0}
+    arm = {"framework": "torch", "model": "cnn10", "precision": "fp32", "images_per_epoch": 1000}
+    return cost_frame([arm | measured | changes], usd_per_hour)
+
+
+def test_the_share_of_the_ceiling_stands_beside_the_speed():
+    assert cells(roofline_table(pd.DataFrame([POINT]))) == [
+        {
+            "framework": "PyTorch",
+            "model": "cnn10",
+            "precision": "fp32",
+            "GFLOP per image": "1.60",
+            "GFLOP/s achieved": "100",
+            "share of the ceiling": "50.0 %",
+            "FLOP per byte": "30.0",
+            "parameters": "1,925,000",
+        }
+    ]
+
+
+def test_what_is_unknown_is_a_dash():
+    unknown = POINT | {"mfu": None, "intensity": None, "parameters": None}
+    (row,) = cells(roofline_table(pd.DataFrame([unknown])))
+    assert {row[name] for name in ("share of the ceiling", "FLOP per byte", "parameters")} == {"—"}
+
+
+def test_costs_have_their_price_in_the_caption():
+    styler = cost_table(make_costs(2.0))
+    assert styler.caption == "What a training costs, at 2 USD an hour"
+    assert cells(styler)[0] == {
+        "framework": "PyTorch",
+        "model": "cnn10",
+        "precision": "fp32",
+        "training time": "0:30:00",
+        "USD a training": "1.00",
+        "images per USD": "180,000",
+        "J per 1000 images": "500",
+    }
+
+
+def test_without_a_price_and_a_counter_their_columns_are_left_out():
+    styler = cost_table(make_costs(None, energy_j_per_epoch=None))
+    assert styler.caption == "What a training costs"
+    assert list(cells(styler)[0]) == ["framework", "model", "precision", "training time"]
+
+
+def test_a_run_that_failed_has_dashes():
+    assert cells(cost_table(make_costs(2.0, training_s=None)))[0]["USD a training"] == "—"
+
+
+def test_no_rows_are_a_table_without_rows():
+    points = pd.DataFrame(columns=POINT_COLUMNS)
+    assert cells(roofline_table(points)) == cells(cost_table(cost_frame([], None))) == []
