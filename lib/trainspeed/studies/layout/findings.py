@@ -5,6 +5,7 @@ Pure functions on runs; every sentence with a result in it is computed here.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -30,20 +31,19 @@ def layout_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict
 
 
 def _ordered(verdicts: list[Verdict]) -> list[Verdict]:
-    """Those with the most blocks first, then by framework, model and batch size."""
+    """Return the verdicts with the most blocks first, then by framework, model and batch size."""
 
-    def place(verdict: Verdict) -> tuple:
+    def sort_key(verdict: Verdict) -> tuple:
         trial = verdict.baseline
         return -verdict.blocks, FRAMEWORKS.index(trial.framework), trial.model, trial.batch_size
 
-    return sorted(verdicts, key=place)
+    return sorted(verdicts, key=sort_key)
 
 
 def framework_pairs(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """Return (baseline, candidate) for each two frameworks that ran; torch is a baseline where it ran."""
     ran = {run.trial.framework for run in runs if run.status == Status.OK}
-    order = sorted(ran, key=lambda name: (name != "torch", FRAMEWORKS.index(name)))
-    return list(combinations(order, 2))
+    return list(combinations(sorted(ran, key=["torch", *FRAMEWORKS].index), 2))
 
 
 def framework_ratios(runs: Sequence[Run]) -> pd.DataFrame:
@@ -54,62 +54,58 @@ def framework_ratios(runs: Sequence[Run]) -> pd.DataFrame:
 
 def framework_verdicts(runs: Sequence[Run]) -> list[Verdict]:
     """Return framework against framework, layout by layout."""
-    verdicts = [
-        verdict
-        for baseline, candidate in framework_pairs(runs)
-        for verdict in compare(runs, "framework", baseline, candidate, question=FRAMEWORK_QUESTION)
-    ]
-    return _ordered(verdicts)
+    pairs = framework_pairs(runs)
+    return _ordered([v for p in pairs for v in compare(runs, "framework", *p, question=FRAMEWORK_QUESTION)])
 
 
 def effect_sentences(runs: Sequence[Run]) -> list[str]:
     """Return what really ran: a framework that runs one layout for both is comparing transposes."""
-    seen: dict[tuple[str, bool, str], set[str]] = {}
+    layouts_run: dict[tuple[str, bool], dict[str, set[str]]] = {}
     for run in runs:
         if run.effective_layout:
-            key = run.trial.framework, run.trial.compile, run.trial.layout
-            seen.setdefault(key, set()).add(layouts_text(run.effective_layout))
+            key = run.trial.framework, run.trial.compile
+            arms = layouts_run.setdefault(key, {FIRST: set(), LAST: set()})
+            arms[run.trial.layout].add(layouts_text(run.effective_layout))
     sentences = []
-    for framework, compiled in sorted({key[:2] for key in seen}):
-        arms = {layout: seen.get((framework, compiled, layout), set()) for layout in (FIRST, LAST)}
+    for (framework, compiled), arms in sorted(layouts_run.items()):
         name = NAMES[framework] + (" (compiled)" if compiled else "")
-        ran = {layout: " or ".join(sorted(found)) or "not found out" for layout, found in arms.items()}
-        if all(arms[layout] == {layout} for layout in arms):
+        first, last = (" or ".join(sorted(layouts)) or "not found out" for layouts in arms.values())
+        if arms == {FIRST: {FIRST}, LAST: {LAST}}:
             sentences.append(f"{name}: the convolutions ran in the layout that was asked for, in both arms.")
         elif arms[FIRST] == arms[LAST] and len(arms[FIRST]) == 1:
             sentences.append(
-                f"{name}: both arms ran their convolutions as {ran[FIRST]}, whatever was asked for. A "
+                f"{name}: both arms ran their convolutions as {first}, whatever was asked for. A "
                 "difference between them is the price of transposing and of the other layers, not of the "
                 "convolutions."
             )
         else:
-            sentences.append(f"{name}: {FIRST} ran as {ran[FIRST]}, {LAST} ran as {ran[LAST]}.")
+            sentences.append(f"{name}: {FIRST} ran as {first}, {LAST} ran as {last}.")
     return sentences
 
 
 def layers_by_model(runs: Sequence[Run]) -> dict[str, dict[str, Sequence]]:
-    """Return "framework, model" -> layout -> layer table, of the runs that were looked at."""
-    tables: dict[str, dict[str, Sequence]] = {}
+    """Return "framework, model" -> layout -> layer table, of the runs that recorded one."""
+    tables: dict[str, dict[str, Sequence]] = defaultdict(dict)
     for run in sorted((r for r in runs if r.layers), key=lambda r: (r.trial.model, r.trial.layout)):
         name = f"{NAMES[run.trial.framework]}, {model_of(run.trial.model)}"
-        tables.setdefault(name, {}).setdefault(run.trial.layout, run.layers)
+        tables[name].setdefault(run.trial.layout, run.layers)
     return tables
 
 
 def forgotten_sentence(runs: Sequence[Run]) -> str:
-    """Return which layers forgot the layout, over all models that were looked at."""
-    looked = [run for run in runs if run.layers]
-    if not looked:
+    """Return which layers forgot the layout, over all models whose layers were recorded."""
+    recorded = [run for run in runs if run.layers]
+    if not recorded:
         return "No layer table was recorded."
     unsaid = ("batch_size", "image_size", "precision", "compile")
-    names = {
+    layers = {
         f"{layer} ({', '.join(run.trial.describe(without=unsaid))})"
-        for run in looked
+        for run in recorded
         for layer in layer_table.forgotten(run.layers)
     }
-    models = len({(r.trial.framework, r.trial.model, r.trial.layout) for r in looked})
-    if names:
-        return f"These layers forgot the layout: {'; '.join(sorted(names))}."
+    if layers:
+        return f"These layers forgot the layout: {'; '.join(sorted(layers))}."
+    models = len({(run.trial.framework, run.trial.model, run.trial.layout) for run in recorded})
     return f"No layer forgot the layout, in {models} models looked at (framework × model × layout)."
 
 
@@ -126,17 +122,12 @@ def count_sentence(verdicts: Sequence[Verdict]) -> str:
 def layout_settings(verdicts: Sequence[Verdict]) -> list[str]:
     """Return, for each framework, what to switch on as Markdown: only what was decided."""
     texts = []
-    decided = [v for v in verdicts if v.outcome in (Outcome.FASTER, Outcome.SLOWER)]
     for framework in FRAMEWORKS:
-        mine = [v for v in decided if v.baseline.framework == framework]
-        if not mine:
-            if any(v.baseline.framework == framework for v in verdicts):
-                texts.append(
-                    f"**{NAMES[framework]}**: no layout was decided to be faster; keep what you have."
-                )
-            continue
+        own = [v for v in verdicts if v.baseline.framework == framework]
+        if own and not any(v.outcome in (Outcome.FASTER, Outcome.SLOWER) for v in own):
+            texts.append(f"**{NAMES[framework]}**: no layout was decided to be faster; keep what you have.")
         for layout, outcome in ((LAST, Outcome.FASTER), (FIRST, Outcome.SLOWER)):
-            wins = [v for v in mine if v.outcome == outcome]
+            wins = [v for v in own if v.outcome == outcome]
             if wins:
                 gains = [(v.label, v.speedup if outcome == Outcome.FASTER else 1 / v.speedup) for v in wins]
                 lines = code.lines("layout", framework=framework, layout=layout)
