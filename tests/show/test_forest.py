@@ -68,7 +68,7 @@ class TestSpeedups:
 
     def test_the_margin_is_a_grey_band_around_the_line_at_one(self):
         """2 % reaches from 1 / 1.02 to 1.02, the bounds of "same"."""
-        ax = forest.plot_speedups(make_verdicts(), margin=0.02)
+        ax = forest.plot_speedups(make_verdicts())
         (band,) = found(ax, "margin")
         assert [band.get_x(), band.get_x() + band.get_width()] == pytest.approx([1 / 1.02, 1.02])
         assert band.get_facecolor() == mpl.colors.to_rgba(PALE)
@@ -88,7 +88,3 @@ class TestSpeedups:
             assert texts(forest.plot_speedups(verdicts), "sentence") == [
                 "No comparison has a pair of finished runs."
             ]
-
-    def test_a_verdict_without_a_label_is_refused(self):
-        with pytest.raises(ValueError, match="lacks \\['label'\\]"):
-            forest.plot_speedups([{"speedup": 1.1, "outcome": "same", "blocks": 6}])

@@ -120,17 +120,19 @@ def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out
     assert sorted((run.block, run.trial.batch_size) for run in runs) == [(0, 8), (0, 16), (1, 8), (1, 16)]
     (verdict,) = explored.verdicts
     assert verdict.factor == "batch_size" and verdict.blocks == 2
-    explore.tell(explored)
+    explore.show_change(explored)
     assert "batch 16 vs batch 8" in said[0] and "on each" not in said[0] and said[1] == "chart"
 
 
 def test_devices_and_their_strategy_are_one_change():
-    assert explore._factor(make_trial(), ("strategy", "devices")) == "devices"
-    assert explore._factor(make_trial(), ("layout",)) == "layout"
+    assert explore._factor(make_trial(), make_trial(strategy="ddp", devices=2)) == "devices"
+    assert (
+        explore._factor(make_trial(layout="channels_first"), make_trial(layout="channels_last")) == "layout"
+    )
 
 
 def test_a_failed_run_is_told_with_its_reason(said):
-    explore.tell(explore.Explored((), measured(make_run(status=Status.OOM))))
+    explore.show_change(explore.Explored((), measured(make_run(status=Status.OOM))))
 
     assert said == ["- oom: for a test"]
 
@@ -139,7 +141,7 @@ def test_in_a_report_nothing_is_measured(monkeypatch, out, said):
     monkeypatch.setenv("TRAINSPEED_REPORT", "1")
 
     small = explore.narrowed(plan_layouts(), frameworks=["none"])
-    explore.tell(explore.change(small, batch_sizes=[4096]))
+    explore.show_change(explore.change(small, batch_sizes=[4096]))
 
     assert "Not measured in a report" in said[0] and not (out / "runs.jsonl").exists()
 

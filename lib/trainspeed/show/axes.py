@@ -22,7 +22,7 @@ MAX_TICKS = {"x": 6, "y": 8}  # of a log axis: on x their labels stand side by s
 LETTER_PT = 0.6 * SMALL_PT  # about as wide as the mean letter
 SIZES_PT = 380  # about as long as an axis of sizes
 ROW_PT = 1.6 * SMALL_PT  # height of a row of a legend
-NOTE_LETTERS = 76
+NOTE_LETTERS = 76  # in a line of a note
 
 
 def panels(
@@ -33,11 +33,11 @@ def panels(
     share_x: bool = True,
     share_y: bool = True,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure of panels one below the other: side by side they are too narrow for a phone.
+    """Return a figure with its panels, one below the other: side by side they are too narrow for a phone.
 
     Args:
-        title: Of all panels, at the left edge; broken into lines where it is long.
-        height_in: Of a panel, or of each.
+        title: Of the whole figure, at its left edge; a long one is broken into lines.
+        height_in: Of every panel, or one height for each.
     """
     if not count:
         raise UserError("the frame has no rows to draw: measure first.")
@@ -58,7 +58,7 @@ def panels(
 
 
 def size_axis(ax: Axes, sizes: Sequence[float], *, base: float = 10) -> None:
-    """Make x logarithmic with these sizes as ticks: both ends, and between them all that have room."""
+    """Make x logarithmic, with ticks at both ends of these sizes and at those between that have room."""
     first, last = min(sizes), max(sizes)
     margin = max(1.37, (last / first) ** 0.05) if last > first else 2
     point = math.log(last / first * margin**2) / SIZES_PT
@@ -83,7 +83,7 @@ def batch_axis(ax: Axes, sizes: Sequence[int]) -> None:
 
 
 def log_axis(axis: Axis, low: float, high: float, *, unit: str = "") -> None:
-    """Make an axis logarithmic from low to high with a few round numbers as ticks, 1 among them if in view."""
+    """Make an axis logarithmic from low to high with a few round ticks, 1 among them if in view."""
     name = axis.axis_name
     axis.axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
     _set_ticks(axis, _round_ticks(low, high, MAX_TICKS[name]), unit)
@@ -97,7 +97,7 @@ def ratio_axis(axis: Axis, low: float, high: float) -> None:
 
 
 def _round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return the most ticks that are not too many: on a short axis at equal steps, on a long one by digits."""
+    """Return as many round ticks as fit: at equal steps on a short axis, by leading digits on a long one."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     choices = [MaxNLocator(n, steps=[1, 2, 5, 10]).tick_values(low, high) for n in range(most, 1, -1)]
     choices = choices if high < 2.5 * low else []
@@ -128,22 +128,13 @@ def nothing(sentence: str, *, title: str = "", ax: Axes | None = None) -> Axes:
 
 
 def note_below(ax: Axes, text: str) -> None:
-    """Write how to read the marks, small, below the label of the x axis, or in its place where there is none."""
-    if not ax.get_xlabel():
-        ax.set_xlabel(text, loc="left", fontsize=SMALL_PT, color=GREY)
-        ax.xaxis.label.set(gid="note", ha="left")
-        return
-    ax.annotate(
-        text,
-        (0, 0),
-        xycoords="axes fraction",
-        xytext=(0, -42),
-        textcoords="offset points",
-        va="top",
-        fontsize=SMALL_PT,
-        color=GREY,
-        gid="note",
-    )
+    """Write how to read the marks, small, below the label of the x axis, or in its place without one."""
+    look = {"fontsize": SMALL_PT, "color": GREY, "gid": "note"}
+    if ax.get_xlabel():
+        offset = {"xycoords": "axes fraction", "xytext": (0, -42), "textcoords": "offset points"}
+        ax.annotate(text, (0, 0), va="top", **offset, **look)
+    else:
+        ax.set_xlabel(text, loc="left", **look)
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:

@@ -3,49 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from trainspeed.show.theme import GREY, SMALL_PT
+from trainspeed.show.theme import GREY, SMALL_PT, Look
 
-BarLook = Mapping[str, Any]  # facecolor, hatch and edgecolor of a bar, as matplotlib names them
-GROUP = 0.8  # width of the bars of a group, of the room that a group has
-THICK = 0.6  # of a stack
+GROUP = 0.8  # share of a group's room that its bars take
+THICK = 0.6  # height of a stacked bar, as a share of its row
 GROUPS_PT = 400.0  # about as long as an axis of groups
 
 
-def bars(data: pd.DataFrame, *, groups: Sequence[str], looks: Mapping[str, BarLook], ax: Axes) -> Axes:
-    """Draw a bar per group and kind, the median, with a dot per run; what has none is a word in its place.
+def bars(data: pd.DataFrame, *, groups: Sequence[str], looks: Mapping[str, Look], ax: Axes) -> Axes:
+    """Draw a bar per group and kind, the median, with a dot per run; where no run has a value, write why.
 
     Args:
-        data: One row per run: group, kind (of `looks`), value, and why, the word where there is no value.
-        looks: Kind -> look, in the order of the bars of a group.
+        data: One row per run: group, kind (of `looks`), value, and why, the word to write without a value.
+        looks: Kind -> facecolor, edgecolor and hatch, in the order of the bars of a group.
     """
     known, count = data[data["value"].notna()], len(looks)
     names = {"x": "group", "y": "value", "hue": "kind", "order": groups, "hue_order": [*looks]}
     if len(known):
-        kept = {"data": known, **names, "legend": False, "ax": ax}
+        options = {"data": known, **names, "legend": False, "ax": ax}
         edge = {"edgecolor": "white", "linewidth": 0.8, "gid": "bar"}
-        sns.barplot(**kept, estimator="median", errorbar=None, width=GROUP, gap=0.08, **edge)
+        sns.barplot(**options, estimator="median", errorbar=None, width=GROUP, gap=0.08, **edge)
         for container, look in zip(ax.containers, looks.values(), strict=True):
             for bar in container:
                 bar.set(**look)
         # The dots have a white edge, or a black bar would hide them.
         dots = {"size": 5, "edgecolor": "white", "linewidth": 0.8, "clip_on": False, "gid": "run"}
-        sns.stripplot(**kept, dodge=True, jitter=False, palette=["black"] * count, **dots)
-    words = data.drop(known.index).merge(
-        known[["group", "kind"]].drop_duplicates(), how="left", indicator=True
-    )
-    words = words[words["_merge"] == "left_only"].drop_duplicates(["group", "kind"])
-    room = {"fontsize": min(SMALL_PT, 0.95 * GROUPS_PT * GROUP / count / len(groups))}
-    for row in words.to_dict("records"):
-        x = groups.index(row["group"]) + GROUP * (([*looks].index(row["kind"]) + 0.5) / count - 0.5)
-        where = {"ha": "center", "va": "bottom", "transform": ax.get_xaxis_transform(), "rotation": 90}
-        ax.text(x, 0.02, f"{row['kind']} {row['why']}", color=GREY, gid="failed", **where, **room)
+        sns.stripplot(**options, dodge=True, jitter=False, palette=["black"] * count, **dots)
+    drawn = set(zip(known["group"], known["kind"], strict=True))
+    reasons = data.drop(known.index).drop_duplicates(["group", "kind"])
+    look = {"ha": "center", "va": "bottom", "rotation": 90, "color": GREY, "gid": "failed"}
+    look["fontsize"] = min(SMALL_PT, 0.95 * GROUPS_PT * GROUP / count / len(groups))
+    for row in reasons.to_dict("records"):
+        if (row["group"], row["kind"]) not in drawn:
+            x = groups.index(row["group"]) + GROUP * (([*looks].index(row["kind"]) + 0.5) / count - 0.5)
+            ax.text(x, 0.02, f"{row['kind']} {row['why']}", transform=ax.get_xaxis_transform(), **look)
     ax.set(xlabel="", xlim=(-0.6, len(groups) - 0.4) if len(groups) > 1 else (-1, 1))
     ax.set_ylim(bottom=0)
     ax.grid(visible=False, axis="x")
@@ -54,20 +51,19 @@ def bars(data: pd.DataFrame, *, groups: Sequence[str], looks: Mapping[str, BarLo
     return ax
 
 
-def stack(table: pd.DataFrame, *, looks: Mapping[str, BarLook], ax: Axes) -> pd.Series:
+def stack(table: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> pd.Series:
     """Draw a stacked bar per row, the first on top; return where each ends.
 
     Args:
         table: Index: the names of the bars. A column for each piece, in any order; less than 0 is drawn as 0.
-        looks: Piece -> look, in the order of the stack.
+        looks: Piece -> facecolor, edgecolor and hatch, in the order of the stack.
     """
     places = range(len(table) - 1, -1, -1)
     ends = pd.Series(0.0, index=table.index)
     for piece in (piece for piece in looks if piece in table and (table[piece] > 0).any()):
         widths = table[piece].astype(float).fillna(0.0).clip(lower=0.0)
-        ax.barh(
-            places, widths, left=ends, height=THICK, linewidth=0.6, gid=piece, label=piece, **looks[piece]
-        )
+        look = {"height": THICK, "linewidth": 0.6, "gid": piece, "label": piece, **looks[piece]}
+        ax.barh(places, widths, left=ends, **look)
         ends = ends + widths
     ax.set_yticks(places, table.index)
     ax.set_ylim(-0.6, len(table) - 0.4)
@@ -76,6 +72,6 @@ def stack(table: pd.DataFrame, *, looks: Mapping[str, BarLook], ax: Axes) -> pd.
     return ends
 
 
-def patches(looks: Mapping[str, BarLook]) -> list[Patch]:
-    """Return an entry of a legend for each name."""
+def patches(looks: Mapping[str, Look]) -> list[Patch]:
+    """Return a legend entry for each name."""
     return [Patch(label=name, **look) for name, look in looks.items()]

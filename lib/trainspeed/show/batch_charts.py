@@ -29,10 +29,17 @@ from trainspeed.show.rows import (
     shared_factors,
     succeeded,
 )
-from trainspeed.show.series import Look, failures, handles, how_to_read, nudged, series
-from trainspeed.show.theme import FILLS, framework_colour, framework_name, layout_style, status_name
+from trainspeed.show.series import handles, how_to_read, mark_failures, nudged, series
+from trainspeed.show.theme import (
+    FILLS,
+    LAYOUT_STYLES,
+    Look,
+    framework_colour,
+    framework_name,
+    status_name,
+)
 
-ARM_COLUMNS = ("framework", "layout", "model", "status", "label")
+COLUMNS = ("framework", "layout", "model", "status", "label", "batch_size")
 # What y may be: the title, and the axis with the direction that is better.
 TIMES = {
     "median_epoch_s": ("Time per epoch", "seconds, median of epochs 2…\n(less is better)"),
@@ -44,58 +51,54 @@ NUDGE = 1.14  # from arm to arm, where one batch size leaves the width of the pa
 SMALL_NUDGE = 1.03  # else: enough to tell the arms' dots at one batch size apart
 
 
-def plot_time_vs_batch(frame: pd.DataFrame, *, y: str = "median_epoch_s", share_y: bool = True) -> Figure:
+def plot_time_vs_batch(frame: pd.DataFrame, *, y: str = "median_epoch_s") -> Figure:
     """Draw time against batch size: a line per framework and layout, a dot per run, a panel per model.
 
     Args:
-        y: A column in seconds, or images_per_s.
-        share_y: One scale for all models; False where a slow model would flatten a fast one.
+        y: A column in seconds, or images_per_s: see `TIMES`.
     """
     check_name("y", y, TIMES)
-    require(frame, (*ARM_COLUMNS, "batch_size", y))
+    require(frame, (*COLUMNS, y))
     title, ylabel = TIMES[y]
     data = data_rows(frame).assign(value=lambda rows: rows[y])
-    return _by_batch(data, title=title + shared_factors(data), ylabel=ylabel, share_y=share_y)
+    return _by_batch(data, title + shared_factors(data), ylabel)
 
 
-def plot_memory(frame: pd.DataFrame, *, share_y: bool = True) -> Figure:
+def plot_memory(frame: pd.DataFrame) -> Figure:
     """Draw peak memory against batch size: a line per framework and layout, OOM at the top edge.
 
     The unit is MB (1e6 bytes), or GB (1e9 bytes) from 10 GB on.
     """
-    require(frame, (*ARM_COLUMNS, "batch_size", "peak_memory_bytes"))
+    require(frame, (*COLUMNS, "peak_memory_bytes"))
     data = data_rows(frame)
     divisor, unit = memory_unit(data["peak_memory_bytes"])
     data["value"] = data["peak_memory_bytes"].astype(float) / divisor
-    title = "Peak memory" + shared_factors(data)
-    return _by_batch(data, title=title, ylabel=f"peak memory in {unit}\n(less is better)", share_y=share_y)
+    return _by_batch(data, "Peak memory" + shared_factors(data), f"peak memory in {unit}\n(less is better)")
 
 
-def plot_ratio_trend(frame: pd.DataFrame, *, share_y: bool = True) -> Figure:
+def plot_ratio_trend(frame: pd.DataFrame) -> Figure:
     """Draw framework against framework over batch size: a dot per block, the median as line.
 
     Args:
         frame: One row per block: baseline, candidate (framework names), layout, model, batch_size and
-            ratio, the baseline's time divided by the candidate's. Rows without a ratio are left out. Of no
-            rows at all, as of one framework alone, the chart is a sentence.
+            ratio, the baseline's time divided by the candidate's. Rows without a ratio are left out. Without
+            any row, as when one framework ran alone, the chart is a sentence.
     """
     if frame.empty:
         return nothing("No two frameworks ran with the same model, layout and batch size.").get_figure()
     require(frame, ("baseline", "candidate", "layout", "model", "batch_size", "ratio"))
-    data = frame.reset_index(drop=True).assign(status="ok", value=frame["ratio"].to_numpy())
-    data["framework"] = data["candidate"]
-    data["variant"] = "vs " + data["baseline"].map(framework_name)
+    versus = "vs " + frame["baseline"].map(framework_name)
+    data = frame.assign(framework=frame["candidate"], variant=versus, status="ok", value=frame["ratio"])
     data = name_arms(data)
-    versus = data["candidate"].map(framework_name) + " " + data["variant"]
-    data["arm"] = versus + (" " + data["layout"] if data["layout"].nunique() > 1 else "")
-    title = "Speed-up of one framework over another"
-    if data["layout"].nunique() == 1:
-        title += f": {data['layout'].iloc[0]}"
-    ylabel = "speed-up, log scale\n(above 1: first named faster)"
-    return _by_batch(data, title=title, ylabel=ylabel, share_y=share_y, ratio=True)
+    one_layout = data["layout"].nunique() == 1
+    data["arm"] = data["candidate"].map(framework_name) + " " + data["variant"]
+    if not one_layout:
+        data["arm"] += " " + data["layout"]
+    title = "Speed-up of one framework over another" + (f": {data['layout'].iloc[0]}" if one_layout else "")
+    return _by_batch(data, title, "speed-up, log scale\n(above 1: first named faster)", ratio=True)
 
 
-def _by_batch(data: pd.DataFrame, *, title: str, ylabel: str, share_y: bool, ratio: bool = False) -> Figure:
+def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = False) -> Figure:
     """Draw the column `value` over batch size: what the three charts above share."""
     good = succeeded(data)
     data = data.assign(
@@ -106,36 +109,36 @@ def _by_batch(data: pd.DataFrame, *, title: str, ylabel: str, share_y: bool, rat
     models, sizes, arms = list(data["model"].unique()), sorted(data["x"].unique()), list(data["arm"].unique())
     looks = {row["arm"]: _look(row) for row in data.drop_duplicates("arm").to_dict("records")}
     moved = nudged(data, arms, NUDGE if len(sizes) == 1 else SMALL_NUDGE)
-    figure, axes = panels(len(models), title, share_y=share_y)
+    figure, axes = panels(len(models), title)
     for ax, model in zip(axes, models, strict=True):
         rows = data["model"] == model
-        above_pt = failures(data[rows], looks=looks, ax=ax)
+        above_pt = mark_failures(data[rows], looks=looks, ax=ax)
         figure.set_figheight(figure.get_figheight() + above_pt / 72)
         ax.set_title(model_of(model), pad=6 + above_pt)
         ax.set_ylabel(ylabel)
         if data.loc[rows, "value"].notna().any():
             series(moved[rows], looks=looks, ax=ax)
         else:
-            write_sentence(ax, _nothing(data[rows]))
+            write_sentence(ax, _why_nothing(data[rows]))
         batch_axis(ax, sizes)
-    for ax, model in zip(axes, models, strict=True):
-        shown = data["value"] if share_y else data.loc[data["model"] == model, "value"]
-        _limit(ax, shown.dropna(), ratio=ratio)
+    values = data["value"].dropna()
+    for ax in axes:
+        _limit(ax, values, ratio=ratio)
     axes[-1].set_xlabel("batch size (log scale)")
-    if data["value"].notna().any():
+    if len(values):
         note_below(axes[-1], how_to_read(rows for _, rows in moved.groupby("model")))
     legend_below(figure, handles(looks))
     return figure
 
 
 def _look(row: dict) -> Look:
-    """Colour by framework, line and marker by layout, the marker's fill by whatever else varies."""
+    """Return a look: colour by framework, line and marker by layout, fill by whatever else varies."""
     fill = FILLS[row["fill"] % len(FILLS)]
-    return {"color": framework_colour(row["framework"]), "fillstyle": fill, **layout_style(row["layout"])}
+    return {"color": framework_colour(row["framework"]), "fillstyle": fill, **LAYOUT_STYLES[row["layout"]]}
 
 
 def _limit(ax: Axes, values: pd.Series, *, ratio: bool) -> None:
-    """Set y: from 0, or around 1 for ratios."""
+    """Set the ends of y, which all panels share: from 0, or around 1 for ratios."""
     if values.empty:
         ax.set_yticks([])
     elif ratio:
@@ -145,9 +148,8 @@ def _limit(ax: Axes, values: pd.Series, *, ratio: bool) -> None:
         ax.set_ylim(0, values.max() * 1.08)
 
 
-def _nothing(data: pd.DataFrame) -> str:
-    if failed := count_failures(data):
-        return f"Nothing to draw: {failed}" + (
-            "." if not succeeded(data).any() else ", the others gave no value."
-        )
+def _why_nothing(data: pd.DataFrame) -> str:
+    if failures := count_failures(data):
+        rest = ", the others gave no value." if succeeded(data).any() else "."
+        return f"Nothing to draw: {failures}{rest}"
     return "Nothing to draw: not measured on this machine."

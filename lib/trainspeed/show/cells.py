@@ -25,35 +25,29 @@ def styled(
     The id is made of the kind and the caption, so that two reports of the same data are the same HTML.
 
     Args:
-        rows: Or the columns, by their headings.
+        rows: The rows, or the columns by their headings.
         columns: The headings of a table without rows.
     """
-    table = pd.DataFrame(
-        rows, columns=None if len(rows) else columns, dtype=object
-    )  # keeps cells as they are
+    # The type object keeps cells as they are.
+    table = pd.DataFrame(rows, columns=None if len(rows) else columns, dtype=object)
     sides = ["right" if _are_numbers(table.iloc[:, place]) else "left" for place in range(table.shape[1])]
     styles = [{"selector": "caption", "props": "caption-side: top; text-align: left; font-weight: bold"}]
     styles += [{"selector": f".col{n}", "props": f"text-align: {side}"} for n, side in enumerate(sides)]
     row = ["number" if side == "right" else "" for side in sides]
     classes = pd.DataFrame([row] * len(table), index=table.index, columns=table.columns)
     styler = Styler(table, uuid=f"{kind}_{zlib.crc32(caption.encode()):08x}", cell_ids=False)
-    return (
-        styler.hide(axis="index")
-        .format(escape="html")
-        .set_caption(caption)
-        .set_table_styles(styles)
-        .set_td_classes(classes)
-    )
+    styler = styler.hide(axis="index").format(escape="html").set_caption(caption)
+    return styler.set_table_styles(styles).set_td_classes(classes)
 
 
-def failures(
+def counted_failures(
     rows: Sequence[Mapping[str, Any]], *, caption: str = "Runs that failed", name: str = "count"
 ) -> Styler | None:
-    """Return a row per way to fail, with how many runs did, under `name`; None where none did."""
+    """Return a row per way to fail, with the number of runs under `name`; None where no run failed."""
     if not rows:
         return None
-    counted = pd.DataFrame(rows).groupby(list(rows[0]), sort=False).size().reset_index(name=name)
-    return styled(counted, "failures", caption)
+    counts = pd.DataFrame(rows).groupby(list(rows[0]), sort=False).size().reset_index(name=name)
+    return styled(counts, "failures", caption)
 
 
 def _are_numbers(cells: pd.Series) -> bool:

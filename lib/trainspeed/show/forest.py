@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from trainspeed.core.names import model_of
+from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import legend_below, note_below, nothing, panels, ratio_axis
 from trainspeed.show.rows import (
     accuracy_context,
@@ -28,21 +29,22 @@ from trainspeed.show.rows import (
     succeeded,
     verdict_frame,
 )
-from trainspeed.show.series import Look, handles, marks
-from trainspeed.show.theme import GREY, OUTCOME_STYLES, PALE, SMALL_PT, WIDTH_IN, framework_colour
+from trainspeed.show.series import handles, marks
+from trainspeed.show.theme import GREY, OUTCOME_STYLES, PALE, SMALL_PT, WIDTH_IN, Look, framework_colour
 
 LABEL_LETTERS = 32  # a longer label of a row is broken into lines
 ROW_IN = 0.21  # height of one line of a label
 HOLLOW = {"linestyle": "none", "marker": "o", "color": GREY, "markerfacecolor": "white"}
+MEDIAN = {"marker": "|", "markersize": 15, "markeredgewidth": 2, "linestyle": "none", "color": ".15"}
 
 
 def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = None) -> Axes:
-    """Draw a row per row, the first on top: its mark with its interval, hollow where it has none.
+    """Draw each row of the frame as a row, the first on top: a mark with its interval, hollow without one.
 
     Args:
         data: label, kind (of `looks`), value, low, high; and `blocks`, which is written at the right, where
             the frame has it. A value may be missing.
-        looks: Kind -> look, as of `trainspeed.show.series.marks`.
+        looks: Kind -> look, as `trainspeed.show.series.marks` takes it.
     """
     texts = [textwrap.fill(str(label), LABEL_LETTERS) for label in data["label"]]
     heights = pd.Series([text.count("\n") + 1.5 for text in texts])
@@ -63,48 +65,51 @@ def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = N
     return ax
 
 
-def write_in_row(ax: Axes, place: float, text: str) -> None:
-    """Write at the left of a row why it has no mark."""
-    look = {"fontsize": SMALL_PT, "color": GREY, "bbox": {"facecolor": "white", "linewidth": 0, "pad": 1}}
-    ax.text(0.01, place, text, transform=ax.get_yaxis_transform(), va="center", gid="missing", **look)
-
-
-def plot_speedups(verdicts: Iterable[Any], *, margin: float = 0.02, ax: Axes | None = None) -> Axes:
+def plot_speedups(verdicts: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     """Draw a forest plot: a row per comparison, dot and interval on a log axis, the largest speed-up on top.
+
+    The grey band is the margin within which two times count as the same.
 
     Args:
         verdicts: Objects or mappings with label, speedup, low, high, outcome and blocks. Without low and
             high (fewer than 6 blocks) the dot is hollow and has no interval; without a speed-up (no pair
             of runs finished) the row says so.
-        margin: Within 1 ± margin two times count as the same: the grey band.
     """
     data = verdict_frame(verdicts).sort_values("speedup", ascending=False, na_position="last")
     title = "Speed-up with its 95 % interval" if data["low"].notna().any() else "Speed-up"
     known = data[["speedup", "low", "high"]].stack().dropna()
     if known.empty:
         return nothing("No comparison has a pair of finished runs.", title=title, ax=ax)
-    kinds = data["outcome"].where(data["outcome"].isin(list(OUTCOME_STYLES)), "undecided")
+    kinds = data["outcome"].where(data["outcome"].isin(OUTCOME_STYLES), "undecided")
     ax = forest(data.assign(kind=kinds, value=data["speedup"]), looks=OUTCOME_STYLES, ax=ax)
     for place, speedup in zip(ax.get_yticks(), data["speedup"], strict=True):
         if pd.isna(speedup):
-            write_in_row(ax, place, "no pair of runs finished")
-    ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + margin)), max(known.max(), 1 + margin))
-    ax.axvspan(1 / (1 + margin), 1 + margin, color=PALE, linewidth=0, zorder=0.5, gid="margin")
+            _write_in_row(ax, place, "no pair of runs finished")
+    ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
+    ax.axvspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5, gid="margin")
     ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
     ax.set_title(title)
     ax.set_xlabel("speed-up = baseline time / candidate time, log scale\n(above 1: the candidate is faster)")
-    dots = {name: {**look, "linestyle": "none"} for name, look in OUTCOME_STYLES.items()}
-    listed: list[Artist] = handles(dots, [name for name in dots if name in set(kinds)])
+    looks = {
+        kind: {**OUTCOME_STYLES[kind], "linestyle": "none"} for kind in OUTCOME_STYLES if kind in set(kinds)
+    }
     if (data["low"].isna() & data["speedup"].notna()).any():
-        listed += handles({"fewer than 6 blocks: no interval": HOLLOW})
-    listed.append(Patch(color=PALE, label=f"margin: same within {100 * margin:g} %"))
-    legend_below(ax.get_figure(root=True), listed)
+        looks["fewer than 6 blocks: no interval"] = HOLLOW
+    entries: list[Artist] = handles(looks)
+    entries.append(Patch(color=PALE, label=f"margin: same within {100 * MARGIN:g} %"))
+    legend_below(ax.get_figure(root=True), entries)
     return ax
+
+
+def _write_in_row(ax: Axes, place: float, text: str) -> None:
+    """Write at the left of a row why it has no mark."""
+    look = {"fontsize": SMALL_PT, "color": GREY, "bbox": {"facecolor": "white", "linewidth": 0, "pad": 1}}
+    ax.text(0.01, place, text, transform=ax.get_yaxis_transform(), va="center", gid="missing", **look)
 
 
 def plot_accuracy(frame: pd.DataFrame) -> Figure:
     """Draw test accuracy in %: a row per framework and layout, a dot per run, a panel per model."""
-    require(frame, ("framework", "layout", "model", "status", "label", "test_accuracy"))
+    require(frame, ("framework", "layout", "model", "batch_size", "status", "label", "test_accuracy"))
     data = data_rows(frame)
     data["value"] = 100 * data["test_accuracy"].astype(float).where(succeeded(data))
     models = list(data["model"].unique())
@@ -113,32 +118,23 @@ def plot_accuracy(frame: pd.DataFrame) -> Figure:
     figure, axes = panels(len(models), title, height_in=0.6 + 0.3 * len(colours))
     for ax, model in zip(axes, models, strict=True):
         rows = data[data["model"] == model]
-        where = {"data": rows, "x": "value", "y": "arm", "order": list(colours), "legend": False, "ax": ax}
         if rows["value"].notna().any():
-            sns.stripplot(**where, hue="arm", palette=colours, jitter=False, size=6, alpha=0.8, gid="runs")
-            middle = {
-                "marker": "|",
-                "markersize": 15,
-                "markeredgewidth": 2,
-                "linestyle": "none",
-                "color": ".15",
-            }
-            sns.pointplot(**where, estimator="median", errorbar=None, gid="median", **middle)
+            options = {"data": rows, "x": "value", "y": "arm", "order": [*colours], "legend": False, "ax": ax}
+            dots = {"palette": colours, "jitter": False, "size": 6, "alpha": 0.8, "gid": "runs"}
+            sns.stripplot(**options, hue="arm", **dots)
+            sns.pointplot(**options, estimator="median", errorbar=None, gid="median", **MEDIAN)
         for place, arm in enumerate(colours):
             runs = rows[rows["arm"] == arm]
             if runs["value"].isna().all():
                 why = count_failures(runs) or ("not measured" if runs.empty else "not evaluated")
-                write_in_row(ax, place, why)
+                _write_in_row(ax, place, why)
         ax.set(title=model_of(model), ylabel="", ylim=(len(colours) - 0.5, -0.5))
         ax.set_yticks(range(len(colours)), colours, fontsize=SMALL_PT)
         ax.grid(axis="y", visible=False)
+    sizes = sorted(data["batch_size"].unique())
+    together = f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""
     axes[-1].set_xlabel("test accuracy in % (more is better)")
-    note_below(axes[-1], "dot: one run; bar: median" + _batches(data))
+    note_below(axes[-1], f"dot: one run; bar: median{together}")
     if not data["value"].notna().any():
         axes[-1].set_xticks([])
     return figure
-
-
-def _batches(data: pd.DataFrame) -> str:
-    sizes = sorted(data["batch_size"].unique()) if "batch_size" in data else []
-    return f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""

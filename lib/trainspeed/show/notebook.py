@@ -1,4 +1,4 @@
-"""What every notebook shows beside its own question: sentences, verdicts, monitor, doubts.
+"""What every notebook shows besides its own question: sentences, verdicts, monitor, doubts.
 
 Puts files and displays together; decides nothing.
 """
@@ -34,20 +34,20 @@ def show_sentences(
     """Show sentences as a list; `otherwise` where there are none.
 
     Args:
-        verdicts: Those that they are about: the front page leads from them to here.
+        verdicts: The verdicts that the sentences are about: the front page links from them to this list.
     """
     lines = [f"- {sentence}" for sentence in sentences]
     display(Markdown("\n".join(lines) or otherwise), metadata=of_verdicts(verdicts))
 
 
 def of_verdicts(verdicts: Iterable[Verdict]) -> dict[str, Any]:
-    """Return the metadata of an output that shows verdicts: which kinds of them, by factor and quantity."""
+    """Return the metadata of an output that shows verdicts: their kinds, by factor and quantity."""
     kinds = sorted({(verdict.factor, verdict.quantity) for verdict in verdicts})
     return {METADATA: {"verdicts": kinds}} if kinds else {}
 
 
 def show_blocks(texts: Iterable[str], *, otherwise: str = "") -> None:
-    """Show pieces of Markdown below each other."""
+    """Show pieces of Markdown one below the other; `otherwise` where there are none."""
     display(Markdown("\n\n".join(texts) or otherwise))
 
 
@@ -58,7 +58,7 @@ def show_table(table: Styler | None) -> None:
 
 
 def show_folded(name: str, table: Styler) -> None:
-    """Show a long table behind its name, to open; plain HTML, so it works in any browser."""
+    """Show a long table folded behind its name; plain HTML, so it opens in any browser."""
     display(HTML(f"<details><summary>{html.escape(name)}</summary>{table.to_html()}</details>"))
 
 
@@ -71,7 +71,7 @@ def record_verdicts(measured: Measured, verdicts: Sequence[Verdict]) -> None:
 
 
 def read_elements(path: Path) -> list[dict]:
-    """Return the elements of `verdicts.json`; a damaged file is kept under another name, and none returned."""
+    """Return the elements of `verdicts.json`; none of a damaged file, which is kept under another name."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -82,59 +82,50 @@ def read_elements(path: Path) -> list[dict]:
     return [element for element in data if isinstance(element, dict)] if isinstance(data, list) else []
 
 
-def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame, list[str]]:
-    """Return the monitor's samples, the runs' spans (see `monitor.plot_monitor`) and what was missing."""
-    frames, missing = [], []
-    for name in sorted({run.monitor for run in measured.runs if run.monitor}):
-        path = measured.folder / name
-        if path.exists():
-            samples, comments = read_monitor(path)
-            frames.append(samples)
-            missing += comments
-    rows = [_span(run) for run in measured.runs if run.started_at and run.stages_s]
-    spans = pd.DataFrame(rows, columns=SPAN_COLUMNS)
+def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the monitor's samples and the time spans of the runs, as `monitor.plot_monitor` takes them."""
+    paths = [measured.folder / name for name in sorted({run.monitor for run in measured.runs if run.monitor})]
+    frames = [read_monitor(path)[0] for path in paths if path.exists()]
     samples = pd.concat(frames, ignore_index=True) if frames else no_samples()
-    return samples, spans, missing
+    spans = [_span(run) for run in measured.runs if run.started_at and run.stages_s]
+    return samples, pd.DataFrame(spans, columns=SPAN_COLUMNS)
 
 
-def _span(run: Run) -> dict:
+def _span(run: Run) -> dict[str, Any]:
     start = datetime.fromisoformat(run.started_at)
-    trained = start + timedelta(seconds=run.stages_s.get("start", 0) + run.stages_s.get("build", 0))
-    ends, now = [], trained
+    end_of_epoch = start + timedelta(seconds=run.stages_s.get("start", 0) + run.stages_s.get("build", 0))
+    epoch_ends = []
     for seconds in run.epoch_s:
-        now += timedelta(seconds=seconds)
-        ends.append(now)
+        end_of_epoch += timedelta(seconds=seconds)
+        epoch_ends.append(end_of_epoch)
     return {
         "start": start,
         "end": start + timedelta(seconds=sum(run.stages_s.values())),
         "name": ", ".join(run.trial.describe(without=("image_size", "precision", "compile"))),
         "framework": run.trial.framework,
-        "epoch_ends": ends,
+        "epoch_ends": epoch_ends,
     }
 
 
 def seized_sentences(measured: Measured) -> list[str]:
-    """Return how much GPU memory each framework's default allocation took, beside what it needed.
+    """Return how much GPU memory each framework's default allocation took, and how much it needed.
 
-    Taken is what the monitor saw on the fullest GPU during that run, less what was in use before.
+    What it took is what the monitor saw on the fullest GPU during that run, less what was in use before.
     """
-    runs = [run for run in measured.runs if run.role is Role.ALLOCATION and run.epoch_s]
     if measured.machine.get("device") != "gpu":
         return ["Not measured here: there is no GPU. On a CPU, frameworks take memory as they need it."]
-    samples, _, _ = monitor_data(measured)
+    samples, _ = monitor_data(measured)
+    gpus = samples[samples["device"] != "host"]
     sentences = []
-    for run in runs:
+    for run in measured.runs:
+        if run.role is not Role.ALLOCATION or not run.epoch_s:
+            continue
         span = _span(run)
-        gpus = samples[samples["device"] != "host"]
         before = gpus[gpus["utc"] < span["start"]].groupby("device")["memory_used_bytes"].last()
         during = gpus[gpus["utc"].between(span["start"], span["end"])]
         taken = (during.groupby("device")["memory_used_bytes"].max() - before).max()
-        total = during["memory_total_bytes"].max()
-        need = run.peak_memory_bytes
-        needed = "not known" if need is None else gigabytes(need, 2)
-        seized = (
-            "not sampled" if pd.isna(taken) else f"{gigabytes(taken, 2)}, {percent(taken / total)} of the GPU"
-        )
-        name = NAMES[run.trial.framework]
-        sentences.append(f"{name} by default takes {seized}; needed: {needed}.")
+        share = taken / during["memory_total_bytes"].max()
+        needed = "not known" if run.peak_memory_bytes is None else gigabytes(run.peak_memory_bytes, 2)
+        seized = "not sampled" if pd.isna(taken) else f"{gigabytes(taken, 2)}, {percent(share)} of the GPU"
+        sentences.append(f"{NAMES[run.trial.framework]} by default takes {seized}; needed: {needed}.")
     return sentences or ["No run with the default allocation was measured."]

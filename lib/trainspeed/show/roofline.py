@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,26 +13,19 @@ from matplotlib.transforms import ScaledTranslation
 from trainspeed.core.check import check_name
 from trainspeed.core.format import three
 from trainspeed.core.names import model_of
-from trainspeed.show.axes import (
-    NOTE_LETTERS,
-    legend_below,
-    log_axis,
-    note_below,
-    nothing,
-    panels,
-)
+from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels
 from trainspeed.show.rows import by_framework, require
 from trainspeed.show.series import handles
 from trainspeed.show.theme import GREY, PRECISION_STYLES, framework_name
 
-# As many bits, so at one intensity: drawn beside each other, by so many points to the left or right.
-LABEL_OFFSET_PT = {"fp32": -3.5, "tf32": 3.5, "fp16": -3.5, "bf16": 3.5}
+# Two precisions of as many bits have one intensity: their marks stand this far left and right of it.
+MARK_OFFSET_PT = {"fp32": -3.5, "tf32": 3.5, "fp16": -3.5, "bf16": 3.5}
 PARTNER = {"fp32": "tf32", "tf32": "fp32", "fp16": "bf16", "bf16": "fp16"}
 SHAPES = ("o", "^", "D", "v", "P", "X", "<", ">", "*", "h")  # of the first, second, … model
 SWATCH = "s"  # of a precision in the legend: no model's shape
 POINT_COLUMNS = ("framework", "model", "precision", "intensity", "flop_per_s")
 CEILING_COLUMNS = ("precision", "peak_flop_per_s", "bandwidth_bytes_per_s")
-TERA_FROM = 10e12  # from here on FLOP/s are told in TFLOP/s
+TERA_FROM = 10e12  # FLOP/s; from here on the unit is TFLOP/s
 AXIS_MARGIN = 1.8  # factor on an axis beyond what is drawn
 TRAFFIC = "an estimate, as if no layers were fused; halved at 16 bits"
 PANEL_IN = 3.4
@@ -43,9 +36,9 @@ def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str 
 
     Args:
         points: One row per mark: framework, model, precision, intensity (FLOPs per byte), flop_per_s.
-        ceilings: One row per precision: peak_flop_per_s, bandwidth_bytes_per_s. A precision without either
-            has no roof, which the note says.
-        traffic: For the note: what the bytes are.
+        ceilings: One row per precision: peak_flop_per_s, bandwidth_bytes_per_s. Where either is missing, the
+            precision has no roof, which the note says.
+        traffic: What the bytes are, for the note.
     """
     require(points, POINT_COLUMNS)
     require(ceilings, CEILING_COLUMNS)
@@ -57,46 +50,44 @@ def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str 
         why = "Nothing to draw: no training with known FLOPs and bytes was measured on this machine."
         return nothing(why).get_figure()
     roofs = ceilings.dropna(subset=list(CEILING_COLUMNS))
+    xs = [*placed["intensity"], *(roofs["peak_flop_per_s"] / roofs["bandwidth_bytes_per_s"])]
+    ys = [*placed["flop_per_s"], *roofs["peak_flop_per_s"]]
+    left, right = min(xs) / AXIS_MARGIN, max(xs) * AXIS_MARGIN
+    divisor, unit = (1e12, "TFLOP/s") if max(ys) >= TERA_FROM else (1e9, "GFLOP/s")
     frameworks = by_framework(placed)["framework"].unique()
-    models = list(placed["model"].unique())
+    shapes = {model: SHAPES[n % len(SHAPES)] for n, model in enumerate(placed["model"].unique())}
     title = "Roofline: measured ceilings and achieved speed"
     figure, axes = panels(len(frameworks), title, height_in=PANEL_IN)
-    divisor, unit = _unit(placed, roofs)
-    (left, right), ys = _limits(placed, roofs)
-    for ax in axes:
-        log_axis(ax.xaxis, left, right)
-        log_axis(ax.yaxis, *(y / divisor for y in ys))
     for ax, framework in zip(axes, frameworks, strict=True):
-        own = placed[placed["framework"] == framework]
+        log_axis(ax.xaxis, left, right)
+        log_axis(ax.yaxis, min(ys) / AXIS_MARGIN / divisor, max(ys) * AXIS_MARGIN / divisor)
         ax.set(title=framework_name(framework), ylabel=f"{unit} achieved\n(more is better)")
-        _roofs(ax, roofs, (left, right), divisor)
-        _points(ax, own, models, divisor)
+        _draw_roofs(ax, roofs, left, right, divisor)
+        _draw_points(ax, placed[placed["framework"] == framework], shapes, divisor)
     axes[-1].set_xlabel("FLOP per byte of memory traffic")
     note_below(axes[-1], _note(data, placed, roofs, traffic))
     peaks = roofs.set_index("precision")["peak_flop_per_s"]
     precisions = [name for name in PRECISION_STYLES if name in {*placed["precision"], *peaks.index}]
     names = {n: f"{n}: {three(peaks[n] / divisor)} {unit} at most" if n in peaks else n for n in precisions}
-    colours = {names[n]: _look(n) | {"linestyle": PRECISION_STYLES[n]["linestyle"]} for n in precisions}
-    shapes = {
-        model_of(name): {"color": GREY, "linestyle": "none", "marker": _shape(name, models)}
-        for name in models
+    entries = {
+        names[n]: _look(n) | {"marker": SWATCH, "linestyle": PRECISION_STYLES[n]["linestyle"]}
+        for n in precisions
     }
-    legend_below(figure, [*handles(colours), *handles(shapes)])
+    entries |= {
+        model_of(name): {"color": GREY, "linestyle": "none", "marker": shape}
+        for name, shape in shapes.items()
+    }
+    legend_below(figure, handles(entries))
     return figure
 
 
 def _look(precision: str) -> dict[str, str]:
     style = PRECISION_STYLES[precision]
-    return {"color": style["color"], "markeredgecolor": style["edge"], "marker": SWATCH}
+    return {"color": style["color"], "markeredgecolor": style["edge"]}
 
 
-def _shape(model: str, models: Sequence[str]) -> str:
-    return SHAPES[models.index(model) % len(SHAPES)]
-
-
-def _roofs(ax: Axes, roofs: pd.DataFrame, ends: tuple[float, float], divisor: float) -> None:
+def _draw_roofs(ax: Axes, roofs: pd.DataFrame, left: float, right: float, divisor: float) -> None:
     """Draw each roof, sloped and then flat."""
-    left, right = ends
     for row in roofs.to_dict("records"):
         peak, bandwidth = row["peak_flop_per_s"] / divisor, row["bandwidth_bytes_per_s"] / divisor
         style = PRECISION_STYLES[row["precision"]]
@@ -105,42 +96,27 @@ def _roofs(ax: Axes, roofs: pd.DataFrame, ends: tuple[float, float], divisor: fl
         ax.plot(xs, [min(peak, x * bandwidth) for x in xs], linewidth=1.6, zorder=1.8, gid="roof", **line)
 
 
-def _points(ax: Axes, rows: pd.DataFrame, models: Sequence[str], divisor: float) -> None:
+def _draw_points(ax: Axes, rows: pd.DataFrame, shapes: Mapping[str, str], divisor: float) -> None:
     """Draw a filled mark per row: shape by model, colour and edge by precision."""
-    here = set(rows["precision"])
+    drawn = set(rows["precision"])
     inches = ax.get_figure(root=True).dpi_scale_trans
+    style = {"markeredgewidth": 0.8, "markersize": 8, "linestyle": "none", "zorder": 2.5, "gid": "point"}
     for row in rows.to_dict("records"):
         precision = row["precision"]
-        aside = LABEL_OFFSET_PT[precision] if PARTNER[precision] in here else 0
+        aside_pt = MARK_OFFSET_PT[precision] if PARTNER[precision] in drawn else 0
         ax.plot(
             [row["intensity"]],
             [row["flop_per_s"] / divisor],
-            **_look(precision) | {"marker": _shape(row["model"], models)},
-            markeredgewidth=0.8,
-            markersize=8,
-            linestyle="none",
-            transform=ax.transData + ScaledTranslation(aside / 72, 0, inches),
+            marker=shapes[row["model"]],
+            transform=ax.transData + ScaledTranslation(aside_pt / 72, 0, inches),
             label=f"{row['model']} {precision}",
-            zorder=2.5,
-            gid="point",
+            **_look(precision),
+            **style,
         )
 
 
-def _unit(points: pd.DataFrame, roofs: pd.DataFrame) -> tuple[float, str]:
-    most = max([*points["flop_per_s"], *roofs["peak_flop_per_s"]])
-    return (1e12, "TFLOP/s") if most >= TERA_FROM else (1e9, "GFLOP/s")
-
-
-def _limits(points: pd.DataFrame, roofs: pd.DataFrame) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ends of both axes: all marks, all ridges and all peaks are within."""
-    ridges = roofs["peak_flop_per_s"] / roofs["bandwidth_bytes_per_s"]
-    xs = [*points["intensity"], *ridges]
-    ys = [*points["flop_per_s"], *roofs["peak_flop_per_s"]]
-    return (min(xs) / AXIS_MARGIN, max(xs) * AXIS_MARGIN), (min(ys) / AXIS_MARGIN, max(ys) * AXIS_MARGIN)
-
-
 def _note(data: pd.DataFrame, placed: pd.DataFrame, roofs: pd.DataFrame, traffic: str) -> str:
-    """Return how to read the chart, and what is missing in it."""
+    """Return how to read the chart, and what it lacks."""
     parts = ["line: measured ceiling"] * (not roofs.empty) + [f"traffic: {traffic}"]
     without = [name for name in placed["precision"].unique() if name not in set(roofs["precision"])]
     if without:

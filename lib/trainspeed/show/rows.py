@@ -12,12 +12,10 @@ from trainspeed.core.factors import TRAINING
 from trainspeed.core.names import DATA_SET_NAMES
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES
-from trainspeed.show.theme import FRAMEWORK_NAMES, framework_name, status_name
-
-# Every other label is a run beside the data: "A again" repeats "A", "default allocation" is no timing.
+from trainspeed.core.trial import FRAMEWORKS
+from trainspeed.show.theme import framework_name, status_name
 
 VERDICT_FIELDS = ("label", "speedup", "low", "high", "outcome", "blocks")
-
 ARM_COLUMNS = ("framework", "model", "layout", "batch_size")
 
 
@@ -30,32 +28,32 @@ def require(frame: pd.DataFrame, columns: Iterable[str]) -> None:
 def data_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that are data of a line or a table, with a fresh index, named (see `name_arms`).
 
-    Left out are the control's second half and the runs for other purposes. Sessions are not told
-    apart: pass the rows of one.
+    Left out are the control's second half and the runs for other purposes: "A again" repeats "A", and
+    "default allocation" times nothing. Pass the rows of one session: sessions are not kept apart.
     """
     require(frame, ("label", "framework", "model"))
     data = frame[frame["label"].fillna("").isin(DATA_ROLES)].reset_index(drop=True)
-    texts = pd.Series("", index=data.index, dtype=object)
+    variants = pd.Series("", index=data.index, dtype=object)
     for _, group in data.groupby("model", dropna=False):
-        # JAX is always compiled: beside the others that is no choice, and its name needs no addition.
+        # JAX is always compiled: next to the others that is no choice, and its name needs no addition.
         chosen = group[group["framework"] != "jax"]
         names = [n for n in varying(group) if n != "compile" or chosen["compile"].nunique() > 1]
         for index, row in group.iterrows():
-            said = [n for n in names if n != "compile" or row["framework"] != "jax"]
-            texts[index] = ", ".join(factor_text(n, row[n]) for n in said)
-    return name_arms(data.assign(variant=texts))
+            own = [n for n in names if n != "compile" or row["framework"] != "jax"]
+            variants[index] = ", ".join(factor_text(n, row[n]) for n in own)
+    return name_arms(data.assign(variant=variants))
 
 
 def factor_text(column: str, value: Any) -> str:
-    """Return a factor's value as it is read in a name: compile=True is "compiled"."""
+    """Return a factor's value as a name contains it: "compiled" for compile=True."""
     return f"no {column}" if pd.isna(value) else TRAINING[column].value(value)
 
 
 def varying(data: pd.DataFrame) -> list[str]:
-    """Return the factors beside framework, model, layout and batch size that differ between any two rows.
+    """Return the factors, besides framework, model, layout and batch size, that differ between any two rows.
 
-    Seed and fold are none: they differ from block to block, and blocks are the repeats of one arm. Ceilings of
-    the device have no such factors of their own, so they do not count.
+    Seed and fold are not among them: they differ from block to block, and blocks are the repeats of one arm.
+    Ceilings of the device have no such factors of their own, so their rows do not count.
     """
     steps = data[~data["part"].map(lambda part: PHASES[part].ceiling)] if "part" in data else data
     names = [name for name in TRAINING if name in steps and name not in ARM_COLUMNS]
@@ -63,8 +61,8 @@ def varying(data: pd.DataFrame) -> list[str]:
 
 
 def by_framework(data: pd.DataFrame, *columns: str, first: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the rows sorted by the columns `first`, then by framework in its order in all charts, then the others."""
-    ranks = {name: rank for rank, name in enumerate(FRAMEWORK_NAMES)}
+    """Return the rows sorted by `first`, then by framework in the order of all charts, then by the others."""
+    ranks = {name: rank for rank, name in enumerate(FRAMEWORKS)}
     ranked = data.assign(rank=data["framework"].map(ranks))
     return ranked.sort_values([*first, "rank", *columns], kind="stable").drop(columns="rank")
 
@@ -73,9 +71,9 @@ def refuse_repeats(
     data: pd.DataFrame, columns: Sequence[str], name: Callable[[pd.Series], str], remedy: str
 ) -> None:
     """Raise a UserError where two rows are equal in these columns: they would be drawn over each other."""
-    twice = data[data.duplicated(list(columns))]
-    if not twice.empty:
-        raise UserError(f"the rows hold {name(twice.iloc[0])} twice: {remedy}.")
+    repeats = data[data.duplicated(list(columns))]
+    if not repeats.empty:
+        raise UserError(f"the rows hold {name(repeats.iloc[0])} twice: {remedy}.")
 
 
 def name_arms(data: pd.DataFrame) -> pd.DataFrame:
@@ -119,7 +117,7 @@ def count_failures(data: pd.DataFrame) -> str:
 
 
 def accuracy_context(data: pd.DataFrame) -> str:
-    """Return what an accuracy is not read without, if all rows share it: " after 5 epochs on digits"."""
+    """Return what a reader of an accuracy must know, where all rows share it: " after 5 epochs on digits"."""
     epochs = data["epochs"].unique() if "epochs" in data else ()
     sets = data["dataset"].unique() if "dataset" in data else ()
     after = f" after {epochs[0]} epochs" if len(epochs) == 1 else ""
@@ -136,19 +134,10 @@ def memory_unit(values_bytes: pd.Series) -> tuple[float, str]:
 
 
 def verdict_frame(verdicts: Iterable[Any]) -> pd.DataFrame:
-    """Return one row per verdict, an object or a mapping: label, speedup, low, high, outcome, blocks.
-
-    `speedup`, `low` and `high` may be None or absent; the others must be there.
-    """
-    rows = []
-    for verdict in verdicts:
-        values = verdict if isinstance(verdict, Mapping) else _attributes(verdict)
-        if missing := [name for name in ("label", "outcome", "blocks") if name not in values]:
-            raise UserError(f"a verdict lacks {missing}: {verdict!r}.")
-        rows.append({name: values.get(name) for name in VERDICT_FIELDS} | {"outcome": str(values["outcome"])})
-    frame = pd.DataFrame(rows, columns=list(VERDICT_FIELDS))
-    return frame.astype(dict.fromkeys(("speedup", "low", "high", "blocks"), float))
-
-
-def _attributes(verdict: object) -> dict[str, Any]:
-    return {name: getattr(verdict, name) for name in VERDICT_FIELDS if hasattr(verdict, name)}
+    """Return one row per verdict, an object or a mapping: label, speedup, low, high, outcome, blocks."""
+    rows = [
+        verdict if isinstance(verdict, Mapping) else {name: getattr(verdict, name) for name in VERDICT_FIELDS}
+        for verdict in verdicts
+    ]
+    numbers = dict.fromkeys(("speedup", "low", "high", "blocks"), float)
+    return pd.DataFrame(rows, columns=list(VERDICT_FIELDS)).astype(numbers | {"outcome": str})

@@ -1,4 +1,4 @@
-"""Sections that every study's notebook has: machine, speed-ups, monitor, doubts. The same words, written once."""
+"""Sections that every study's notebook has, written once: machine, speed-ups, monitor, doubts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from IPython.display import Markdown, display
 
 from trainspeed.core.guard import guarded
-from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
@@ -28,7 +27,7 @@ epochs.
 
 
 def run(measured: Measured, *more: str) -> None:
-    """Show what was measured, what was skipped, and what a study has to say of its own."""
+    """Show what was measured, what was skipped, and further sentences of the study."""
     notebook.show_sentences([measured.summary(), *measured.skipped_sentences(), *more])
 
 
@@ -39,7 +38,7 @@ def decided(verdicts: Sequence[Verdict], *, otherwise: str) -> None:
 
 
 def machine(measured: Measured) -> None:
-    """Show what was measured on, and the versions."""
+    """Show the machine and the versions of what was measured."""
     display(tables.machine_table(measured.machine, measured.versions))
 
 
@@ -47,36 +46,32 @@ def speedups(verdicts: Sequence[Verdict], alt: str) -> None:
     """Show verdicts and controls as a chart and a table.
 
     Args:
-        alt: What the chart shows, for those who cannot see it.
+        alt: What the chart shows, for readers who cannot see it.
     """
     _explain(HOW_TO_READ_SPEEDUPS)
     with guarded():
         show(forest.plot_speedups(verdicts), alt=alt)
-    verdict_table(verdicts)
+    verdict_rows(verdicts)
 
 
-def verdict_table(verdicts: Sequence[Verdict], *, caption: str = "Verdicts") -> None:
+def verdict_rows(verdicts: Sequence[Verdict], *, caption: str = "Verdicts") -> None:
     """Show verdicts and controls as a table."""
     display(tables.verdict_table(verdicts, caption=caption), metadata=notebook.of_verdicts(verdicts))
 
 
 def monitor(measured: Measured) -> None:
-    """Show what the monitor sampled beside the runs."""
-    samples, spans, _ = notebook.monitor_data(measured)
+    """Show what the monitor sampled during the runs."""
+    samples, spans = notebook.monitor_data(measured)
     _explain(HOW_TO_READ_THE_MONITOR)
     alt = "Load, memory, power, temperature and clocks over time, a line per device, with the runs shaded."
     show(plot_monitor(samples, spans), alt=alt)
 
 
-def doubts(measured: Measured, control: Sequence[Verdict], *, runs: Sequence[Run] | None = None) -> None:
-    """Show the reasons to distrust a study.
-
-    Args:
-        runs: Those that the doubts are about; all by default.
-    """
+def doubts(measured: Measured, control: Sequence[Verdict]) -> None:
+    """Show the reasons to distrust a study."""
     _explain("Reasons to distrust what is above, each with a remedy.")
-    found = study_doubts(measured.runs if runs is None else runs, control)
-    notebook.show_sentences([*measured.doubts, *found], otherwise="None found.")
+    sentences = [*measured.doubts, *study_doubts(measured.runs, control)]
+    notebook.show_sentences(sentences, otherwise="None found.")
 
 
 def _explain(text: str) -> None:

@@ -1,7 +1,7 @@
 """Lines over a size: a dot per run, the median, its interval; what failed stands above the panel.
 
-Knows numbers and Axes; which rows of a frame make a line is the caller's. Axes are made logarithmic after
-drawing: seaborn would take medians of the logarithms.
+Knows numbers and Axes; which rows of a frame make a line is the caller's decision. Axes are made logarithmic
+after drawing: seaborn would take medians of the logarithms.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 import pandas as pd
 import seaborn as sns
@@ -19,37 +18,35 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from trainspeed.judge import verdict
-from trainspeed.show.theme import SMALL_PT
+from trainspeed.show.theme import SMALL_PT, Look
 
-Look = Mapping[str, Any]  # colour, linestyle, marker and fillstyle of an arm, as matplotlib names them
-STEP_PT, IN_A_ROW = 9, 4  # between the marks of runs that failed, and how many fit beside each other
-
-
-def interval_or_nan(values: Sequence[float]) -> tuple[float, float]:
-    """Return the 95 % interval of the median as seaborn wants it: NaN where there are too few values."""
-    return verdict.median_interval(values) or (math.nan, math.nan)
+STEP_PT, IN_A_ROW = 9, 4  # between the marks of runs that failed, and how many fit side by side
 
 
 def how_to_read(panels: Iterable[pd.DataFrame]) -> str:
-    """Return what the marks of `series` are; the interval only where an arm has runs enough at any x."""
+    """Return what the marks of `series` mean; the interval only where an arm has enough runs at some x."""
     sure = any((rows.groupby(["arm", "x"])["value"].count() >= verdict.MIN_BLOCKS).any() for rows in panels)
     return "dot: one run; line: median" + ("; band: 95 % interval of the median" if sure else "")
 
 
 def nudged(data: pd.DataFrame, arms: Sequence[str], factor: float) -> pd.DataFrame:
-    """Return the rows with the arms' x a factor apart, so that dots do not stand on each other."""
-    places = data["arm"].map({arm: place - (len(arms) - 1) / 2 for place, arm in enumerate(arms)})
-    return data.assign(x=data["x"] * factor ** places.astype(float))
+    """Return the rows with the arms' x a factor apart, so that no dot hides another."""
+    steps = data["arm"].map({arm: place - (len(arms) - 1) / 2 for place, arm in enumerate(arms)})
+    return data.assign(x=data["x"] * factor ** steps.astype(float))
 
 
 def series(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> Axes:
     """Draw a line per arm: a dot per run, the median as line, the 95 % interval as band.
 
-    Where only some sizes have runs enough for an interval, a band would have no width: they are bars.
+    Where only some sizes have enough runs for an interval, a band would have no width, so bars are drawn.
 
     Args:
         data: One row per run: arm, x, value. Rows without a value are left out.
     """
+
+    def interval(values: Sequence[float]) -> tuple[float, float]:
+        return verdict.median_interval(values) or (math.nan, math.nan)
+
     for arm, rows in data.dropna(subset="value").groupby("arm", sort=False):
         look = dict(looks[arm])
         dots = look | {"linestyle": "none", "markersize": 5, "alpha": 0.8}
@@ -62,7 +59,7 @@ def series(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> Axes:
             x="x",
             y="value",
             estimator="median",
-            errorbar=interval_or_nan if counts.max() >= verdict.MIN_BLOCKS else None,
+            errorbar=interval if counts.max() >= verdict.MIN_BLOCKS else None,
             err_style="band" if band else "bars",
             err_kws={"alpha": 0.18, "linewidth": 0, "gid": "interval"} if band else bars,
             color=look["color"],
@@ -77,12 +74,12 @@ def series(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> Axes:
 
 
 def marks(ax: Axes, rows: pd.DataFrame, *, along: str, look: Look, gid: str = "estimate") -> None:
-    """Draw a mark per row with its interval as a bar; hollow where it has none.
+    """Draw a mark per row with its interval as a bar; hollow where there is no interval.
 
     Args:
         rows: x, y, low, high.
         along: The axis of the intervals, "x" or "y".
-        look: Colour and marker, and the colour of the edge and the interval where it is another one.
+        look: Colour and marker, and `markeredgecolor` where edge and interval have a colour of their own.
     """
     draw, across = (ax.hlines, "y") if along == "x" else (ax.vlines, "x")
     sure, edge = rows["low"].notna() & rows["high"].notna(), look.get("markeredgecolor", look["color"])
@@ -95,31 +92,31 @@ def marks(ax: Axes, rows: pd.DataFrame, *, along: str, look: Look, gid: str = "e
         ax.plot(alone["x"], alone["y"], **hollow, **style)
 
 
-def handles(looks: Mapping[str, Look], arms: Sequence[str] | None = None) -> list[Line2D]:
-    """Return an entry of a legend for each of the arms, by default for all."""
-    return [Line2D([], [], label=arm, **looks[arm]) for arm in (looks if arms is None else arms)]
+def handles(looks: Mapping[str, Look]) -> list[Line2D]:
+    """Return a legend entry for each name."""
+    return [Line2D([], [], label=name, **look) for name, look in looks.items()]
 
 
-def failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> float:
-    """Mark above the panel which arms failed at which size, and how; return the height of it, in points.
+def mark_failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> float:
+    """Mark above the panel which arms failed at which size, and how; return the height it takes, in points.
 
     Args:
         data: One row per run: arm, x (a size, the same for all arms), failure (OOM, …, or None).
     """
     cells = []
     for x, rows in data.groupby("x"):
-        bad = rows[rows["failure"].notna()]
-        arms = list(bad["arm"].unique())
-        _failed_marks(ax, x, arms, looks)
-        cells.append((x, math.ceil(len(arms) / IN_A_ROW), "\n".join(bad["failure"].unique())))
+        failed = rows[rows["failure"].notna()]
+        arms = list(failed["arm"].unique())
+        _mark_arms(ax, x, [looks[arm] for arm in arms])
+        cells.append((x, math.ceil(len(arms) / IN_A_ROW), "\n".join(failed["failure"].unique())))
     highest = 0.0
-    # Neighbouring sizes at which runs failed alike share the words.
-    for (words, rows_of_marks), group in groupby(cells, key=lambda cell: (cell[2], cell[1])):
-        if not words:
+    # Neighbouring sizes at which runs failed alike share the text.
+    for (text, rows_of_marks), group in groupby(cells, key=lambda cell: (cell[2], cell[1])):
+        if not text:
             continue
         sizes, up_pt = [x for x, *_ in group], rows_of_marks * STEP_PT + 4
         ax.annotate(
-            words,
+            text,
             (math.sqrt(sizes[0] * sizes[-1]), 1),
             xycoords=ax.get_xaxis_transform(),
             xytext=(0, up_pt),
@@ -129,17 +126,17 @@ def failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> floa
             color=".15",
             gid="failure",
         )
-        highest = max(highest, up_pt + (words.count("\n") + 1) * 1.3 * SMALL_PT)
+        highest = max(highest, up_pt + (text.count("\n") + 1) * 1.3 * SMALL_PT)
     return highest
 
 
-def _failed_marks(ax: Axes, x: float, arms: Sequence[str], looks: Mapping[str, Look]) -> None:
-    """Draw the arms' marks side by side, in points: two that failed at one size stay two marks."""
+def _mark_arms(ax: Axes, x: float, looks: Sequence[Look]) -> None:
+    """Draw a mark per arm, side by side, in points: two arms that failed at one size stay two marks."""
     inch = ax.get_figure(root=True).dpi_scale_trans
-    for place, arm in enumerate(arms):
+    for place, look in enumerate(looks):
         row, column = divmod(place, IN_A_ROW)
-        beside = min(IN_A_ROW, len(arms) - row * IN_A_ROW)
-        right_pt, up_pt = (column - (beside - 1) / 2) * STEP_PT, (row + 0.7) * STEP_PT
+        in_row = min(IN_A_ROW, len(looks) - row * IN_A_ROW)
+        right_pt, up_pt = (column - (in_row - 1) / 2) * STEP_PT, (row + 0.7) * STEP_PT
         where = ax.get_xaxis_transform() + ScaledTranslation(right_pt / 72, up_pt / 72, inch)
-        look = {**looks[arm], "linestyle": "none", "fillstyle": "none", "markeredgewidth": 1.6}
-        ax.plot([x], [1], transform=where, markersize=6, clip_on=False, gid="failed", **look)
+        hollow = {"linestyle": "none", "fillstyle": "none", "markeredgewidth": 1.6, "markersize": 6}
+        ax.plot([x], [1], transform=where, clip_on=False, gid="failed", **{**look, **hollow})

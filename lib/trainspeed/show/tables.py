@@ -1,23 +1,24 @@
-"""The report's tables: a tidy frame in, a pandas Styler out.
+"""The report's tables: a tidy frame, verdicts, a machine or a model's layers in, a pandas Styler out.
 
 Every number is derived from what it is given; a failure is a row with its reason. Decides nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.format import clock, digits, fixed, interval, or_nothing
+from trainspeed.core.format import MISSING, clock, digits, fixed, interval, or_nothing
 from trainspeed.core.frame import ARTICLE_EPOCHS
+from trainspeed.core.layer_table import aligned
+from trainspeed.core.machine_text import TRAINED_ON, machine_parts
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES
-from trainspeed.show.cells import failures, styled
-from trainspeed.show.machine_tables import layer_table, machine_table
+from trainspeed.show.cells import counted_failures, styled
 from trainspeed.show.rows import (
     ARM_COLUMNS,
     accuracy_context,
@@ -31,21 +32,11 @@ from trainspeed.show.rows import (
 )
 from trainspeed.show.theme import framework_name, status_name
 
-__all__ = [
-    "failures_table",
-    "largest_batch_table",
-    "layer_table",
-    "layout_effect_table",
-    "machine_table",
-    "results_table",
-    "verdict_table",
-]
-
 
 def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the blocks") -> Styler:
     """Return the articles' table: a row per framework, model, layout and batch size, medians over blocks.
 
-    A failed arm keeps its row, with status and reason. Factors that vary beside these get a column.
+    A failed arm keeps its row, with status and reason. Each further factor that varies has a column.
     The training time (h:mm:ss) is a projection where fewer than 100 epochs ran; its header says so.
     """
     measured = ("first_epoch_s", "median_epoch_s", "training_s", "test_accuracy", "images_per_s")
@@ -55,22 +46,20 @@ def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the block
     training_time = f"{ARTICLE_EPOCHS} epochs, projected" if projected else "training time"
     divisor, unit = memory_unit(data["peak_memory_bytes"].astype(float))
     rows = []
-    for names, runs in _arms(data):
+    for names, runs in _arms(data, [*ARM_COLUMNS[:3], *varying(data), "batch_size"]):
         good = runs[succeeded(runs)]
         middle = good[[*measured, "peak_memory_bytes"]].astype(float).median()
-        rows.append(
-            names
-            | {
-                "first epoch s": digits(middle["first_epoch_s"]),
-                "median of 2… s": digits(middle["median_epoch_s"]),
-                training_time: clock(middle["training_s"]),
-                f"accuracy %{accuracy_context(data)}": fixed(100 * middle["test_accuracy"], 1),
-                "images/s": digits(middle["images_per_s"]),
-                f"peak memory {unit}": digits(middle["peak_memory_bytes"] / divisor),
-                "blocks": len(good),
-                "status": _status(runs),
-            }
-        )
+        cells = {
+            "first epoch s": digits(middle["first_epoch_s"]),
+            "median of 2… s": digits(middle["median_epoch_s"]),
+            training_time: clock(middle["training_s"]),
+            f"accuracy %{accuracy_context(data)}": fixed(100 * middle["test_accuracy"], 1),
+            "images/s": digits(middle["images_per_s"]),
+            f"peak memory {unit}": digits(middle["peak_memory_bytes"] / divisor),
+            "blocks": len(good),
+            "status": _status(runs),
+        }
+        rows.append(names | cells)
     return styled(rows, "results", caption)
 
 
@@ -78,7 +67,7 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
     """Return a row per comparison: speed-up, interval, blocks, outcome.
 
     Args:
-        verdicts: As for `trainspeed.show.forest.plot_speedups`.
+        verdicts: What `trainspeed.show.forest.plot_speedups` takes.
     """
     rows = [
         {
@@ -88,7 +77,7 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
             "blocks": fixed(verdict["blocks"], 0),
             "outcome": verdict["outcome"],
         }
-        for _, verdict in verdict_frame(verdicts).iterrows()
+        for verdict in verdict_frame(verdicts).to_dict("records")
     ]
     columns = ["comparison", "speed-up", "95 % interval", "blocks", "outcome"]
     return styled(rows, "verdicts", caption, columns=columns)
@@ -98,31 +87,30 @@ def largest_batch_table(frame: pd.DataFrame) -> Styler:
     """Return the largest batch size that ran and the smallest that ran out of memory."""
     require(frame, (*ARM_COLUMNS, "label", "status"))
     data = data_rows(frame)
+    variant = ["variant"] if data["variant"].any() else []
     rows = []
-    for names, runs in _arms(data, ["framework", "model", "layout", *_variant(data)]):
+    for names, runs in _arms(data, ["framework", "model", "layout", *variant]):
         ran = runs.loc[succeeded(runs), "batch_size"]
         oom = runs.loc[runs["status"] == "oom", "batch_size"]
-        rows.append(
-            names
-            | {
-                "largest batch that ran": "none ran" if ran.empty else f"{ran.max()}",
-                "smallest batch out of memory": "none tried" if oom.empty else f"{oom.min()}",
-            }
-        )
+        cells = {
+            "largest batch that ran": "none ran" if ran.empty else f"{ran.max()}",
+            "smallest batch out of memory": "none tried" if oom.empty else f"{oom.min()}",
+        }
+        rows.append(names | cells)
     return styled(rows, "largest", "Largest batch size by memory")
 
 
 def layout_effect_table(frame: pd.DataFrame) -> Styler:
-    """Return the layout asked for beside the layout that the convolutions really ran in."""
+    """Return the layout asked for next to the layout that the convolutions really ran in."""
     require(frame, ("framework", "model", "layout", "compile", "label", "status", "effective_layout"))
     data = data_rows(frame)
     data = data[succeeded(data)]
     rows = []
     for names, runs in _arms(data, ["framework", "compile", "layout"]):
-        seen = sorted(runs["effective_layout"].dropna().unique())
+        layouts = runs["effective_layout"].dropna()
         names["requested layout"] = names.pop("layout")
-        names["effective layout"] = "; ".join(seen) or "not looked at"
-        rows.append(names | {"runs looked at": f"{runs['effective_layout'].notna().sum()} of {len(runs)}"})
+        names["effective layout"] = "; ".join(sorted(layouts.unique())) or "not looked at"
+        rows.append(names | {"runs looked at": f"{len(layouts)} of {len(runs)}"})
     columns = ["framework", "compiled", "requested layout", "effective layout", "runs looked at"]
     return styled(rows, "layouts", "Layout asked for, and layout that ran", columns=columns)
 
@@ -130,7 +118,7 @@ def layout_effect_table(frame: pd.DataFrame) -> Styler:
 def failures_table(frame: pd.DataFrame) -> Styler | None:
     """Return a row per arm and way to fail, with the reason; None where every run ended as it should.
 
-    Counts all runs of the frame, the control's second half and the memory runs among them.
+    Counts all runs of the frame, including the control's second half and the memory runs.
     """
     require(frame, (*ARM_COLUMNS, "label", "status", "reason"))
     names = varying(frame)
@@ -138,50 +126,101 @@ def failures_table(frame: pd.DataFrame) -> Styler | None:
         {"what": _what(row, names), "status": status_name(row["status"]), "reason": or_nothing(row["reason"])}
         for _, row in frame[~succeeded(frame)].iterrows()
     ]
-    return failures(rows)
+    return counted_failures(rows)
+
+
+def machine_table(machine: Mapping[str, Any], versions: Mapping[str, Mapping[str, Any]]) -> Styler:
+    """Return what was measured on: a row per part of the machine, then the versions of each framework.
+
+    Args:
+        machine: As returned by `trainspeed.sensors.machine.machine`, with `device`. None: not known.
+        versions: Framework -> package -> version.
+    """
+    parts = machine_parts(machine)
+    of_gpus = ("interconnect", "NVIDIA driver", "CUDA of the driver") if machine.get("gpus") else ()
+    container = " (in a container)" if machine.get("container") else ""
+    values = {
+        "trained on": parts["trained on"] or TRAINED_ON["cpu"],
+        "CPU": _joined([parts["CPU"], parts["CPU instructions"]]),
+        **{name: or_nothing(parts[name]) for name in ("cores", "memory")},
+        "GPUs": parts["GPUs"] if of_gpus else f"none: {machine.get('no_gpus') or 'none found'}",
+        **{name: or_nothing(parts[name]) for name in of_gpus},
+        "system": or_nothing(parts["system"]) + container,
+        "clock governor": or_nothing(parts["clock governor"]),
+        "Python": or_nothing(parts["Python of the notebooks"]),
+    }
+    for framework, packages in sorted(versions.items()):
+        values[framework_name(framework)] = _joined(f"{name} {version}" for name, version in packages.items())
+    return styled({"what": [*values], "value": [*values.values()]}, "machine", "The machine")
+
+
+def layer_table(name: str, arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Styler:
+    """Return a model's layers, both layouts side by side, with a mark on a layer that forgot its layout.
+
+    A layer that only one layout has leaves the cells of the other empty.
+
+    Args:
+        name: Framework and model, for the caption.
+        arms: Layout -> rows of `trainspeed.core.layer_table.row`, of the same model; one layout or two.
+    """
+    tables = list(arms.values())
+    pairs = aligned(*tables) if len(tables) == 2 else [(row,) for row in tables[0]]
+    rows = []
+    for pair in pairs:
+        layers = [layer for layer in pair if layer is not None]
+        cells = {
+            "layer": " / ".join(dict.fromkeys(layer["layer"] for layer in layers)),
+            "type": layers[0]["type"],
+        }
+        for layout, layer in zip(arms, pair, strict=True):
+            cells[f"{layout}: shape"], cells[f"{layout}: told"] = _layer_cells(layer) if layer else ("", "")
+        rows.append(cells)
+    return styled(rows, "layers", name)
+
+
+def _layer_cells(layer: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the shape of a layer's output, and which layout and axis the layer was given."""
+    axis = None if layer["bn_axis"] is None else f"axis {layer['bn_axis']}"
+    mark = " ◀ forgot it" if layer["forgot"] else ""
+    shape = " × ".join(map(or_nothing, layer["output_shape"])) or MISSING
+    return shape, _joined([layer["data_format"], axis]) + mark
+
+
+def _joined(parts: Iterable[str | None]) -> str:
+    return ", ".join(filter(None, parts)) or MISSING
 
 
 def _what(row: pd.Series, names: list[str]) -> str:
-    """Return the name of a run in a sentence: its arm, what varies, and its label if it is no data."""
-    arm = f"{framework_name(row['framework'])} {row['model']}"
+    """Return what a sentence calls a run: its arm, what varies, and its label unless it is data."""
+    framework = framework_name(row["framework"])
     phase = PHASES.get(row.get("part"))
     if phase and phase.ceiling:
-        return f"{framework_name(row['framework'])}, {phase.words}, {row['precision']}"
+        return f"{framework}, {phase.words}, {row['precision']}"
+    arm = [f"{framework} {row['model']}", row["layout"], f"batch {row['batch_size']}"]
     purpose = [] if pd.isna(row["label"]) or row["label"] in DATA_ROLES else [row["label"]]
-    return ", ".join(
-        [arm, row["layout"], f"batch {row['batch_size']}", *(factor_text(n, row[n]) for n in names), *purpose]
-    )
+    return ", ".join([*arm, *(factor_text(name, row[name]) for name in names), *purpose])
 
 
-def _arms(
-    data: pd.DataFrame, factors: list[str] | None = None
-) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+def _arms(data: pd.DataFrame, factors: list[str]) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
     """Yield (column -> cell, rows) of each combination of the factors; frameworks in their fixed order."""
-    factors = factors or [*ARM_COLUMNS[:3], *varying(data), "batch_size"]
     ranked = data.assign(rank=pd.factorize(data["framework"])[0])
     keys = ["rank" if name == "framework" else name for name in factors if name in (*ARM_COLUMNS, "variant")]
     for key, runs in ranked.sort_values(keys, kind="stable").groupby(factors, sort=False, dropna=False):
-        yield dict(_column(f, v) for f, v in zip(factors, key, strict=True)), runs
-
-
-def _variant(data: pd.DataFrame) -> list[str]:
-    return ["variant"] if data["variant"].any() else []
+        yield dict(_column(name, value) for name, value in zip(factors, key, strict=True)), runs
 
 
 def _column(factor: str, value: Any) -> tuple[str, str]:
-    """Return how a factor's column is headed, and a cell of it."""
+    """Return the heading of a factor's column, and its cell for this value."""
     row = TRAINING.get(factor)
     return (row and row.header) or factor, row.cell(value) if row and row.cell else or_nothing(value)
 
 
 def _status(runs: pd.DataFrame) -> str:
-    """Return "ok", or how the runs failed and why; how many of them where not all did."""
-    bad = runs[~succeeded(runs)]
-    if bad.empty:
-        return "ok"
-    ways = []
-    for status, several in bad.groupby("status", sort=False):
-        reasons = "; ".join(several["reason"].dropna().unique())
-        share = "" if len(several) == len(runs) else f" in {len(several)} of {len(runs)} blocks"
-        ways.append(f"{status_name(status)}{share}{f': {reasons}' if reasons else ''}")
-    return ". ".join(["ok", *ways] if len(bad) < len(runs) else ways)
+    """Return "ok", or how the runs failed and why; in how many blocks, where not all did."""
+    failed = runs[~succeeded(runs)]
+    texts = ["ok"] if len(failed) < len(runs) else []
+    for status, alike in failed.groupby("status", sort=False):
+        reasons = "; ".join(alike["reason"].dropna().unique())
+        share = "" if len(alike) == len(runs) else f" in {len(alike)} of {len(runs)} blocks"
+        texts.append(f"{status_name(status)}{share}{f': {reasons}' if reasons else ''}")
+    return ". ".join(texts)

@@ -1,9 +1,8 @@
-"""The one look of all figures: colours, line styles, markers, names. Knows no frame and no measurement."""
+"""The look of all figures: colours, line styles, markers, names. Knows no frame and no measurement."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,21 +14,20 @@ from matplotlib.figure import Figure
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.names import NAMES
 
 # Eight colours that colour-blind readers can tell apart.
 # Source: https://jfly.uni-koeln.de/color/ (Okabe and Ito, 2008)
-OKABE_ITO = MappingProxyType(
-    {
-        "black": "#000000",
-        "orange": "#E69F00",
-        "sky blue": "#56B4E9",
-        "green": "#009E73",
-        "yellow": "#F0E442",
-        "blue": "#0072B2",
-        "vermillion": "#D55E00",
-        "purple": "#CC79A7",
-    }
-)
+OKABE_ITO = {
+    "black": "#000000",
+    "orange": "#E69F00",
+    "sky blue": "#56B4E9",
+    "green": "#009E73",
+    "yellow": "#F0E442",
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "purple": "#CC79A7",
+}
 GREY = "#767676"  # the lightest grey that is still readable as text on white (contrast 4.5)
 PALE = "#E4E4E4"  # bands behind the data
 
@@ -37,69 +35,53 @@ WIDTH_IN = 6.5  # prints on A4 and Letter unscaled; on a phone of 360 px an 11-p
 FONT_PT = 11
 SMALL_PT = 9.5  # for notes and run counts
 
-FRAMEWORK_NAMES = MappingProxyType({"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"})
-ALL_NAMES = {**FRAMEWORK_NAMES, "scipy": "SciPy and OpenCV"}  # whose Python ran something
+Look = Mapping[str, Any]  # colour, linestyle, marker, hatch, … of what is drawn, as matplotlib names them
 # The darkest three: a framework is drawn as thin lines, which need contrast.
-FRAMEWORK_COLOURS = MappingProxyType(
-    {"tensorflow": OKABE_ITO["vermillion"], "torch": OKABE_ITO["blue"], "jax": OKABE_ITO["green"]}
-)
-LAYOUT_STYLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "channels_first": {"linestyle": "-", "marker": "o"},
-        "channels_last": {"linestyle": (0, (4, 2)), "marker": "s"},
-    }
-)
+FRAMEWORK_COLOURS = {
+    "tensorflow": OKABE_ITO["vermillion"],
+    "torch": OKABE_ITO["blue"],
+    "jax": OKABE_ITO["green"],
+}
+LAYOUT_STYLES: Mapping[str, Look] = {
+    "channels_first": {"linestyle": "-", "marker": "o"},
+    "channels_last": {"linestyle": (0, (4, 2)), "marker": "s"},
+}
 FILLS = ("full", "none", "left", "right", "top", "bottom")  # marker fill of the first, second, … variant
 # No colour of a framework. The edge tells fp16 from bf16, which are alike in brightness; bars have a hatch.
-PRECISION_STYLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "fp32": {"color": OKABE_ITO["black"], "linestyle": "-", "edge": "white", "hatch": ""},
-        "tf32": {"color": OKABE_ITO["purple"], "linestyle": (0, (6, 2)), "edge": "black", "hatch": "//"},
-        "fp16": {
-            "color": OKABE_ITO["sky blue"],
-            "linestyle": (0, (4, 1, 1, 1)),
-            "edge": "white",
-            "hatch": "..",
-        },
-        "bf16": {"color": OKABE_ITO["orange"], "linestyle": (0, (2, 1)), "edge": "black", "hatch": "xx"},
-    }
-)
+PRECISION_STYLES: Mapping[str, Look] = {
+    "fp32": {"color": OKABE_ITO["black"], "linestyle": "-", "edge": "white", "hatch": ""},
+    "tf32": {"color": OKABE_ITO["purple"], "linestyle": (0, (6, 2)), "edge": "black", "hatch": "//"},
+    "fp16": {"color": OKABE_ITO["sky blue"], "linestyle": (0, (4, 1, 1, 1)), "edge": "white", "hatch": ".."},
+    "bf16": {"color": OKABE_ITO["orange"], "linestyle": (0, (2, 1)), "edge": "black", "hatch": "xx"},
+}
 # No colour of a framework: a blue triangle must not read as PyTorch.
-OUTCOME_STYLES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "faster": {"color": OKABE_ITO["sky blue"], "marker": ">", "markeredgecolor": ".25"},
-        "slower": {"color": OKABE_ITO["purple"], "marker": "<", "markeredgecolor": ".25"},
-        "same": {"color": OKABE_ITO["black"], "marker": "s", "markeredgecolor": ".25"},
-        "undecided": {"color": GREY, "marker": "o", "markeredgecolor": ".25"},
-    }
-)
-STATUS_NAMES = MappingProxyType({"oom": "OOM"})
+OUTCOME_STYLES: Mapping[str, Look] = {
+    "faster": {"color": OKABE_ITO["sky blue"], "marker": ">", "markeredgecolor": ".25"},
+    "slower": {"color": OKABE_ITO["purple"], "marker": "<", "markeredgecolor": ".25"},
+    "same": {"color": OKABE_ITO["black"], "marker": "s", "markeredgecolor": ".25"},
+    "undecided": {"color": GREY, "marker": "o", "markeredgecolor": ".25"},
+}
 
 
 def framework_name(framework: str) -> str:
-    """Return the name as its makers write it; an unknown one unchanged."""
-    return ALL_NAMES.get(framework, str(framework))
+    """Return the name as its makers write it, and an unknown one unchanged."""
+    return NAMES.get(framework, str(framework))
 
 
 def framework_colour(framework: str) -> str:
-    """Return the framework's colour in every figure; grey for an unknown one."""
+    """Return the framework's colour in every figure; grey for a library that trains nothing."""
     return FRAMEWORK_COLOURS.get(framework, GREY)
 
 
-def layout_style(layout: str) -> Mapping[str, Any]:
-    """Return the line style and marker of a layout; an unknown one is dotted."""
-    return LAYOUT_STYLES.get(layout, {"linestyle": ":", "marker": "D"})
-
-
 def status_name(status: str) -> str:
-    """Return how a failure is written: OOM in capitals, the others as they are."""
-    return STATUS_NAMES.get(str(status), str(status))
+    """Return a status as readers write it: OOM in capitals, the others unchanged."""
+    return "OOM" if status == "oom" else str(status)
 
 
 def set_theme() -> None:
-    """Set the look of every figure that follows: once per notebook, before the first figure.
+    """Set the look of all later figures: call it once per notebook, before the first figure.
 
-    In IPython figures become retina PNG: sharp, and smaller than SVG for many points.
+    In IPython, figures become retina PNGs: sharp, and smaller than SVG where there are many points.
     """
     sns.set_theme(
         context="notebook",
@@ -129,9 +111,9 @@ def set_theme() -> None:
 
 
 def show(drawing: Figure | Artist, alt: str) -> None:
-    """Display a figure, or the figure of an Axes, with a text for those who cannot see it; then close it.
+    """Display a figure, or the figure of an Axes, with a text for readers who cannot see it, and close it.
 
-    Closing keeps the inline backend from showing it a second time at the end of the cell.
+    An open figure would be shown a second time by the inline backend, at the end of the cell.
 
     Args:
         alt: What the figure shows, in a sentence or two.

@@ -1,11 +1,10 @@
 """Change one argument of a plan, measure, see: the last cells of every notebook, for a reader in JupyterLab.
 
-Its runs are a study of their own, so what a report shows is never changed by it.
+Its runs are a study of their own, so they never change what a report shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from trainspeed.core.check import check_name
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Status
-from trainspeed.core.runs import Measured, RunSet
+from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, verdict_between
 from trainspeed.show import forest, notebook
 from trainspeed.show.theme import show
@@ -32,7 +31,7 @@ class Explored:
 
     Attributes:
         verdicts: One for each trial that changed, against the trial that it was before.
-        runs: Of both plans; None in a report, where nothing is measured for it.
+        runs: Those of both plans; None in a report, where nothing is measured.
     """
 
     verdicts: tuple[Verdict, ...] = ()
@@ -46,7 +45,7 @@ class TrialPlan(Plan):
     core: TrialSet
 
     def change(self, **fields: Any) -> TrialPlan:
-        """Return the trial with these fields changed."""
+        """Return the plan of the trial with these fields changed."""
         (trial,) = self.core
         for name in fields:
             check_name("field", name, list(trial.as_dict()))
@@ -72,9 +71,9 @@ def change(
 
     Args:
         blocks: 6 or more give an interval.
-        parameters: Of the plan, and what they become, such as `batch_sizes=[64]`.
+        parameters: Those of the plan to change, with their new values, such as `batch_sizes=[64]`.
     Raises:
-        UserError: No such parameter, a value that cannot be, or nothing that a trial can be compared with.
+        UserError: No such parameter, an impossible value, or nothing that a trial can be compared with.
     """
     if current().in_report:
         return Explored()
@@ -84,12 +83,16 @@ def change(
     both = TrialSet(trials=trials, blocks=blocks, factors=factors)
     whole = Plan(others=(both,), seed=plan.seed, accuracy_blocks=blocks, auto=plan.auto)
     runs = measure(STUDY, whole, interval_s=interval_s, timeout_s=timeout_s)
-    verdicts = [_verdict(runs, *pair) for pair in pairs]
-    return Explored(tuple(verdict for verdict in verdicts if verdict), runs)
+    verdicts = [
+        verdict_between(runs.of([before]), runs.of([after]), _factor(before, after), QUESTION)
+        for before, after in pairs
+        if runs.of([before]) and runs.of([after])
+    ]
+    return Explored(tuple(verdict for verdict in verdicts if verdict.speedup is not None), runs)
 
 
 def changed_pairs(plan: Plan, changed: Plan) -> list[tuple[AnyTrial, AnyTrial]]:
-    """Return each core trial of a plan beside what the change made of it, where it made something of it.
+    """Return each core trial of a plan and the trial that the change made of it, if that is another one.
 
     Raises:
         UserError: Nothing changed, or the two plans have different numbers of trials.
@@ -106,7 +109,7 @@ def changed_pairs(plan: Plan, changed: Plan) -> list[tuple[AnyTrial, AnyTrial]]:
     return pairs
 
 
-def tell(explored: Explored) -> None:
+def show_change(explored: Explored) -> None:
     """Show what a change did: a sentence for each trial and the chart; the reasons where a run failed."""
     if explored.runs is None:
         notebook.show_sentences([NOT_IN_A_REPORT])
@@ -117,19 +120,12 @@ def tell(explored: Explored) -> None:
         show(forest.plot_speedups(explored.verdicts), alt="Speed-up of each changed trial with its interval.")
 
 
-def _verdict(runs: RunSet, before: AnyTrial, after: AnyTrial) -> Verdict | None:
-    arms = [runs.of([trial]) for trial in (before, after)]
-    if not all(arms):
-        return None
-    verdict = verdict_between(*arms, _factor(before, _differing(before, after)), QUESTION)
-    return verdict if verdict.speedup is not None else None
+def _differing(before: AnyTrial, after: AnyTrial) -> list[str]:
+    a, b = before.spec, after.spec
+    return [field.name for field in fields(a) if getattr(a, field.name) != getattr(b, field.name)]
 
 
-def _differing(one: AnyTrial, other: AnyTrial) -> tuple[str, ...]:
-    same, also = one.spec, other.spec
-    return tuple(f.name for f in fields(same) if getattr(same, f.name) != getattr(also, f.name))
-
-
-def _factor(trial: AnyTrial, names: Sequence[str]) -> str:
-    """The field that names the change: of strategy and devices the devices."""
-    return next((name for name in names if set(names) <= set(trial.factor(name).fields)), names[0])
+def _factor(before: AnyTrial, after: AnyTrial) -> str:
+    """Return the field that names the change: the devices, for example, of strategy and devices."""
+    names = _differing(before, after)
+    return next((name for name in names if set(names) <= set(before.factor(name).fields)), names[0])

@@ -11,7 +11,7 @@ from trainspeed.core.convolution import library_of
 from trainspeed.core.format import MISSING, digits, fixed, or_nothing
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.crossover import Crossover, Kind
-from trainspeed.show.cells import failures, styled
+from trainspeed.show.cells import counted_failures, styled
 from trainspeed.show.rows import require
 from trainspeed.show.theme import status_name
 from trainspeed.studies.conv2d.sweeps import Sweep
@@ -151,4 +151,4 @@ def failed_calls_table(runs: Sequence[Run]) -> Styler | None:
         for run in runs
         if run.status != Status.OK
     ]
-    return failures(rows)
+    return counted_failures(rows)
