@@ -107,10 +107,10 @@ FAULTS = (
     ),
     _fault(
         "processes that a run started count as others",
-        "sensors: host",
+        "sensors: CPU",
         "(root, *root.children(recursive=True))",
         "(root,)",
-        "host",
+        "cpu",
     ),
     _fault(
         "an epoch begins while earlier work is still queued",

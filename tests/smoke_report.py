@@ -18,7 +18,7 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.report.run import NOTEBOOKS, report
-from trainspeed.sensors.host import FLAGS_VARIABLE
+from trainspeed.sensors.cpu import FLAGS_VARIABLE
 from trainspeed.sensors.machine import logical_cores
 from trainspeed.show.notebook import read_elements
 

@@ -1,38 +1,8 @@
-"""The host's sensors, on made-up files and made-up readings."""
+"""The host's sensors, and those of single cores, on made-up files."""
 
-import os
-import time
-from dataclasses import replace
-from types import SimpleNamespace
-
-import psutil
 import pytest
 
-from trainspeed.sensors.host import (
-    FLAGS_VARIABLE,
-    HostLoad,
-    HostSensors,
-    Rapl,
-    cpu_flags,
-    cpu_name,
-    cpu_seconds,
-    foreign_cores,
-    host_load,
-    stolen_share,
-)
-
-IDLE = HostLoad(monotonic_s=100.0, busy_s=50.0, steal_s=1.0, total_s=400.0, own_s=10.0)
-
-
-def later(seconds, *, busy_s=0.0, steal_s=0.0, own_s=0.0, cores=4):
-    """The reading that comes `seconds` after IDLE, with so much CPU time used in between."""
-    return HostLoad(
-        monotonic_s=IDLE.monotonic_s + seconds,
-        busy_s=IDLE.busy_s + busy_s,
-        steal_s=IDLE.steal_s + steal_s,
-        total_s=IDLE.total_s + cores * seconds,
-        own_s=IDLE.own_s + own_s,
-    )
+from trainspeed.sensors.host import HostSensors, Rapl
 
 
 def write_stat(path, *, user=0, idle=0, steal=0, guest=0):
@@ -47,121 +17,6 @@ def write_rapl(folder, zone, name, energy_uj, range_uj=1_000_000_000):
     (place / "energy_uj").write_text(f"{energy_uj}\n")
 
 
-def test_foreign_cores_are_what_others_used_per_second():
-    """Two cores busy for 10 s, one of them ours: the others used one core."""
-    assert foreign_cores(IDLE, later(10, busy_s=20, own_s=10)) == pytest.approx(1.0)
-
-
-def test_a_quiet_machine_has_no_foreign_load():
-    assert foreign_cores(IDLE, later(10, busy_s=40, own_s=40)) == 0.0
-
-
-def test_our_clock_running_ahead_is_not_a_negative_load():
-    """Both counters tick in steps, so our share may seem larger than the whole."""
-    assert foreign_cores(IDLE, later(10, busy_s=39.98, own_s=40)) == 0.0
-
-
-def test_stolen_share_is_of_all_cores():
-    """The hypervisor took 2 s of one core in 10 s of four cores."""
-    assert stolen_share(IDLE, later(10, steal_s=2)) == pytest.approx(0.05)
-
-
-def test_stolen_time_is_not_foreign_load():
-    assert foreign_cores(IDLE, later(10, busy_s=10, own_s=10, steal_s=5)) == 0.0
-
-
-@pytest.mark.parametrize("share", [foreign_cores, stolen_share])
-def test_a_machine_that_cannot_tell_gives_none(share):
-    nothing = HostLoad(monotonic_s=0.0, own_s=0.0)
-
-    assert share(nothing, HostLoad(monotonic_s=10.0, own_s=1.0)) is None
-
-
-@pytest.mark.parametrize("share", [foreign_cores, stolen_share])
-def test_too_short_a_time_gives_none(share):
-    assert share(IDLE, later(0.05, busy_s=0.05)) is None
-    assert share(IDLE, IDLE) is None
-
-
-def test_reads_the_first_line_of_proc_stat(tmp_path):
-    """Guest time is in user time already; waiting for a disk is idle."""
-    stat = tmp_path / "stat"
-    stat.write_text("cpu  100 20 30 4000 500 6 7 80 60 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
-
-    busy_s, steal_s, total_s = cpu_seconds(stat)
-
-    assert (busy_s, steal_s, total_s) == pytest.approx((1.63, 0.80, 47.43))
-
-
-@pytest.mark.parametrize("text", [None, "", "cpu 1 2 3\n", "intr 1 2 3 4 5 6 7 8 9\n"])
-def test_an_absent_or_strange_proc_stat_is_none(tmp_path, text):
-    stat = tmp_path / "stat"
-    if text is not None:
-        stat.write_text(text)
-
-    assert cpu_seconds(stat) is None
-    assert host_load(stat).busy_s is None
-
-
-class Process:
-    """A process with made-up CPU seconds. What it waited for is in the children's two."""
-
-    def __init__(self, cpu_s, *, waited_for_s=0.0, children=()):
-        self.cpu_s, self.waited_for_s, self._children = cpu_s, waited_for_s, children
-
-    def cpu_times(self):
-        if self.cpu_s is None:
-            raise psutil.NoSuchProcess(pid=1)
-        return SimpleNamespace(
-            user=0.75 * self.cpu_s,
-            system=0.25 * self.cpu_s,
-            children_user=0.5 * self.waited_for_s,
-            children_system=0.5 * self.waited_for_s,
-        )
-
-    def children(self, recursive=False):
-        below = [p for child in self._children for p in child.children(recursive=True)] if recursive else []
-        return [*self._children, *below]
-
-
-def test_a_runs_own_workers_and_ranks_are_no_other_processes(tmp_path):
-    """A rank of ddp with a worker of its input pipeline: what both use, the run uses."""
-    worker = Process(2.0)
-    rank = Process(5.0, children=[worker])
-    run = Process(1.0, children=[rank])
-    write_stat(tmp_path / "stat")
-    before = host_load(tmp_path / "stat", run)
-
-    run.cpu_s, rank.cpu_s, worker.cpu_s = 11.0, 15.0, 12.0
-    write_stat(tmp_path / "stat", user=3000)
-    after = replace(host_load(tmp_path / "stat", run), monotonic_s=before.monotonic_s + 10)
-
-    assert before.own_s == pytest.approx(8.0)
-    assert after.own_s - before.own_s == pytest.approx(30.0)
-    assert foreign_cores(before, after) == pytest.approx(0.0)
-
-
-def test_a_worker_that_ended_counts_by_the_process_that_waited_for_it(tmp_path):
-    """It may end between being listed and being looked at."""
-    run = Process(1.0, waited_for_s=4.0, children=[Process(None), Process(2.0)])
-
-    assert host_load(tmp_path / "stat", run).own_s == pytest.approx(7.0)
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="needs Linux")
-def test_own_work_counts_as_own_on_the_real_machine():
-    before = host_load()
-    deadline = time.process_time() + 0.2
-    while time.process_time() < deadline:
-        pass
-
-    after = host_load()
-
-    assert after.own_s - before.own_s >= 0.15
-    assert after.total_s >= before.total_s
-    assert 0 <= foreign_cores(before, after) <= psutil.cpu_count() + 1
-
-
 def test_host_load_percent_is_busy_over_all_since_the_last_sample(tmp_path):
     stat, now = tmp_path / "stat", [0.0]
     write_stat(stat)
@@ -169,12 +24,12 @@ def test_host_load_percent_is_busy_over_all_since_the_last_sample(tmp_path):
 
     write_stat(stat, user=100, idle=250, steal=50)
     now[0] = 1.0
-    first = sensors.sample()
+    first = sensors.samples()["host"]
     write_stat(stat, user=500, idle=250, steal=50)
     now[0] = 2.0
 
     assert first.load_percent == pytest.approx(25.0)
-    assert sensors.sample().load_percent == pytest.approx(100.0)
+    assert sensors.samples()["host"].load_percent == pytest.approx(100.0)
 
 
 def test_a_sample_too_soon_has_no_load_and_does_not_spoil_the_next(tmp_path):
@@ -184,17 +39,17 @@ def test_a_sample_too_soon_has_no_load_and_does_not_spoil_the_next(tmp_path):
 
     write_stat(stat, user=1)
     now[0] = 0.01
-    early = sensors.sample()
+    early = sensors.samples()["host"]
     write_stat(stat, user=50, idle=50)
     now[0] = 1.0
 
     assert early.load_percent is None
     assert "load_percent" not in early.reasons
-    assert sensors.sample().load_percent == pytest.approx(50.0)
+    assert sensors.samples()["host"].load_percent == pytest.approx(50.0)
 
 
 def test_a_host_without_sensors_says_why_they_are_missing(tmp_path):
-    sample = HostSensors(stat=tmp_path / "none", powercap=tmp_path, hwmon=tmp_path).sample()
+    sample = HostSensors(stat=tmp_path / "none", powercap=tmp_path, hwmon=tmp_path).samples()["host"]
 
     assert (sample.load_percent, sample.power_w, sample.energy_j, sample.temperature_c) == (None,) * 4
     assert sample.reasons == {
@@ -215,7 +70,7 @@ def test_power_is_energy_over_time_summed_over_packages(tmp_path):
     write_rapl(tmp_path, "intel-rapl:0", "package-0", 101_000_000)
     write_rapl(tmp_path, "intel-rapl:1", "package-1", 52_000_000)
     now[0] = 2.0
-    sample = sensors.sample()
+    sample = sensors.samples()["host"]
 
     assert sample.power_w == pytest.approx(75.0)
     assert sample.energy_j == pytest.approx(153.0)
@@ -262,38 +117,90 @@ def test_the_warmest_package_is_the_temperature(tmp_path):
         (chip / "name").write_text(f"{name}\n")
         (chip / "temp1_input").write_text(f"{millidegrees}\n")
 
-    assert HostSensors(powercap=tmp_path, hwmon=tmp_path).sample().temperature_c == 63.5
+    assert HostSensors(powercap=tmp_path, hwmon=tmp_path).samples()["host"].temperature_c == 63.5
 
 
-def test_the_cpu_is_named_by_the_kernel(tmp_path):
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text("processor\t: 0\nmodel name\t: Fast CPU @ 2.50GHz\n\nprocessor\t: 1\n")
-
-    assert cpu_name(cpuinfo) == "Fast CPU @ 2.50GHz"
-    assert cpu_name(tmp_path / "none") is None
+# Single cores.
 
 
-@pytest.mark.parametrize("name", ["flags", "Features"])
-def test_cpu_flags_are_read_from_the_first_core(tmp_path, monkeypatch, name):
-    monkeypatch.delenv(FLAGS_VARIABLE, raising=False)
-    cpuinfo = tmp_path / "cpuinfo"
-    cpuinfo.write_text(f"processor\t: 0\n{name}\t: fpu avx2 bf16\n\nprocessor\t: 1\n{name}\t: other\n")
-
-    assert cpu_flags(cpuinfo) == {"fpu", "avx2", "bf16"}
-
-
-@pytest.mark.parametrize("text", [None, "", "model name: Unknown\n"])
-def test_a_system_that_does_not_tell_has_no_cpu_flags(tmp_path, monkeypatch, text):
-    monkeypatch.delenv(FLAGS_VARIABLE, raising=False)
-    if text is not None:
-        (tmp_path / "cpuinfo").write_text(text)
-
-    assert cpu_flags(tmp_path / "cpuinfo") == frozenset()
+def write_cores(path, **cores):
+    """Each core's (busy, idle) hundredths of a second since boot."""
+    rows = [
+        "cpu  9 9 9 9 9 9 9 9 0 0",
+        *(f"{core} {busy} 0 0 {idle} 0 0 0 0 0 0" for core, (busy, idle) in cores.items()),
+    ]
+    path.write_text("\n".join([*rows, "intr 12 3 4", "ctxt 5", ""]))
 
 
-@pytest.mark.parametrize(("given", "flags"), [("", set()), ("avx2 amx_bf16", {"avx2", "amx_bf16"})])
-def test_given_cpu_flags_replace_those_of_the_cpu(tmp_path, monkeypatch, given, flags):
-    monkeypatch.setenv(FLAGS_VARIABLE, given)
-    (tmp_path / "cpuinfo").write_text("flags\t: fpu avx512_bf16\n")
+def core_samples(sensors):
+    """Take a sample; return core -> what it read."""
+    samples = sensors.samples()
+    return {
+        int(device.removeprefix("core")): sample for device, sample in samples.items() if device != "host"
+    }
 
-    assert cpu_flags(tmp_path / "cpuinfo") == flags
+
+@pytest.fixture
+def stat(tmp_path):
+    path = tmp_path / "stat"
+    write_cores(path, cpu0=(0, 0), cpu2=(100, 100), cpu10=(0, 0))
+    return path
+
+
+def test_load_is_of_each_core_alone_since_the_sample_before(stat, fake_clock):
+    sensors = HostSensors([10, 2], stat=stat, clock=fake_clock)
+    write_cores(stat, cpu0=(100, 0), cpu2=(175, 125), cpu10=(0, 100))
+    fake_clock.advance(1.0)
+    first = core_samples(sensors)
+    write_cores(stat, cpu0=(100, 0), cpu2=(275, 125), cpu10=(50, 150))
+    fake_clock.advance(1.0)
+    second = core_samples(sensors)
+
+    assert {core: sample.load_percent for core, sample in first.items()} == {10: 0.0, 2: 75.0}
+    assert {core: sample.load_percent for core, sample in second.items()} == {10: 50.0, 2: 100.0}
+    assert first[2].reasons == {}
+
+
+def test_a_sample_of_a_core_too_soon_has_no_load_and_does_not_spoil_the_next(stat, fake_clock):
+    sensors = HostSensors([0], stat=stat, clock=fake_clock)
+    write_cores(stat, cpu0=(1, 0))
+    fake_clock.advance(0.01)
+    early = core_samples(sensors)[0]
+    write_cores(stat, cpu0=(50, 50))
+    fake_clock.advance(0.99)
+
+    assert (early.load_percent, early.reasons) == (None, {})
+    assert core_samples(sensors)[0].load_percent == pytest.approx(50.0)
+
+
+def test_waiting_time_that_counts_backwards_is_no_load_above_all(stat, fake_clock):
+    sensors = HostSensors([2], stat=stat, clock=fake_clock)
+    write_cores(stat, cpu2=(200, 98))
+    fake_clock.advance(1.0)
+
+    assert core_samples(sensors)[2].load_percent == 100.0
+
+
+def test_a_core_that_is_not_listed_says_so(stat, fake_clock):
+    sensors = HostSensors([0, 7], stat=stat, clock=fake_clock)
+    fake_clock.advance(1.0)
+
+    assert core_samples(sensors)[7].reasons == {"load_percent": "/proc/stat does not list this core"}
+
+
+def test_a_core_that_appears_has_a_load_from_its_second_sample_on(stat, fake_clock):
+    sensors = HostSensors([7], stat=stat, clock=fake_clock)
+    write_cores(stat, cpu7=(10, 10))
+    fake_clock.advance(1.0)
+    first = core_samples(sensors)[7]
+    write_cores(stat, cpu7=(40, 80))
+    fake_clock.advance(1.0)
+
+    assert (first.load_percent, first.reasons) == (None, {})
+    assert core_samples(sensors)[7].load_percent == pytest.approx(30.0)
+
+
+def test_a_system_without_proc_stat_says_so(tmp_path):
+    sample = core_samples(HostSensors([0], stat=tmp_path / "none"))[0]
+
+    assert (sample.load_percent, sample.reasons) == (None, {"load_percent": "no /proc/stat on this system"})

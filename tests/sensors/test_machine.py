@@ -10,7 +10,7 @@ import pytest
 
 from fake_nvml import FakeGpu, FakeNvml, install, install_none
 from trainspeed.sensors import machine as detect
-from trainspeed.sensors.host import FLAGS_VARIABLE
+from trainspeed.sensors.cpu import FLAGS_VARIABLE
 
 
 def write(root, path, text):

@@ -6,7 +6,8 @@ import pynvml
 import pytest
 
 from fake_nvml import LOST, NOT_SUPPORTED, Code, FakeGpu, FakeNvml, install, install_none
-from trainspeed.sensors.nvml import PCIE_SKIPPED, READERS, GpuSample, open_nvml
+from trainspeed.sensors.nvml import PCIE_SKIPPED, READERS, open_nvml
+from trainspeed.sensors.sample import Sample
 
 
 def two_gpus(monkeypatch, first=None, second=None, **options):
@@ -20,7 +21,7 @@ def test_reads_every_sensor_in_the_unit_of_its_name(monkeypatch):
 
     sample = open_nvml().gpus[0].sample()
 
-    assert sample == GpuSample(
+    assert sample == Sample(
         load_percent=42,
         memory_used_bytes=1_000,
         memory_total_bytes=80_000,

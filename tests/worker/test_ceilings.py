@@ -12,7 +12,7 @@ from trainspeed.core.phase import CEILINGS
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.ceilings import ceiling_trials
-from trainspeed.sensors.host import FLAGS_VARIABLE
+from trainspeed.sensors.cpu import FLAGS_VARIABLE
 
 # Names as profilers print them.
 MATRIX_WORK = (

@@ -9,7 +9,7 @@ from fake_nvml import FakeGpu, FakeNvml, install
 from trainspeed.core.notes import CoresBusy, CpuTimeStolen, GpuMemoryHeld, LossNotFinite
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
-from trainspeed.sensors.host import HostLoad
+from trainspeed.sensors.cpu import CpuSeconds, HostLoad
 from trainspeed.worker import measure as child
 from trainspeed.worker.events import ResultSent
 from trainspeed.worker.failures import Invalid
@@ -19,8 +19,9 @@ UUID = "GPU-aaaa-1"
 
 def loads(*, others_s=0.0, steal_s=0.0):
     """Readings before and after 10 s of epochs on four cores, one of which was ours."""
-    before = HostLoad(monotonic_s=0.0, busy_s=5.0, steal_s=0.0, total_s=400.0, own_s=3.0)
-    after = HostLoad(monotonic_s=10.0, busy_s=15.0 + others_s, steal_s=steal_s, total_s=440.0, own_s=13.0)
+    before = HostLoad(monotonic_s=0.0, cpu=CpuSeconds(busy=5.0, stolen=0.0, total=400.0), own_s=3.0)
+    used = CpuSeconds(busy=15.0 + others_s, stolen=steal_s, total=440.0)
+    after = HostLoad(monotonic_s=10.0, cpu=used, own_s=13.0)
     return iter([before, after])
 
 

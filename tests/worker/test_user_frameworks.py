@@ -12,7 +12,7 @@ from trainspeed.core.notes import ConvolutionsNotSeen, NotInspected
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
-from trainspeed.sensors.host import FLAGS_VARIABLE
+from trainspeed.sensors.cpu import FLAGS_VARIABLE
 
 pytestmark = pytest.mark.slow
 PROBES = Path(__file__).parents[1] / "probes"

@@ -1,14 +1,16 @@
-"""Read a monitor's CSV as a table. Needs no GPU and no framework; `trainspeed.sensors.monitor_table` writes it."""
+"""Read a monitor's CSV as a table. Needs no GPU and no framework; `trainspeed.monitor.table` writes it."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from trainspeed.core.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SENSORS = (
     "load_percent",
@@ -53,6 +55,8 @@ def no_samples() -> pd.DataFrame:
 
 
 def _table(header: Iterable[str], rows: Iterable[list[str | None]]) -> pd.DataFrame:
+    import pandas as pd  # only here: the monitor needs the names above, and runs without pandas
+
     frame = pd.DataFrame(list(rows), columns=list(header), dtype=object)
     frame["utc"] = pd.to_datetime(frame["utc"], utc=True, format="ISO8601")
     for sensor in set(SENSORS) - {"throttle_reasons"}:

@@ -1,1 +1,1 @@
-"""The monitor as a program: `python -m trainspeed.monitor`. The work is done in `trainspeed.sensors.monitor`."""
+"""The program that samples devices into a CSV beside any command: `python -m trainspeed.monitor`."""

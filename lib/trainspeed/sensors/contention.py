@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from trainspeed.core.notes import AnyNote, GpuBusy, GpuMemoryHeld
-from trainspeed.sensors.nvml import GpuSample, open_nvml
+from trainspeed.sensors.nvml import open_nvml
+from trainspeed.sensors.sample import Sample
 
 BUSY_PERCENT = 5.0  # a GPU that only refreshes a screen stays below
 HELD_BYTES = 1e9  # an idle GPU's driver and a screen hold less
-SETTLE_S = 1.0  # NVML's load is over at most so long: what ended before is gone from it then
+SETTLE_S = 1.0  # NVML's load covers no longer time: by then, what has ended is gone from it
 
 
 def stranger_notes(uuids: Sequence[str], *, wait: Callable[[float], object] = time.sleep) -> list[AnyNote]:
@@ -24,7 +25,7 @@ def stranger_notes(uuids: Sequence[str], *, wait: Callable[[float], object] = ti
 
     Args:
         uuids: As the driver names them; one that it does not list (MIG) is passed over.
-        wait: Waits so many seconds; called at most once.
+        wait: Called with a number of seconds, at most once; tests pass a fake.
     """
     with closing(open_nvml()) as nvml:
         gpus = [gpu for gpu in nvml.gpus if gpu.uuid in uuids]
@@ -36,11 +37,11 @@ def stranger_notes(uuids: Sequence[str], *, wait: Callable[[float], object] = ti
     return [note for note in notes if note]
 
 
-def _is_busy(sample: GpuSample) -> bool:
+def _is_busy(sample: Sample) -> bool:
     return sample.load_percent is not None and sample.load_percent > BUSY_PERCENT
 
 
-def _note(index: int, sample: GpuSample) -> AnyNote | None:
+def _note(index: int, sample: Sample) -> AnyNote | None:
     if _is_busy(sample):
         return GpuBusy(gpu=index, load_percent=sample.load_percent)
     if sample.memory_used_bytes is not None and sample.memory_used_bytes > HELD_BYTES:

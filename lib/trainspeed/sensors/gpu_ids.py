@@ -5,14 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Protocol
 
-
-class HasUuid(Protocol):
-    """A GPU as `trainspeed.sensors.nvml` lists it; the UUID is None where the GPU does not answer."""
-
-    @property
-    def uuid(self) -> str | None: ...
+from trainspeed.sensors.nvml import Gpu
 
 
 def hashed(uuid: str) -> str:
@@ -20,7 +14,7 @@ def hashed(uuid: str) -> str:
     return hashlib.sha256(uuid.encode()).hexdigest()[:12]
 
 
-def visible_uuids(gpus: Sequence[HasUuid], cuda_visible_devices: str | None) -> list[str]:
+def visible_uuids(gpus: Sequence[Gpu], cuda_visible_devices: str | None) -> list[str]:
     """Return the UUIDs that CUDA_VISIBLE_DEVICES allows, in its order; MIG UUIDs are left as they are.
 
     Integers count in PCI order, so hand the UUIDs on to workers: CUDA itself counts fastest first
@@ -35,30 +29,21 @@ def visible_uuids(gpus: Sequence[HasUuid], cuda_visible_devices: str | None) -> 
     if cuda_visible_devices is None:
         return known
     entries = [entry.strip() for entry in cuda_visible_devices.split(",")]
-    find = FINDERS.get(entries[0][:4], _by_number)
+    kind = entries[0][:4]
     visible: list[str] = []
     for entry in entries:
-        uuid = find(entry, known)
-        if uuid is None:
+        if kind in ("GPU-", "MIG-") and not entry.startswith(kind):
             break
-        if uuid in visible:
+        if kind == "GPU-":
+            matches = [uuid for uuid in known if uuid.startswith(entry)]
+        elif kind == "MIG-":
+            matches = [entry]
+        else:  # CUDA reads the digits that an entry begins with
+            number = re.match(r"\d+", entry)
+            matches = known[int(number[0]) :][:1] if number else []
+        if len(matches) != 1:
+            break
+        if matches[0] in visible:
             return []
-        visible.append(uuid)
+        visible += matches
     return visible
-
-
-def _by_number(entry: str, known: Sequence[str]) -> str | None:
-    number = re.match(r"\d+", entry)  # CUDA reads the digits that an entry begins with
-    return known[int(number[0])] if number and int(number[0]) < len(known) else None
-
-
-def _by_prefix(entry: str, known: Sequence[str]) -> str | None:
-    matches = [uuid for uuid in known if entry.startswith("GPU-") and uuid.startswith(entry)]
-    return matches[0] if len(matches) == 1 else None
-
-
-def _as_is(entry: str, known: Sequence[str]) -> str | None:
-    return entry if entry.startswith("MIG-") else None
-
-
-FINDERS = {"GPU-": _by_prefix, "MIG-": _as_is}

@@ -1,167 +1,22 @@
-"""The host's sensors: CPU load, memory, package energy, and who else used the CPU.
+"""The host's sensors: load of all CPU cores and of single ones, memory, package energy and temperature.
 
-Does not know GPUs (`trainspeed.sensors.nvml`). Runs inside the frameworks' environments: psutil, no pandas.
+Does not know GPUs (`trainspeed.sensors.nvml`), nor which cores matter (`trainspeed.sensors.processes`).
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import psutil
 
-STAT = Path("/proc/stat")
-CPUINFO = Path("/proc/cpuinfo")
-FLAGS_VARIABLE = "TRAINSPEED_CPU_FLAGS"  # only tests set it: the flags to believe instead of the CPU's own
+from trainspeed.sensors.cpu import MIN_WINDOW_S, STAT, CpuSeconds, cpu_seconds
+from trainspeed.sensors.sample import Sample
+
 POWERCAP = Path("/sys/class/powercap")
 HWMON = Path("/sys/class/hwmon")
 CPU_THERMOMETERS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
-TICKS_PER_S = 100  # USER_HZ: /proc/stat counts in hundredths of a second on every Linux
-MIN_WINDOW_S = 0.1  # ten ticks: over less, the share of one tick is no longer small
-CpuSeconds = tuple[float, float, float]  # busy, stolen, total
-
-
-@dataclass(frozen=True, kw_only=True)
-class HostLoad:
-    """CPU time used since boot, read at one moment; two of them make a measurement.
-
-    Attributes:
-        monotonic_s: When it was read, by `time.monotonic`.
-        busy_s: Seconds in which the cores ran anything, summed over all cores. None off Linux, like
-            the next two.
-        steal_s: Seconds in which a core was wanted but the hypervisor ran somebody else on it.
-        total_s: busy_s, steal_s and idle seconds together.
-        own_s: CPU seconds of this process and its descendants, those waited for included.
-    """
-
-    monotonic_s: float
-    busy_s: float | None = None
-    steal_s: float | None = None
-    total_s: float | None = None
-    own_s: float
-
-
-def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostLoad:
-    """Return the CPU time used so far. Takes some ms (it looks for descendants): not for inside an epoch.
-
-    Args:
-        process: Whose time, with that of its descendants, is `own_s`; this one when left out.
-    """
-    busy_s, steal_s, total_s = cpu_seconds(stat) or (None, None, None)
-    own_s = _tree_s(process or psutil.Process())
-    return HostLoad(
-        monotonic_s=time.monotonic(), busy_s=busy_s, steal_s=steal_s, total_s=total_s, own_s=own_s
-    )
-
-
-def foreign_cores(before: HostLoad, after: HostLoad) -> float | None:
-    """Return how many cores other processes kept busy between two readings, on average.
-
-    None where the machine cannot tell, or when less than 0.1 s passed. A child that ended without being
-    waited for counts as another process.
-    """
-    seconds = after.monotonic_s - before.monotonic_s
-    if before.busy_s is None or after.busy_s is None or seconds < MIN_WINDOW_S:
-        return None
-    used_s = (after.busy_s - before.busy_s) - (after.own_s - before.own_s)
-    return max(0.0, used_s / seconds)  # the two clocks tick apart: a little below 0 is 0
-
-
-def stolen_share(before: HostLoad, after: HostLoad) -> float | None:
-    """Return the share of all CPU time, 0 to 1, that the hypervisor gave to other machines.
-
-    None where the machine cannot tell, or when less than 0.1 s passed.
-    """
-    seconds = after.monotonic_s - before.monotonic_s
-    if None in (before.steal_s, after.steal_s) or seconds < MIN_WINDOW_S:
-        return None
-    total_s = after.total_s - before.total_s
-    return (after.steal_s - before.steal_s) / total_s if total_s > 0 else None
-
-
-def cpu_seconds(stat: Path = STAT) -> CpuSeconds | None:
-    """Return (busy, stolen, total) CPU seconds since boot over all cores; None where /proc/stat is absent."""
-    try:
-        label, seconds = read_cpu_line(stat.read_text().split("\n", 1)[0]) or ("", None)
-    except OSError:
-        return None
-    return seconds if label == "cpu" else None
-
-
-def read_cpu_line(line: str) -> tuple[str, CpuSeconds] | None:
-    """Return a line of /proc/stat as ("cpu2", (busy, stolen, total) seconds); None where it is no such line."""
-    try:
-        label, *ticks = line.split()
-        # Guest time, after these eight, is counted in user time already. Source: proc_stat(5)
-        user, nice, system, idle, iowait, irq, softirq, steal = (int(n) / TICKS_PER_S for n in ticks[:8])
-    except ValueError:
-        return None
-    busy_s = user + nice + system + irq + softirq
-    return label, (busy_s, steal, busy_s + steal + idle + iowait)
-
-
-def _tree_s(root: psutil.Process) -> float:
-    seconds = 0.0
-    for process in (root, *root.children(recursive=True)):
-        try:
-            times = process.cpu_times()
-        except psutil.Error:  # ended meanwhile: waited for, it is in its parent's times from now on
-            continue
-        seconds += times.user + times.system + times.children_user + times.children_system
-    return seconds
-
-
-def cpu_name(cpuinfo: Path = CPUINFO) -> str | None:
-    """Return the CPU's model name; None where the kernel does not tell it (many Arm machines)."""
-    return cpu_fields(cpuinfo).get("model name")
-
-
-def cpu_flags(cpuinfo: Path = CPUINFO) -> frozenset[str]:
-    """Return the CPU's feature flags; empty where the kernel does not tell them.
-
-    TRAINSPEED_CPU_FLAGS replaces them, in workers too: names with spaces between, "" for a CPU without any.
-    It changes what is believed, not what is computed: a framework emulates what the CPU lacks.
-    """
-    if (given := os.environ.get(FLAGS_VARIABLE)) is not None:
-        return frozenset(given.split())
-    fields = cpu_fields(cpuinfo)
-    return frozenset(fields.get("flags", fields.get("Features", "")).split())  # x86 and Arm name them so
-
-
-def cpu_fields(cpuinfo: Path = CPUINFO) -> dict[str, str]:
-    """Return what /proc/cpuinfo says of the first core."""
-    try:
-        first = cpuinfo.read_text(errors="replace").split("\n\n", 1)[0]
-    except OSError:
-        return {}
-    pairs = (line.partition(":") for line in first.splitlines())
-    return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-@dataclass(frozen=True, kw_only=True)
-class HostSample:
-    """What the host said at one moment. A value is None where it cannot be read; `reasons` says why.
-
-    Attributes:
-        load_percent: Share of all cores that was busy since the sample before, 0 to 100. None, without
-            a reason, when too little time passed; the same holds for `power_w`.
-        memory_used_bytes: What is not available to a new process.
-        power_w: Of the CPU packages, mean since the sample before.
-        energy_j: Of the CPU packages; only differences mean something.
-        temperature_c: Of the warmest CPU package.
-        reasons: Name of the missing value -> why.
-    """
-
-    load_percent: float | None = None
-    memory_used_bytes: int | None = None
-    memory_total_bytes: int | None = None
-    power_w: float | None = None
-    energy_j: float | None = None
-    temperature_c: float | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
 
 
 class HostSensors:
@@ -169,41 +24,59 @@ class HostSensors:
 
     def __init__(
         self,
+        cores: Sequence[int] = (),
         *,
         stat: Path = STAT,
         powercap: Path = POWERCAP,
         hwmon: Path = HWMON,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Take the first reading.
+
+        Args:
+            cores: Numbers of the cores to sample one by one: on a machine without a GPU, a core is a device.
+        """
+        self._cores = tuple(cores)
         self._stat = stat
         self._clock = clock
         self._rapl = Rapl(powercap)
         self._thermometers = _thermometers(hwmon)
         self._last_s = clock()
-        self._last_cpu = cpu_seconds(stat)
-        self._last_energy_j = self._rapl.energy_j()
+        self._last_cpu, self._last_energy_j = cpu_seconds(stat), self._rapl.energy_j()
 
-    def sample(self) -> HostSample:
-        """Return what the host says now."""
-        seconds = self._clock() - self._last_s
+    def samples(self) -> dict[str, Sample]:
+        """Return what each device reads now: "host", then "core2" and so on, in the order they were given."""
+        now_s = self._clock()
         cpu, energy_j = cpu_seconds(self._stat), self._rapl.energy_j()
-        memory = psutil.virtual_memory()
-        temperature_c = max((t for t in map(_celsius, self._thermometers) if t is not None), default=None)
-        busy_percent = power_w = None
+        seconds, loads, power_w = now_s - self._last_s, {}, None
         if seconds >= MIN_WINDOW_S:
-            busy_percent = load_percent(self._last_cpu, cpu)
+            loads = {name: _busy_percent(self._last_cpu.get(name), now) for name, now in cpu.items()}
             if energy_j is not None and self._last_energy_j is not None:
                 power_w = (energy_j - self._last_energy_j) / seconds
-            self._last_s, self._last_cpu, self._last_energy_j = self._clock(), cpu, energy_j
+            self._last_s, self._last_cpu, self._last_energy_j = now_s, cpu, energy_j
+        samples = {"host": self._host(loads.get("cpu"), power_w, energy_j, has_stat="cpu" in cpu)}
+        for core in self._cores:
+            name, reasons = f"cpu{core}", {}
+            if name not in cpu:
+                missing = "/proc/stat does not list this core" if cpu else "no /proc/stat on this system"
+                reasons = {"load_percent": missing}
+            samples[f"core{core}"] = Sample(load_percent=loads.get(name), reasons=reasons)
+        return samples
+
+    def _host(
+        self, load_percent: float | None, power_w: float | None, energy_j: float | None, *, has_stat: bool
+    ) -> Sample:
+        memory = psutil.virtual_memory()
+        temperature_c = max((t for t in map(_celsius, self._thermometers) if t is not None), default=None)
         reasons = {}
-        if cpu is None:
+        if not has_stat:
             reasons["load_percent"] = "no /proc/stat on this system"
         if energy_j is None:
             reasons |= dict.fromkeys(("power_w", "energy_j"), self._rapl.reason)
         if temperature_c is None:
             reasons["temperature_c"] = "no CPU thermometer found"
-        return HostSample(
-            load_percent=busy_percent,
+        return Sample(
+            load_percent=load_percent,
             memory_used_bytes=memory.total - memory.available,
             memory_total_bytes=memory.total,
             power_w=power_w,
@@ -213,11 +86,11 @@ class HostSensors:
         )
 
 
-def load_percent(before: CpuSeconds | None, after: CpuSeconds | None) -> float | None:
+def _busy_percent(before: CpuSeconds | None, after: CpuSeconds) -> float | None:
     """Return the busy share of the time between two readings, 0 to 100; None where it cannot be told."""
-    if before is None or after is None or after[2] <= before[2]:
+    if before is None or after.total <= before.total:
         return None
-    share = (after[0] - before[0]) / (after[2] - before[2])
+    share = (after.busy - before.busy) / (after.total - before.total)
     return 100 * min(1.0, max(0.0, share))  # a core's iowait may count backwards. Source: proc_stat(5)
 
 
@@ -228,7 +101,7 @@ class Rapl:
     Source: docs.kernel.org/power/powercap/powercap.html
 
     Attributes:
-        reason: Why there is no energy; None while there is.
+        reason: Why the energy cannot be read; None while it can.
     """
 
     def __init__(self, folder: Path = POWERCAP) -> None:
@@ -264,7 +137,7 @@ class Rapl:
 
 
 def _thermometers(folder: Path) -> list[Path]:
-    """The first input of a CPU's chip is its package."""
+    """Return the first input of each CPU's chip, which is that of the package."""
     inputs = []
     for chip in sorted(folder.glob("hwmon*")):
         try:

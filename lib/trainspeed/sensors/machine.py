@@ -13,9 +13,10 @@ from typing import Any
 
 import psutil
 
+from trainspeed.sensors.cpu import cpu_flags, cpu_name
 from trainspeed.sensors.gpu_ids import hashed
-from trainspeed.sensors.host import cpu_flags, cpu_name
 from trainspeed.sensors.nvml import Gpu, open_nvml
+from trainspeed.sensors.processes import usable_cores
 
 ROOT = Path("/")
 # The instruction sets that decide how fast a CPU trains, and in which precisions.
@@ -26,11 +27,10 @@ CONTAINERS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 def detect_machine() -> dict[str, Any]:
     """Return this machine as JSON; what cannot be found out is None.
 
-    `cpu_flags` are those of CPU_FLAGS that the CPU has: none where it is not x86.
-    `cores` counts those this process may run on: {"physical", "logical"}, and "quota": the share of
-    them that a container may use at a time, in cores, None when it is not limited. `gpus` are in the
-    order of the PCI bus; `no_gpus` says why there are none. `cuda` is what the driver can run, not what
-    a framework was built with.
+    `cpu_flags` are those of CPU_FLAGS that the CPU has: none where it is not x86. `cores` counts those that
+    this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
+    grants, None where it does not limit it. `gpus` are in the order of the PCI bus; `no_gpus` says why there
+    are none. `cuda` is what the driver can run, not what a framework was built with.
     """
     flags = cpu_flags()
     with closing(open_nvml()) as nvml:
@@ -63,13 +63,13 @@ def _gpu(gpu: Gpu) -> dict[str, Any]:
 
 def logical_cores() -> int:
     """Return how many logical cores (hardware threads) this process may run on."""
-    return len(_allowed()) or os.cpu_count() or 1
+    return len(usable_cores()) or os.cpu_count() or 1
 
 
 def physical_cores(root: Path = ROOT) -> int | None:
     """Return how many physical cores this process may run on; None where the system does not tell."""
     cores = set()
-    for cpu in _allowed():
+    for cpu in usable_cores():
         topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
         cores.add((_read(topology / "physical_package_id"), _read(topology / "core_id")))
     known = {core for core in cores if None not in core}
@@ -101,11 +101,6 @@ def in_container(root: Path = ROOT) -> bool:
         return True
     groups = _read(root / "proc/1/cgroup") or ""
     return any(name in groups for name in CONTAINERS)
-
-
-def _allowed() -> set[int]:
-    """The logical cores this process may run on; empty where the system has no such notion."""
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def _read(path: Path) -> str | None:

@@ -25,26 +25,16 @@ def allowance_bytes(environment: Mapping[str, str] = os.environ, cgroup: Path = 
     free = psutil.virtual_memory().available
     try:
         limit, used = (int((cgroup / name).read_text()) for name in ("memory.max", "memory.current"))
-        free = min(free, limit - used + _file_cache_bytes(cgroup))
+        # File cache counts as used, but is given up as soon as somebody needs the memory.
+        # Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (inactive_file)
+        free = min(free, limit - used + (_number_after("inactive_file", cgroup / "memory.stat") or 0))
     except (OSError, ValueError):  # no cgroup v2, or the limit is the word "max"
         pass
     return int(max(free, 0) * (1 - SPARE_SHARE))
 
 
-def _file_cache_bytes(cgroup: Path) -> int:
-    """Memory that counts as used but is given up as soon as somebody needs it.
-
-    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (inactive_file)
-    """
-    stat = cgroup / "memory.stat"
-    for line in stat.read_text().splitlines() if stat.exists() else ():
-        if line.startswith("inactive_file "):
-            return int(line.split()[1])
-    return 0
-
-
 def limit_memory(allowance: int) -> None:
-    """Make allocations fail once this process has added so many bytes, instead of the machine swapping.
+    """Make allocations fail once this process has added so many bytes, before the machine starts to swap.
 
     A framework then reports that memory ran out, as it does on a GPU, and the run is a row.
     """
@@ -57,7 +47,7 @@ def limit_memory(allowance: int) -> None:
 
 
 class PeakMemory:
-    """Resident memory that this process adds, at most, from the moment this is made."""
+    """The most resident memory that this process adds after this object was made."""
 
     def __init__(self) -> None:
         self._before = _status_bytes("VmRSS")
@@ -67,27 +57,27 @@ class PeakMemory:
             self._before = None
 
     def bytes(self) -> int | None:
-        """Bytes added at the peak; None where the kernel does not tell."""
+        """Return the bytes added at the peak; None where the kernel does not tell."""
         peak = _status_bytes("VmHWM")
         return None if peak is None or self._before is None else max(peak - self._before, 0)
 
 
 def host_oom_kills() -> int | None:
-    """Return how many processes this machine's kernel has killed for want of memory so far."""
-    try:
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    except OSError:
-        pass
-    return None
+    """Return how many processes this machine's kernel has killed so far because memory ran out."""
+    return _number_after("oom_kill", Path("/proc/vmstat"))
 
 
 def _status_bytes(field: str) -> int | None:
+    kibibytes = _number_after(f"{field}:", Path("/proc/self/status"))
+    return None if kibibytes is None else kibibytes * 1024
+
+
+def _number_after(name: str, path: Path) -> int | None:
+    """Return the number in the line of a kernel's file that begins with a name; None where there is none."""
     try:
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith(f"{field}:"):
-                return int(line.split()[1]) * 1024
+        for line in path.read_text().splitlines():
+            if line.split(maxsplit=1)[:1] == [name]:
+                return int(line.split()[1])
     except OSError:
         pass
     return None

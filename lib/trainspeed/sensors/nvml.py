@@ -15,6 +15,8 @@ from typing import Any
 
 import pynvml
 
+from trainspeed.sensors.sample import Sample
+
 # The only place where NVML's error codes become words. Source: nvml.h, nvmlReturn_t
 REASONS = {
     pynvml.NVML_ERROR_NOT_SUPPORTED: "not supported by this GPU",
@@ -59,33 +61,6 @@ ANCESTORS = {  # with nvidia-smi's names for them
 SWITCH = "switch"
 
 
-@dataclass(frozen=True, kw_only=True)
-class GpuSample:
-    """What one GPU said at one moment. A value is None where it cannot be read; `reasons` says why.
-
-    Attributes:
-        load_percent: Share of NVML's last sample period (1/6 to 1 s) in which a kernel was running, 0
-            to 100. It is not how full the GPU was. Not available while MIG is on.
-        memory_used_bytes: Without what the driver reserves, where the driver tells them apart.
-        energy_j: Counter since the driver was loaded; only differences mean something.
-        throttle_reasons: What holds the clocks down, "sw_power_cap|hw_slowdown"; empty when nothing does.
-        pcie_rx_bytes_per_s: Received by the GPU, over the 20 ms of the reading.
-        reasons: Name of the missing value -> why.
-    """
-
-    load_percent: float | None = None
-    memory_used_bytes: int | None = None
-    memory_total_bytes: int | None = None
-    power_w: float | None = None
-    energy_j: float | None = None
-    temperature_c: float | None = None
-    sm_clock_mhz: int | None = None
-    throttle_reasons: str | None = None
-    pcie_rx_bytes_per_s: int | None = None
-    pcie_tx_bytes_per_s: int | None = None
-    reasons: dict[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gpu:
     """One GPU; a property that cannot be read is None.
@@ -111,8 +86,8 @@ class Gpu:
         """Why the whole GPU does not answer; None while it does."""
         return self._missing.get("gpu")
 
-    def sample(self, *, pcie: bool = True) -> GpuSample:
-        """Return what the GPU says now. Reading PCIe traffic takes 40 ms, all else about 1 ms."""
+    def sample(self, *, pcie: bool = True) -> Sample:
+        """Return what the GPU reads now. Its PCIe traffic takes 40 ms, everything else about 1 ms."""
         values: dict[str, Any] = {}
         reasons: dict[str, str] = {}
         for name in READERS:
@@ -123,10 +98,10 @@ class Gpu:
                 if reason:
                     reasons[name] = reason
         if self.lost:  # perhaps only since the last question: half a row would look like a measurement
-            return GpuSample(reasons=dict.fromkeys((*READERS, "memory_total_bytes"), self.lost))
+            return Sample(reasons=dict.fromkeys((*READERS, "memory_total_bytes"), self.lost))
         if self.memory_total_bytes is None:
             reasons["memory_total_bytes"] = REASONS[pynvml.NVML_ERROR_NOT_SUPPORTED]
-        return GpuSample(**values, memory_total_bytes=self.memory_total_bytes, reasons=reasons)
+        return Sample(**values, memory_total_bytes=self.memory_total_bytes, reasons=reasons)
 
     def _ask(self, name: str) -> tuple[Any, str | None]:
         """Return (value, None) or (None, reason)."""
@@ -187,7 +162,7 @@ class Nvml:
 
 
 def open_nvml() -> Nvml:
-    """Open the driver, anew after a fork, and list the GPUs; never raises: `reason` says what is wrong."""
+    """Open the driver, again after a fork, and list the GPUs. Never raises: `reason` says what is wrong."""
     try:
         pynvml.nvmlInit()
         count = pynvml.nvmlDeviceGetCount()

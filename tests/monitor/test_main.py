@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from trainspeed.core.monitor_csv import read_monitor
-from trainspeed.sensors import monitor
+from trainspeed.monitor import __main__ as monitor
 
 MONITOR = (sys.executable, "-m", "trainspeed.monitor")
 PATIENCE_S = 20  # far beyond any real duration: only a hang reaches it
@@ -287,7 +287,7 @@ def test_does_not_start_under_a_parent_that_is_gone(tmp_path):
 def test_the_monitor_loads_no_heavy_library():
     """It runs beside the measurement, and in environments without pandas."""
     script = (
-        "import sys, trainspeed.monitor, trainspeed.sensors.machine\n"
+        "import sys, trainspeed.monitor.__main__, trainspeed.sensors.machine\n"
         "print(sorted({'numpy', 'pandas', 'torch', 'tensorflow', 'jax'} & set(sys.modules)))"
     )
 

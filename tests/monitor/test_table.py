@@ -8,16 +8,15 @@ import pytest
 from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml, install, install_none
 from trainspeed.core.errors import UserError
 from trainspeed.core.monitor_csv import COLUMNS, read_monitor
-from trainspeed.sensors.cores import CoreSensors
+from trainspeed.monitor.table import Table, open_table
 from trainspeed.sensors.host import HostSensors
-from trainspeed.sensors.monitor_table import Table, open_table
 from trainspeed.sensors.nvml import open_nvml
 
 
-def write_samples(path, samples=1, interval_s=5.0, cores=None):
+def write_samples(path, samples=1, interval_s=5.0, host=None):
     nvml = open_nvml()
     with open_table(path) as file:
-        table = Table(file, nvml, HostSensors(), interval_s, cores=cores)
+        table = Table(file, nvml, host or HostSensors(), interval_s)
         for _ in range(samples):
             table.sample()
 
@@ -87,7 +86,7 @@ def test_a_core_is_a_row_with_its_load_alone_and_no_comment_for_what_no_core_has
         stat.write_text(f"cpu {30 * now} 0 0 {170 * now} 0 0 0 0\ncpu2 {25 * now} 0 0 {75 * now} 0 0 0 0\n")
         return now
 
-    write_samples(tmp_path / "gpu.csv", samples=2, cores=CoreSensors([2, 9], stat=stat, clock=clock))
+    write_samples(tmp_path / "gpu.csv", samples=2, host=HostSensors([2, 9], stat=stat, clock=clock))
     frame, comments = read_monitor(tmp_path / "gpu.csv")
 
     assert list(frame["device"]) == ["host", "core2", "core9"] * 2

@@ -1,6 +1,6 @@
 """The monitor's CSV: which columns it has, what its comments say, and how a sample becomes rows.
 
-Does not know when to sample (`trainspeed.monitor`) nor how it is read (`trainspeed.core.monitor_csv`).
+Does not know when to sample (`trainspeed.monitor.__main__`), nor how to read it (`trainspeed.core.monitor_csv`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any, BinaryIO
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.monitor_csv import COLUMNS, NOT_THROTTLED, SENSORS
-from trainspeed.sensors.cores import CoreSensors
+from trainspeed.sensors.cpu import cpu_name
 from trainspeed.sensors.gpu_ids import hashed
-from trainspeed.sensors.host import HostSensors, cpu_name
+from trainspeed.sensors.host import HostSensors
 from trainspeed.sensors.nvml import PCIE_READ_S, Nvml
+from trainspeed.sensors.sample import Sample
 
 LEGEND = (
     "load_percent of a GPU: share of the last sample period in which a kernel was running, not how full "
@@ -33,23 +34,14 @@ PCIE_SHARE = 0.1  # of the interval, at most: the values of a row must belong to
 class Table:
     """The CSV being written: one row per device and sample. A sample is one write, with no buffer between."""
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        nvml: Nvml,
-        host: HostSensors,
-        interval_s: float,
-        *,
-        cores: CoreSensors | None = None,
-    ) -> None:
+    def __init__(self, file: BinaryIO, nvml: Nvml, host: HostSensors, interval_s: float) -> None:
         self._file = file
         self._nvml = nvml
         self._host = host
-        self._cores = cores or CoreSensors()
         self._interval_s = interval_s
         self._pcie = 2 * PCIE_READ_S * len(nvml.gpus) <= PCIE_SHARE * interval_s
         self._host_name = cpu_name()
-        self._starts_file = not (file.seekable() and file.tell())
+        self._is_new_file = not (file.seekable() and file.tell())
         self._started = False
         self._noted: set[str] = set()
 
@@ -58,25 +50,22 @@ class Table:
         utc = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         comments: list[str] = []
         rows: list[list[Any]] = []
-        for device, name, uuid, values in self._devices():
-            comments += self._new_gaps(device, values.reasons)
-            cells = [_cell(getattr(values, sensor, None)) for sensor in SENSORS]
-            if getattr(values, "throttle_reasons", None) == "":
-                cells[SENSORS.index("throttle_reasons")] = NOT_THROTTLED
+        for device, name, uuid, sample in self._devices():
+            comments += self._new_gaps(device, sample.reasons)
+            cells = [_cell(getattr(sample, sensor)) for sensor in SENSORS]
             rows.append([utc, device, (name or "").replace("#", " "), uuid, *cells])
         if not self._started:
             comments = [*self._header(), *comments]
-            rows = [list(COLUMNS), *rows] if self._starts_file else rows
+            rows = [list(COLUMNS), *rows] if self._is_new_file else rows
             self._started = True
         text = io.StringIO()
         text.writelines(f"# {comment}\n" for comment in comments)
         csv.writer(text, lineterminator="\n").writerows(rows)
         self._file.write(text.getvalue().encode())
 
-    def _devices(self) -> Iterator[tuple[str, str | None, str, Any]]:
-        yield "host", self._host_name, "", self._host.sample()
-        for core, sample in self._cores.sample().items():
-            yield f"core{core}", None, "", sample
+    def _devices(self) -> Iterator[tuple[str, str | None, str, Sample]]:
+        for device, sample in self._host.samples().items():
+            yield device, self._host_name if device == "host" else None, "", sample
         for gpu in self._nvml.gpus:
             uuid = "" if gpu.uuid is None else hashed(gpu.uuid)
             yield f"gpu{gpu.index}", gpu.name, uuid, gpu.sample(pcie=self._pcie)
@@ -95,12 +84,15 @@ class Table:
         return [f"{gap}: {reason}" for gap, reason in new.items()]
 
 
-def _cell(value: Any) -> Any:
-    return round(value, 3) if isinstance(value, float) else value  # None becomes an empty cell
+def _cell(value: float | str | None) -> float | str | None:
+    """Return what is written: None becomes an empty cell, so an empty text must not."""
+    if value == "":
+        return NOT_THROTTLED
+    return round(value, 3) if isinstance(value, float) else value
 
 
 def open_table(path: Path) -> BinaryIO:
-    """Open the CSV for writing. What an older monitor wrote there stays: the new samples come after it.
+    """Open the CSV for writing. The samples that an earlier monitor wrote there stay: new ones follow them.
 
     Raises:
         UserError: The file cannot be written, or is not a monitor's.
@@ -116,7 +108,7 @@ def open_table(path: Path) -> BinaryIO:
 
 
 def _cut_to_whole_lines(path: Path) -> None:
-    """Drop the half row of a monitor that was killed: the next row would be glued to it."""
+    """Drop the half row of a monitor that was killed: the next row would be appended to it."""
     with path.open("rb+") as file:
         text = file.read()
         if f"\n{','.join(COLUMNS)}\n".encode() not in text:

@@ -1,0 +1,143 @@
+"""The CPU: its name, its feature flags, and how much of its time was used, by whom.
+
+Runs inside the frameworks' environments: psutil, no pandas.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+STAT = Path("/proc/stat")
+CPUINFO = Path("/proc/cpuinfo")
+FLAGS_VARIABLE = "TRAINSPEED_CPU_FLAGS"  # only tests set it: the flags to believe instead of the CPU's own
+TICKS_PER_S = 100  # USER_HZ: /proc/stat counts in hundredths of a second on every Linux
+MIN_WINDOW_S = 0.1  # ten ticks: over less, the share of one tick is no longer small
+
+
+class CpuSeconds(NamedTuple):
+    """CPU time since boot, in seconds, of one core or summed over all of them.
+
+    Attributes:
+        busy: Something ran.
+        stolen: A core was wanted, but the hypervisor ran somebody else on it.
+        total: Busy, stolen and idle seconds together.
+    """
+
+    busy: float
+    stolen: float
+    total: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostLoad:
+    """CPU time used since boot, read at one moment; two of them make a measurement.
+
+    Attributes:
+        monotonic_s: When it was read, by `time.monotonic`.
+        cpu: Summed over all cores; None off Linux.
+        own_s: CPU seconds of this process and its descendants, including those it has waited for.
+    """
+
+    monotonic_s: float
+    cpu: CpuSeconds | None
+    own_s: float
+
+
+def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostLoad:
+    """Return the CPU time used so far. Takes some ms (it looks for descendants): not for inside an epoch.
+
+    Args:
+        process: The process whose time, with that of its descendants, is `own_s`; this one by default.
+    """
+    cpu = cpu_seconds(stat).get("cpu")
+    own_s = _tree_s(process or psutil.Process())
+    return HostLoad(monotonic_s=time.monotonic(), cpu=cpu, own_s=own_s)
+
+
+def foreign_cores(before: HostLoad, after: HostLoad) -> float | None:
+    """Return how many cores other processes kept busy between two readings, on average.
+
+    None where the machine cannot tell, or when less than 0.1 s passed. A child that ended without being
+    waited for counts as another process.
+    """
+    seconds = after.monotonic_s - before.monotonic_s
+    if before.cpu is None or after.cpu is None or seconds < MIN_WINDOW_S:
+        return None
+    used_s = (after.cpu.busy - before.cpu.busy) - (after.own_s - before.own_s)
+    return max(0.0, used_s / seconds)  # the two clocks tick apart: a little below 0 is 0
+
+
+def stolen_share(before: HostLoad, after: HostLoad) -> float | None:
+    """Return the share of all CPU time, 0 to 1, that the hypervisor gave to other machines.
+
+    None where the machine cannot tell, or when less than 0.1 s passed.
+    """
+    seconds = after.monotonic_s - before.monotonic_s
+    if before.cpu is None or after.cpu is None or seconds < MIN_WINDOW_S:
+        return None
+    total_s = after.cpu.total - before.cpu.total
+    return (after.cpu.stolen - before.cpu.stolen) / total_s if total_s > 0 else None
+
+
+def cpu_seconds(stat: Path = STAT) -> dict[str, CpuSeconds]:
+    """Return the CPU time of "cpu", which is all cores together, and of each core: "cpu0", "cpu1" …
+
+    Empty where there is no /proc/stat.
+    """
+    seconds: dict[str, CpuSeconds] = {}
+    with suppress(OSError, ValueError):
+        for line in stat.read_text().splitlines():
+            if line.startswith("cpu"):
+                name, *numbers = line.split()
+                # Guest time, after these eight, is counted in user time already. Source: proc_stat(5)
+                user, nice, system, idle, iowait, irq, softirq, steal = (
+                    int(number) / TICKS_PER_S for number in numbers[:8]
+                )
+                busy = user + nice + system + irq + softirq
+                seconds[name] = CpuSeconds(busy, steal, busy + steal + idle + iowait)
+    return seconds
+
+
+def _tree_s(root: psutil.Process) -> float:
+    seconds = 0.0
+    for process in (root, *root.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.Error:  # it ended meanwhile and was waited for: its parent's times hold it from now on
+            continue
+        seconds += times.user + times.system + times.children_user + times.children_system
+    return seconds
+
+
+def cpu_name(cpuinfo: Path = CPUINFO) -> str | None:
+    """Return the CPU's model name; None where the kernel does not tell it (many Arm machines)."""
+    return _first_core(cpuinfo).get("model name")
+
+
+def cpu_flags(cpuinfo: Path = CPUINFO) -> frozenset[str]:
+    """Return the CPU's feature flags; empty where the kernel does not tell them.
+
+    TRAINSPEED_CPU_FLAGS replaces them, in workers too: names separated by spaces, "" for a CPU without any.
+    It changes what is believed, not what is computed: a framework emulates what the CPU lacks.
+    """
+    if (given := os.environ.get(FLAGS_VARIABLE)) is not None:
+        return frozenset(given.split())
+    fields = _first_core(cpuinfo)
+    return frozenset(fields.get("flags", fields.get("Features", "")).split())  # their names on x86 and on Arm
+
+
+def _first_core(cpuinfo: Path) -> dict[str, str]:
+    """Return what /proc/cpuinfo says about the first core."""
+    try:
+        first = cpuinfo.read_text(errors="replace").split("\n\n", 1)[0]
+    except OSError:
+        return {}
+    pairs = (line.partition(":") for line in first.splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}

@@ -1,0 +1,186 @@
+"""The CPU's time, name and flags, from made-up files and made-up readings."""
+
+import os
+import time
+from dataclasses import replace
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from trainspeed.sensors.cpu import (
+    FLAGS_VARIABLE,
+    CpuSeconds,
+    HostLoad,
+    cpu_flags,
+    cpu_name,
+    cpu_seconds,
+    foreign_cores,
+    host_load,
+    stolen_share,
+)
+
+IDLE = HostLoad(monotonic_s=100.0, cpu=CpuSeconds(busy=50.0, stolen=1.0, total=400.0), own_s=10.0)
+
+
+def later(seconds, *, busy_s=0.0, steal_s=0.0, own_s=0.0, cores=4):
+    """The reading that comes `seconds` after IDLE, with so much CPU time used in between."""
+    busy, stolen, total = IDLE.cpu
+    return HostLoad(
+        monotonic_s=IDLE.monotonic_s + seconds,
+        cpu=CpuSeconds(busy + busy_s, stolen + steal_s, total + cores * seconds),
+        own_s=IDLE.own_s + own_s,
+    )
+
+
+def test_foreign_cores_are_what_others_used_per_second():
+    """Two cores busy for 10 s, one of them ours: the others used one core."""
+    assert foreign_cores(IDLE, later(10, busy_s=20, own_s=10)) == pytest.approx(1.0)
+
+
+def test_a_quiet_machine_has_no_foreign_load():
+    assert foreign_cores(IDLE, later(10, busy_s=40, own_s=40)) == 0.0
+
+
+def test_our_clock_running_ahead_is_not_a_negative_load():
+    """Both counters tick in steps, so our share may seem larger than the whole."""
+    assert foreign_cores(IDLE, later(10, busy_s=39.98, own_s=40)) == 0.0
+
+
+def test_stolen_share_is_of_all_cores():
+    """The hypervisor took 2 s of one core in 10 s of four cores."""
+    assert stolen_share(IDLE, later(10, steal_s=2)) == pytest.approx(0.05)
+
+
+def test_stolen_time_is_not_foreign_load():
+    assert foreign_cores(IDLE, later(10, busy_s=10, own_s=10, steal_s=5)) == 0.0
+
+
+@pytest.mark.parametrize("share", [foreign_cores, stolen_share])
+def test_a_machine_that_cannot_tell_gives_none(share):
+    nothing = HostLoad(monotonic_s=0.0, cpu=None, own_s=0.0)
+
+    assert share(nothing, replace(nothing, monotonic_s=10.0, own_s=1.0)) is None
+
+
+@pytest.mark.parametrize("share", [foreign_cores, stolen_share])
+def test_too_short_a_time_gives_none(share):
+    assert share(IDLE, later(0.05, busy_s=0.05)) is None
+    assert share(IDLE, IDLE) is None
+
+
+def test_reads_the_lines_of_all_cores_and_of_each_in_proc_stat(tmp_path):
+    """Guest time is in user time already; waiting for a disk is idle."""
+    stat = tmp_path / "stat"
+    stat.write_text(
+        "cpu  100 20 30 4000 500 6 7 80 60 0\ncpu2 100 0 0 100 0 0 0 0 0 0\nintr 1 2 3 4 5 6 7 8 9\n"
+    )
+
+    seconds = cpu_seconds(stat)
+
+    assert list(seconds) == ["cpu", "cpu2"]
+    assert seconds["cpu"] == pytest.approx((1.63, 0.80, 47.43))
+    assert seconds["cpu2"] == (1.0, 0.0, 2.0)
+
+
+@pytest.mark.parametrize("text", [None, "", "cpu 1 2 3\n", "intr 1 2 3 4 5 6 7 8 9\n"])
+def test_an_absent_or_strange_proc_stat_tells_nothing(tmp_path, text):
+    stat = tmp_path / "stat"
+    if text is not None:
+        stat.write_text(text)
+
+    assert cpu_seconds(stat) == {}
+    assert host_load(stat).cpu is None
+
+
+class Process:
+    """A process with made-up CPU seconds. What it waited for is in the children's two."""
+
+    def __init__(self, cpu_s, *, waited_for_s=0.0, children=()):
+        self.cpu_s, self.waited_for_s, self._children = cpu_s, waited_for_s, children
+
+    def cpu_times(self):
+        if self.cpu_s is None:
+            raise psutil.NoSuchProcess(pid=1)
+        return SimpleNamespace(
+            user=0.75 * self.cpu_s,
+            system=0.25 * self.cpu_s,
+            children_user=0.5 * self.waited_for_s,
+            children_system=0.5 * self.waited_for_s,
+        )
+
+    def children(self, recursive=False):
+        below = [p for child in self._children for p in child.children(recursive=True)] if recursive else []
+        return [*self._children, *below]
+
+
+def test_a_runs_own_workers_and_ranks_are_no_other_processes(tmp_path):
+    """A rank of ddp with a worker of its input pipeline: what both use, the run uses."""
+    worker = Process(2.0)
+    rank = Process(5.0, children=[worker])
+    run = Process(1.0, children=[rank])
+    (tmp_path / "stat").write_text("cpu  0 0 0 0 0 0 0 0 0 0\n")
+    before = host_load(tmp_path / "stat", run)
+
+    run.cpu_s, rank.cpu_s, worker.cpu_s = 11.0, 15.0, 12.0
+    (tmp_path / "stat").write_text("cpu  3000 0 0 0 0 0 0 0 0 0\n")
+    after = replace(host_load(tmp_path / "stat", run), monotonic_s=before.monotonic_s + 10)
+
+    assert before.own_s == pytest.approx(8.0)
+    assert after.own_s - before.own_s == pytest.approx(30.0)
+    assert foreign_cores(before, after) == pytest.approx(0.0)
+
+
+def test_a_worker_that_ended_counts_by_the_process_that_waited_for_it(tmp_path):
+    """It may end between being listed and being looked at."""
+    run = Process(1.0, waited_for_s=4.0, children=[Process(None), Process(2.0)])
+
+    assert host_load(tmp_path / "stat", run).own_s == pytest.approx(7.0)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/stat"), reason="needs Linux")
+def test_own_work_counts_as_own_on_the_real_machine():
+    before = host_load()
+    deadline = time.process_time() + 0.2
+    while time.process_time() < deadline:
+        pass
+
+    after = host_load()
+
+    assert after.own_s - before.own_s >= 0.15
+    assert after.cpu.total >= before.cpu.total
+    assert 0 <= foreign_cores(before, after) <= psutil.cpu_count() + 1
+
+
+def test_the_cpu_is_named_by_the_kernel(tmp_path):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\nmodel name\t: Fast CPU @ 2.50GHz\n\nprocessor\t: 1\n")
+
+    assert cpu_name(cpuinfo) == "Fast CPU @ 2.50GHz"
+    assert cpu_name(tmp_path / "none") is None
+
+
+@pytest.mark.parametrize("name", ["flags", "Features"])
+def test_cpu_flags_are_read_from_the_first_core(tmp_path, monkeypatch, name):
+    monkeypatch.delenv(FLAGS_VARIABLE, raising=False)
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"processor\t: 0\n{name}\t: fpu avx2 bf16\n\nprocessor\t: 1\n{name}\t: other\n")
+
+    assert cpu_flags(cpuinfo) == {"fpu", "avx2", "bf16"}
+
+
+@pytest.mark.parametrize("text", [None, "", "model name: Unknown\n"])
+def test_a_system_that_does_not_tell_has_no_cpu_flags(tmp_path, monkeypatch, text):
+    monkeypatch.delenv(FLAGS_VARIABLE, raising=False)
+    if text is not None:
+        (tmp_path / "cpuinfo").write_text(text)
+
+    assert cpu_flags(tmp_path / "cpuinfo") == frozenset()
+
+
+@pytest.mark.parametrize(("given", "flags"), [("", set()), ("avx2 amx_bf16", {"avx2", "amx_bf16"})])
+def test_given_cpu_flags_replace_those_of_the_cpu(tmp_path, monkeypatch, given, flags):
+    monkeypatch.setenv(FLAGS_VARIABLE, given)
+    (tmp_path / "cpuinfo").write_text("flags\t: fpu avx512_bf16\n")
+
+    assert cpu_flags(tmp_path / "cpuinfo") == flags

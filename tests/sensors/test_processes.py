@@ -1,0 +1,20 @@
+"""Which cores the devices of a machine without a GPU are."""
+
+import os
+
+from trainspeed.sensors.processes import device_cores, usable_cores
+
+
+def test_devices_are_the_last_usable_cores(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {10, 1, 4, 2}, raising=False)
+
+    assert usable_cores() == [1, 2, 4, 10]
+    assert device_cores(2) == [4, 10]
+    assert device_cores(9) == [1, 2, 4, 10]
+    assert device_cores(0) == []
+
+
+def test_a_system_without_affinity_names_no_core(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+
+    assert device_cores(2) == usable_cores() == []
