@@ -17,7 +17,7 @@ batch, count, epochs, size = map(int, sys.argv[1:])
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 keras.utils.set_random_seed(0)
-x, y = epoch_of(fold_of(load_data_set("digits", size, resized=False), 5, 0), count, 0)
+x, y = epoch_of(fold_of(load_data_set("digits", None), 5, 0), count, 0)
 backbone = keras.applications.MobileNet(
     include_top=False, weights=None, input_shape=(size, size, 3), pooling="avg"
 )

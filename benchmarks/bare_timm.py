@@ -16,7 +16,7 @@ from trainspeed.worker.data.sets import epoch_of, load_data_set
 batch, count, epochs, size = map(int, sys.argv[1:])
 torch.set_num_threads(1)
 torch.manual_seed(0)
-x, y = epoch_of(fold_of(load_data_set("digits", size, resized=False), 5, 0), count, 0)
+x, y = epoch_of(fold_of(load_data_set("digits", None), 5, 0), count, 0)
 x, y = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y).long()
 model = timm.create_model("resnet50", num_classes=10, drop_rate=0.15).train()
 model = model.to(memory_format=torch.channels_last)

@@ -2,7 +2,12 @@
 
 import pytest
 
-from trainspeed.worker.hlo import convolution_layouts
+from trainspeed.worker.hlo import convolutions
+
+
+def layouts(text):
+    return [layout for layout, _ in convolutions(text)]
+
 
 CPU = (
     "  ROOT %convolution.1 = f32[8,16,16,64]{3,2,1,0} convolution(%param_0, %param_1), "
@@ -38,7 +43,7 @@ def cudnn(labels, order="3,2,1,0"):
     ],
 )
 def test_the_layout_of_a_convolution(line, layout):
-    assert convolution_layouts(line) == [layout]
+    assert layouts(line) == [layout]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +57,7 @@ def test_where_memory_is_laid_out_otherwise_than_the_labels_it_is_the_memory_tha
     labels, order, layout
 ):
     """As in XLA's own test of a convolution that it laid out for Tensor Cores: f16[…]{1,3,2,0}, bf01."""
-    assert convolution_layouts(cudnn(labels, order)) == [layout]
+    assert layouts(cudnn(labels, order)) == [layout]
 
 
 def test_every_convolution_of_a_module_is_counted_in_order_and_nothing_else():
@@ -66,7 +71,7 @@ def test_every_convolution_of_a_module_is_counted_in_order_and_nothing_else():
             CPU,
         ]
     )
-    assert convolution_layouts(module) == ["channels_last", "channels_first", "channels_last"]
+    assert layouts(module) == ["channels_last", "channels_first", "channels_last"]
 
 
 def test_an_order_that_is_neither_layout_is_told_as_it_stands():
@@ -74,7 +79,7 @@ def test_an_order_that_is_neither_layout_is_told_as_it_stands():
     line = (
         "  %g = f32[3,3,3,64]{3,2,1,0} convolution(%x, %dy), window={size=16x16}, dim_labels=f01b_i01o->01bf"
     )
-    assert convolution_layouts(line) == ["f01b"]
+    assert layouts(line) == ["f01b"]
 
 
 @pytest.mark.parametrize(
@@ -87,4 +92,4 @@ def test_an_order_that_is_neither_layout_is_told_as_it_stands():
     ],
 )
 def test_where_there_is_no_2_d_convolution_there_is_no_layout(text):
-    assert convolution_layouts(text) == []
+    assert layouts(text) == []

@@ -9,9 +9,9 @@ from trainspeed.conduct.worker_process import RunOutcome
 from trainspeed.core.notes import ConvolutionsNotSeen, LossNotFinite, PrecisionNotAsked
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
-from trainspeed.sensors.host import FLAGS_VARIABLE
+from trainspeed.sensors.cpu import FLAGS_VARIABLE
 from trainspeed.sensors.machine import logical_cores
-from trainspeed.worker.hlo import convolution_dtypes
+from trainspeed.worker.hlo import convolutions
 
 FLAGS = "avx512_bf16 avx512_fp16"
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
@@ -159,11 +159,13 @@ CUDNN = (
     ],
 )
 def test_the_dtype_of_a_convolution_is_that_of_what_it_takes(hlo, dtypes):
-    assert convolution_dtypes(hlo) == dtypes
+    assert [dtype for _, dtype in convolutions(hlo)] == dtypes
 
 
 def test_a_name_means_what_was_defined_last_before_it():
     """Two computations of a program may both name their parameter param_0."""
     first = CPU.replace("OPERAND", "param_0")
 
-    assert convolution_dtypes(first + first.replace("bf16", "f16")) == ["bfloat16", "float16"]
+    both = convolutions(first + first.replace("bf16", "f16"))
+
+    assert [dtype for _, dtype in both] == ["bfloat16", "float16"]

@@ -1,6 +1,11 @@
-"""Why a run has no result: what a backend, a model or a data set raises. Knows nothing else."""
+"""Why a run has no result: what a backend, a model or a data set raises, and an exception in one line."""
 
 from __future__ import annotations
+
+import os
+from pathlib import Path
+
+MAX_LETTERS = 300  # of an exception's text
 
 
 class Unsupported(Exception):
@@ -8,7 +13,7 @@ class Unsupported(Exception):
 
 
 class NeedsPackage(Unsupported):
-    """The user's own file imports what this environment lacks."""
+    """The user's own file imports a package that this environment lacks."""
 
 
 class Invalid(Exception):
@@ -17,3 +22,16 @@ class Invalid(Exception):
 
 class OutOfMemory(Exception):
     """The framework could not allocate; the message is its own first line."""
+
+
+def first_line(problem: BaseException, *folders: Path) -> str:
+    """Return the first line of an exception's text that says something, without a path of this machine.
+
+    Args:
+        folders: Shown as "."; the home folder is shown as "~".
+    """
+    lines = (line.strip() for line in str(problem).splitlines())
+    text = next(filter(None, lines), "no message")
+    for folder, short in (*((str(folder), ".") for folder in folders), (os.path.expanduser("~"), "~")):
+        text = text.replace(folder, short) if folder != "/" else text
+    return text[:MAX_LETTERS]

@@ -9,7 +9,7 @@ import re
 CONVOLUTION = re.compile(
     r"(?:= \(?\w+\[[\d,]+\]\{([\d,]+)[^\n]*?)?dim_labels=([b01f]{4})_[01io]{4}->([b01f]{4})"
 )
-# The first operand: its type, where that is printed, and its name, at whose definition it stands elsewhere.
+# The first operand: its type, where that is printed, and its name; else the type is printed at its definition.
 OPERAND = re.compile(r"(?:convolution|custom-call)\((?:(\w+)\[[\d,]*\]\S* )?%?([\w.-]+)")
 DEFINITION = re.compile(r"\s*(?:ROOT )?%?([\w.-]+) = \(?(\w+)\[")
 DTYPES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64"}
@@ -18,38 +18,28 @@ LAYOUT_OF_FORMAT = {"NHWC": "channels_last", "NCHW": "channels_first"}
 
 
 def convolutions(hlo: str) -> list[tuple[str, str | None]]:
-    """Return layout and dtype of every 2-D convolution in the text of an HLO module."""
-    return list(zip(convolution_layouts(hlo), convolution_dtypes(hlo), strict=True))
+    """Return layout in memory and dtype of every 2-D convolution in the text of an HLO module.
 
+    The labels alone do not tell the layout: on a GPU, XLA may keep the labels bf01 and lay the memory out as
+    b01f. Other dimension orders are given as they stand, such as "b0f1": b is the batch, 0 and 1 are height and
+    width, f the channels.
 
-def convolution_layouts(hlo: str) -> list[str]:
-    """Return the layout in memory of every 2-D convolution in the text of an HLO module.
-
-    The labels alone do not tell it: on a GPU, XLA may keep the labels bf01 and lay the memory out as
-    b01f. Other dimension orders are given as they stand, such as "b0f1": b is the batch, 0 and 1 are height and width,
-    f the channels.
+    The dtype is that of the input, None where it cannot be told. XLA may widen the operands of a 16-bit
+    convolution first and multiply in float32, and a convolution of 16-bit operands may return its sums in
+    float32.
     Source: https://openxla.org/xla/shapes (minor to major),
         https://openxla.org/xla/operation_semantics#convwithgeneralpadding_convolution
     """
-    orders = (_memory_order(*found) for found in CONVOLUTION.findall(hlo))
-    return [LAYOUT_OF_LABELS.get(order, order) for order in orders]
-
-
-def convolution_dtypes(hlo: str) -> list[str | None]:
-    """Return the dtype that every 2-D convolution takes; None where it cannot be told.
-
-    Of what is put in, not of what comes out: XLA may widen the operands of a 16-bit convolution first and
-    multiply in float32, and a convolution of 16-bit operands may put out what it summed up in float32.
-    """
-    defined, dtypes = {}, []
+    dtype_of, seen = {}, []
     for line in hlo.splitlines():
         if definition := DEFINITION.match(line):
-            defined[definition[1]] = definition[2]
-        for _ in CONVOLUTION.findall(line):
+            dtype_of[definition[1]] = definition[2]
+        for labels in CONVOLUTION.findall(line):
+            order = _memory_order(*labels)
             operand = OPERAND.search(line)
-            found = operand and (operand[1] or defined.get(operand[2]))
-            dtypes.append(DTYPES.get(found, found))
-    return dtypes
+            dtype = operand and (operand[1] or dtype_of.get(operand[2]))
+            seen.append((LAYOUT_OF_LABELS.get(order, order), DTYPES.get(dtype, dtype)))
+    return seen
 
 
 def _memory_order(fastest_first: str, input_labels: str, output_labels: str) -> str:

@@ -19,7 +19,7 @@ from trainspeed.core.result import EffectivePrecision, Failure, Inspection, RunR
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.contention import stranger_notes
-from trainspeed.sensors.host import HostLoad, foreign_cores, host_load, stolen_share
+from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_share
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.sensors.nvml import open_nvml
 from trainspeed.sensors.processes import CORES, device_cores, usable_cores
@@ -28,7 +28,7 @@ from trainspeed.worker.convolution.calls import time_calls
 from trainspeed.worker.convolution.reference import WrongResult, check_result, random_data
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun
-from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported
+from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.hyperparameters import recipe
 
 BUSY_CORES = 0.2  # cores used by others: more, and they share caches and memory bandwidth noticeably
@@ -125,9 +125,9 @@ def _measure(
     stages.next("evaluate")
     accuracy = training.test_accuracy() if request.evaluate and trained else None
     stages.next("inspect")
-    looked_at = request.inspect and (trained or trial.phase.ceiling)
-    found = _inspect(training) if looked_at else Inspection()
-    _check_precision(trial.precision, found.effective_precision)
+    inspected = request.inspect and (trained or trial.phase.ceiling)
+    inspection = _inspect(training) if inspected else Inspection()
+    _check_effective_precision(trial.precision, inspection.effective_precision)
     stages.next("end")
     return RunResult(
         epoch_s=epoch_s,
@@ -137,7 +137,7 @@ def _measure(
         peak_memory_bytes=peak,
         energy_j=None if energy_before is None or energy_after is None else energy_after - energy_before,
         skipped_steps=skipped,
-        **vars(found),
+        **vars(inspection),
     )
 
 
@@ -190,7 +190,7 @@ def _inspect(training: Training) -> Inspection:
         return Inspection(notes=(NotInspected(error=type(problem).__name__, message=first_line(problem)),))
 
 
-def _check_precision(asked: str, ran: EffectivePrecision | None) -> None:
+def _check_effective_precision(asked: str, ran: EffectivePrecision | None) -> None:
     """Raise Unsupported where no convolution ran in the 16 bits that were asked for: a compiler may widen them.
 
     Args:
@@ -236,13 +236,6 @@ def pin(cores: int) -> None:
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
         os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline
         os.sched_setaffinity(0, device_cores(cores))
-
-
-def first_line(problem: BaseException) -> str:
-    """Return the first line of an exception's text that says something, without a path of this machine."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    text = lines[0] if lines else "no message"
-    return text.replace(os.path.expanduser("~"), "~")[:300]
 
 
 def _energy_j(gpu_uuids: tuple[str, ...]) -> float | None:

@@ -6,7 +6,6 @@ Knows no framework, and not what the function is for.
 from __future__ import annotations
 
 import importlib.util
-import os
 import random
 import sys
 import traceback
@@ -18,24 +17,22 @@ import numpy as np
 
 from trainspeed.core import user_model
 from trainspeed.core.paths import ROOT
-from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported
-
-MAX_TEXT_LETTERS = 300  # characters of an exception's text
+from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 
 
 def call(model: str, *arguments: Any, framework: str, function: str | None = None, seed: int = 0) -> Any:
-    """Return what the function of a model returns; Python's and NumPy's random numbers are seeded before.
+    """Return what the function of a model returns, with Python's and NumPy's random numbers seeded before.
 
     The file is imported once in a process. Never import it in a worker itself: it may touch a device, which
-    no fork could use any more.
+    no fork could use afterwards.
 
     Args:
-        framework: Whose environment this is.
-        function: Another one of the same file.
+        framework: The framework whose environment this is.
+        function: Another function of the same file to call instead.
     Raises:
-        Unsupported: The file imports what this environment lacks.
-        Invalid: The file or the function raised; its cause is what.
-        UserError: No such file.
+        Unsupported: The file imports a package that this environment lacks.
+        Invalid: The file or the function raised an exception, which is the cause.
+        UserError: There is no such file.
     """
     path = user_model.find_model(model)
     file, _, own = model.rpartition(":")
@@ -43,11 +40,11 @@ def call(model: str, *arguments: Any, framework: str, function: str | None = Non
     where = f"{file}:{function}"
     try:
         module = _imported(path)
-        if not callable(made := getattr(module, function, None)):
+        if not callable(target := getattr(module, function, None)):
             raise Invalid(f"{where} is no function")
         random.seed(seed)
         np.random.seed(seed)
-        return made(*arguments)
+        return target(*arguments)
     except ModuleNotFoundError as problem:
         raise NeedsPackage(
             f"{where}: {problem.msg}: install it into the environment of {framework}, or leave {framework} out "
@@ -60,19 +57,16 @@ def call(model: str, *arguments: Any, framework: str, function: str | None = Non
 
 
 def exception_text(problem: BaseException, path: Path) -> str:
-    """Return an exception in one line, with the last line of the file that it came through, and no folder.
+    """Return an exception in one line, with the last line of the user's file that it came through.
 
     Args:
-        path: Of the user's file.
+        path: The user's file.
     """
     lines = [
         frame.lineno for frame in traceback.extract_tb(problem.__traceback__) if frame.filename == str(path)
     ]
-    at = f" in line {lines[-1]}" if lines else ""
-    text = next((line.strip() for line in str(problem).splitlines() if line.strip()), "no message")
-    for folder, short in ((str(path.parent), "."), (str(ROOT), "."), (os.path.expanduser("~"), "~")):
-        text = text.replace(folder, short) if folder != "/" else text
-    return f"{type(problem).__name__}{at}: {text[:MAX_TEXT_LETTERS]}"
+    line = f" in line {lines[-1]}" if lines else ""
+    return f"{type(problem).__name__}{line}: {first_line(problem, path.parent, ROOT)}"
 
 
 def kind(value: object) -> str:
@@ -81,7 +75,7 @@ def kind(value: object) -> str:
 
 
 def _imported(path: Path) -> ModuleType:
-    """Import a file under a name that no package has; other files beside it can be imported by it."""
+    """Import a file under a name that no package has; it can import other files of its folder."""
     name = f"_own_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage, stats
 
-from trainspeed.worker.data.augmentation import FLIP, SHIFT, augment, moved
+from trainspeed.worker.data.augmentation import FLIP, SHIFT, draw, moved
 
 HEIGHT, WIDTH = 16, 24
 
@@ -18,6 +18,10 @@ def images() -> np.ndarray:
 
 def random() -> np.random.Generator:
     return np.random.default_rng(5)
+
+
+def augment(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    return moved(images, *draw(*images.shape[:3], random))
 
 
 def test_shifts_as_scipy_does_and_mirrors_afterwards(images):

@@ -69,7 +69,7 @@ def test_images_come_in_the_size_asked_for(size):
 
 
 def test_images_that_are_not_resized_keep_their_size_and_channels(digits):
-    own = load_data_set("digits", 224, resized=False)
+    own = load_data_set("digits", None)
     assert own.train_x.shape == (1437, 8, 8, 1)
     assert own.test_x.shape == (360, 8, 8, 1)
     assert own.train_x.dtype == np.float32
@@ -160,7 +160,7 @@ def test_cifar_10_is_fetched_checked_and_loaded_with_its_own_split(cifar, tmp_pa
 
 
 def test_cifar_10_that_is_not_resized_is_the_same(cifar, server):
-    own, resized = (load_data_set("cifar10", size, server[0], resized=size > 0) for size in (0, 32))
+    own, resized = (load_data_set("cifar10", size, server[0]) for size in (None, 32))
     assert (own.train_x == resized.train_x).all()
     assert own.test_x.dtype == np.float32
     assert own.train_x.flags.c_contiguous
@@ -189,7 +189,7 @@ def test_mnist_is_fetched_checked_and_loaded_with_its_own_split(mnist, tmp_path)
     assert resolve_data_set("auto", folder, auto="mnist") == resolve_data_set("mnist", folder) == "mnist"
     assert resolve_data_set("auto", folder) == "digits", "CIFAR-10 is what is preferred unless told otherwise"
 
-    images = load_data_set("mnist", 224, folder, resized=False)
+    images = load_data_set("mnist", None, folder)
 
     assert images.name == "mnist"
     for part, x, y in (("train", images.train_x, images.train_y), ("test", images.test_x, images.test_y)):

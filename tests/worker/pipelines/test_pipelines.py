@@ -10,7 +10,7 @@ from scipy import stats
 from probes.pipeline_probe import ARMS, BATCH, COLUMN, COUNT, EPOCHS, HEIGHT, ROW, WIDTH, images
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
-from trainspeed.worker.data.augmentation import FLIP, SHIFT, augment
+from trainspeed.worker.data.augmentation import FLIP, SHIFT, draw, moved
 
 STEPS = COUNT // BATCH
 TAKEN = EPOCHS * STEPS * BATCH
@@ -119,11 +119,15 @@ def test_shifts_are_uniform_and_half_of_the_images_are_mirrored(outputs, arm):
     assert np.abs(np.corrcoef([down, right, mirrored])[np.triu_indices(3, 1)]).max() < 0.15
 
 
+def by_numpy(x: np.ndarray) -> np.ndarray:
+    return moved(x, *draw(*x.shape[:3], np.random.default_rng(9)))
+
+
 @pytest.fixture(scope="module")
 def mean_texture() -> np.ndarray:
     """The mean of the texture channel over many augmentations, (height, width)."""
     x, _ = images()
-    return augment(np.repeat(x[:1], 8 * TAKEN, axis=0), np.random.default_rng(9))[..., 2].mean(0)
+    return by_numpy(np.repeat(x[:1], 8 * TAKEN, axis=0))[..., 2].mean(0)
 
 
 @pytest.mark.parametrize("arm", AUGMENTED)
@@ -138,7 +142,7 @@ def test_the_check_of_the_mean_image_can_fail(mean_texture):
     """A black border instead of the nearest pixel is seen."""
     x, _ = images()
     framed = np.pad(x[:1], ((0, 0), (4, 4), (4, 4), (0, 0)))
-    shifted = augment(np.repeat(framed, TAKEN, axis=0), np.random.default_rng(9))
+    shifted = by_numpy(np.repeat(framed, TAKEN, axis=0))
     black = shifted[:, 4:-4, 4:-4, 2].mean(0)
 
     assert np.abs(black - mean_texture).max() > 0.05

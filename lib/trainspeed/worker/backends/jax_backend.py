@@ -20,9 +20,8 @@ from trainspeed.worker.backends.base import check_device, says_out_of_memory
 from trainspeed.worker.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
 from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hlo import convolutions
-from trainspeed.worker.precision import unsupported_reason
+from trainspeed.worker.precision import check_precision
 
 CACHE = ROOT / ".cache/jax"
 
@@ -53,8 +52,7 @@ class JaxBackend:
         capability = None
         if here.platform == "gpu":
             capability = tuple(int(part) for part in here.compute_capability.split("."))
-        if reason := unsupported_reason(trial.precision, capability):
-            raise Unsupported(reason)
+        check_precision(trial.precision, capability)
         if trial.strategy != SINGLE:
             used = keras.distribution.list_devices()[: trial.devices]
             keras.distribution.set_distribution(keras.distribution.DataParallel(devices=used))

@@ -19,9 +19,8 @@ from trainspeed.worker.backends.base import check_device, says_out_of_memory
 from trainspeed.worker.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hlo import LAYOUT_OF_FORMAT, convolutions
-from trainspeed.worker.precision import unsupported_reason
+from trainspeed.worker.precision import check_precision
 
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
 
@@ -49,8 +48,7 @@ class TensorFlowBackend:
         if gpus:
             capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")
         tf.config.experimental.enable_tensor_float_32_execution(trial.precision == "tf32")
-        if reason := unsupported_reason(trial.precision, capability):
-            raise Unsupported(reason)
+        check_precision(trial.precision, capability)
         scope = nullcontext() if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
         return KerasTraining(
             trial,

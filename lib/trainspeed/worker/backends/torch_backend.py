@@ -18,7 +18,7 @@ from trainspeed.worker.backends.torch_training import TorchTraining
 from trainspeed.worker.convolution.torch_convolution import TorchConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import OutOfMemory, Unsupported
-from trainspeed.worker.precision import unsupported_reason
+from trainspeed.worker.precision import check_precision
 
 SLOW_IMPORTS = {"timm", "torchvision"}
 
@@ -71,8 +71,7 @@ class TorchBackend:
 def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0) -> Training:
     """Return the training of one process: all devices of it, or one rank of several."""
     capability = torch.cuda.get_device_capability(rank) if device.type == "cuda" else None
-    if reason := unsupported_reason(trial.precision, capability):
-        raise Unsupported(reason)
+    check_precision(trial.precision, capability)
     if device.type == "cuda":
         device = torch.device("cuda", rank)
         torch.cuda.set_device(device)

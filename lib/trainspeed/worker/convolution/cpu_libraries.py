@@ -11,11 +11,13 @@ from scipy import ndimage, signal
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.worker.convolution.reference import padded, padding
 
-Planes = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (height, width) and (size, size) -> (height, width)
+Convolve = Callable[
+    [np.ndarray, np.ndarray], np.ndarray
+]  # (images, filters) or (plane, kernel) -> the result
 
 
 class CpuConvolution:
-    """As `calls.Convolution`, with nothing to send or to fetch."""
+    """A `calls.Convolution` with nothing to send, to fetch or to wait for."""
 
     transfers = False
 
@@ -23,30 +25,25 @@ class CpuConvolution:
         self._convolve = CONVOLUTIONS[trial.library]
 
     def open(self) -> None:
-        """One thread: a CPU device is one core."""
-        cv2.setNumThreads(1)
+        cv2.setNumThreads(1)  # a CPU device is one core
 
     def send(self, images: np.ndarray, filters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Images and filters are where they are needed."""
         return images, filters
 
     def compute(self, sent: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """Return the result."""
         return self._convolve(*sent)
 
     def wait(self, value: object) -> None:
-        """Nothing is queued."""
+        pass
 
     def fetch(self, computed: np.ndarray) -> list[np.ndarray]:
-        """Return the result as it is."""
         return [computed]
 
     def placement(self, sent: object, computed: np.ndarray) -> str:
-        """NumPy's arrays are in the host's memory."""
         return "cpu"
 
 
-def _by_plane(convolve_plane: Planes) -> Planes:
+def _by_plane(convolve_plane: Convolve) -> Convolve:
     """Return a loop over images, channels and filters, as in article 004 for one of each."""
 
     def convolve(images: np.ndarray, filters: np.ndarray) -> np.ndarray:
@@ -66,7 +63,7 @@ def _by_plane(convolve_plane: Planes) -> Planes:
 
 
 def _signal_plane(plane: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """SciPy flips the kernel and centres an even one elsewhere: so flip it back, and pad before."""
+    """SciPy flips the kernel and centres an even one elsewhere: so it is flipped back, and the plane padded."""
     flipped = kernel[::-1, ::-1]
     if kernel.shape[0] % 2:
         return signal.convolve2d(plane, flipped, "same")
@@ -87,7 +84,7 @@ def _opencv(images: np.ndarray, filters: np.ndarray) -> np.ndarray:
     return _by_plane(_opencv_plane)(images, np.ascontiguousarray(filters))
 
 
-def _batched(convolve_all: Callable) -> Planes:
+def _batched(convolve_all: Callable) -> Convolve:
     """Return an FFT convolution of all images at once, channel by channel."""
 
     def convolve(images: np.ndarray, filters: np.ndarray) -> np.ndarray:
@@ -103,7 +100,7 @@ def _batched(convolve_all: Callable) -> Planes:
     return convolve
 
 
-CONVOLUTIONS: dict[str, Planes] = {
+CONVOLUTIONS: dict[str, Convolve] = {
     "scipy_signal": _by_plane(_signal_plane),
     "scipy_ndimage": _by_plane(_ndimage_plane),
     "scipy_fft": _batched(signal.fftconvolve),

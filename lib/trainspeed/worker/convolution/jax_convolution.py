@@ -12,7 +12,7 @@ from trainspeed.worker.convolution.reference import padding
 
 
 class JaxConvolution:
-    """As `calls.Convolution`: one compiled program per device, called one after the other."""
+    """A `calls.Convolution` with a compiled program for each device, called one after the other."""
 
     transfers = True
 
@@ -36,27 +36,21 @@ class JaxConvolution:
         self._convolve = jax.jit(convolve)
 
     def open(self) -> None:
-        """Let JAX find its devices and put a number on each."""
         self._devices = jax.devices(self._platform)[: self._count]
         jax.block_until_ready([jax.device_put(np.zeros(1, np.float32), d) for d in self._devices])
 
     def send(self, images: np.ndarray, filters: np.ndarray) -> list[list[jax.Array]]:
-        """Return each device's images and the filters."""
         shares = np.split(images, self._count)
         return [jax.device_put([share, filters], d) for share, d in zip(shares, self._devices, strict=True)]
 
     def compute(self, sent: Sequence[Sequence[jax.Array]]) -> list[jax.Array]:
-        """Return each device's result."""
         return [self._convolve(*share) for share in sent]
 
     def wait(self, value: object) -> None:
-        """Wait for these arrays."""
         jax.block_until_ready(value)
 
     def fetch(self, computed: Sequence[jax.Array]) -> list[np.ndarray]:
-        """Return each device's result in the host's memory."""
         return [np.asarray(result) for result in computed]
 
     def placement(self, sent: object, computed: Sequence[jax.Array]) -> str:
-        """Return JAX's names of the devices."""
         return ", ".join(str(*result.devices()) for result in computed)

@@ -16,7 +16,7 @@ Share = tuple[tf.Tensor, tf.Tensor]  # images and filters on one device
 
 
 class TensorFlowConvolution:
-    """As `calls.Convolution`. In a graph, all devices are in one, as in article 004."""
+    """A `calls.Convolution`. One graph computes on all devices, as in article 004."""
 
     transfers = True
 
@@ -38,22 +38,19 @@ class TensorFlowConvolution:
             self._all = tf.function(self._on_all)
 
     def open(self) -> None:
-        """Put a number on each device."""
         for name in self._names:
             with tf.device(name):
                 tf.zeros(1)
         tf.test.experimental.sync_devices()
 
     def send(self, images: np.ndarray, filters: np.ndarray) -> list[Share]:
-        """Return each device's images and the filters."""
         sent = []
-        for place, (name, share) in enumerate(
-            zip(self._names, np.split(images, len(self._names)), strict=True)
-        ):
+        shares = np.split(images, len(self._names))
+        for index, (name, share) in enumerate(zip(self._names, shares, strict=True)):
             with tf.device(name):
                 sent.append((tf.constant(share), tf.constant(filters)))
                 if self._layers:
-                    self._fill(self._layers[place], sent[-1])
+                    self._fill(self._layers[index], sent[-1])
         return sent
 
     def _fill(self, layer: keras.Layer, share: Share) -> None:
@@ -63,14 +60,13 @@ class TensorFlowConvolution:
         layer.kernel.assign(share[1])
 
     def compute(self, sent: Sequence[Share]) -> list[tf.Tensor]:
-        """Return each device's result."""
         return self._all(list(sent))
 
     def _on_all(self, shares: list[Share]) -> list[tf.Tensor]:
         results = []
-        for place, (name, share) in enumerate(zip(self._names, shares, strict=True)):
+        for index, (name, share) in enumerate(zip(self._names, shares, strict=True)):
             with tf.device(name):
-                results.append(self._layers[place](share[0]) if self._layers else self._one(*share))
+                results.append(self._layers[index](share[0]) if self._layers else self._one(*share))
         return results
 
     def _on_one(self, images: tf.Tensor, filters: tf.Tensor) -> tf.Tensor:
@@ -78,17 +74,15 @@ class TensorFlowConvolution:
         return tf.nn.conv2d(images, filters, strides=1, padding=around)
 
     def wait(self, value: object) -> None:
-        """Wait for every device."""
         tf.test.experimental.sync_devices()
 
     def fetch(self, computed: Sequence[tf.Tensor]) -> list[np.ndarray]:
-        """Return each device's result in the host's memory."""
         return [result.numpy() for result in computed]
 
     def placement(self, sent: Sequence[Share], computed: Sequence[tf.Tensor]) -> str:
-        """Return TensorFlow's names of the devices, without job and task: what `log_device_placement` tells.
+        """Return TensorFlow's names of the devices, without job and task, as `log_device_placement` prints them.
 
-        A graph's results may stand elsewhere than its convolutions ran, so those are looked up.
+        The results of a graph may lie elsewhere than where its convolutions ran, so these are looked up.
         """
         names = self._graph_devices(sent) if self._in_graph else [result.device for result in computed]
         return ", ".join(name.rpartition("device:")[2] for name in names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -16,7 +16,7 @@ Share = tuple[torch.Tensor, torch.Tensor]  # images and filters on one device
 
 
 class TorchConvolution:
-    """As `calls.Convolution`. Images stay in memory as (images, height, width, channels): channels_last."""
+    """A `calls.Convolution`. Images stay in memory as (images, height, width, channels): channels_last."""
 
     transfers = True
 
@@ -49,20 +49,15 @@ class TorchConvolution:
         self._modes.append(mode)  # it ends when it is collected
 
     def send(self, images: np.ndarray, filters: np.ndarray) -> list[Share]:
-        """Return each device's images and the filters."""
         weights = torch.from_numpy(filters).permute(3, 2, 0, 1)
         every = torch.from_numpy(images).permute(0, 3, 1, 2)
         shares = every.chunk(len(self._devices)) if len(self._devices) > 1 else [every]
         return [(share.to(d), weights.to(d)) for share, d in zip(shares, self._devices, strict=True)]
 
     def compute(self, sent: Sequence[Share]) -> list[torch.Tensor]:
-        """Return each device's result."""
-        return self._each(self._convolve, sent)
-
-    def _each(self, function: Callable, shares: Sequence) -> list:
         if self._threads is None:
-            return [function(share) for share in shares]
-        return list(self._threads.map(function, shares))
+            return [self._convolve(share) for share in sent]
+        return list(self._threads.map(self._convolve, sent))
 
     def _convolve(self, share: Share) -> torch.Tensor:
         images, filters = share
@@ -72,15 +67,12 @@ class TorchConvolution:
         return functional.conv2d(functional.pad(images, around), filters)
 
     def wait(self, value: object) -> None:
-        """Wait for every GPU; a CPU queues nothing."""
-        if self._devices[0].type == "cuda":
+        if self._devices[0].type == "cuda":  # a CPU queues nothing
             for device in self._devices:
                 torch.cuda.synchronize(device)
 
     def fetch(self, computed: Sequence[torch.Tensor]) -> list[np.ndarray]:
-        """Return each device's result in the host's memory."""
         return [result.permute(0, 2, 3, 1).cpu().numpy() for result in computed]
 
     def placement(self, sent: object, computed: Sequence[torch.Tensor]) -> str:
-        """Return torch's names of the devices."""
         return ", ".join(str(result.device) for result in computed)

@@ -1,6 +1,6 @@
-"""Random shifts and flips of a batch of images, with NumPy. Knows no framework and no batches' order.
+"""Random shifts and flips of a batch of images, with NumPy. Knows no framework and no order of batches.
 
-The distribution of Keras's old `ImageDataGenerator(width_shift_range=0.1, height_shift_range=0.1,
+They are distributed as in Keras's old `ImageDataGenerator(width_shift_range=0.1, height_shift_range=0.1,
 horizontal_flip=True)`; every other way to augment in this package is held to it.
 Source: https://www.tensorflow.org/api_docs/python/tf/keras/preprocessing/image/ImageDataGenerator
 """
@@ -11,19 +11,7 @@ import numpy as np
 
 SHIFT = 0.1  # share of the height and of the width, at most, in both directions
 FLIP = 0.5  # probability
-
-
 Draws = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def augment(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return new images: each shifted, by parts of a pixel too, and half of them mirrored.
-
-    Args:
-        images: (count, height, width, 3), float32; so is what comes back.
-    """
-    count, height, width, _ = images.shape
-    return moved(images, *draw(count, height, width, random))
 
 
 def draw(count: int, height: int, width: int, random: np.random.Generator) -> Draws:
@@ -34,14 +22,14 @@ def draw(count: int, height: int, width: int, random: np.random.Generator) -> Dr
 
 
 def moved(images: np.ndarray, down: np.ndarray, right: np.ndarray, mirrored: np.ndarray) -> np.ndarray:
-    """Return images shifted by so many pixels, and then mirrored left to right where told.
+    """Return new images, each shifted, by parts of a pixel too, and then perhaps mirrored left to right.
 
     Between pixels it interpolates linearly; beyond the border the nearest pixel is repeated.
 
     Args:
-        images: (count, height, width, channels), float32.
-        down, right: (count,), pixels.
-        mirrored: (count,), bool.
+        images: (count, height, width, channels), float32; so is what comes back.
+        down, right: Shifts in pixels, (count,).
+        mirrored: Whether to mirror an image, (count,).
     """
     count, height, width, channels = images.shape
     rows = np.arange(height) - down[:, None]

@@ -18,16 +18,16 @@ from trainspeed.worker.data.sets import Images, images_from, load_data_set, reso
 
 
 def data_set_of(trial: Trial, *, auto: str = "cifar10") -> str:
-    """Return the data set of a trial: of "auto" the model's own where its file has `data`, else as `resolve_data_set`.
+    """Return the data set of a trial. "auto" is the model's own if its file has `data`; else see `resolve_data_set`.
 
     Raises:
-        UserError: As `resolve_data_set`; the file of the model is not what it should be; it has no `data`.
+        UserError: As for `resolve_data_set`; or the file of the model is not as it should be, or has no `data`.
     """
-    name, own = trial.dataset, False
+    name, has_own = trial.dataset, False
     if user_model.is_user_model(trial.model):
         user_model.check_user_model(trial.model)
-        own = user_model.has_data(trial.model)
-    if name in ("auto", USER_DATA) and own:
+        has_own = user_model.has_data(trial.model)
+    if name in ("auto", USER_DATA) and has_own:
         return USER_DATA
     if name == USER_DATA and not trial.phase.ceiling:
         raise UserError(
@@ -40,52 +40,57 @@ def data_set_of(trial: Trial, *, auto: str = "cifar10") -> str:
 def images_of(trial: Trial) -> Images:
     """Return the images of a trial whose data set is resolved (not `auto`).
 
-    With the pipeline "resize" they are left at their own size and with their own channels (see
-    `datasets.load`), and so they are where no part of a training step is run: nothing looks at them.
+    They keep their own size and channels (see `sets.load_data_set`) with the pipeline "resize", and where no
+    part of a training step is run: nothing looks at them.
 
     Raises:
-        UserError: As `fold_of`.
-        Unsupported, Invalid: As `user.load_user_data`.
+        UserError: As for `fold_of`.
+        Unsupported, Invalid: As for `user.load_user_data`.
     """
     resized = trial.pipeline != "resize" and not trial.phase.ceiling
+    resized_to = trial.image_size if resized else None
     first = None if trial.folds is None else FOLDED_IMAGES
     if trial.dataset == USER_DATA:
         version = tuple(user_model.version_of(trial.model).values())
-        images = _own(trial.model, version, trial.framework, trial.image_size, resized, first)
+        images = _own(trial.model, version, trial.framework, trial.image_size, resized_to, first)
     else:
-        images = _loaded(trial.dataset, trial.image_size if resized else None, first)
+        images = _loaded(trial.dataset, resized_to, first)
     return images if trial.folds is None else fold_of(images, trial.folds, trial.fold)
 
 
 @lru_cache(maxsize=4)
 def _loaded(dataset: str, image_size: int | None, first: int | None) -> Images:
-    """Load images once for all trials that differ in other things, as in their fold."""
-    return load_data_set(dataset, image_size or 0, resized=image_size is not None, first=first)
+    """Load images once for all trials that differ in other things, such as their fold."""
+    return load_data_set(dataset, image_size, first=first)
 
 
 @lru_cache(maxsize=4)
 def _own(
-    model: str, _version: tuple[str, ...], framework: str, image_size: int, resized: bool, first: int | None
+    model: str,
+    _version: tuple[str, ...],
+    framework: str,
+    image_size: int,
+    resized_to: int | None,
+    first: int | None,
 ) -> Images:
-    """Load a model's own images, anew where its file has changed."""
-    parts, classes = user.load_user_data(model, image_size, framework=framework)
-    return images_from(USER_DATA, parts, image_size, resized=resized, first=first, classes=classes)
+    """Load a model's own images, again where its file has changed."""
+    arrays, classes = user.load_user_data(model, image_size, framework=framework)
+    return images_from(USER_DATA, arrays, resized_to, first=first, classes=classes)
 
 
-def fold_of(images: Images, folds: int, fold: int | None, *, first: int = FOLDED_IMAGES) -> Images:
-    """Return the first training images split anew: fold number `fold` is the test part, the others train.
+def fold_of(images: Images, folds: int, fold: int | None) -> Images:
+    """Return the first `FOLDED_IMAGES` training images split into folds, of which one is the test part.
 
-    The folds are neighbours in the order of the data set, as of scikit-learn's `KFold` without shuffling,
-    whose import was seen to take 9 s of CPU time. The data set's own test images are left out.
+    Each fold is a run of neighbours in the order of the data set, as with scikit-learn's `KFold` without
+    shuffling, whose import was seen to take 9 s of CPU time. The data set's own test images are left out.
 
     Args:
-        folds: How many; they differ by one image at most, the larger ones come first.
-        fold: From 0.
-        first: So many images, all where there are fewer.
+        folds: Number of folds; they differ by one image at most, the larger ones come first.
+        fold: Number of the test fold, from 0.
     Raises:
-        UserError: Fewer than 2 folds or more than images, or no such fold.
+        UserError: There are fewer than 2 folds, more folds than images, or no such fold.
     """
-    x, y = images.train_x[:first], images.train_y[:first]
+    x, y = images.train_x[:FOLDED_IMAGES], images.train_y[:FOLDED_IMAGES]
     check_whole("folds", folds, 2, "one image or more in each", most=len(y))
     check_whole("fold", fold, 0, f"one of {folds}", most=folds - 1)
     held_out = np.array_split(np.arange(len(y)), folds)[fold]

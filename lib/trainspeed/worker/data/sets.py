@@ -23,7 +23,8 @@ from trainspeed.worker.hyperparameters import CLASSES
 
 DOWNLOADS = ROOT / "data/downloads"
 HELD_OUT_DIGITS = 360  # of 1,797: a fifth, and divisible by many batch sizes
-RESIZED_AT_ONCE = 64  # images: what is needed beside the result stays small
+RESIZED_AT_ONCE = 64  # images: what is needed besides the result stays small
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # train_x, train_y, test_x, test_y
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +56,10 @@ class Images:
     """A data set, split.
 
     Attributes:
-        train_x, test_x: (count, height, width, 3), float32 in [0, 1]; at their own size, with 1 channel
-            where they are grey.
+        train_x, test_x: (count, height, width, 3), float32 in [0, 1]; with 1 channel where they are grey and
+            were left at their own size.
         train_y, test_y: (count,), int32 class numbers from 0.
-        classes: How many there are.
+        classes: Number of classes.
     """
 
     name: str
@@ -72,10 +73,10 @@ class Images:
 def download(
     folder: Path = DOWNLOADS, sources: Mapping[str, Source] = SOURCES, *, progressbar: bool = True
 ) -> list[Path]:
-    """Fetch every data set that is not there yet, and check it.
+    """Fetch every data set that is missing, check it, and return the files.
 
     Raises:
-        UserError: A file cannot be fetched, or is not the one expected.
+        UserError: A file cannot be fetched, or is not the expected one.
     """
     paths = []
     for name, source in sources.items():
@@ -87,7 +88,7 @@ def download(
                 path=folder,
                 progressbar=progressbar,
             )
-        except ValueError as problem:  # pooch's word for a wrong checksum
+        except ValueError as problem:  # what pooch raises for a wrong checksum
             raise UserError(f"{name}: {source.url} does not have the expected checksum: {problem}") from None
         except OSError as problem:  # requests' exceptions are OSErrors
             raise UserError(
@@ -101,12 +102,12 @@ def download(
 def resolve_data_set(name: str, folder: Path = DOWNLOADS, *, auto: str = "cifar10") -> str:
     """Return the data set that `name` stands for here, after checking its file.
 
-    "own" stays what it is: whether a model has data of its own is for `folds.data_set_of` to find out.
+    "own" stays as it is: `folds.data_set_of` finds out whether a model has data of its own.
 
     Args:
-        auto: What `name` "auto" stands for where it was fetched; elsewhere that is the digits.
+        auto: The data set that "auto" stands for if it has been fetched; otherwise that is the digits.
     Raises:
-        UserError: The data set was asked for and is not there, or its file is damaged.
+        UserError: The data set was asked for by name and is not there, or its file is damaged.
     """
     wanted = auto if name == "auto" else name
     if wanted in ("digits", USER_DATA):
@@ -127,48 +128,40 @@ def resolve_data_set(name: str, folder: Path = DOWNLOADS, *, auto: str = "cifar1
 
 @lru_cache(maxsize=8)
 def _sha256(path: Path, _size: int, _changed_ns: int) -> str:
-    """Hash a file once, as long as it does not change: a study asks for every trial, and it takes 2 s."""
+    """Hash a file once while it does not change: a study asks for each trial, and hashing takes 2 s."""
     return pooch.file_hash(str(path))
 
 
 def load_data_set(
-    name: str, image_size: int, folder: Path = DOWNLOADS, *, resized: bool = True, first: int | None = None
+    name: str, image_size: int | None, folder: Path = DOWNLOADS, *, first: int | None = None
 ) -> Images:
     """Return a resolved data set with its images resized to image_size × image_size pixels, in 3 channels.
 
     Args:
-        resized: False leaves the images as they are, whatever image_size: digits (8, 8, 1),
-            mnist (28, 28, 1), cifar10 (32, 32, 3).
-        first: Only so many training images, and no test images: none but these are resized.
+        image_size: None leaves the images as they are: digits (8, 8, 1), mnist (28, 28, 1), cifar10 (32, 32, 3).
+        first: Load only this many training images and no test images, and resize no others.
     """
-    parts = {"cifar10": _cifar10, "mnist": _mnist, "digits": _digits}[name](folder)
-    return images_from(name, parts, image_size, resized=resized, first=first)
+    arrays = {"cifar10": _cifar10, "mnist": _mnist, "digits": _digits}[name](folder)
+    return images_from(name, arrays, image_size, first=first)
 
 
 def images_from(
-    name: str,
-    parts: tuple[np.ndarray, ...],
-    image_size: int,
-    *,
-    resized: bool = True,
-    first: int | None = None,
-    classes: int = CLASSES,
+    name: str, arrays: Arrays, image_size: int | None, *, first: int | None = None, classes: int = CLASSES
 ) -> Images:
     """Return a data set as `load_data_set` does.
 
     Args:
-        parts: train_x, train_y, test_x, test_y, the images (count, height, width, 1 or 3) in [0, 1].
+        arrays: train_x, train_y, test_x, test_y, the images (count, height, width, 1 or 3) in [0, 1].
     """
-    if first is not None:
-        train_x, train_y, test_x, test_y = parts
-        # Copied, so that the rest of the data set is let go.
-        parts = train_x[:first].copy(), train_y[:first].copy(), test_x[:0].copy(), test_y[:0].copy()
-    train_x, train_y, test_x, test_y = parts
+    train_x, train_y, test_x, test_y = arrays
+    if first is not None:  # copied, so that the rest of the data set is freed
+        train_x, train_y = train_x[:first].copy(), train_y[:first].copy()
+        test_x, test_y = test_x[:0].copy(), test_y[:0].copy()
     return Images(
         name=name,
-        train_x=resize(train_x, image_size) if resized else np.ascontiguousarray(train_x, np.float32),
+        train_x=resize(train_x, image_size),
         train_y=train_y.astype(np.int32),
-        test_x=resize(test_x, image_size) if resized else np.ascontiguousarray(test_x, np.float32),
+        test_x=resize(test_x, image_size),
         test_y=test_y.astype(np.int32),
         classes=classes,
     )
@@ -179,22 +172,25 @@ def epoch_of(images: Images, count: int, seed: int) -> tuple[np.ndarray, np.ndar
 
     Every image is used before any is used again. Shapes (count, height, width, channels) and (count,).
     """
-    there = len(images.train_y)
+    available = len(images.train_y)
     random = np.random.default_rng(seed)
-    rounds = [random.permutation(there) for _ in range(-(-count // there))]
+    rounds = [random.permutation(available) for _ in range(-(-count // available))]
     chosen = np.concatenate(rounds)[:count]
     return images.train_x[chosen], images.train_y[chosen]
 
 
-def resize(x: np.ndarray, size: int) -> np.ndarray:
+def resize(x: np.ndarray, size: int | None) -> np.ndarray:
     """Return (count, size, size, 3) float32, linearly interpolated, from (count, side, side, 1 or 3).
 
     A grey image is repeated in all three channels. The centres of pixels are half a pixel from the edge,
     beyond which the edge goes on, as in tf.image.resize and in torch's `interpolate` (align_corners=False).
-    Not by scipy.ndimage.zoom, which gives the same in 14 s, not 1.5, for 1,000 grey images of 224 pixels.
+    scipy.ndimage.zoom gives the same, but takes 14 s instead of 1.5 for 1,000 grey images of 224 pixels.
+
+    Args:
+        size: None leaves size and channels as they are.
     """
     x = x.astype(np.float32, copy=False)
-    if x.shape[1:] == (size, size, 3):
+    if size is None or x.shape[1:] == (size, size, 3):
         return np.ascontiguousarray(x)
     out = np.empty((len(x), size, size, 3), np.float32)
     for start in range(0, len(x), RESIZED_AT_ONCE):
@@ -207,14 +203,14 @@ def _interpolated(x: np.ndarray, size: int, axis: int) -> np.ndarray:
     side = x.shape[axis]
     if side == size:
         return x
-    places = np.clip((np.arange(size) + 0.5) * side / size - 0.5, 0, side - 1)
-    low = places.astype(int)
-    share = (places - low).astype(np.float32).reshape([-1 if n == axis else 1 for n in range(x.ndim)])
+    positions = np.clip((np.arange(size) + 0.5) * side / size - 0.5, 0, side - 1)
+    low = positions.astype(int)
+    share = (positions - low).astype(np.float32).reshape([-1 if n == axis else 1 for n in range(x.ndim)])
     return x.take(low, axis) * (1 - share) + x.take(np.minimum(low + 1, side - 1), axis) * share
 
 
-def _digits(_folder: Path) -> tuple[np.ndarray, ...]:
-    """The last fifth is held out: the file is in the order of its writers, so they are other people's.
+def _digits(_folder: Path) -> Arrays:
+    """Read the digits; the last fifth is held out, which other people wrote: the file is ordered by writer.
 
     The file is read without importing scikit-learn, whose import was seen to take 9 s of CPU time in
     every worker, more than some reports' epochs.
@@ -227,14 +223,14 @@ def _digits(_folder: Path) -> tuple[np.ndarray, ...]:
     return x[:train], y[:train], x[train:], y[train:]
 
 
-def _mnist(folder: Path) -> tuple[np.ndarray, ...]:
+def _mnist(folder: Path) -> Arrays:
     with np.load(folder / SOURCES["mnist"].file, allow_pickle=False) as file:
         train_x, test_x = (file[name][..., None] / np.float32(255) for name in ("x_train", "x_test"))
         return train_x, file["y_train"], test_x, file["y_test"]
 
 
-def _cifar10(folder: Path) -> tuple[np.ndarray, ...]:
-    """The file is checked against its SHA-256 (`resolve_data_set`) before it is unpickled."""
+def _cifar10(folder: Path) -> Arrays:
+    """Read CIFAR-10, whose file `resolve_data_set` has checked by its SHA-256: it is unpickled."""
     parts: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     with tarfile.open(folder / SOURCES["cifar10"].file) as archive:
         for member in archive:

@@ -6,11 +6,12 @@ was. Knows no framework, and does not know how the images are resized or batched
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
 import signal
 from collections.abc import Callable
-from typing import Any, BinaryIO, NoReturn
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,9 +22,7 @@ from trainspeed.worker import user_code
 from trainspeed.worker.failures import Invalid, Unsupported
 
 DATA_FORM = "(train_x, train_y, test_x, test_y)"
-NAMES = ("train_x", "train_y", "test_x", "test_y")
 BRIGHTEST = 255  # of 8 bits
-PROBLEMS = {"unsupported": Unsupported, "invalid": Invalid}
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -56,7 +55,7 @@ def checked(data: Any, name: str) -> Arrays:
     Raises:
         Invalid: Not four arrays, a wrong shape or type, values out of range, or nothing in them.
     """
-    if not isinstance(data, tuple | list) or len(data) != len(NAMES):
+    if not isinstance(data, tuple | list) or len(data) != 4:
         raise Invalid(f"{name} must return {DATA_FORM}, not {_count(data)}")
     train_x, train_y, test_x, test_y = (np.asarray(array) for array in data)
     for part, x, y in (("train", train_x, train_y), ("test", test_x, test_y)):
@@ -120,53 +119,38 @@ def _count(data: Any) -> str:
 
 
 def _in_a_process_of_its_own(make: Callable[[], Arrays], name: str) -> Arrays:
-    read, write = os.pipe()
-    parent, pid = os.getpid(), os.fork()
-    if not pid:
-        os.close(read)
-        _be_the_process(make, write, parent)
-    os.close(write)
-    with os.fdopen(read, "rb") as stream:
-        arrays = _received(stream)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if isinstance(arrays, Exception):
-        raise arrays
-    if arrays is None:
-        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with code {status}"
-        raise Invalid(f"{name} {how}, without a result")
-    return arrays
+    """Return what `make` returns when a forked child calls it, or raise what it raises there."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_send_result, args=(make, sender, os.getpid()))
+    child.start()
+    sender.close()
+    with receiver:
+        try:
+            result = receiver.recv()
+        except (EOFError, OSError):  # the child ended before it had sent everything
+            result = None
+    child.join()
+    if isinstance(result, Exception):
+        raise result
+    if result is None:
+        code = child.exitcode
+        end = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        raise Invalid(f"{name} {end}, without a result")
+    return result
 
 
-def _received(stream: BinaryIO) -> Arrays | Exception | None:
-    """Return what `_be_the_process` wrote; None where it ended before."""
-    if not (line := stream.readline()):
-        return None
-    said = json.loads(line)
-    if "problem" in said:
-        return PROBLEMS[said["problem"]](said["message"])
-    arrays = tuple(np.empty(shape, dtype) for shape, dtype in said["arrays"])
-    whole = all(stream.readinto(memoryview(array).cast("B")) == array.nbytes for array in arrays)
-    return arrays if whole else None
-
-
-def _be_the_process(make: Callable[[], Arrays], write: int, parent: int) -> NoReturn:
-    """Never returns. One line of JSON, the arrays' shapes or what went wrong, then the arrays."""
+def _send_result(make: Callable[[], Arrays], sender: Connection, parent: int) -> NoReturn:
+    """Send the arrays or what is wrong with them, and end at once, whatever threads were started here."""
     code = 1
     try:
         die_with_parent(signal.SIGKILL, parent=parent)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the worker's requests come there
-        with os.fdopen(write, "wb") as stream:
-            arrays: list[np.ndarray] = []
-            try:
-                arrays = [np.ascontiguousarray(array) for array in make()]
-                said: dict[str, Any] = {"arrays": [(a.shape, str(a.dtype)) for a in arrays]}
-            except (Unsupported, UserError) as found:
-                said = {"problem": "unsupported", "message": str(found)}
-            except Invalid as found:
-                said = {"problem": "invalid", "message": str(found)}
-            stream.write(json.dumps(said).encode() + b"\n")
-            for array in arrays:
-                stream.write(memoryview(array).cast("B"))
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the worker's requests arrive on standard input
+        try:
+            result = make()
+        except (Unsupported, Invalid, UserError) as problem:
+            result = problem
+        sender.send(result)
         code = 0
     finally:
         os._exit(code)
