@@ -20,7 +20,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.trial import Trial
-from trainspeed.judge.comparison import Verdict, judged
+from trainspeed.judge.comparison import Verdict, judge_runs
 from trainspeed.judge.verdict import ACCURACY_MARGIN, MIN_BLOCKS, Judgement, Outcome
 from trainspeed.studies.summary.switches import (
     Switch,
@@ -113,7 +113,7 @@ class Search:
         step = Step(switch=switch, before=before, after=after, decision=Decision.FAILED)
         if failed:
             return replace(step, reason=f"{failed[0].status}: {failed[0].reason}")
-        time, accuracy = judged(without, with_it, "time"), self._accuracy(without, with_it)
+        time, accuracy = judge_runs(without, with_it, "time"), self._accuracy(without, with_it)
         others = {Outcome.FASTER: Decision.KEPT, Outcome.UNDECIDED: Decision.UNDECIDED}
         decision = others.get(time.outcome, Decision.NOT_FASTER)
         if decision is Decision.KEPT and self._hurts(accuracy):
@@ -121,7 +121,7 @@ class Search:
         return replace(step, decision=decision, time=time, accuracy=accuracy)
 
     def _accuracy(self, before: Sequence[Run], after: Sequence[Run]) -> Judgement | None:
-        return judged(before, after, "accuracy", self.margin_points) if _learned(before) else None
+        return judge_runs(before, after, "accuracy", self.margin_points) if _learned(before) else None
 
     def _hurts(self, accuracy: Judgement | None) -> bool:
         """Whether accuracy is lost for sure, and more of it than the margin.
@@ -191,7 +191,7 @@ class Search:
         if len(arms) < 2 or not arms[0]:
             return None
         last = arms[-1 if number is None else number]
-        return judged(arms[0], last) if quantity == "time" else self._accuracy(arms[0], last)
+        return judge_runs(arms[0], last) if quantity == "time" else self._accuracy(arms[0], last)
 
 
 def searches(
