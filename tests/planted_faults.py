@@ -59,8 +59,8 @@ FAULTS = (
     _fault(
         "runs are paired by order, not by block",
         "judgement: comparison",
-        "[(usable[0][block], usable[1][block]) for block in sorted(usable[0].keys() & usable[1].keys())]",
-        "list(zip(usable[0].values(), usable[1].values(), strict=False))",
+        "{block: (known[0][block], known[1][block]) for block in sorted(known[0].keys() & known[1].keys())}",
+        "dict(enumerate(zip(known[0].values(), known[1].values(), strict=False)))",
         "comparison",
     ),
     _fault(
@@ -87,8 +87,8 @@ FAULTS = (
     _fault(
         "images for a dollar are off by the seconds of an hour",
         "judgement: cost",
-        "self.images_per_s * SECONDS_PER_HOUR / self.usd_per_hour",
-        "self.images_per_s / self.usd_per_hour",
+        'table["images_per_s"] * SECONDS_PER_HOUR / price',
+        'table["images_per_s"] / price',
         "cost costs",
     ),
     _fault(

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from trainspeed.core.errors import UserError
-from trainspeed.judge.cost import KEY_COLUMNS, MEASURED, NO_PRICE, CostRow, cost_frame, cost_sentence
+from trainspeed.judge.cost import KEY_COLUMNS, MEASURED, NO_PRICE, check_price, cost_frame, cost_sentence
 
 
 def arm(precision="fp32", **changes):
@@ -20,28 +20,15 @@ def said(*rows, usd_per_hour=2.0):
     return cost_sentence(cost_frame(rows, usd_per_hour))
 
 
-class TestCostRow:
-    def test_a_training_costs_its_hours(self):
-        row = CostRow(**arm(), usd_per_hour=3.0)
-        assert (row.usd_per_training, row.images_per_usd) == (1.5, 120_000)
-        assert row.energy_j_per_image == 0.5
-
-    def test_what_is_unknown_has_no_cost(self):
-        free = CostRow(**arm(training_s=None, energy_j_per_epoch=None))
-        assert (free.usd_per_training, free.images_per_usd, free.energy_j_per_image) == (None, None, None)
-        assert CostRow(**arm(training_s=None), usd_per_hour=3.0).usd_per_training is None
-
-    @pytest.mark.parametrize("price", [0, 0.0, -1, math.nan, math.inf, "2", True])
-    def test_a_price_is_a_positive_number(self, price):
-        with pytest.raises(
-            UserError, match=r"usd_per_hour \(=.*\) must be a positive number .* leave it out"
-        ):
-            CostRow(**arm(), usd_per_hour=price)
-
-    def test_the_error_is_one_line(self):
-        with pytest.raises(UserError) as caught:
-            cost_frame([], -1)
-        assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("price", [0, 0.0, -1, math.nan, math.inf, "2", True])
+def test_a_price_is_a_positive_number(price):
+    with pytest.raises(
+        UserError, match=r"usd_per_hour \(=.*\) must be a positive number .* leave it out"
+    ) as caught:
+        cost_frame([], price)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(UserError, match=r"^a_usd_per_hour \(="):
+        check_price(price, "a_usd_per_hour")
 
 
 class TestFrame:
@@ -54,20 +41,17 @@ class TestFrame:
 
     def test_without_a_price_energy_remains(self):
         frame = cost_frame([arm()], None)
-        assert frame[["usd_per_training", "images_per_usd"]].isna().all().all()
+        assert frame[["usd_per_hour", "usd_per_training", "images_per_usd"]].isna().all().all()
         assert list(frame["energy_j_per_image"]) == [0.5]
 
     @pytest.mark.parametrize("missing", [None, math.nan])
-    def test_without_a_counter_there_is_no_energy(self, missing):
-        frame = cost_frame([arm(energy_j_per_epoch=missing), arm()], 2.0)
+    def test_what_is_not_known_has_no_cost(self, missing):
+        frame = cost_frame([arm(energy_j_per_epoch=missing), arm(training_s=missing)], 2.0)
         assert frame["energy_j_per_image"].isna().tolist() == [True, False]
+        assert frame["usd_per_training"].isna().tolist() == [False, True]
 
     def test_no_rows_are_an_empty_frame_with_all_columns(self):
         assert {*KEY_COLUMNS, *MEASURED, "usd_per_training"} <= set(cost_frame([], 2.0))
-
-    def test_a_missing_column_is_named(self):
-        with pytest.raises(UserError, match=r"lack the columns \['training_s'\]"):
-            cost_frame(pd.DataFrame([arm()]).drop(columns="training_s"), None)
 
 
 class TestSentence:
