@@ -1,11 +1,19 @@
 import pytest
 
 from study_data import control_runs, layout_pair, make_run
-from trainspeed.core.notes import CoresBusy, GpuBusy
+from trainspeed.core import ledger_schema1, notes
+from trainspeed.core.notes import CoresBusy, GpuBusy, OtherNote
 from trainspeed.core.run import Status
 from trainspeed.judge.comparison import controls
-from trainspeed.judge.doubts import control_doubts, resolution, run_doubts, study_doubts
-from trainspeed.judge.notes import EpochsDrifted, EpochsShort, StepsSkipped, text
+from trainspeed.judge.doubts import (
+    EpochsDrifted,
+    EpochsShort,
+    StepsSkipped,
+    control_doubts,
+    note_sentence,
+    run_doubts,
+    study_doubts,
+)
 
 BUSY = CoresBusy(cores=2.5)
 
@@ -73,27 +81,20 @@ def test_a_control_of_few_blocks_asks_for_more():
     assert "has 2 of the 6 blocks that an interval needs: raise blocks." in doubt
 
 
-def test_the_resolution_is_the_farther_end_as_a_ratio():
-    (verdict,) = control_of(0.95, 1.0, 1.0, 1.0, 1.0, 1.01)
-    assert resolution(verdict) == pytest.approx(1 / 0.95)
-    (few,) = control_of(1.0)
-    assert resolution(few) is None
-
-
 def test_equal_doubts_are_counted_numbers_aside_and_the_largest_is_shown():
-    notes = [CoresBusy(cores=cores) for cores in (9.5, 12.1, 0.3)]
-    runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(notes)]
-    runs += [make_run(block=3), make_run(block=0, framework="jax", notes=(notes[2],))]
+    busy = [CoresBusy(cores=cores) for cores in (9.5, 12.1, 0.3)]
+    runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(busy)]
+    runs += [make_run(block=3), make_run(block=0, framework="jax", notes=(busy[2],))]
     found = study_doubts(runs, control_of(*[1.0] * 6))
-    assert found == [f"4 of 5 runs (JAX, PyTorch): {text(notes[1])}"]
+    assert found == [f"4 of 5 runs (JAX, PyTorch): {note_sentence(busy[1])}"]
 
 
 def test_another_gpu_is_another_doubt():
-    notes = [GpuBusy(gpu=gpu, load_percent=percent) for gpu, percent in ((0, 10), (1, 20), (0, 30))]
-    runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(notes)]
+    busy = [GpuBusy(gpu=gpu, load_percent=percent) for gpu, percent in ((0, 10), (1, 20), (0, 30))]
+    runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(busy)]
     first, second = study_doubts(runs, control_of(*[1.0] * 6))
-    assert first == f"2 of 3 runs (PyTorch): {text(notes[2])}"
-    assert second == f"1 of 3 runs (PyTorch): {text(notes[1])}"
+    assert first == f"2 of 3 runs (PyTorch): {note_sentence(busy[2])}"
+    assert second == f"1 of 3 runs (PyTorch): {note_sentence(busy[1])}"
 
 
 def test_the_controls_doubts_come_first_then_the_most_frequent():
@@ -101,7 +102,7 @@ def test_the_controls_doubts_come_first_then_the_most_frequent():
     first, second, third = study_doubts(runs, [])
     assert first.startswith("No A/A control")
     assert second.startswith("3 of 3 runs (PyTorch): Epochs were shorter")
-    assert third == f"1 of 3 runs (PyTorch): {text(BUSY)}"
+    assert third == f"1 of 3 runs (PyTorch): {note_sentence(BUSY)}"
 
 
 def test_failed_runs_are_told_elsewhere():
@@ -115,3 +116,46 @@ def test_a_training_whose_steps_were_mostly_left_out_is_doubted():
 
     assert StepsSkipped(skipped=8, steps=16) in run_doubts(doubtful)
     assert run_doubts(fine) == []
+
+
+# Notes in words; the words that schema 1 stored are read back as the note.
+
+STORED = [
+    notes.GpuBusy(gpu=1, load_percent=37.0),
+    notes.GpuMemoryHeld(gpu=0, held_bytes=20.5e9),
+    notes.CoresBusy(cores=2.5),
+    notes.CpuTimeStolen(share=0.1),
+    notes.LossNotFinite(loss="nan"),
+    notes.NotInspected(error="KeyError", message="no such layer: 'x'"),
+    notes.ConvolutionsNotSeen(error="RuntimeError"),
+    notes.PrecisionNotAsked(asked=("bfloat16", "float32"), ran=("float32",)),
+    notes.OtherNote(text="A sentence of long ago."),
+]
+DERIVED = [StepsSkipped(skipped=6, steps=8), EpochsDrifted(), EpochsShort()]
+
+
+@pytest.mark.parametrize("note", [*STORED, *DERIVED], ids=lambda note: note.kind)
+def test_every_note_has_words(note):
+    assert len(note_sentence(note)) > 20
+    assert all(str(value) in note_sentence(note) for value in note.subject if isinstance(value, str))
+
+
+def test_every_kind_of_the_ledger_is_tested_here():
+    assert {note.kind for note in STORED} == {kind.__struct_config__.tag for kind in notes.AnyNote.__args__}
+
+
+@pytest.mark.parametrize("note", STORED, ids=lambda note: note.kind)
+def test_the_sentences_of_schema_1_are_read_back_as_notes(note):
+    assert ledger_schema1.note(note_sentence(note)) == note
+
+
+def test_a_sentence_that_no_kind_has_keeps_its_words():
+    assert ledger_schema1.note("GPU 7 sang.") == OtherNote(text="GPU 7 sang.")
+
+
+def test_a_note_that_nobody_put_into_words_is_a_mistake():
+    class Unworded(notes.Note, tag="unworded"):
+        """Of a later Trainspeed."""
+
+    with pytest.raises(TypeError, match="no words"):
+        note_sentence(Unworded())

@@ -1,4 +1,4 @@
-"""What makes a run doubtful, as values: a kind and its numbers. `trainspeed.judge.notes` puts them into words."""
+"""What makes a run doubtful, as values: a kind and its numbers. `trainspeed.judge.doubts` puts them into words."""
 
 from __future__ import annotations
 

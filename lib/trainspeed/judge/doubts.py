@@ -1,55 +1,82 @@
-"""Reasons to distrust a study, each with a remedy. Pure functions on runs; they decide no verdict."""
+"""Reasons to distrust a run or a study, each with a remedy in words. Pure functions on runs; they decide no verdict.
+
+The notes that a run stores are values of `trainspeed.core.notes`; those made here follow from its epochs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from trainspeed.core import notes
+from trainspeed.core.format import percent
 from trainspeed.core.names import NAMES
-from trainspeed.core.notes import Note
+from trainspeed.core.notes import AnyNote, Note
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.notes import DRIFT_SHARE, SHORT_EPOCH_S, EpochsDrifted, EpochsShort, StepsSkipped, text
 from trainspeed.judge.verdict import MIN_BLOCKS
+
+DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
+SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
+FREE_THE_GPU = "Stop it, or leave this GPU out with CUDA_VISIBLE_DEVICES."
+
+
+class StepsSkipped(Note, tag="steps_skipped"):
+    """The loss scaler left out half of all steps or more."""
+
+    skipped: int
+    steps: int
+
+
+class EpochsDrifted(Note, tag="epochs_drifted"):
+    """The last epoch differs from the second by more than `DRIFT_SHARE`."""
+
+
+class EpochsShort(Note, tag="epochs_short"):
+    """The median epoch is below `SHORT_EPOCH_S`."""
 
 
 def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
-    """Return the doubts about a study, the weightiest first."""
+    """Return the doubts about a study, the weightiest first.
+
+    Equal doubts are counted over the runs, so that 60 runs do not make 60 lines; the one with the largest
+    amounts stands for them.
+    """
     ok = [run for run in runs if run.status == Status.OK]
-    return [*control_doubts(list(control)), *_counted(ok)]
+    groups: dict[tuple, list[tuple[Note, Run]]] = {}
+    for run in ok:
+        for note in run_doubts(run):
+            groups.setdefault((note.kind, note.subject), []).append((note, run))
+    sentences = control_doubts(list(control))
+    for group in sorted(groups.values(), key=len, reverse=True):
+        frameworks = ", ".join(sorted({NAMES[run.trial.framework] for _, run in group}))
+        largest = max((note for note, _ in group), key=lambda note: note.amounts)
+        sentences.append(f"{len(group)} of {len(ok)} runs ({frameworks}): {note_sentence(largest)}")
+    return sentences
 
 
 def control_doubts(control: Sequence[Verdict]) -> list[str]:
-    """Doubts from measuring the same trial twice: does the interval cover 1, and how wide is it?"""
+    """Return the doubts that follow from measuring the same trial twice: whether the interval is there and covers 1."""
     if not control:
         return ["No A/A control ran: nothing here shows how far apart two equal runs are. Add one."]
     doubts = []
     for verdict in control:
-        judged, name = (
-            verdict.judgement,
-            ", ".join(verdict.baseline.describe(without=("precision", "compile"))),
-        )
-        if judged.low is None:
+        name = ", ".join(verdict.baseline.describe(without=("precision", "compile")))
+        if verdict.low is None:
             doubts.append(
-                f"The A/A control ({name}) has {judged.blocks} of the {MIN_BLOCKS} blocks that an interval "
+                f"The A/A control ({name}) has {verdict.blocks} of the {MIN_BLOCKS} blocks that an interval "
                 "needs: raise blocks."
             )
-        elif not judged.low <= 1 <= judged.high:
+        elif not verdict.low <= 1 <= verdict.high:
             doubts.append(
-                f"The A/A control ({name}) misses 1: {judged.low:.3f} to {judged.high:.3f}. That happens "
+                f"The A/A control ({name}) misses 1: {verdict.low:.3f} to {verdict.high:.3f}. That happens "
                 "about once in 20 by chance; a smaller effect than this is not to be believed. Measure again."
             )
     return doubts
 
 
-def resolution(verdict: Verdict) -> float | None:
-    """Return how far from 1 the control's interval reaches, as a ratio such as 1.03; None without one."""
-    judged = verdict.judgement
-    return None if judged.low is None else max(judged.high, 1 / judged.low)
-
-
 def run_doubts(run: Run) -> list[Note]:
-    """Doubts about one run: what it noted itself, and what its epochs show."""
+    """Return the doubts about one run: what it noted itself, and what its epochs show."""
     doubts: list[Note] = list(run.notes)
     if run.trial.phase.calls:
         return doubts
@@ -66,15 +93,43 @@ def run_doubts(run: Run) -> list[Note]:
     return doubts
 
 
-def _counted(runs: Sequence[Run]) -> list[str]:
-    """Count equal doubts over runs, so that 60 runs do not make 60 lines; the largest stands for them."""
-    groups: dict[tuple, list[tuple[Note, Run]]] = {}
-    for run in runs:
-        for note in run_doubts(run):
-            groups.setdefault((note.kind, note.subject), []).append((note, run))
-    sentences = []
-    for group in sorted(groups.values(), key=len, reverse=True):
-        frameworks = ", ".join(sorted({NAMES[run.trial.framework] for _, run in group}))
-        largest = max((note for note, _ in group), key=lambda note: note.amounts)
-        sentences.append(f"{len(group)} of {len(runs)} runs ({frameworks}): {text(largest)}")
-    return sentences
+def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort) -> str:
+    """Return a note in words, with what to do."""
+    match note:
+        case notes.GpuBusy():
+            return (
+                f"GPU {note.gpu} was busy ({note.load_percent:.0f} % load) before the run began: another process "
+                f"uses it. {FREE_THE_GPU}"
+            )
+        case notes.GpuMemoryHeld():
+            return (
+                f"Another process held {note.held_bytes / 1e9:.1f} GB of GPU {note.gpu}'s memory before the "
+                f"run began, so less fits. {FREE_THE_GPU}"
+            )
+        case notes.CoresBusy():
+            return f"Other processes kept {note.cores:.1f} CPU cores busy meanwhile: stop them."
+        case notes.CpuTimeStolen():
+            return f"The hypervisor took {percent(note.share)} of the CPU time meanwhile: use a machine of your own."
+        case notes.LossNotFinite():
+            return f"The training loss ended as {note.loss}: the model did not learn."
+        case notes.NotInspected():
+            return f"what ran was not found out: {note.error}: {note.message}"
+        case notes.ConvolutionsNotSeen():
+            return f"effective layout and precision not found out: {note.error}"
+        case notes.PrecisionNotAsked():
+            return f"{' and '.join(note.asked)} was asked, convolutions ran in {' and '.join(note.ran)}"
+        case notes.OtherNote():
+            return note.text
+        case StepsSkipped():
+            return (
+                f"The loss scaler left out {note.skipped} of {note.steps} steps while it looked for its scale: the "
+                "accuracy is that of few steps. Train more epochs."
+            )
+        case EpochsDrifted():
+            return (
+                f"The epoch time changed by more than {percent(DRIFT_SHARE)} during a run: "
+                "heat, another process or tracing in epoch 2. Train more epochs."
+            )
+        case EpochsShort():
+            return f"Epochs were shorter than {SHORT_EPOCH_S} s: raise images_per_epoch."
+    raise TypeError(f"no words for {note!r}")

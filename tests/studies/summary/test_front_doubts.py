@@ -7,7 +7,7 @@ from study_data import MACHINE, make_run
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
-from trainspeed.judge.notes import text
+from trainspeed.judge.doubts import note_sentence
 from trainspeed.studies.summary.collect import NotebookResult, ReportSummary, read_report
 from trainspeed.studies.summary.text import all_doubts, not_measured
 
@@ -61,7 +61,7 @@ def test_each_study_is_doubted_by_its_own_runs(tmp_path):
 
     assert len(doubts) == 2  # the control of layout is clean
     assert doubts[0].startswith("amp: No A/A control ran")
-    assert doubts[1] == f"amp: 12 of 12 runs (PyTorch): {text(noted[0].notes[0])}"
+    assert doubts[1] == f"amp: 12 of 12 runs (PyTorch): {note_sentence(noted[0].notes[0])}"
 
 
 def test_runs_without_a_verdict_are_doubted(tmp_path):
