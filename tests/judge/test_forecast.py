@@ -47,15 +47,6 @@ class TestRing:
     def test_takes_the_time_of_its_messages(self, devices, seconds):
         assert ring_allreduce_s(SIZE_BYTES, devices, 1e-3, 1e-9) == pytest.approx(seconds)
 
-    @pytest.mark.parametrize("devices", [0, -1, 1.5, "2", True])
-    def test_refuses_what_is_no_number_of_devices(self, devices):
-        with pytest.raises(UserError, match=r"devices \(=.*\) must be a whole number of at least 1"):
-            ring_allreduce_s(1, devices, 0, 0)
-
-    def test_refuses_a_size_below_nothing(self):
-        with pytest.raises(UserError, match=r"size_bytes \(=-1\)"):
-            ring_allreduce_s(-1, 2, 0, 0)
-
 
 class TestInterconnect:
     @pytest.mark.parametrize("value", [-1e-9, math.nan, math.inf, None, "fast"])
@@ -63,10 +54,6 @@ class TestInterconnect:
     def test_a_constant_is_a_number_of_0_or_more(self, name, value):
         with pytest.raises(UserError, match=rf"{name} \(={value!r}\) must be a number of 0 or more"):
             Interconnect(**{"alpha_s": 0, "beta_s_per_byte": 0, "source": "given"} | {name: value})
-
-    def test_says_where_it_comes_from(self):
-        with pytest.raises(UserError, match=r"source .* is empty"):
-            Interconnect(alpha_s=0, beta_s_per_byte=0, source=" ")
 
 
 class TestFit:
@@ -83,10 +70,6 @@ class TestFit:
         """5 % of the large time is 200 times alpha: absolute errors would lose it."""
         points = [(2, 1, 50e-6), (2, 8, 50e-6), (2, 1e8, 0.095), (2, 1e8, 0.105)]
         assert fit_interconnect(points).alpha_s == pytest.approx(25e-6, rel=0.01)
-
-    def test_the_source_may_be_told(self):
-        points = [(2, 1e3, 1.001), (2, 2e3, 1.002)]
-        assert fit_interconnect(points, source="gloo").source == "gloo"
 
     @pytest.mark.parametrize(
         "points",
@@ -111,11 +94,6 @@ class TestFit:
         with pytest.raises(ValueError, match="must have two sizes on one number of devices"):
             fit_interconnect(points)
 
-    @pytest.mark.parametrize("point", [(1, 1e6, 0.1), (2, 0, 0.1), (2, 1e6, 0.0), (2, 1e6, math.nan)])
-    def test_a_point_without_an_exchange_is_refused(self, point):
-        with pytest.raises(ValueError, match="must be 2 or more devices"):
-            fit_interconnect([point, (2, 1e6, 0.1), (2, 2e6, 0.2)])
-
 
 class TestStep:
     @pytest.mark.parametrize(
@@ -136,10 +114,6 @@ class TestStep:
     def test_refuses_an_overlap_that_is_no_share(self, overlap):
         with pytest.raises(UserError, match=r"overlap \(=.*\) must lie between 0 .* and 1"):
             step_s(1.0, 1, 2, GIVEN, overlap)
-
-    def test_refuses_negative_compute(self):
-        with pytest.raises(UserError, match=r"compute_s \(=-1\)"):
-            step_s(-1, 1, 2, GIVEN, 0)
 
 
 class TestForecast:
@@ -195,16 +169,14 @@ class TestForecast:
         with pytest.raises(UserError, match="unknown scaling 'stong': did you mean 'strong'"):
             expect(scaling="stong")
 
-    def test_refuses_no_devices_and_none_at_all(self):
-        with pytest.raises(UserError, match="devices is empty"):
+    def test_refuses_no_devices(self):
+        with pytest.raises(UserError, match="devices is an empty list"):
             expect(devices=[])
-        with pytest.raises(UserError, match=r"devices \(=0\)"):
-            expect(devices=[0])
 
-    @pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan])
-    def test_refuses_a_step_without_compute(self, seconds):
-        with pytest.raises(ValueError, match=r"compute_1_s \(=.*\) must be positive"):
-            expect(compute_1_s=seconds)
+    @pytest.mark.parametrize("devices", [0, -1, 1.5, "2", True])
+    def test_refuses_what_is_no_number_of_devices(self, devices):
+        with pytest.raises(UserError, match=r"devices \(=.*\) must be a whole number of at least 1"):
+            expect(devices=[devices])
 
 
 class TestError:
@@ -221,11 +193,6 @@ class TestError:
     @pytest.mark.parametrize("measured", [{}, {1: 1.0}, {1: 1.0, 3: 2.5}])
     def test_is_none_where_nothing_can_be_compared(self, measured):
         assert forecast_error(self.ROWS, measured) is None
-
-    @pytest.mark.parametrize("speedup", [0.0, -1.0, math.nan])
-    def test_refuses_a_speed_up_that_was_not_measured(self, speedup):
-        with pytest.raises(ValueError, match=r"measured speed-up of 2 devices .* leave it out"):
-            forecast_error(self.ROWS, {2: speedup})
 
 
 class TestSentence:

@@ -1,11 +1,9 @@
 """The roofline on made-up ceilings, with answers worked out by hand."""
 
-import math
 from dataclasses import replace
 
 import pytest
 
-from trainspeed.core.errors import UserError
 from trainspeed.judge.roofline import (
     Ceiling,
     Work,
@@ -18,6 +16,7 @@ from trainspeed.judge.roofline import (
     memory_gain,
     mfu,
 )
+from trainspeed.judge.verdict import Judgement, Outcome
 
 FP32 = Ceiling(
     precision="fp32", matmul_flop_per_s=200e9, conv_flop_per_s=180e9, bandwidth_bytes_per_s=20e9
@@ -28,10 +27,16 @@ NOTHING = Ceiling(precision="bf16")
 WORK = Work(flops=400e9, bytes=20e9)  # 20 FLOP per byte: 2 s of fp32 arithmetic, 1 s of fp32 traffic
 
 
-def sentence(**changes):
+def judged(speedup, low=None, high=None):
+    blocks = 6 if low else 1
+    outcome = Outcome.UNDECIDED  # no sentence is about the outcome
+    return Judgement(speedup=speedup, low=low, high=high, confidence=0.95, blocks=blocks, outcome=outcome)
+
+
+def sentence(*interval, **changes):
     """Return the gain of bf16 for 71 % of matrix work, measured as 1.5x, with these arguments changed."""
     usual = {"framework": "torch", "model": "resnet50", "work": WORK, "base": FP32, "candidate": BF16}
-    measured = {"matrix_share": 0.71, "speedup": 1.5, "low": 1.4, "high": 1.6}
+    measured = {"judgement": judged(*interval or (1.5, 1.4, 1.6)), "matrix_share": 0.71}
     return gain_sentence(**usual | measured | changes)
 
 
@@ -40,15 +45,6 @@ class TestCeiling:
         assert FP32.peak_flop_per_s == 200e9
         assert replace(FP32, matmul_flop_per_s=None).peak_flop_per_s == 180e9
         assert NOTHING.peak_flop_per_s is None
-
-    @pytest.mark.parametrize("value", [0, -1.0, math.nan, math.inf])
-    def test_a_speed_is_positive_or_none(self, value):
-        with pytest.raises(ValueError, match=r"conv_flop_per_s \(=.*\) must be a positive number, or None"):
-            Ceiling(precision="fp32", conv_flop_per_s=value)
-
-    def test_an_unknown_precision_is_named(self):
-        with pytest.raises(UserError, match="unknown precision 'fp23'"):
-            Ceiling(precision="fp23")
 
 
 class TestWork:
@@ -59,10 +55,6 @@ class TestWork:
     def test_what_is_unknown_has_no_intensity(self):
         assert Work(flops=1.0).intensity() is None
         assert Work(bytes=1.0).intensity() is None
-
-    def test_none_or_nothing_to_do_is_refused(self):
-        with pytest.raises(ValueError, match=r"flops \(=0\) must be a positive number"):
-            Work(flops=0)
 
 
 class TestRoof:
@@ -135,11 +127,6 @@ class TestGain:
         assert at_best_gain(WORK, FP32, NOTHING, share) is None
         assert at_best_gain(WORK, replace(NOTHING, precision="fp32"), BF16, share) is None
 
-    @pytest.mark.parametrize("share", [-0.1, 71, math.nan])
-    def test_refuses_a_share_that_is_none(self, share):
-        with pytest.raises(UserError, match=r"matrix_share \(=.*\) must lie between 0 and 1"):
-            at_best_gain(WORK, FP32, BF16, share)
-
 
 class TestGainSentence:
     def test_says_what_could_be_gained_why_and_what_was(self):
@@ -160,40 +147,35 @@ class TestGainSentence:
         assert "the rest moves as many bytes" in sentence(candidate=TF32)
         assert "as many bytes are moved; by the roofline" in sentence(candidate=TF32, matrix_share=None)
 
-    @pytest.mark.parametrize("missing", [None, math.nan])
-    def test_a_missing_interval_is_said(self, missing):
-        assert sentence(low=missing, high=missing).endswith(", 1.50x (no interval) was: 48 % of it.")
+    def test_a_missing_interval_is_said(self):
+        assert sentence(1.5).endswith(", 1.50x (no interval) was: 48 % of it.")
 
     def test_more_than_the_bound_shows_that_the_bound_is_none_here(self):
-        said = sentence(speedup=3.5, low=3.4, high=3.6)
+        said = sentence(3.5, 3.4, 3.6)
         assert "3.50x (3.40x to 3.60x) was measured, more than the 3.10x that could be gained" in said
         assert "the bound's assumptions do not hold here" in said
 
     def test_an_interval_that_reaches_down_to_the_bound_is_at_the_bound(self):
-        assert sentence(speedup=3.2, low=3.0, high=3.6).endswith(
+        assert sentence(3.2, 3.0, 3.6).endswith(
             "3.20x (3.00x to 3.60x) was: all of it, as far as the interval tells."
         )
 
     def test_a_loss_is_no_share_of_the_gain(self):
-        assert sentence(speedup=0.9, low=0.8, high=0.95).endswith(
-            "0.90x (0.80x to 0.95x) was measured: no gain."
-        )
+        assert sentence(0.9, 0.8, 0.95).endswith("0.90x (0.80x to 0.95x) was measured: no gain.")
 
     def test_a_slower_precision_could_gain_nothing(self):
         slow = Ceiling(precision="fp16", matmul_flop_per_s=40e9)
-        said = sentence(candidate=slow, matrix_share=1.0, speedup=0.15, low=0.14, high=0.16)
+        said = sentence(0.15, 0.14, 0.16, candidate=slow, matrix_share=1.0)
         assert "fp16: nothing could be gained, 0.20x at best (matrix work is 0.20x" in said
         assert said.endswith("0.15x (0.14x to 0.16x) was measured: no gain.")
 
     def test_what_was_not_measured_is_said(self):
-        assert sentence(speedup=None, low=None, high=None).endswith(
-            "; how much was is not known: not measured."
-        )
+        assert sentence(None).endswith("; how much was is not known: not measured.")
         assert sentence(candidate=NOTHING, matrix_share=None).endswith(
             "bf16: how much could be gained at best is not known (not measured: the ceiling of bf16, the bandwidth in "
             "bf16); 1.50x (1.40x to 1.60x) was."
         )
-        assert sentence(work=Work(), matrix_share=None, speedup=None).endswith(
+        assert sentence(None, work=Work(), matrix_share=None).endswith(
             "(not measured: the model's FLOPs, its memory traffic); how much was is not known either: not measured."
         )
         odd = replace(FP32, matmul_flop_per_s=None), replace(BF16, conv_flop_per_s=None)

@@ -112,17 +112,15 @@ def test_the_margin_itself_is_still_the_same(ratio, outcome):
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "more", "message"),
+    ("a", "b", "message"),
     [
-        ([1.0, 0.0], [1.0], {}, "baseline_s must be positive seconds, got 0.0."),
-        ([1.0], [math.nan], {}, "candidate_s must be positive seconds, got nan."),
-        ([1.0], [1.0], {"confidence": 95}, "confidence (=95) must lie between 0 and 1"),
-        ([1.0], [1.0], {"margin": -1}, "margin (=-1) must be 0 or more."),
+        ([1.0, 0.0], [1.0], "baseline_s must be positive seconds, got 0.0."),
+        ([1.0], [math.nan], "candidate_s must be positive seconds, got nan."),
     ],
 )
-def test_a_mistake_is_told_with_its_value(a, b, more, message):
+def test_a_mistake_is_told_with_its_value(a, b, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        judge_unpaired(a, b, **more)
+        judge_unpaired(a, b)
 
 
 # The nominal confidence.

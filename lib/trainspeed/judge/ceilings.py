@@ -1,4 +1,4 @@
-"""What a device does at most, measured: matrix products, convolutions, copies. The trials, and what their runs say."""
+"""What a device does at most, measured: matrix products, convolutions, copies. The trials, and what they show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CEILING_STEPS = 5  # in an epoch of a ceiling
 
 
 def ceiling_trials(precisions: Sequence[str], *, dataset: str, seed: int) -> tuple[Trial, ...]:
-    """Return what measures the ceilings of the device in each precision, and its memory bandwidth."""
+    """Return the trials that measure the ceilings of the device in each precision, and its memory bandwidth."""
     base = Trial(
         framework="torch",
         model="cnn10",
@@ -41,21 +41,20 @@ def ceilings_of(runs: Iterable[Run]) -> dict[str, Ceiling]:
         work = getattr(run, phase.work) if phase.ceiling else None
         if run.status == Status.OK and run.step_s and work:
             rates.setdefault((run.trial.precision, phase), []).append(work / run.step_s)
-    middle = {where: median(values) for where, values in rates.items()}
+    medians = {key: median(values) for key, values in rates.items()}
     return {
         precision: Ceiling(
             precision=precision,
-            matmul_flop_per_s=middle.get((precision, MATMUL)),
-            conv_flop_per_s=middle.get((precision, CONV)),
-            bandwidth_bytes_per_s=middle.get(("fp32", COPY)),
+            matmul_flop_per_s=medians.get((precision, MATMUL)),
+            conv_flop_per_s=medians.get((precision, CONV)),
+            bandwidth_bytes_per_s=medians.get(("fp32", COPY)),
         )
         for precision in PRECISIONS
-        if (precision, MATMUL) in middle or (precision, CONV) in middle
+        if (precision, MATMUL) in medians or (precision, CONV) in medians
     }
 
 
 def ceiling_frame(ceilings: Iterable[Ceiling]) -> pd.DataFrame:
-    """Return a row per precision, as `plots_roofline.plot_roofline` wants it."""
+    """Return a row per precision, as `show.roofline.plot_roofline` takes it."""
     columns = ["precision", "peak_flop_per_s", "bandwidth_bytes_per_s"]
-    rows = [{name: getattr(ceiling, name) for name in columns} for ceiling in ceilings]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame([[getattr(c, name) for name in columns] for c in ceilings], columns=columns)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from statistics import fmean
 
 import numpy as np
 
-from trainspeed.core.check import check_name
+from trainspeed.core.check import check_least, check_name, check_some
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import listed, percent
 
@@ -31,7 +31,7 @@ class Interconnect:
 
     Attributes:
         alpha_s: Of every message, whatever its size, in seconds.
-        beta_s_per_byte: Of every byte: 1 / bandwidth. Holds the time to add the gradients up, too.
+        beta_s_per_byte: Of every byte: 1 / bandwidth. Includes the time to add the gradients up.
         source: Where the two come from, as it is printed: "measured on 2 devices", "given".
     """
 
@@ -42,10 +42,6 @@ class Interconnect:
     def __post_init__(self) -> None:
         _check_amount("alpha_s", self.alpha_s, "for example 20e-6")
         _check_amount("beta_s_per_byte", self.beta_s_per_byte, "for example 1e-10, which is 10 GB/s")
-        if not (isinstance(self.source, str) and self.source.strip()):
-            raise UserError(
-                f"source (={self.source!r}) is empty: say where alpha_s and beta_s_per_byte come from."
-            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,37 +73,24 @@ def ring_allreduce_s(size_bytes: float, devices: int, alpha_s: float, beta_s_per
     (the algorithm); R. Thakur, R. Rabenseifner, W. Gropp, Int. J. High Perform. Comput. Appl. 19 (2005) 49,
     doi:10.1177/1094342005051521 (the cost model; its time per added byte is a part of beta here).
     """
-    _check_devices(devices)
-    _check_amount("size_bytes", size_bytes, "4 bytes per fp32 parameter")
     messages = 2 * (devices - 1)
     return messages * alpha_s + messages / devices * size_bytes * beta_s_per_byte
 
 
-def fit_interconnect(
-    points: Sequence[tuple[int, float, float]], *, source: str | None = None
-) -> Interconnect | None:
+def fit_interconnect(points: Sequence[tuple[int, float, float]]) -> Interconnect | None:
     """Return the constants that fit measured all-reduces best; None where no ring would give such times.
 
     Least squares of the relative errors: the sizes span decades, and with absolute errors the largest
-    would leave alpha to its noise. None, if alpha or beta comes out negative (time that grows faster than
-    the size, or falls with it): with that constant raised to 0, a model that does not hold would forecast.
+    would leave alpha to its noise. None where alpha or beta comes out negative (time that grows faster than
+    the size, or falls with it): raising that constant to 0 would make forecasts with a model that does not hold.
 
     Args:
-        points: (devices, size in bytes, seconds), one per measured all-reduce.
-        source: As in `Interconnect`; None says on how many devices was measured.
+        points: (devices, size in bytes, seconds), one per measured all-reduce; of 2 or more devices each.
     Raises:
-        ValueError: No number of devices has two sizes, so alpha and beta cannot be told apart; or a point
-            of one device, or without a positive size and time.
+        ValueError: No number of devices has two sizes, so alpha and beta cannot be told apart.
     """
-    for devices, size_bytes, seconds in points:
-        if devices < 2 or not all(math.isfinite(value) and value > 0 for value in (size_bytes, seconds)):
-            raise ValueError(
-                f"point (={(devices, size_bytes, seconds)!r}) must be 2 or more devices, a positive size in "
-                "bytes and positive seconds: leave it out."
-            )
-    pairs = {(devices, size_bytes) for devices, size_bytes, _ in points}
-    counts = sorted({devices for devices, _ in pairs})
-    if len(pairs) == len(counts):
+    counts = sorted({devices for devices, _, _ in points})
+    if len({(devices, size_bytes) for devices, size_bytes, _ in points}) == len(counts):
         raise ValueError(
             f"points (={list(points)!r}) must have two sizes on one number of devices at least, or alpha and "
             "beta cannot be told apart: measure a small and a large one."
@@ -117,14 +100,12 @@ def fit_interconnect(
     columns = [[ring_allreduce_s(size, p, *one) for p, size, _ in points] for one in ((1, 0), (0, 1))]
     design = np.array(columns).T / np.array(seconds)[:, None]
     lengths = np.linalg.norm(design, axis=0)  # seconds and seconds per byte are decades apart
-    alpha_s, beta_s_per_byte = np.linalg.lstsq(design / lengths, np.ones(len(points)))[0] / lengths
+    fitted = np.linalg.lstsq(design / lengths, np.ones(len(points)))[0] / lengths
+    alpha_s, beta_s_per_byte = fitted.tolist()
     if alpha_s < 0 or beta_s_per_byte < 0:
         return None
-    return Interconnect(
-        alpha_s=float(alpha_s),
-        beta_s_per_byte=float(beta_s_per_byte),
-        source=source or f"measured on {_name(counts)}",
-    )
+    source = f"measured on {_devices(counts)}"
+    return Interconnect(alpha_s=alpha_s, beta_s_per_byte=beta_s_per_byte, source=source)
 
 
 def step_s(
@@ -145,7 +126,6 @@ def step_s(
             f"overlap (={overlap!r}) must lie between 0 (the whole exchange is waited for) and 1 (it hides "
             "as far as the backward pass is long)."
         )
-    _check_amount("compute_s", compute_s, "the seconds that one device computes in a step")
     exchange_s = ring_allreduce_s(size_bytes, devices, interconnect.alpha_s, interconnect.beta_s_per_byte)
     return compute_s + max(exchange_s * (1 - overlap), exchange_s - BACKWARD_SHARE * compute_s)
 
@@ -164,17 +144,14 @@ def forecast(
     Args:
         compute_1_s: Duration of a step on one device, in seconds. Strong scaling divides it by the number
             of devices, as if a device were as efficient with a smaller batch; weak scaling keeps it.
-        size_bytes, overlap: As in `step_s`.
+        size_bytes, overlap: See `step_s`.
         scaling: "strong" (global batch fixed) or "weak" (batch per device fixed).
     """
     check_name("scaling", scaling, SCALINGS)
-    if not len(devices):
-        raise UserError("devices is empty: name at least one number of devices.")
-    if not compute_1_s > 0:
-        raise ValueError(f"compute_1_s (={compute_1_s!r}) must be positive seconds.")
+    check_some("devices", devices, "name at least one number of devices.")
     rows = []
     for count in devices:
-        _check_devices(count)
+        check_least("devices", count, 1)
         compute_s, work = (compute_1_s / count, 1) if scaling == "strong" else (compute_1_s, count)
         duration_s = step_s(compute_s, size_bytes, count, interconnect, overlap)
         rows.append(Forecast(devices=count, step_s=duration_s, speedup=work * compute_1_s / duration_s))
@@ -185,11 +162,11 @@ def forecast_error(rows: Sequence[Forecast], measured: Mapping[int, float]) -> f
     """Return the mean of |forecast - measured| / measured, as a share; None if there is nothing to compare.
 
     Args:
-        measured: Number of devices -> speed-up in throughput. One device has speed-up 1 in either and
+        measured: Number of devices -> speed-up in throughput. One device has a speed-up of 1 in both and
             does not count.
     """
-    errors = [abs(row.speedup / measured[row.devices] - 1) for row in _compared(rows, measured)]
-    return fmean(errors) if errors else None
+    compared = _compared(rows, measured)
+    return fmean(abs(row.speedup / measured[row.devices] - 1) for row in compared) if compared else None
 
 
 def forecast_sentence(
@@ -204,49 +181,37 @@ def forecast_sentence(
     """Return the forecast for the most devices in a sentence: what it assumes, and how far off it was.
 
     Args:
-        measured: As in `forecast_error`.
+        measured: See `forecast_error`.
         size_bytes, scaling, overlap: What `forecast` was given.
     """
     most = max(rows, key=lambda row: row.devices)
     beta = interconnect.beta_s_per_byte
     bandwidth = f"β = {1e9 * beta:.3g} ns a byte ({1e-9 / beta:.3g} GB/s)" if beta else "β = 0 (no limit)"
-    return (
-        f"Forecast, not measured: {_name([most.devices])} give {most.speedup:.2f}x the throughput of one in "
-        f"{scaling} scaling ({percent(most.efficiency)} of the ideal), for a ring all-reduce of "
-        f"{size_bytes / 1e6:.3g} MB with an overlap of {percent(overlap)} with the backward pass, "
-        f"α = {1e6 * interconnect.alpha_s:,.1f} µs a message and {bandwidth}, {interconnect.source}; "
-        f"{_checked(rows, measured)}."
-    )
-
-
-def _checked(rows: Sequence[Forecast], measured: Mapping[int, float]) -> str:
+    unforeseen = [count for count in measured if count > 1]
     error = forecast_error(rows, measured)
     if error is not None:
-        counts = [row.devices for row in _compared(rows, measured)]
-        return f"checked against {_name(counts)}: off by {percent(error)} on average"
-    if several := [count for count in measured if count > 1]:
-        return f"not checked: nothing was forecast for the {_name(several)} that were measured"
-    return "not checked: only one device measured"
+        compared = [row.devices for row in _compared(rows, measured)]
+        check = f"checked against {_devices(compared)}: off by {percent(error)} on average"
+    elif unforeseen:
+        check = f"not checked: nothing was forecast for the {_devices(unforeseen)} that were measured"
+    else:
+        check = "not checked: only one device measured"
+    return (
+        f"Forecast, not measured: {_devices([most.devices])} give {most.speedup:.2f}x the throughput of one in "
+        f"{scaling} scaling ({percent(most.efficiency)} of the ideal), for a ring all-reduce of "
+        f"{size_bytes / 1e6:.3g} MB with an overlap of {percent(overlap)} with the backward pass, "
+        f"α = {1e6 * interconnect.alpha_s:,.1f} µs a message and {bandwidth}, {interconnect.source}; {check}."
+    )
 
 
 def _compared(rows: Sequence[Forecast], measured: Mapping[int, float]) -> list[Forecast]:
     """Return the forecasts of numbers of devices that were measured, one device left out."""
-    for count, speedup in measured.items():
-        if not (math.isfinite(speedup) and speedup > 0):
-            raise ValueError(
-                f"measured speed-up of {_name([count])} (={speedup!r}) must be positive: leave it out."
-            )
     return [row for row in rows if row.devices > 1 and row.devices in measured]
 
 
-def _name(counts: Sequence[int]) -> str:
+def _devices(counts: Sequence[int]) -> str:
     """Return "2, 4 and 8 devices"."""
     return "1 device" if list(counts) == [1] else f"{listed(sorted(counts))} devices"
-
-
-def _check_devices(devices: object) -> None:
-    if isinstance(devices, bool) or not isinstance(devices, Integral) or devices < 1:
-        raise UserError("devices", devices, "must be a whole number of at least 1.")
 
 
 def _check_amount(name: str, value: object, hint: str) -> None:

@@ -8,15 +8,12 @@ Source: S. Williams, A. Waterman, D. Patterson, Commun. ACM 52 (2009) 65, doi:10
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from trainspeed.core.check import check_name
-from trainspeed.core.errors import UserError
 from trainspeed.core.format import percent, three
 from trainspeed.core.names import NAMES, model_of
-from trainspeed.core.trial import PRECISIONS
+from trainspeed.judge.verdict import Judgement
 
 BASELINE = "fp32"
 NUMBER_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}  # tf32 only multiplies with fewer bits
@@ -38,17 +35,11 @@ class Ceiling:
     conv_flop_per_s: float | None = None
     bandwidth_bytes_per_s: float | None = None
 
-    def __post_init__(self) -> None:
-        check_name("precision", self.precision, PRECISIONS)
-        for name in (*CEILING_VERBS, "bandwidth_bytes_per_s"):
-            _check_positive(name, getattr(self, name))
-
     @property
     def peak_flop_per_s(self) -> float | None:
         """The larger of product and convolution."""
-        return max(
-            (value for name in CEILING_VERBS if (value := getattr(self, name)) is not None), default=None
-        )
+        speeds = (self.matmul_flop_per_s, self.conv_flop_per_s)
+        return max((speed for speed in speeds if speed is not None), default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,17 +47,13 @@ class Work:
     """What a training step has to do, whatever does it; None where it is not known.
 
     Attributes:
-        flops: 2 per multiply-add. Of the textbook's convolution: an algorithm with fewer (Winograd) looks
-            faster than it is.
-        bytes: Least memory traffic in fp32, an estimate: see `layers.training_bytes`.
+        flops: 2 per multiply-add, as the textbook's convolution has them: an algorithm with fewer (Winograd)
+            looks faster than it is.
+        bytes: Least memory traffic in fp32, an estimate: see `core.layer_table.training_bytes`.
     """
 
     flops: float | None = None
     bytes: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("flops", "bytes"):
-            _check_positive(name, getattr(self, name))
 
     def bytes_in(self, precision: str) -> float | None:
         """Return the traffic in a precision, in bytes: 16 bits move half, as if nothing stayed in fp32."""
@@ -114,8 +101,8 @@ def at_best_gain(
 ) -> float | None:
     """Return the most that a switch of precision could give: base time / candidate time, both ideal.
 
-    With `matrix_share` Amdahl's law: that part of a step gains as the peaks do, the rest as its bytes do,
-    as if memory limited all of it: 1 / (share / matrix gain + (1 - share) / memory gain). Without, the ratio
+    With `matrix_share`, by Amdahl's law: that part of a step gains as the peaks do, the rest as its bytes do,
+    as if memory limited all of it: 1 / (share / matrix gain + (1 - share) / memory gain). Without it, the ratio
     of the shortest steps under the roofs, where traffic hides behind arithmetic. It is a bound only as far
     as the base comes equally near to its ceiling: a base that wastes more can gain more. None where a
     ceiling or the work is not known.
@@ -127,8 +114,6 @@ def at_best_gain(
     if matrix_share is None:
         base, candidate = _alike(base, candidate)
         return _ratio(best_step_s(work, base), best_step_s(work, candidate))
-    if not 0 <= matrix_share <= 1:
-        raise UserError("matrix_share", matrix_share, "must lie between 0 and 1: a share, not per cent.")
     gain = matrix_gain(base, candidate)
     if gain is None:
         return None
@@ -144,29 +129,25 @@ def gain_sentence(
     work: Work,
     base: Ceiling,
     candidate: Ceiling,
+    judgement: Judgement,
     *,
     matrix_share: float | None = None,
-    speedup: float | None = None,
-    low: float | None = None,
-    high: float | None = None,
 ) -> str:
     """Return in a sentence what a switch of precision could give at best, why, and what it gave.
 
     Args:
-        matrix_share: As for `at_best_gain`.
-        speedup, low, high: As measured, of a `Verdict`: base time / candidate time, and its interval.
+        judgement: What it gave: base time / candidate time.
+        matrix_share: See `at_best_gain`.
     """
-    speedup, low, high = (
-        None if value is None or math.isnan(value) else value for value in (speedup, low, high)
-    )
-    interval = "no interval" if None in (low, high) else f"{low:.2f}x to {high:.2f}x"
+    speedup, low = judgement.speedup, judgement.low
+    interval = "no interval" if low is None else f"{low:.2f}x to {judgement.high:.2f}x"
     gained = None if speedup is None else f"{speedup:.2f}x ({interval})"
     name = f"{NAMES.get(framework, framework)}, {model_of(model)}, {candidate.precision}"
     most = at_best_gain(work, base, candidate, matrix_share)
     if most is None:
-        told = "how much was is not known either: not measured" if gained is None else f"{gained} was"
+        outcome = "how much was is not known either: not measured" if gained is None else f"{gained} was"
         missing = ", ".join(_missing(work, base, candidate, matrix_share))
-        return f"{name}: how much could be gained at best is not known (not measured: {missing}); {told}."
+        return f"{name}: how much could be gained at best is not known (not measured: {missing}); {outcome}."
     why = _why(work, base, candidate, matrix_share)
     could = f"at best {most:.2f}x could be gained"
     if most <= 1:
@@ -181,9 +162,9 @@ def gain_sentence(
         )
     if speedup <= 1 or most <= 1:
         return f"{name}: {could} ({why}), {gained} was measured: no gain."
-    share = f"{percent(speedup / most)} of it"
-    if speedup > most:
-        share = "all of it, as far as the interval tells"
+    share = (
+        "all of it, as far as the interval tells" if speedup > most else f"{percent(speedup / most)} of it"
+    )
     return f"{name}: {could} ({why}), {gained} was: {share}."
 
 
@@ -197,30 +178,28 @@ def ceiling_sentence(ceilings: Iterable[Ceiling]) -> str:
         parts = [_alone(base), "no other precision was measured"]
     elif base.peak_flop_per_s is None:
         parts.append(f"{BASELINE} was not measured")
-    moved = [c.bandwidth_bytes_per_s for c in by_precision.values() if c.bandwidth_bytes_per_s is not None]
-    parts.append(
-        f"memory moves {three(max(moved) / 1e9)} GB/s" if moved else "its bandwidth was not measured"
-    )
-    return f"On this machine {'; '.join(parts)}."
+    speeds = [c.bandwidth_bytes_per_s for c in by_precision.values() if c.bandwidth_bytes_per_s is not None]
+    memory = f"memory moves {three(max(speeds) / 1e9)} GB/s" if speeds else "its bandwidth was not measured"
+    return f"On this machine {'; '.join([*parts, memory])}."
 
 
 def _against(base: Ceiling, other: Ceiling) -> str:
     gains = []
-    for name, does in CEILING_VERBS.items():
-        there, here = getattr(other, name), getattr(base, name)
-        if None not in (there, here):
+    for name, verb in CEILING_VERBS.items():
+        fast, slow = getattr(other, name), getattr(base, name)
+        if None not in (fast, slow):
             versus = f" as {base.precision}" * (not gains)
-            gains.append(f"{does} {there / here:.2f}x as fast{versus} ({_flop_per_s(there, here)})")
+            gains.append(f"{verb} {fast / slow:.2f}x as fast{versus} ({_flop_per_s(fast, slow)})")
     return f"{other.precision} {' and '.join(gains)}" if gains else _alone(other)
 
 
 def _alone(ceiling: Ceiling) -> str:
     speeds = [
-        f"{does} at {_flop_per_s(value)}"
-        for name, does in CEILING_VERBS.items()
-        if (value := getattr(ceiling, name)) is not None
+        f"{verb} at {_flop_per_s(speed)}"
+        for name, verb in CEILING_VERBS.items()
+        if (speed := getattr(ceiling, name)) is not None
     ]
-    return f"{ceiling.precision} {' and '.join(speeds) if speeds else 'was not measured'}"
+    return f"{ceiling.precision} {' and '.join(speeds) or 'was not measured'}"
 
 
 def _flop_per_s(*values: float) -> str:
@@ -230,15 +209,13 @@ def _flop_per_s(*values: float) -> str:
 
 def _why(work: Work, base: Ceiling, candidate: Ceiling, matrix_share: float | None) -> str:
     faster = f"matrix work is {matrix_gain(base, candidate):.2f}x as fast here"
-    halved = memory_gain(base, candidate) == 2
+    bytes_moved = "half the bytes" if memory_gain(base, candidate) == 2 else "as many bytes"
     if matrix_share is not None:
         share = percent(matrix_share)
-        rest = "the rest moves half the bytes" if halved else "the rest moves as many bytes"
-        return f"{faster} and {share} of the device's time in {base.precision}; {rest}"
-    moved = "half the bytes are moved" if halved else "as many bytes are moved"
+        return f"{faster} and {share} of the device's time in {base.precision}; the rest moves {bytes_moved}"
     here, there = (_limit(work, ceiling) for ceiling in _alike(base, candidate))
     limits = f"{here} limits a step in {base.precision}, {there} in {candidate.precision}"
-    return f"{faster} and {moved}; by the roofline {limits}"
+    return f"{faster} and {bytes_moved} are moved; by the roofline {limits}"
 
 
 def _limit(work: Work, ceiling: Ceiling) -> str:
@@ -247,23 +224,20 @@ def _limit(work: Work, ceiling: Ceiling) -> str:
 
 def _missing(work: Work, base: Ceiling, candidate: Ceiling, matrix_share: float | None) -> list[str]:
     both = (base, candidate)
-    lacking = [f"the ceiling of {c.precision}" for c in both if c.peak_flop_per_s is None]
-    if not lacking and matrix_gain(base, candidate) is None:
-        lacking = [f"the same ceiling in {base.precision} and {candidate.precision}"]
-    if matrix_share is None:
-        names = [c.precision for c in both if c.bandwidth_bytes_per_s is None]
-        lacking += [f"the bandwidth in {' and '.join(names)}"] if names else []
-        lacking += ["the model's FLOPs"] * (work.flops is None) + ["its memory traffic"] * (
-            work.bytes is None
-        )
-    return lacking
+    missing = [f"the ceiling of {c.precision}" for c in both if c.peak_flop_per_s is None]
+    if not missing and matrix_gain(base, candidate) is None:
+        missing = [f"the same ceiling in {base.precision} and {candidate.precision}"]
+    if matrix_share is not None:
+        return missing
+    if precisions := [c.precision for c in both if c.bandwidth_bytes_per_s is None]:
+        missing.append(f"the bandwidth in {' and '.join(precisions)}")
+    amounts = {"the model's FLOPs": work.flops, "its memory traffic": work.bytes}
+    return missing + [name for name, amount in amounts.items() if amount is None]
 
 
 def _alike(base: Ceiling, candidate: Ceiling) -> tuple[Ceiling, Ceiling]:
     """Return both without what only one has: a product against a convolution would be no ratio."""
-    lacking = {
-        name: None for name in CEILING_VERBS if None in (getattr(base, name), getattr(candidate, name))
-    }
+    lacking = {n: None for n in CEILING_VERBS if None in (getattr(base, n), getattr(candidate, n))}
     return replace(base, **lacking), replace(candidate, **lacking)
 
 
@@ -273,8 +247,3 @@ def _traffic_s(work: Work, ceiling: Ceiling) -> float | None:
 
 def _ratio(above: float | None, below: float | None) -> float | None:
     return None if above is None or below is None else above / below
-
-
-def _check_positive(name: str, value: float | None) -> None:
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} (={value!r}) must be a positive number, or None where it is not known.")

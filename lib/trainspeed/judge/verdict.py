@@ -85,13 +85,7 @@ def judge(
     return _judge(ratios, _bounds(margin), (Outcome.SLOWER, Outcome.FASTER), confidence)
 
 
-def judge_unpaired(
-    baseline_s: Sequence[float],
-    candidate_s: Sequence[float],
-    *,
-    margin: float = MARGIN,
-    confidence: float = CONFIDENCE,
-) -> Judgement:
+def judge_unpaired(baseline_s: Sequence[float], candidate_s: Sequence[float]) -> Judgement:
     """Return the speed-up over a baseline of another session: another machine, version or day.
 
     Block 3 of one session has nothing in common with block 3 of another, so every ratio of a baseline's
@@ -104,33 +98,27 @@ def judge_unpaired(
 
     Args:
         baseline_s, candidate_s: Seconds, in any order, as many of each as there are.
-        margin: Half-width of "the same", as a share.
     Raises:
         ValueError: A time that is not a positive number.
     Source: M. Hollander, D. A. Wolfe, E. Chicken, Nonparametric Statistical Methods, 3rd ed., sections
         4.2 and 4.3.
     """
-    _check_limits(margin, confidence)
     _check_seconds(baseline_s, candidate_s)
     ratios = sorted(b / c for b in baseline_s for c in candidate_s)
-    sizes = (len(baseline_s), len(candidate_s))
-    rank = _ratio_rank(*sizes, confidence) if min(sizes) >= MIN_BLOCKS else 0
+    counts = (len(baseline_s), len(candidate_s))
+    rank = _ratio_rank(*counts) if min(counts) >= MIN_BLOCKS else 0
     return _judgement(
         math.sqrt(median_low(ratios) * median_high(ratios)) if ratios else None,
         (ratios[rank - 1], ratios[-rank]) if rank else None,
-        min(sizes),
-        _bounds(margin),
+        min(counts),
+        _bounds(MARGIN),
         (Outcome.SLOWER, Outcome.FASTER),
-        confidence,
+        CONFIDENCE,
     )
 
 
 def judge_difference(
-    baseline: Sequence[float],
-    candidate: Sequence[float],
-    *,
-    margin: float = ACCURACY_MARGIN,
-    confidence: float = CONFIDENCE,
+    baseline: Sequence[float], candidate: Sequence[float], *, margin: float = ACCURACY_MARGIN
 ) -> Judgement:
     """Return candidate - baseline of a score where more is better, judged as `judge` judges times.
 
@@ -140,11 +128,11 @@ def judge_difference(
     Raises:
         ValueError: Unequal lengths, or a score that is not a number.
     """
-    _check_pairs(baseline, candidate, margin, confidence)
+    _check_pairs(baseline, candidate, margin, CONFIDENCE)
     if bad := [value for value in (*baseline, *candidate) if not math.isfinite(value)]:
         raise ValueError(f"scores must be numbers, got {bad[0]!r}.")
     differences = [c - b for b, c in zip(baseline, candidate, strict=True)]
-    return _judge(differences, (-margin, margin), (Outcome.WORSE, Outcome.BETTER), confidence)
+    return _judge(differences, (-margin, margin), (Outcome.WORSE, Outcome.BETTER), CONFIDENCE)
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:
@@ -171,17 +159,17 @@ def _sign_rank(count: int, confidence: float) -> int:
     return rank
 
 
-def _ratio_rank(count: int, other: int, confidence: float) -> int:
+def _ratio_rank(count: int, other: int) -> int:
     """Return k of `judge_unpaired`; against an exact other side each value of a side is `other` equal ratios."""
-    signs = other * _sign_rank(count, confidence), count * _sign_rank(other, confidence)
-    return min(rank_sum_rank(count, other, confidence), *signs)
+    signs = other * _sign_rank(count, CONFIDENCE), count * _sign_rank(other, CONFIDENCE)
+    return min(rank_sum_rank(count, other), *signs)
 
 
 @cache
-def rank_sum_rank(count: int, other: int, confidence: float = CONFIDENCE) -> int:
+def rank_sum_rank(count: int, other: int) -> int:
     """Return which of the sorted ratios of two samples ends their interval: 1 for the extremes, 0 for none.
 
-    The largest k with 2 P(U < k) of at most 1 - confidence, where U, the number of pairs in which the
+    The largest k with 2 P(U < k) of at most 1 - CONFIDENCE, where U, the number of pairs in which the
     first sample is the smaller, has Mann and Whitney's law. It is counted: the coefficient of q^u in the
     Gaussian binomial coefficient is the number of orders with U = u. Beyond EXACT_RATIOS pairs its normal
     approximation is used.
@@ -189,7 +177,7 @@ def rank_sum_rank(count: int, other: int, confidence: float = CONFIDENCE) -> int
     pairs = count * other
     if pairs > EXACT_RATIOS:
         spread = math.sqrt(pairs * (count + other + 1) / 12)
-        return math.floor(pairs / 2 + NormalDist().inv_cdf((1 - confidence) / 2) * spread)
+        return math.floor(pairs / 2 + NormalDist().inv_cdf((1 - CONFIDENCE) / 2) * spread)
     ways = [1] + [0] * (pairs // 2)  # the other half is its mirror image
     for size in range(1, count + 1):
         for u in range(pairs // 2, other + size - 1, -1):  # times 1 - q^(other + size)
@@ -199,23 +187,22 @@ def rank_sum_rank(count: int, other: int, confidence: float = CONFIDENCE) -> int
     orders, below, rank = math.comb(count + other, count), 0, 0
     for number in ways:
         below += number
-        if 2 * below / orders > 1 - confidence:
+        if 2 * below / orders > 1 - CONFIDENCE:
             break
         rank += 1
     return rank
 
 
 def expected_false(verdicts: int, confidence: float = CONFIDENCE) -> float:
-    """Return how many of so many intervals miss the truth, on average, at this confidence at worst."""
+    """Return how many of this number of intervals miss the truth on average, at worst."""
     return verdicts * (1 - confidence)
 
 
 def _judge(
     values: list[float], bounds: tuple[float, float], worse_better: tuple[Outcome, Outcome], confidence: float
 ) -> Judgement:
-    middle = median(values) if values else None
-    interval = median_interval(values, confidence)
-    return _judgement(middle, interval, len(values), bounds, worse_better, confidence)
+    size, interval = median(values) if values else None, median_interval(values, confidence)
+    return _judgement(size, interval, len(values), bounds, worse_better, confidence)
 
 
 def _judgement(
@@ -226,23 +213,16 @@ def _judgement(
     worse_better: tuple[Outcome, Outcome],
     confidence: float,
 ) -> Judgement:
+    low, high = interval or (None, None)
     outcome = Outcome.UNDECIDED
     if interval:
-        low, high = interval
         if low > bounds[1]:
             outcome = worse_better[1]
         elif high < bounds[0]:
             outcome = worse_better[0]
         elif low >= bounds[0] and high <= bounds[1]:
             outcome = Outcome.SAME
-    return Judgement(
-        speedup=size,
-        low=interval[0] if interval else None,
-        high=interval[1] if interval else None,
-        confidence=confidence,
-        blocks=blocks,
-        outcome=outcome,
-    )
+    return Judgement(speedup=size, low=low, high=high, confidence=confidence, blocks=blocks, outcome=outcome)
 
 
 def _check_pairs(baseline: Sequence, candidate: Sequence, margin: float, confidence: float) -> None:
@@ -250,10 +230,6 @@ def _check_pairs(baseline: Sequence, candidate: Sequence, margin: float, confide
         raise ValueError(
             f"baseline has {len(baseline)} blocks, candidate has {len(candidate)}: pair them by block first."
         )
-    _check_limits(margin, confidence)
-
-
-def _check_limits(margin: float, confidence: float) -> None:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence (={confidence!r}) must lie between 0 and 1, for example 0.95.")
     if not margin >= 0:

@@ -66,10 +66,8 @@ def gain_sentences(
                 _work(arms[base]),
                 ceilings.get(base.precision, Ceiling(precision=base.precision)),
                 ceilings.get(candidate.precision, Ceiling(precision=candidate.precision)),
+                verdict.judgement,
                 matrix_share=(_first(arms[base], "profile") or {}).get("matrix_share"),
-                speedup=verdict.speedup,
-                low=verdict.low,
-                high=verdict.high,
             )
         )
     return sentences
