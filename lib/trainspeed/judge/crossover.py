@@ -1,7 +1,7 @@
 """From what size on a device beats the CPU, how sure that is, and which size to measure next.
 
-Pure functions on numbers: measures nothing, draws nothing, knows no framework. A size is a number of images,
-of channels, or the width of a filter: what grows, while everything else is held equal.
+Pure functions on numbers: measures nothing, draws nothing, knows no framework. A size is a number of images or
+of channels, or the width of a filter: it grows while everything else is held equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NARROW_BRACKET = 1.1  # a bracket whose ends are nearer than this says enough: t
 
 
 class Kind(StrEnum):
-    """What the sizes tried say. Measured as faster or slower means: the whole interval is beyond 1.
+    """What the sizes tried say. A size is measured as faster or slower when its whole interval is beyond 1.
 
     FOUND: the device is measured as slower up to one size and as faster from another on (or the reverse).
     ALWAYS: measured as faster at every size. NEVER: measured as slower at every size.
@@ -50,9 +50,9 @@ class Point:
 
     @property
     def sign(self) -> int:
-        """1: measured as faster than the CPU; -1: as slower; 0: cannot tell. By the estimate, if that is all.
+        """1: measured as faster than the CPU; -1: as slower; 0: undecided. Without an interval, the estimate decides.
 
-        Without the margin of `verdict`: where both are equal is what is looked for here.
+        The margin of `verdict` does not apply: what is looked for is where both are equal.
         """
         low, high = self.speedup if self.low is None else self.low, self.high or self.speedup
         return int(low > 1) - int(high < 1)
@@ -69,7 +69,7 @@ class Crossover:
         low, high: The bracket as the uncertainty: what lies between is interpolated, and overheads bend the
             curve. None without intervals.
         rising: False, if the device is faster up to the crossover and slower from there on.
-        left_out: Sizes without an interval beside others with one.
+        left_out: Sizes without an interval, where others have one.
     """
 
     kind: Kind
@@ -88,8 +88,8 @@ def judged_points(times: Mapping[float, tuple[Sequence[float], Sequence[float]]]
     Args:
         times: Size -> (CPU, device), in seconds, paired by block. A size without a block is left out.
     """
-    found = ((size, judge(*pair)) for size, pair in sorted(times.items()))
-    return [Point(size=n, speedup=j.speedup, low=j.low, high=j.high) for n, j in found if j.speedup]
+    judgements = ((size, judge(*pair)) for size, pair in sorted(times.items()))
+    return [Point(size=n, speedup=j.speedup, low=j.low, high=j.high) for n, j in judgements if j.speedup]
 
 
 def crossover(points: Sequence[Point]) -> Crossover:
@@ -104,62 +104,45 @@ def crossover(points: Sequence[Point]) -> Crossover:
         # By the estimates alone: a single interval among them would decide nothing.
         sure = [Point(size=p.size, speedup=p.speedup) for p in ordered] if len(ordered) > 1 else ordered
     tried = {point.size for point in sure}
-    found = Crossover(
-        kind=_classify(sure),
-        points=tuple(sure),
-        left_out=tuple(p.size for p in ordered if p.size not in tried),
-    )
-    return _interpolate(found) if found.kind is Kind.FOUND else found
-
-
-def _changes(points: Sequence[Point]) -> list[tuple[Point, Point]]:
-    """Return the neighbours among the decided sizes between which the faster one changes."""
-    return [(a, b) for a, b in pairwise(p for p in points if p.sign) if a.sign != b.sign]
-
-
-def _classify(points: Sequence[Point]) -> Kind:
-    changes = len(_changes(points))
-    if changes:
-        return Kind.FOUND if changes == 1 else Kind.SEVERAL
-    if not points or not all(point.sign for point in points):
-        return Kind.UNDECIDED
-    return Kind.ALWAYS if points[0].sign > 0 else Kind.NEVER
-
-
-def _interpolate(found: Crossover) -> Crossover:
-    """Speed-up against size is taken as straight between neighbours on two logarithmic axes.
-
-    Where noise makes the estimates cross 1 more than once within the bracket, it is the crossings' geometric mean.
-    """
-    ((first, last),) = _changes(found.points)
-    inside = [p for p in found.points if first.size <= p.size <= last.size]
-    curve = [(math.log(p.size), math.log(p.speedup)) for p in inside]
-    places = [x - y * (x2 - x) / (y2 - y) for (x, y), (x2, y2) in pairwise(curve) if (y >= 0) != (y2 >= 0)]
+    left_out = tuple(p.size for p in ordered if p.size not in tried)
+    # Neighbours among the decided sizes between which the faster one changes.
+    changes = [(a, b) for a, b in pairwise(p for p in sure if p.sign) if a.sign != b.sign]
+    kind = Kind.SEVERAL if len(changes) > 1 else Kind.FOUND
+    if not changes:
+        decided = sure and all(point.sign for point in sure)
+        kind = Kind.UNDECIDED if not decided else Kind.ALWAYS if sure[0].sign > 0 else Kind.NEVER
+    result = Crossover(kind=kind, points=tuple(sure), left_out=left_out)
+    if kind is not Kind.FOUND:
+        return result
+    first, last = changes[0]
+    inside = [point for point in sure if first.size <= point.size <= last.size]
     bracket = first.size, last.size
     low, high = (None, None) if first.low is None else bracket
-    return replace(
-        found,
-        size=math.exp(math.fsum(places) / len(places)),
-        low=low,
-        high=high,
-        bracket=bracket,
-        rising=last.sign > 0,
-    )
+    rising = last.sign > 0
+    return replace(result, size=_equal_at(inside), low=low, high=high, bracket=bracket, rising=rising)
+
+
+def _equal_at(points: Sequence[Point]) -> float:
+    """Return where the speed-up is 1, as if it were straight between neighbours on two logarithmic axes.
+
+    Where noise makes the estimates cross 1 more than once, it is the crossings' geometric mean.
+    """
+    curve = [(math.log(point.size), math.log(point.speedup)) for point in points]
+    crossings = [x - y * (x2 - x) / (y2 - y) for (x, y), (x2, y2) in pairwise(curve) if (y >= 0) != (y2 >= 0)]
+    return math.exp(math.fsum(crossings) / len(crossings))
 
 
 def next_size(points: Sequence[Point]) -> int | None:
     """Return the size to measure next, so that the crossover's bracket halves (on a logarithmic axis).
 
-    The geometric mean of the bracket. A size measured inside that could not be decided shields the
-    crossover: then on either side of such sizes, where the gap is wider. None where nothing is bracketed,
-    the gaps are narrow enough or hold no further whole number; more blocks help then.
+    That is the geometric mean of the bracket. A size inside that was measured and could not be decided hides
+    the crossover: then it is the mean of the wider gap on either side of such sizes. None where nothing is
+    bracketed, or the gaps are narrow enough or hold no further whole number: more blocks help then.
     """
     bracket = crossover(points).bracket
     if bracket is None:
         return None
-    inside = sorted(
-        p.size for p in points if bracket[0] <= p.size <= bracket[1]
-    )  # those left out are tried, too
+    inside = sorted(p.size for p in points if bracket[0] <= p.size <= bracket[1])  # with those left out
     gaps = {(inside[0], inside[1]), (inside[-2], inside[-1])}
     for start, end in sorted(gaps, key=lambda gap: gap[0] / gap[1]):
         size = round(math.sqrt(start * end))
@@ -171,51 +154,46 @@ def next_size(points: Sequence[Point]) -> int | None:
 # In words.
 
 
-def crossover_sentence(found: Crossover, *, device: str, cpu: str, unit: str = "images") -> str:
+def crossover_sentence(result: Crossover, *, device: str, cpu: str, unit: str = "images") -> str:
     """Return in a sentence from what size on the device is faster, or why there is no such number.
 
     Args:
         device, cpu: What was compared, for example "PyTorch" and "scipy.signal.convolve2d".
         unit: Of the size, in the plural.
     """
-    points = found.points
+    points = result.points
     if not points:
         return f"{device} against {cpu}: crossover undecided, no size was measured in both."
     tried = f"within the sizes tried ({_sizes(points)} {unit})"
-    text = f"{device} against {cpu}: no single crossover {tried}: {device} is {_stretches(points)}"
-    if found.kind is Kind.FOUND:
-        where, states = f"up to about {three(found.size)} {unit}", ("faster", "slower")
-        if found.rising:
-            where, states = f"from about {three(found.size)} {unit} on", states[::-1]
-        (first, last), (one, other) = map(three, found.bracket), states
-        text = f"{device} is faster than {cpu} {where} (measured as {one} at {first}, as {other} at {last})"
-    elif found.kind in (Kind.ALWAYS, Kind.NEVER):
-        nearest = min(points, key=lambda p: abs(math.log(p.speedup)))
+    if result.kind is Kind.FOUND:
+        (first, last), about = map(three, result.bracket), f"about {three(result.size)} {unit}"
+        text = f"{device} is faster than {cpu} up to {about} (measured as faster at {first}, as slower at {last})"
+        if result.rising:
+            text = f"{device} is faster than {cpu} from {about} on (measured as slower at {first}, as faster at {last})"
+    elif result.kind in (Kind.ALWAYS, Kind.NEVER):
+        nearest = min(points, key=lambda point: abs(math.log(point.speedup)))
+        interval = "" if nearest.low is None else f", {nearest.low:.3g}x to {nearest.high:.3g}x"
         text = f"{device} is faster than {cpu} at every size tried"
-        if found.kind is Kind.NEVER:
+        if result.kind is Kind.NEVER:
             text = f"{device} is nowhere faster than {cpu}"
-        text += f": the crossover is not {tried}; nearest at {_at(nearest)}"
-    if any(p.low is None for p in points):
+        text += f": the crossover is not {tried}; nearest at {three(nearest.size)} ({nearest.speedup:.3g}x{interval})"
+    else:
+        text = f"{device} against {cpu}: no single crossover {tried}: {device} is {_stretches(points)}"
+    if any(point.low is None for point in points):
         text += f"; by medians without an interval: measure {MIN_BLOCKS} blocks or more"
-    elif found.kind is Kind.UNDECIDED:
+    elif result.kind is Kind.UNDECIDED:
         text += "; measure more blocks"
-    if found.left_out:
-        text += f"; left out, without an interval: {', '.join(map(three, found.left_out))}"
+    if result.left_out:
+        text += f"; left out, without an interval: {', '.join(map(three, result.left_out))}"
     return f"{text}."
 
 
 def _stretches(points: Sequence[Point]) -> str:
     """Return where it is faster, slower or neither: "slower at 1 to 8, faster at 16 to 64"."""
     names = {1: "faster", -1: "slower", 0: "neither for sure"}
-    runs = [(sign, list(group)) for sign, group in groupby(points, key=lambda p: p.sign)]
+    runs = [(sign, list(group)) for sign, group in groupby(points, key=lambda point: point.sign)]
     return ", ".join(f"{names[sign]} at {_sizes(group)}" for sign, group in runs)
 
 
 def _sizes(points: Sequence[Point]) -> str:
-    ends = list(dict.fromkeys(three(p.size) for p in (points[0], points[-1])))
-    return " to ".join(ends)
-
-
-def _at(point: Point) -> str:
-    interval = "" if point.low is None else f", {point.low:.3g}x to {point.high:.3g}x"
-    return f"{three(point.size)} ({point.speedup:.3g}x{interval})"
+    return " to ".join(dict.fromkeys(three(point.size) for point in (points[0], points[-1])))
