@@ -13,25 +13,30 @@ OUTCOMES = {Outcome.SAME: "the same within the margin", Outcome.UNDECIDED: "unde
 
 
 def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str = "time") -> str:
-    """Return a verdict in words: b against a, and where it holds."""
+    """Return a verdict in words: b against a, and the setting in which it holds."""
     row, trial = a.trial.factor(factor), a.trial
     first = [f for f in trial.factors.values() if f.in_head and f.name not in row.hidden]
     versus = [row.versus(trial, b.trial), *(f.words(trial) for f in first)]
-    # JAX is always compiled: beside another framework the versions say so, not the setting.
+    # JAX is always compiled: where it meets another framework the versions say so, not the setting.
     compiled = "compile" not in row.fields and _differ("compile", a.trial, b.trial)
     grown = _batch_grows(row, trial, b.trial)
     unsaid = ["framework", *(f.name for f in first), *row.hidden]
     unsaid += ["compile"] * compiled + ["batch_size"] * grown
     machines = (device_name(run.machine, run.trial) for run in ([b] if "devices" in row.fields else [b, a]))
     versions = (version for run in (a, b) for version in _versions(run, with_compile=compiled))
-    where = [*dict.fromkeys(machines), *dict.fromkeys(versions), *trial.describe(without=unsaid)]
-    where += [f"batch {trial.batch_size} on each device"] if grown else []
-    said = f"{', '.join(versus)}: {measured(judgement, quantity)}"
-    return f"{said}. {', '.join(where)}, {counted(judgement.blocks, 'block')}."
+    setting = [*dict.fromkeys(machines), *dict.fromkeys(versions), *trial.describe(without=unsaid)]
+    setting += [f"batch {trial.batch_size} on each device"] if grown else []
+    blocks = counted(judgement.blocks, "block")
+    return f"{', '.join(versus)}: {measured(judgement, quantity)}. {', '.join(setting)}, {blocks}."
+
+
+def _versions(run: Run, *, with_compile: bool) -> list[str]:
+    compiled = f" ({run.trial.factor('compile').words(run.trial)})" if with_compile else ""
+    return [f"{version}{compiled}" for version in run.trial.versions_in_words(run.versions)]
 
 
 def label(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
-    """Return what a chart or a table calls a comparison: where it was made."""
+    """Return what a chart or a table calls a comparison: the setting in which it was made."""
     row = baseline.factor(factor)
     grown = _batch_grows(row, baseline, candidate)
     seldom = [f for f in baseline.factors.values() if f.seldom]
@@ -49,9 +54,8 @@ def name(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
     row = baseline.factor(factor)
     words = [] if row.lead else [row.versus(baseline, candidate)]
     words.append(label(baseline, candidate, factor))
-    return ", ".join(
-        [*words, *(f.words(candidate) for f in candidate.factors.values() if f.in_name(candidate))]
-    )
+    words += [f.words(candidate) for f in candidate.factors.values() if f.in_name(candidate)]
+    return ", ".join(words)
 
 
 def measured(judgement: Judgement, quantity: str = "time") -> str:
@@ -77,8 +81,9 @@ def size_of(
 
 def interval_of(judgement: Judgement | Judged, quantity: str = "time") -> str:
     """Return the ends of its interval: "1.31 to 1.37", or "+0.3 to +0.8"."""
-    how = {"decimals": 2} if quantity == "time" else {"decimals": 1, "sign": "+"}
-    return interval(judgement.low, judgement.high, **how)
+    if quantity == "time":
+        return interval(judgement.low, judgement.high, 2)
+    return interval(judgement.low, judgement.high, 1, sign="+")
 
 
 def _differ(field: str, one: AnyTrial, other: AnyTrial) -> bool:
@@ -88,10 +93,3 @@ def _differ(field: str, one: AnyTrial, other: AnyTrial) -> bool:
 def _batch_grows(row: Factor, one: AnyTrial, other: AnyTrial) -> bool:
     """Whether a device's batch is fixed, so that the batch of all devices differs."""
     return "batch_size" not in row.fields and _differ("batch_size", one, other)
-
-
-def _versions(run: Run, *, with_compile: bool) -> list[str]:
-    said = run.trial.versions_in_words(run.versions)
-    if not with_compile:
-        return said
-    return [f"{version} ({run.trial.factor('compile').words(run.trial)})" for version in said]
