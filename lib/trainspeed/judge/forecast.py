@@ -15,7 +15,7 @@ from statistics import fmean
 
 import numpy as np
 
-from trainspeed.core.check import check_least, check_name, check_some
+from trainspeed.core.check import check_name, check_some, check_whole
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import listed, percent
 
@@ -151,7 +151,7 @@ def forecast(
     check_some("devices", devices, "name at least one number of devices.")
     rows = []
     for count in devices:
-        check_least("devices", count, 1)
+        check_whole("devices", count, 1)
         compute_s, work = (compute_1_s / count, 1) if scaling == "strong" else (compute_1_s, count)
         duration_s = step_s(compute_s, size_bytes, count, interconnect, overlap)
         rows.append(Forecast(devices=count, step_s=duration_s, speedup=work * compute_1_s / duration_s))
