@@ -21,6 +21,7 @@ BASELINE = "fp32"
 SECONDS_PER_HOUR = 3600
 KEY_COLUMNS = ("framework", "model", "precision")
 MEASURED = ("images_per_s", "training_s", "energy_j_per_epoch", "images_per_epoch")
+DERIVED = ("usd_per_training", "images_per_usd", "energy_j_per_image")
 NO_PRICE = "Price not given: set usd_per_hour."
 
 
