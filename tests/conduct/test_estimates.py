@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trainspeed.conduct.estimates import check_memory, estimates_s
 from trainspeed.conduct.plan import Planned, TrialSet, check_devices, schedule, still_to_do
-from trainspeed.conduct.runner import RunContext, Runner
+from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import RunOutcome
 from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES, Conv2dTrial
 from trainspeed.core.errors import UserError
@@ -237,15 +237,16 @@ class FakeWorker:
 def sent(tmp_path, *trials, result=None):
     """Return the requests and the lines of trials that are measured on a machine with two GPUs."""
     worker = FakeWorker(result=result or RunResult(call_s=(0.5,), placement="GPU:0"))
-    context = RunContext(
+    runner = Runner(
         ledger=Ledger(tmp_path),
         session="s",
         study="conv2d",
         device="gpu",
         machine={"device": "gpu"},
         gpu_uuids=("GPU-a", "GPU-b"),
+        start=lambda framework: worker,
+        timeout_s=9,
     )
-    runner = Runner(context=context, start=lambda framework: worker, timeout_s=9)
     lines = [runner.measure(planned(trial)) for trial in trials]
     return worker.requests, lines
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from trainspeed.conduct.plan import TrialSet, schedule
-from trainspeed.conduct.runner import RunContext, Runner
+from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import RunOutcome, Unavailable
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import NotInspected
@@ -60,11 +60,15 @@ def log():
 
 
 def runner(tmp_path, log, start=None, **changes) -> Runner:
-    context = RunContext(
-        ledger=Ledger(tmp_path), session="s1", study="layout", device="cpu", machine={"cpu": "x"}
-    )
     return Runner(
-        context=context, start=start or (lambda name: FakeWorker(log, name)), timeout_s=9, **changes
+        ledger=Ledger(tmp_path),
+        session="s1",
+        study="layout",
+        device="cpu",
+        machine={"cpu": "x"},
+        start=start or (lambda name: FakeWorker(log, name)),
+        timeout_s=9,
+        **changes,
     )
 
 

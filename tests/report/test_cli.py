@@ -96,7 +96,7 @@ def test_two_sides_and_their_prices_reach_the_comparison(monkeypatch):
 
 def test_data_downloads(monkeypatch):
     done = []
-    monkeypatch.setattr("trainspeed.conduct.data_sets.download", lambda: done.append(1))
+    monkeypatch.setattr("trainspeed.conduct.machine.download", lambda: done.append(1))
 
     assert command.main(["data"]) == 0 and done == [1]
 

@@ -1,4 +1,4 @@
-"""Where a notebook measures to, and whether it measures, renders or plans: told by its environment.
+"""Where a notebook measures to, and whether it measures, renders or plans: its environment decides.
 
 The report's command line sets the variables; a notebook opened in JupyterLab has none of them.
 """
@@ -14,9 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from trainspeed.core.errors import UserError
+from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
+from trainspeed.core.runs import Measured, RunSet
 
-# Field of a context -> the variable that tells a kernel of it; without one, or empty, the default holds.
+# Field of a context -> the variable that passes it to a kernel; the default holds where it is missing or empty.
 VARIABLES = {
     "id": "TRAINSPEED_SESSION",
     "out": "TRAINSPEED_OUT",
@@ -36,7 +39,8 @@ class Context:
         out: Folder of the ledger that is written, and of everything else in `$OUT`.
         render_from: Folder whose newest session is shown again; then nothing is measured.
         in_report: Whether papermill runs the notebook, so that progress is plain lines.
-        notebook_statuses: What became of the report's other notebooks, a mapping each: see `collect.Ran`.
+        notebook_statuses: How the report's other notebooks ended, a mapping for each: see
+            `trainspeed.studies.summary.collect`.
     """
 
     id: str
@@ -78,3 +82,19 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         in_report=bool(given["in_report"]),
         notebook_statuses=tuple(json.loads(given["notebook_statuses"] or "[]")),
     )
+
+
+def recorded(study: str, context: Context, may_be_empty: bool = False) -> Measured:
+    """Return the newest session of a study in the folder that is rendered again.
+
+    Raises:
+        UserError: There is none, and it may not be empty.
+    """
+    source = context.render_from
+    ledger = Ledger(source)
+    session = ledger.newest().get(study, context.id)
+    runs, doubts = ledger.read({study: session})
+    newest = RunSet(runs).last_of_each()
+    if not newest and not may_be_empty:
+        raise UserError(f"no runs of {study!r} in {source.name}: run `make report` first.")
+    return Measured(newest.runs, study, session, out=context.out, folder=source, doubts=doubts)

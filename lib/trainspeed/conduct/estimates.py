@@ -1,12 +1,11 @@
 """How long a run may take and how much memory, before it is measured. Rough, and runs nothing.
 
-A kind of trial registers its own; those of the same trial in the ledger tell the time better.
+Runs of the same trial in the ledger tell the time better.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import singledispatch
 from statistics import fmean
 from typing import Any
 
@@ -18,88 +17,53 @@ from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, WIDE_RESNET, Trial
 
-# Of a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
+# For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
 TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
 CPU_CORE_FLOP_PER_S, GPU_FLOP_PER_S = 5e10, 1e13
 CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
+CNN_KERAS_TRAIN_FLOP = 0.12e9
 WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared
 # As counted by `layer_table.training_flops`, brought to 32 pixels; EfficientNet B1 to B5 roughly.
 ZOO_TRAIN_FLOP = {"vgg16": 1.9e9, "mobilenet": 0.07e9, "resnet50": 0.5e9, "efficientnet_b0": 0.05e9}
-CNN_KERAS_TRAIN_FLOP = 0.12e9
 ZOO_TRAIN_FLOP |= {f"efficientnet_b{n}": 0.05e9 * 1.45**n for n in range(1, 6)}
 DATA_SET_IMAGES = {"cifar10": 60_000, "mnist": 70_000, "digits": 1_797}
 IMAGE_BYTES_PER_PX = 3 * 4  # three channels, float32
-# Of one convolution, roughly: what a CPU library computes in a second, and how long it takes to call it once.
+# For a convolution, roughly: what a CPU library computes in a second, and how long it takes to call it once.
 CONV2D_FLOP_PER_S = {"scipy_signal": 4e8, "scipy_ndimage": 6e8, "scipy_fft": 8e8, "scipy_oaconvolve": 3e8}
 CONV2D_FLOP_PER_S |= {"opencv": 3e9}
 CPU_BYTES_PER_S, PLANE_S = 3e9, 1e-5
 DEVICE_FLOP_PER_S = 1e10  # of a framework on one CPU core with few channels; a GPU is faster
 START_S, LOOP_S = 0.4, 0.2  # of a run, until its first call; of each loop of warm calls
-COPIES = 3
+COPIES = 3  # of images and results on the host: padded or the device's, and an earlier result
 
 
 def estimates_s(plan: Iterable[Planned], known: Iterable[Run], device: str) -> list[float]:
     """Return about how long each run will take, in seconds: as it took before, else by its arithmetic."""
-    whole = RunSet(tuple(known)).ok().where(lambda run: bool(run.stages_s))  # a failed run says nothing of it
+    whole = (
+        RunSet(tuple(known)).ok().where(lambda run: bool(run.stages_s))
+    )  # a failed run tells nothing about it
     before = {t: fmean(sum(run.stages_s.values()) for run in runs) for t, runs in whole.by_trial().items()}
     trials = [planned.trial.spec for planned in plan]
     return [before[trial] if trial in before else run_s(trial, device) for trial in trials]
 
 
-def check_memory(
-    plan: Iterable[Planned], allowance_bytes: int, gpus: Sequence[Mapping[str, Any]] = ()
-) -> None:
-    """Raise a UserError where a run takes more memory than it may have, of the host's or of a GPU's.
-
-    Args:
-        gpus: Those that are used, with `memory_bytes`; None where it is not known.
-    """
-    for trial in dict.fromkeys(planned.trial.spec for planned in plan):
-        check_trial(trial, allowance_bytes, gpus)
-
-
-@singledispatch
 def run_s(trial: AnyTrial, device: str) -> float:
     """Return about how long a run takes by its arithmetic, in seconds."""
-    raise NotImplementedError(type(trial))
-
-
-@singledispatch
-def check_trial(trial: AnyTrial, allowance_bytes: int, gpus: Sequence[Mapping[str, Any]]) -> None:
-    """Raise a UserError where a run of one trial takes too much memory: see `check_memory`."""
-    raise NotImplementedError(type(trial))
-
-
-@run_s.register
-def _(trial: Trial, device: str) -> float:
-    if device == "cpu" and (trial.framework, trial.strategy) == ("torch", "data_parallel"):
-        return TRACE_S["torch"]  # it is for GPUs only, and says so at once
-    if not trial.phase.traced:
+    if isinstance(trial, Conv2dTrial):  # a first call and the loops of warm calls
+        one_s = call_s(trial)
+        loops = 1 if trial.library in CPU_LIBRARIES else 3
+        return START_S + one_s + loops * max(one_s, min(trial.calls * one_s, LOOP_S))
+    gpus_only = (trial.framework, trial.strategy) == ("torch", "data_parallel")  # and says so at once
+    if (gpus_only and device == "cpu") or not trial.phase.traced:
         return TRACE_S["torch"]
-    wide = WIDE_RESNET.fullmatch(trial.model)
-    flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2 if wide else CNN10_TRAIN_FLOP
-    flop = ZOO_TRAIN_FLOP.get(trial.model, CNN_KERAS_TRAIN_FLOP if trial.model == "cnn_keras" else flop)
+    if wide := WIDE_RESNET.fullmatch(trial.model):
+        flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2
+    else:
+        flop = (ZOO_TRAIN_FLOP | {"cnn_keras": CNN_KERAS_TRAIN_FLOP}).get(trial.model, CNN10_TRAIN_FLOP)
     rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices
     images = trial.images_per_epoch * trial.epochs * (trial.image_size / 32) ** 2
     deep = wide or trial.model in ZOO_TRAIN_FLOP
     return TRACE_S[trial.framework] * (3 if deep else 1) + images * flop / rate
-
-
-@check_trial.register
-def _(trial: Trial, allowance_bytes: int, gpus: Sequence[Mapping[str, Any]]) -> None:
-    """By its images alone. The processes of a run share the data set; of an epoch, each rank of ddp has a copy."""
-    if trial.pipeline == "resize" or trial.phase.ceiling:
-        return
-    there = DATA_SET_IMAGES.get(trial.dataset, 0) if trial.folds is None else FOLDED_IMAGES
-    copies = trial.devices if trial.strategy == "ddp" else 1
-    copied = copies * trial.steps_per_epoch * trial.batch_size
-    needed = (there + copied) * trial.image_size**2 * IMAGE_BYTES_PER_PX
-    if needed > allowance_bytes:
-        raise UserError(
-            f"{trial.images_per_epoch} images per epoch with an image_size of {trial.image_size} need "
-            f"{gigabytes(needed, 1)} of memory, with the data set {trial.dataset}, and "
-            f"{gigabytes(allowance_bytes, 1)} are there for a run: lower images_per_epoch or image_size."
-        )
 
 
 def call_s(trial: Conv2dTrial) -> float:
@@ -109,28 +73,47 @@ def call_s(trial: Conv2dTrial) -> float:
     return planes * PLANE_S + trial.flops / rate + trial.bytes / CPU_BYTES_PER_S
 
 
-@run_s.register
-def _(trial: Conv2dTrial, device: str) -> float:
-    """A first call and the loops of warm calls."""
-    one_s = call_s(trial)
-    loops = 1 if trial.library in CPU_LIBRARIES else 3
-    return START_S + one_s + loops * max(one_s, min(trial.calls * one_s, LOOP_S))
+def check_memory(
+    plan: Iterable[Planned], allowance_bytes: int, gpus: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Raise a UserError where a run takes more memory than it may have, of the host's or of a GPU's.
+
+    Args:
+        gpus: The GPUs that are used, with `memory_bytes`; None where it is not known.
+    """
+    for trial in dict.fromkeys(planned.trial.spec for planned in plan):
+        if isinstance(trial, Conv2dTrial):
+            _check_call(trial, allowance_bytes, gpus)
+        else:
+            _check_images(trial, allowance_bytes)
 
 
-@check_trial.register
-def _(trial: Conv2dTrial, allowance_bytes: int, gpus: Sequence[Mapping[str, Any]]) -> None:
-    """On the host are the images, a padded copy or the device's, and as many results: an earlier one, too."""
-    _check("memory", COPIES * (trial.input_bytes + trial.output_bytes), allowance_bytes, trial)
-    there = [gpu["memory_bytes"] for gpu in gpus[: trial.devices] if gpu.get("memory_bytes")]
-    if there and not trial.on_cpu:
-        _check("a GPU's memory", trial.device_bytes, min(there), trial)
-
-
-def _check(what: str, needed: int, there: int, trial: Conv2dTrial) -> None:
-    if needed > there:
-        size = f"{trial.height}x{trial.width}x{trial.channels}"
+def _check_images(trial: Trial, allowance_bytes: int) -> None:
+    """Check the images alone. The processes of a run share the data set; each rank of ddp copies the epoch's."""
+    if trial.pipeline == "resize" or trial.phase.ceiling:
+        return
+    whole = DATA_SET_IMAGES.get(trial.dataset, 0) if trial.folds is None else FOLDED_IMAGES
+    copies = trial.devices if trial.strategy == "ddp" else 1
+    copied = copies * trial.steps_per_epoch * trial.batch_size
+    needed = (whole + copied) * trial.image_size**2 * IMAGE_BYTES_PER_PX
+    if needed > allowance_bytes:
         raise UserError(
-            f"{trial.images} images of {size} with {counted(trial.filters, 'filter')} need about "
-            f"{gigabytes(needed, 1)} of {what}, and {gigabytes(there, 1)} are there for a run: lower images, channels "
-            "or filters."
+            f"{trial.images_per_epoch} images per epoch with an image_size of {trial.image_size} need "
+            f"{gigabytes(needed, 1)} of memory, with the data set {trial.dataset}, and "
+            f"{gigabytes(allowance_bytes, 1)} are there for a run: lower images_per_epoch or image_size."
         )
+
+
+def _check_call(trial: Conv2dTrial, allowance_bytes: int, gpus: Sequence[Mapping[str, Any]]) -> None:
+    limits = [("memory", COPIES * (trial.input_bytes + trial.output_bytes), allowance_bytes)]
+    sizes = [gpu["memory_bytes"] for gpu in gpus[: trial.devices] if gpu.get("memory_bytes")]
+    if sizes and not trial.on_cpu:
+        limits.append(("a GPU's memory", trial.device_bytes, min(sizes)))
+    for what, needed, available in limits:
+        if needed > available:
+            size = f"{trial.height}x{trial.width}x{trial.channels}"
+            raise UserError(
+                f"{trial.images} images of {size} with {counted(trial.filters, 'filter')} need about "
+                f"{gigabytes(needed, 1)} of {what}, and {gigabytes(available, 1)} are there for a run: lower images, "
+                "channels or filters."
+            )

@@ -1,4 +1,4 @@
-"""Which Python runs which framework on this machine. Imports none of them."""
+"""Which Python runs which framework on this machine. Imports no framework."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def find_interpreter(
     root: Path = ROOT,
     is_installed: Callable[[str], bool] = lambda name: importlib.util.find_spec(name) is not None,
 ) -> str | None:
-    """Return the interpreter that has a framework, or None when none is known.
+    """Return the interpreter that has a framework, or None where none is known.
 
-    In this order: `TRAINSPEED_PYTHON_<FRAMEWORK>`, the environment that `make setup` built, and the
+    It looks at `TRAINSPEED_PYTHON_<FRAMEWORK>`, then at the environment that `make setup` built, then at the
     current interpreter.
 
     Raises:
-        UserError: The variable names something that is not a program.
+        UserError: The variable does not name a program.
     """
     variable = f"TRAINSPEED_PYTHON_{framework.upper()}"
     if named := environment.get(variable):

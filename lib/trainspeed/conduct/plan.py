@@ -28,9 +28,9 @@ class TrialSet:
         blocks: How often every trial runs; 6 or more give an interval.
         controls: Trials among `trials` that run twice in each block: their difference is noise.
         factors: Names of the fields that are compared: in a block, trials that differ in nothing else
-            follow each other, so that a machine that gets slower or faster meanwhile meets both.
-        label: What the trials are for, where that is not to be compared with each other: see `Role`.
-        parameter: Of the notebook, that says how many blocks; only `blocks` itself must not be 0.
+            follow each other, so that a machine that gets slower or faster meanwhile affects both.
+        label: What the trials are for, where they are not compared with each other: see `Role`.
+        parameter: The notebook's parameter for the number of blocks; only `blocks` itself must not be 0.
     """
 
     trials: tuple[AnyTrial, ...]
@@ -41,9 +41,8 @@ class TrialSet:
     parameter: str = "blocks"
 
     def __post_init__(self) -> None:
-        least, why = (0, "0 leaves it out")
-        if self.parameter == "blocks":
-            least, why = (1, "6 or more give an interval")
+        required = self.parameter == "blocks"
+        least, why = (1, "6 or more give an interval") if required else (0, "0 leaves it out")
         check_whole(self.parameter, self.blocks, least, why, most=MAX_BLOCKS)
 
     def __iter__(self) -> Iterator[AnyTrial]:
@@ -56,15 +55,16 @@ More = Callable[[Sequence[Run]], Sequence[TrialSet]]
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a study measures. A study's own plan adds a field for each set of trials, in the order in which they run.
+    """What a study measures. A study's own plan adds a field for each set of trials, in the order they run in.
 
     Attributes:
         others: Sets of trials that need no name.
-        more: Of the runs so far, what to measure next, until it is nothing: sizes that depend on what was found.
-        seed: Of the order of runs; the trials have their own.
-        accuracy_blocks: In so many blocks the test accuracy is measured too.
+        more: Returns, from the runs so far, what to measure next, until that is nothing: sizes that depend on
+            earlier results.
+        seed: Seed of the order of runs; the trials have their own.
+        accuracy_blocks: Number of blocks in which the test accuracy is measured too.
         auto: What the data set "auto" stands for where it was fetched, and the model has none of its own.
-        may_be_empty: Whether there may be no run of this study to draw again.
+        may_be_empty: Whether a report without a run of this study can be rendered again.
         remake: Makes the plan anew from other values of its parameters; see `planner`.
     """
 
@@ -83,7 +83,7 @@ class Plan:
         return (*(value for value in values if isinstance(value, TrialSet)), *self.others)
 
     def change(self, **parameters: Any) -> Plan:
-        """Return the plan of the same parameters but for these.
+        """Return the plan with these parameters changed.
 
         Raises:
             UserError: It has no such parameter.
@@ -115,20 +115,20 @@ class Planned:
 
     @property
     def key(self) -> tuple[str, int, AnyTrial]:
-        """As `Run.key`."""
+        """The same as `Run.key`."""
         return self.label, self.block, self.trial
 
     @property
     def kind(self) -> tuple[str, AnyTrial]:
-        """What is the same in every block."""
+        """Label and trial, which are the same in every block."""
         return self.label, self.trial.spec
 
 
 def schedule(parts: Sequence[TrialSet], seed: int) -> tuple[Planned, ...]:
     """Return every run of a study: block after block, in a fresh random order in each.
 
-    The trials of a comparison are neighbours, in random order too. The order comes from the seed alone.
-    A trial that two parts name runs once, by the first of them.
+    The trials of a comparison are neighbours, in random order too. The seed alone decides the order.
+    A trial that is in two parts runs once, as part of the first.
     """
     plan: list[Planned] = []
     for block in range(max((part.blocks for part in parts), default=0)):
@@ -138,19 +138,17 @@ def schedule(parts: Sequence[TrialSet], seed: int) -> tuple[Planned, ...]:
         for part in parts:
             if block < part.blocks:
                 for label, trial in _labelled(part, named):
-                    runs[label, trial] = Planned(block=block, label=str(label), trial=trial.in_block(block))
-                    groups[runs[label, trial]] = _without(part.factors, trial)
+                    planned = Planned(block=block, label=str(label), trial=trial.in_block(block))
+                    runs[label, trial] = planned
+                    settings = trial.as_dict().items()
+                    groups[planned] = tuple(item for item in settings if item[0] not in part.factors)
         order = list(runs.values())
         random.Random(f"{seed}:{block}").shuffle(order)
         first: dict[Any, int] = {}
-        for place, planned in enumerate(order):
-            first.setdefault(groups[planned], place)
+        for position, planned in enumerate(order):
+            first.setdefault(groups[planned], position)
         plan += sorted(order, key=lambda planned: first[groups[planned]])
     return tuple(plan)
-
-
-def _without(factors: tuple[str, ...], trial: AnyTrial) -> Any:
-    return tuple(item for item in trial.as_dict().items() if item[0] not in factors)
 
 
 def _labelled(part: TrialSet, named: set[AnyTrial]) -> Iterable[tuple[str, AnyTrial]]:
@@ -168,9 +166,9 @@ def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None 
     """Return one trial of each framework: the last layout of its first model and batch size.
 
     Args:
-        frameworks: Only of these; of all by default.
+        frameworks: The frameworks to return trials of; all by default.
     Raises:
-        UserError: A framework that does not exist.
+        UserError: There is no such framework.
     """
     for name in frameworks or ():
         check_name("framework", name, FRAMEWORKS)
@@ -185,7 +183,7 @@ def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None 
 def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, ...]:
     """Return what a resumed session has left: all but what ended well or would end the same again.
 
-    A framework that was not installed (its row has no versions) may be there by now.
+    A framework that was not installed (its row has no versions) may be installed by now.
     """
     done = list(done)
     finished = {run.key for run in done if run.status == Status.OK}

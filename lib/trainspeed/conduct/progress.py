@@ -16,15 +16,15 @@ MIN_PACE = 0.5  # of kinds to come, in seconds per estimated second: what has ru
 
 
 class Progress:
-    """Counts runs and tells the time left.
+    """Counts runs and estimates the time left.
 
-    A kind of run that has run takes as long again as it did on average. Others are scaled by how long all
-    runs took against their estimates.
+    A kind of run that has run before takes as long again as it did on average. The estimates of others are scaled
+    by how long all runs took in relation to their estimates.
 
     Args:
         estimates_s: Estimated seconds of every run to come, in order.
         show: Called with (runs done, total, seconds left or None, what runs next).
-        kinds: What is equal where runs should take equally long, in order; by default all differ.
+        kinds: Kind of every run, in order; runs of one kind should take equally long. By default all differ.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Progress:
         self._show, self._clock, self._started = show, clock, clock()
 
     def starting(self, name: str) -> None:
-        """Tell which run comes next; what went before it, such as starting workers, is not its time."""
+        """Show which run comes next; what came before it, such as starting workers, does not count as its time."""
         self._show(len(self._took_s), len(self._estimates_s), self.left_s, name)
         self._started = self._clock()
 
@@ -55,15 +55,15 @@ class Progress:
         if not (done := len(self._took_s)):
             return None
         pace = max(MIN_PACE, sum(self._took_s) / sum(self._estimates_s[:done]))
-        known: dict[Hashable, list[float]] = defaultdict(list)
+        by_kind: dict[Hashable, list[float]] = defaultdict(list)
         for kind, took_s in zip(self._kinds, self._took_s, strict=False):
-            known[kind].append(took_s)
+            by_kind[kind].append(took_s)
         to_come = zip(self._kinds[done:], self._estimates_s[done:], strict=True)
-        return sum(fmean(known[kind]) if kind in known else pace * estimate for kind, estimate in to_come)
+        return sum(fmean(by_kind[kind]) if kind in by_kind else pace * estimate for kind, estimate in to_come)
 
 
 class Lines:
-    """A line now and then, for logs."""
+    """Prints a line now and then, for logs."""
 
     def __init__(
         self,
@@ -82,11 +82,8 @@ class Lines:
         if self._last is None or now - self._last >= self._every_s:
             self._last = now
             left = "" if left_s is None else f", {minutes(left_s)} left"
-            print(
-                f"{self._study}: run {done + 1} of {total}{left}: {name}",
-                file=self._stream or sys.stdout,
-                flush=True,
-            )
+            line = f"{self._study}: run {done + 1} of {total}{left}: {name}"
+            print(line, file=self._stream or sys.stdout, flush=True)
 
 
 class Bar:
@@ -95,11 +92,8 @@ class Bar:
     def __init__(self, study: str) -> None:
         from tqdm.auto import tqdm
 
-        self._bar = tqdm(
-            desc=study,
-            dynamic_ncols=True,
-            bar_format="{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} {postfix}",
-        )
+        layout = "{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} {postfix}"
+        self._bar = tqdm(desc=study, dynamic_ncols=True, bar_format=layout)
 
     def __call__(self, done: int, total: int, left_s: float | None, name: str) -> None:
         """Move the bar."""

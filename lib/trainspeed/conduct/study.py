@@ -5,18 +5,19 @@ The one call of a notebook's Run section is `measure`. Knows no chart and no ver
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from trainspeed.conduct import interpreters
-from trainspeed.conduct.context import Context, current
-from trainspeed.conduct.data_sets import with_data_sets
-from trainspeed.conduct.devices import devices, devices_here
+from trainspeed.conduct.context import Context, current, recorded
 from trainspeed.conduct.estimates import check_memory, estimates_s
-from trainspeed.conduct.monitoring import monitoring
+from trainspeed.conduct.machine import devices, devices_here, with_data_sets
 from trainspeed.conduct.plan import (
     Plan,
     Planned,
@@ -27,8 +28,7 @@ from trainspeed.conduct.plan import (
     still_to_do,
 )
 from trainspeed.conduct.progress import Bar, Lines, Progress
-from trainspeed.conduct.recorded import recorded
-from trainspeed.conduct.runner import RunContext, Runner
+from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.format import minutes
@@ -54,18 +54,18 @@ def measure(
         timeout_s: Seconds after which a run is ended; it becomes a row with status `timeout`.
         interval_s: Seconds between two samples of the monitor.
     Raises:
-        UserError: Something that was asked for cannot be; nothing was measured.
+        UserError: Something that was asked for cannot be done; nothing was measured.
         PlanOnly: Only the plan was asked for, and has been printed.
     """
     context = context or current()
     if not timeout_s > 0 or not interval_s > 0:
         raise UserError("timeout_s", timeout_s, f"and interval_s (={interval_s!r}) must be positive seconds.")
     if context.render_from:
-        found = recorded(study, context, plan.may_be_empty)
+        measured = recorded(study, context, plan.may_be_empty)
     else:
-        found = _Measuring(study, plan, context).run(timeout_s, interval_s)
+        measured = _Measuring(study, plan, context).run(timeout_s, interval_s)
     arm()
-    return found
+    return measured
 
 
 class _Measuring:
@@ -74,78 +74,65 @@ class _Measuring:
     def __init__(self, study: str, plan: Plan, context: Context) -> None:
         self._study, self._plan, self._context = study, plan, context
         self._ledger, self._table = Ledger(context.out), context.out / RUNS_CSV
-        self._known, self._doubts = self._ledger.read(self._sessions())
+        # Older runs tell how long a trial takes; those of a session that is resumed are kept.
+        sessions = self._ledger.newest() | ({study: context.id} if context.resume else {})
+        self._known, self._doubts = self._ledger.read(sessions)
         self._device, self._uuids, self._machine = devices()
         self._runs: list[Run] = []
         self._tried: set[Any] = set()
 
     def run(self, timeout_s: float, interval_s: float) -> Measured:
         """Measure what is left of the plan, and what its runs ask for."""
+        context = self._context
         planned = self._schedule(self._plan.sets)
-        self._check(planned)
-        if self._context.plan_only:
+        check_devices(planned, *devices_here(self._study, context))
+        gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
+        check_memory(planned, allowance_bytes(), gpus)
+        if context.plan_only:
             estimates = estimates_s(planned, self._known, self._device)
             _print_plan(self._study, planned, estimates, depending=self._plan.more is not None)
             raise PlanOnly
-        self._runs += self._resumed()
-        run_context = self._run_context()
-        cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
+        if context.resume:
+            mine = [run for run in self._known if (run.session, run.study) == (context.id, self._study)]
+            self._runs += filter(still_holds, mine)
         runner = Runner(
-            context=run_context,
-            start=partial(_start_worker, run_context),
+            ledger=self._ledger,
+            session=context.id,
+            study=self._study,
+            device=self._device,
+            machine=self._machine,
+            gpu_uuids=self._uuids,
+            monitor=f"monitor/{context.id}-{self._study}.csv",
+            start=partial(_start_worker, self._uuids),
             timeout_s=timeout_s,
             accuracy_blocks=self._plan.accuracy_blocks,
         )
+        cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
         if not is_current(self._table):
             write_csv(self._ledger.read()[0], self._table)
         with (
-            monitoring(self._context.out / run_context.monitor, interval_s, cores),
-            _progress(self._study, self._context) as show,
+            monitoring(context.out / runner.monitor, interval_s, cores),
+            _progress(self._study, context) as show,
             closing(runner),
         ):
             self._run_all(runner, self._left(planned), show)
         runs = RunSet(tuple(self._runs)).last_of_each().runs
-        out = self._context.out
-        return Measured(runs, self._study, self._context.id, out=out, folder=out, doubts=self._doubts)
-
-    def _sessions(self) -> dict[str, str]:
-        """Study -> session whose runs tell how long a trial takes; of this study the one that is resumed."""
-        resumed = {self._study: self._context.id} if self._context.resume else {}
-        return self._ledger.newest() | resumed
+        return Measured(
+            runs, self._study, context.id, out=context.out, folder=context.out, doubts=self._doubts
+        )
 
     def _schedule(self, sets: Sequence[TrialSet]) -> tuple[Planned, ...]:
         named = [with_data_sets(trials, auto=self._plan.auto) for trials in sets]
         return schedule(named, self._plan.seed)
 
-    def _check(self, planned: Sequence[Planned]) -> None:
-        gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
-        check_devices(planned, *devices_here(self._study, self._context))
-        check_memory(planned, allowance_bytes(), gpus)
-
-    def _resumed(self) -> list[Run]:
-        mine = (self._context.id, self._study)
-        resumed = self._known if self._context.resume else ()
-        return [run for run in resumed if (run.session, run.study) == mine and still_holds(run)]
-
-    def _run_context(self) -> RunContext:
-        return RunContext(
-            ledger=self._ledger,
-            session=self._context.id,
-            study=self._study,
-            device=self._device,
-            machine=self._machine,
-            gpu_uuids=self._uuids,
-            monitor=f"monitor/{self._context.id}-{self._study}.csv",
-        )
-
     def _left(self, planned: Sequence[Planned]) -> list[Planned]:
-        """What has no result yet and was not tried before."""
+        """Return what has no result yet and was not tried before, and take it as tried from now on."""
         left = [one for one in still_to_do(planned, self._runs) if one.key not in self._tried]
         self._tried.update(one.key for one in left)
         return left
 
     def _asked(self) -> list[Planned]:
-        """What is to be measured next because of what was found."""
+        """Return what is to be measured next, depending on the runs so far."""
         return self._left(self._schedule(self._plan.more(self._runs))) if self._plan.more else []
 
     def _run_all(self, runner: Runner, left: list[Planned], show: Any) -> None:
@@ -155,8 +142,8 @@ class _Measuring:
             estimates = estimates_s(left, self._known, self._device)
             progress = Progress(estimates, show, kinds=[planned.kind for planned in left])
             for planned in left:
-                unsaid = ("image_size", "precision", "compile")
-                progress.starting(", ".join(planned.trial.describe(without=unsaid)))
+                without = ("image_size", "precision", "compile")
+                progress.starting(", ".join(planned.trial.describe(without=without)))
                 if run := runner.measure(planned):
                     self._runs.append(run)
                     append_csv(run, self._table)
@@ -164,34 +151,47 @@ class _Measuring:
             left = []
 
 
-def _start_worker(context: RunContext, framework: str) -> WorkerProcess:
+def _start_worker(gpu_uuids: Sequence[str], framework: str) -> WorkerProcess:
     python = interpreters.find_interpreter(framework)
     if python is None:
         raise Unavailable("it is not installed here; `make setup` installs it")
-    return WorkerProcess(python, backends.MODULES[framework], environment=_worker_environment(context))
+    # With GPUs named by UUID, the framework's first device is the monitor's, whatever the order.
+    environment = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(gpu_uuids)}
+    return WorkerProcess(python, backends.MODULES[framework], environment=environment)
 
 
-def _worker_environment(context: RunContext) -> dict[str, str]:
-    """Name the GPUs by UUID: then the framework's first device is the monitor's, whatever the order."""
-    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(context.gpu_uuids)}
+@contextmanager
+def monitoring(out: Path, interval_s: float, cores: Sequence[int]) -> Iterator[None]:
+    """Run the monitor's process while measuring; it dies with this process."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "trainspeed.monitor", "--interval", str(interval_s), "--out", str(out)]
+    command += ["--parent", str(os.getpid()), "--until-stdin-closes"]
+    command += ["--cores", ",".join(map(str, cores))] if cores else []
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(timeout=5 + 2 * interval_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 @contextmanager
 def _progress(study: str, context: Context) -> Iterator[Any]:
-    """Lines while a report runs, taken out of the notebook at the end; else a bar."""
-    if not context.in_report and _in_notebook():
+    """Show lines while a report runs, and take them out of the notebook at the end; else show a bar."""
+    in_notebook = "ipykernel" in sys.modules
+    if in_notebook and not context.in_report:
         with closing(Bar(study)) as bar:
             yield bar
         return
     yield Lines(study)
-    if context.in_report and _in_notebook():
+    if in_notebook:
         from IPython.display import clear_output
 
         clear_output()
-
-
-def _in_notebook() -> bool:
-    return "ipykernel" in sys.modules
 
 
 def _print_plan(
@@ -199,9 +199,9 @@ def _print_plan(
 ) -> None:
     others = ", and those that depend on what these find" if depending else ""
     print(f"{study}: {len(plan)} runs, about {minutes(sum(estimates_s))}{others}")
-    counts: dict[tuple, list[float]] = {}
+    by_kind: dict[tuple, list[float]] = {}
     for planned, seconds in zip(plan, estimates_s, strict=True):
-        counts.setdefault(planned.kind, []).append(seconds)
-    for (label, trial), seconds in counts.items():
-        words = ", ".join([*trial.describe(), *filter(None, [label])])
-        print(f"  {len(seconds)} x {words}: about {minutes(sum(seconds))}")
+        by_kind.setdefault(planned.kind, []).append(seconds)
+    for (label, trial), seconds in by_kind.items():
+        description = ", ".join([*trial.describe(), *filter(None, [label])])
+        print(f"  {len(seconds)} x {description}: about {minutes(sum(seconds))}")

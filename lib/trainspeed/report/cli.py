@@ -96,9 +96,9 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _data(options: argparse.Namespace) -> int:
-    from trainspeed.conduct.data_sets import fetch
+    from trainspeed.conduct.machine import download
 
-    fetch()
+    download()
     return 0
 
 
@@ -129,6 +129,6 @@ def _has_gpu(preset: str) -> bool:
     """Whether the driver shows a GPU; only the preset "auto" asks."""
     if preset != "auto":
         return False
-    from trainspeed.conduct.devices import gpu_seen
+    from trainspeed.conduct.machine import gpu_seen
 
     return gpu_seen()

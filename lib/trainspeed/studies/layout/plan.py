@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainspeed.conduct.devices import default_allocation
+from trainspeed.conduct.machine import default_allocation
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import grid
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from trainspeed.conduct.devices import cores_here, devices_here
+from trainspeed.conduct.machine import cores_here, devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import Trial
 from trainspeed.studies.multi_gpu.costs import check_forecast, exchange_trials, share_trials

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from trainspeed.conduct.data_sets import resolved
+from trainspeed.conduct.machine import resolve_data_set
 from trainspeed.core.check import check_name
 from trainspeed.core.format import counted
 from trainspeed.core.ledger import Ledger
@@ -251,5 +251,5 @@ def data_set(wanted: str, report: ReportSummary, *, drawn: bool) -> str:
     """
     check_name("dataset", wanted, DATASETS)
     if not drawn:
-        return resolved(wanted)
+        return resolve_data_set(wanted)
     return next((run.trial.dataset for run in report.own.role(Role.RECIPE, Role.RECIPE_STEP)), wanted)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from trainspeed.conduct.devices import devices_here
+from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, planner
 from trainspeed.core.check import check_whole
 from trainspeed.core.run import Run

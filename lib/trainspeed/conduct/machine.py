@@ -1,29 +1,31 @@
-"""The devices of this machine that a study may use."""
+"""What this machine has for a study: its devices, and the data sets that were fetched to it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
-from trainspeed.conduct.context import Context, current
-from trainspeed.conduct.plan import (
-    TrialSet,
-    one_per_framework,
-)
-from trainspeed.conduct.recorded import recorded
+from trainspeed.conduct.context import Context, current, recorded
+from trainspeed.conduct.plan import TrialSet, one_per_framework
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.sensors import machine as detect
 from trainspeed.sensors.gpu_ids import visible_uuids
 from trainspeed.sensors.nvml import open_nvml
+from trainspeed.worker.data.folds import data_set_of
+from trainspeed.worker.data.sets import download as download  # for reports, which may not import a worker
+from trainspeed.worker.data.sets import resolve_data_set as resolve_data_set  # for studies, likewise
 
 DEVICE_VARIABLE = "TRAINSPEED_DEVICE"  # "cpu": leave the GPUs alone
 
 
 def default_allocation(trials: Sequence[Trial]) -> TrialSet:
-    """Return one run per framework that leaves the memory allocation as it comes; none without a GPU."""
+    """Return one run per framework that does not change how it allocates memory; none without a GPU."""
     has_gpu = devices()[0] == "gpu"
     return TrialSet(trials=one_per_framework(trials) if has_gpu else (), blocks=1, label=Role.ALLOCATION)
 
@@ -43,13 +45,17 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
 
 
 def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
-    """Return "gpu" or "cpu", the UUIDs of the GPUs to use, and the machine."""
+    """Return "gpu" or "cpu", the UUIDs of the GPUs to use, and the machine.
+
+    Raises:
+        UserError: The variable has another value, or asks for GPUs where none can be used.
+    """
     wanted = os.environ.get(DEVICE_VARIABLE, "")
     if wanted not in ("", "cpu", "gpu"):
         raise UserError(DEVICE_VARIABLE, wanted, "must be cpu or gpu, or not be set.")
-    nvml = open_nvml()
-    uuids = () if wanted == "cpu" else tuple(visible_uuids(nvml.gpus, os.environ.get("CUDA_VISIBLE_DEVICES")))
-    nvml.close()
+    with closing(open_nvml()) as nvml:
+        visible = visible_uuids(nvml.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        uuids = () if wanted == "cpu" else tuple(visible)
     if wanted == "gpu" and not uuids:
         raise UserError(
             f"{DEVICE_VARIABLE} is gpu, but there is none to use here: {nvml.reason or 'none visible'}."
@@ -64,5 +70,14 @@ def gpu_seen() -> bool:
 
 
 def cores_here() -> int:
-    """Return how many logical cores this machine has, which is how many workers of an input pipeline fit."""
+    """Return how many logical cores this machine has, which limits the workers of an input pipeline."""
     return detect.logical_cores()
+
+
+def with_data_sets(part: TrialSet, *, auto: str = "cifar10") -> TrialSet:
+    """Return a part of a study whose trials name their data sets, resolved by `data_set_of` with `auto`."""
+
+    def named(trials: tuple[AnyTrial, ...]) -> tuple[AnyTrial, ...]:
+        return tuple(replace(t, dataset=data_set_of(t, auto=auto)) if t.dataset else t for t in trials)
+
+    return replace(part, trials=named(part.trials), controls=named(part.controls))
