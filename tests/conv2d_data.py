@@ -9,10 +9,11 @@ from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.text import reason
 from trainspeed.core.convolution import CPU_LIBRARIES, Conv2dTrial
 from trainspeed.core.run import Run, Status
+from trainspeed.judge.roofline import Ceiling
 from trainspeed.studies.conv2d.answers import EXPERIMENTS, Measurements
 from trainspeed.studies.conv2d.findings import device_verdicts, library_verdicts
-from trainspeed.studies.conv2d.sweeps import Sweep, crossovers
-from trainspeed.studies.conv2d.trials import SweepGrid, core_trials, library_trial
+from trainspeed.studies.conv2d.sweeps import Sweep, SweepGrid, crossovers
+from trainspeed.studies.conv2d.trials import core_trials, library_trial
 
 ARTICLE_SIZE = {"images": 840, "height": 100, "width": 100}
 CPU_MACHINE = {"device": "cpu", "cpu": "Test CPU", "gpus": [], "memory_bytes": 16 * 10**9}
@@ -28,6 +29,8 @@ VERSIONS = {
 SHARES = {"to_device": 1 / 8, "kernel": 1 / 2, "from_device": 1 / 4, "gather": 1 / 8}
 CONTEXT_S, IMPORT_S, FIRST = 1.0, 2.0, 4  # the first call's stages take so many times as long as warm ones
 BLOCKS = 6  # enough for an interval
+# 1 GFLOP/s and 0.1 GB/s: a convolution of 2.25 FLOP per byte is limited by memory.
+ROOF = {"fp32": Ceiling(precision="fp32", conv_flop_per_s=1e9, bandwidth_bytes_per_s=1e8)}
 
 Seconds = Callable[[Conv2dTrial, int], float | None]
 

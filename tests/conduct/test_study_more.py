@@ -292,9 +292,9 @@ def test_a_crossover_is_bisected_within_one_study(workers, tmp_path):
     found = measured(tmp_path, Bisection(sizes, 3, 6), TrialSet(trials=sizes.trials(), blocks=6))
 
     (sweep,) = crossovers(found.runs, sizes)
-    assert [point.size for point in sweep.found.points] == [1, 8, 14, 23, 64]
-    assert sweep.found.bracket == (8, 14)
-    assert sweep.found.low <= 10 <= sweep.found.high
+    assert [point.size for point in sweep.crossover.points] == [1, 8, 14, 23, 64]
+    assert sweep.crossover.bracket == (8, 14)
+    assert sweep.crossover.low <= 10 <= sweep.crossover.high
     assert len(found.runs) == 2 * 5 * 6
     assert {run.import_s for run in found.runs} == {0.125}
 

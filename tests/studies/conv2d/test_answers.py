@@ -26,7 +26,6 @@ from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.text import reason
 from trainspeed.core.convolution import CPU_LIBRARIES
 from trainspeed.studies.conv2d.answers import EXPERIMENTS, NO_GPU, Measurements, answers
-from trainspeed.studies.conv2d.calls import first_call_s
 from trainspeed.studies.conv2d.findings import device_verdicts, library_verdicts
 from trainspeed.studies.conv2d.trials import core_trials
 
@@ -75,12 +74,6 @@ def test_with_one_block_nothing_is_supported_or_refuted_by_time():
 
     for claim in EXPERIMENTS.keys() - {"memory_swap"}:
         assert asked(claim, runs)[0] in (UNDECIDED, UNMEASURED)
-
-
-def test_a_first_call_is_its_stages_without_import_check_and_warm_calls():
-    run = make_run(make_trial(), 1.0, first=7.0, import_s=99.0)
-
-    assert first_call_s(run) == pytest.approx(7.0)
 
 
 # One CPU is faster.

@@ -58,7 +58,7 @@ def test_each_round_halves_the_bracket_on_both_sides_of_a_pair(blocks, rounds, e
 
     assert sizes == expected
     (sweep,) = look(runs, "images", values)
-    assert [point.size for point in sweep.found.points] == sorted([*values, *sizes])
+    assert [point.size for point in sweep.crossover.points] == sorted([*values, *sizes])
 
 
 @pytest.mark.parametrize(("filters", "expected"), [(0, 8), (16, 16)])
@@ -88,7 +88,11 @@ def test_rounds_of_channels_are_counted_too(filters):
 def test_each_sweep_has_its_own_rounds():
     """What was measured between in one does not use up those of another."""
     values, sizes = {"images": [1, 64], "channels": [1, 64]}, {**SIZES, "images": 2}
-    curve = lambda t, _: 0.035 * t.images * t.channels if t.on_cpu else 0.25 + 0.01 * t.images * t.channels  # noqa: E731
+
+    def curve(trial, block):
+        size = trial.images * trial.channels
+        return 0.035 * size if trial.on_cpu else 0.25 + 0.01 * size
+
     runs = make_runs(grid(*PAIR, values, filters=0, **sizes).trials(), curve)
     more = Bisection(grid(*PAIR, values, **sizes), 1, BLOCKS)
     parts = more(runs)
@@ -146,7 +150,7 @@ def test_every_pair_has_its_rounds_where_they_cross_at_different_sizes():
         runs += ran(parts, curve)
 
     sizes = {
-        s.cpu.library: [p.size for p in s.found.points]
+        s.cpu.library: [p.size for p in s.crossover.points]
         for s in look(runs, "images", values, libraries=libraries)
     }
     assert {name: len(several) - len(values) for name, several in sizes.items()} == {
@@ -188,7 +192,7 @@ def test_a_resumed_report_makes_no_more_rounds_than_a_whole_one():
     while parts := more(runs):
         runs += ran(parts, curve)
 
-    assert next_size(look(runs, "images", values)[0].found.points), "there would be more to halve"
+    assert next_size(look(runs, "images", values)[0].crossover.points), "there would be more to halve"
     assert bisection("images", values, seed=5)(runs) == []
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from conv2d_data import make_run, make_runs, make_trial
 from trainspeed.core.run import Status
-from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired, warm_call_s
+from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired
 
 
 def test_runs_that_failed_and_those_beside_the_data_do_not_count():
@@ -13,21 +15,23 @@ def test_runs_that_failed_and_those_beside_the_data_do_not_count():
     again = make_run(trial, 9.0, block=0, label="A again")
     failed = make_run(trial, block=1, status=Status.CRASHED)
 
-    assert {one.trial: one.by_block for one in calls_of([good, again, failed]).values()} == {trial: {0: good}}
+    assert {one.trial: one.runs for one in calls_of([good, again, failed]).values()} == {trial: (good,)}
 
 
 def test_a_run_that_was_repeated_after_a_crash_counts_once():
     runs = [make_run(make_trial(), status=Status.CRASHED), make_run(make_trial(), 2.0)]
 
     (calls,) = calls_of(runs).values()
-    assert calls.values(warm_call_s) == [2.0]
+    assert calls.by_block() == {0: 2.0}
 
 
 def test_blocks_of_a_trial_are_together_whatever_their_seeds():
     runs = make_runs([make_trial(seed=7)], 1.0, blocks=3)
 
     assert {run.trial.seed for run in runs} == {7, 8, 9}
-    assert {trial: [*calls.by_block] for trial, calls in calls_of(runs).items()} == {make_trial(): [0, 1, 2]}
+    assert {trial: [*calls.by_block()] for trial, calls in calls_of(runs).items()} == {
+        make_trial(): [0, 1, 2]
+    }
 
 
 def test_trials_come_by_size_then_library_then_devices():
@@ -47,8 +51,8 @@ def test_a_value_that_no_run_has_is_no_median():
     (calls,) = calls_of(make_runs([make_trial("opencv")], 1.0)).values()
 
     assert calls.median(lambda run: run.median_resident_s) is None
-    assert calls.median(warm_call_s) == 1.0
-    assert calls_at({}, make_trial()).runs == []
+    assert calls.median() == 1.0
+    assert calls_at({}, make_trial()).runs == ()
 
 
 def test_values_are_paired_in_the_blocks_that_all_have():
@@ -56,5 +60,21 @@ def test_values_are_paired_in_the_blocks_that_all_have():
     runs += make_runs([make_trial("torch")], lambda _, block: 10.0 if block else None, blocks=4)
     calls = calls_of(runs)
 
-    assert paired(calls.values()) == [[2.0, 3.0], [10.0, 10.0]]
-    assert paired([*calls.values(), calls_at(calls, make_trial("jax"))], first_call_s) == [[], [], []]
+    arms = [one.by_block() for one in calls.values()]
+
+    assert paired(*arms) == [[2.0, 3.0], [10.0, 10.0]]
+    assert paired(*arms, {}) == [[], [], []]
+
+
+def test_two_times_of_the_same_runs_are_paired_where_both_were_measured():
+    runs = [*make_runs([make_trial()], 2.0, blocks=2), make_run(make_trial(), 2.0, block=2, resident=None)]
+    (calls,) = calls_of(runs).values()
+
+    assert paired(calls.by_block(), calls.by_block(lambda run: run.median_resident_s)) == [
+        [2.0] * 2,
+        [1.0] * 2,
+    ]
+
+
+def test_a_first_call_is_its_stages_without_import_check_and_warm_calls():
+    assert first_call_s(make_run(make_trial(), 1.0, first=7.0, import_s=99.0)) == pytest.approx(7.0)

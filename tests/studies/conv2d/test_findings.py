@@ -8,16 +8,12 @@ from conv2d_data import BLOCKS, by_library, make_run, make_runs, make_trial
 from study_data import make_run as make_training
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.conv2d.calls import first_call_s
 from trainspeed.studies.conv2d.findings import (
-    across,
     cpu_verdicts,
     device_verdicts,
     fastest,
-    growth,
     library_verdicts,
     residency_verdicts,
-    within,
 )
 from trainspeed.studies.conv2d.trials import core_trials
 
@@ -206,83 +202,6 @@ def test_staying_is_held_against_whole_calls_of_the_same_runs():
 
 def test_without_calls_that_stay_there_is_no_verdict():
     assert residency_verdicts(make_runs(CORE, 1.0, resident=None), CORE) == []
-
-
-def test_two_times_of_the_same_runs_are_paired_where_both_were_measured():
-    runs = [*make_runs([CORE[0]], 2.0, blocks=6), make_run(CORE[0], 2.0, block=6, resident=None)]
-    judgement = within(runs, lambda r: r.median_call_s, lambda r: r.median_resident_s)
-
-    assert (judgement.speedup, judgement.low, judgement.blocks) == (2.0, 2.0, 6)
-
-
-def test_nothing_is_judged_as_not_measured():
-    assert within([], lambda r: 1.0, lambda r: 1.0).speedup is None
-
-
-# One time of two trials.
-
-
-def test_a_time_of_two_trials_is_paired_by_block():
-    runs = make_runs(CORE[:1], lambda t, b: 6.0 * 2**b) + make_runs(CORE[1:2], lambda t, b: 2.0 * 2**b)
-    runs += [make_run(CORE[0], 1e9, block=9)]
-    judgement = across(runs, CORE[0], CORE[1], lambda run: run.median_s)
-
-    assert (judgement.speedup, judgement.low, judgement.high, judgement.blocks) == (3.0, 3.0, 3.0, 6)
-
-
-def test_a_first_call_is_compared_without_the_import():
-    runs = make_runs(CORE[:1], 1.0, first=9.0, import_s=77.0) + make_runs(CORE[1:2], 0.5, first=3.0)
-
-    assert across(runs, CORE[0], CORE[1], first_call_s).speedup == pytest.approx(3.0)
-
-
-def test_trials_that_never_ran_in_the_same_block_are_not_compared():
-    runs = [make_run(CORE[0], block=0), make_run(CORE[1], block=1)]
-
-    assert across(runs, CORE[0], CORE[1], lambda run: run.median_s).speedup is None
-
-
-# How the gain grows.
-
-
-def growing(small, large, seconds, blocks=BLOCKS):
-    """Return runs of (cpu, device) at both sizes: seconds of each, in this order."""
-    return [
-        run
-        for trial, took in zip((*small, *large), seconds, strict=True)
-        for run in make_runs([trial], took, blocks=blocks)
-    ]
-
-
-SMALL = make_trial("scipy_signal", filter_size=3), make_trial("torch", filter_size=3)
-LARGE = make_trial("scipy_signal", filter_size=9), make_trial("torch", filter_size=9)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected", "outcome"),
-    [
-        ((1, 2, 9, 6), 3.0, Outcome.FASTER),  # from half as fast as the CPU to 1.5 times
-        ((1, 2, 9, 18), 1.0, Outcome.SAME),
-        ((1, 2, 9, 72), 0.25, Outcome.SLOWER),
-    ],
-)
-def test_growth_is_how_many_times_more_a_device_gains_over_the_cpu(seconds, expected, outcome):
-    judgement = growth(growing(SMALL, LARGE, seconds), SMALL, LARGE)
-
-    assert (judgement.speedup, judgement.outcome) == (pytest.approx(expected), outcome)
-
-
-def test_growth_is_of_the_blocks_that_all_four_have():
-    runs = growing(SMALL, LARGE, (1, 2, 9, 6), blocks=8)
-    runs = [run for run in runs if (run.trial.spec, run.block) not in {(SMALL[0], 0), (LARGE[1], 7)}]
-
-    assert growth(runs, SMALL, LARGE).blocks == 6
-
-
-def test_growth_without_a_common_block_is_not_measured():
-    runs = growing(SMALL, LARGE, (1, 2, 9, 6), blocks=1)
-
-    assert growth(runs[:3], SMALL, LARGE).speedup is None
 
 
 # The fastest.

@@ -1,164 +1,84 @@
-"""What tables and charts of convolutions are made of, on planted seconds."""
+"""What charts of convolutions are made of, on planted seconds."""
 
 from __future__ import annotations
 
 import math
 
-import pandas as pd
 import pytest
 
 from conv2d_data import (
+    ARTICLE_SIZE,
     BLOCKS,
     CONTEXT_S,
     CPU_MACHINE,
     FIRST,
     GPU_MACHINE,
     IMPORT_S,
+    ROOF,
     SHARES,
+    SWEEP_SIZE,
     by_library,
     grid,
-    make_run,
     make_runs,
     make_trial,
 )
-from study_data import make_run as make_training
 from trainspeed.articles.ratios import convolution_times
-from trainspeed.core.run import Status
+from trainspeed.core.convolution import FIRST_STAGES
 from trainspeed.judge.roofline import Ceiling
 from trainspeed.studies.conv2d.calls import first_call_s
 from trainspeed.studies.conv2d.frames import (
-    COLD_STAGES,
-    WARM_STAGES,
+    STAGE_COLUMNS,
+    SWEEP_COLUMNS,
     device_series,
     limit_sentences,
-    result_rows,
     roofline_points,
     roofline_rows,
     stage_rows,
     sweep_rows,
-    transfer_rows,
 )
 from trainspeed.studies.conv2d.sweeps import crossovers
 from trainspeed.studies.conv2d.trials import core_trials, library_trial
 
-SIZES = {"images": 840, "height": 100, "width": 100}
-SMALL = {"images": 12, "height": 100, "width": 100, "filter_size": 3}
-CORE = core_trials(["tensorflow", "torch", "scipy_signal"], ["tensorflow"], [1, 2], **SIZES)
+CORE = core_trials(["tensorflow", "torch", "scipy_signal"], ["tensorflow"], [1, 2], **ARTICLE_SIZE)
 SECONDS = by_library(tensorflow=2.0, torch=1.0, scipy_signal=0.5, opencv=0.25)
-# 1 GFLOP/s and 1 GB/s: a convolution of 2.25 FLOP per byte is limited by arithmetic, or by memory at 0.1 GB/s.
-ROOF = {"fp32": Ceiling(precision="fp32", conv_flop_per_s=1e9, bandwidth_bytes_per_s=1e8)}
-
-
-# A row per trial.
-
-
-def test_a_trial_is_a_row_of_medians_over_its_blocks():
-    took = (1.0, 5.0, 2.0, 4.0, 3.0, 100.0)
-    (row,) = result_rows(make_runs([make_trial("torch")], lambda t, b: took[b])).to_dict("records")
-
-    assert (row["library"], row["framework"], row["devices"], row["on_device"]) == (
-        "PyTorch",
-        "torch",
-        1,
-        True,
-    )
-    assert row["case"] == "840 images of 100×100, 1 channel, 1 filter, 3×3"
-    assert (row["call_s"], row["resident_s"], row["blocks"]) == (3.5, 1.75, 6)
-    assert row["first_call_s"] == pytest.approx(CONTEXT_S + FIRST * 3.5)
-    assert (row["low_s"], row["high_s"]) == (1.0, 100.0), "of six, the interval is the whole range"
-    assert row["images_per_s"] == 840 / 3.5
-    assert row["placement"] == "GPU:0"
-
-
-def test_five_blocks_have_no_interval():
-    (row,) = result_rows(make_runs([make_trial()], 1.0, blocks=5)).to_dict("records")
-
-    assert pd.isna(row["low_s"])
-    assert pd.isna(row["high_s"])
-
-
-def test_what_failed_or_is_beside_the_data_is_in_no_row():
-    runs = [
-        *make_runs([make_trial()], 1.0),
-        *make_runs([make_trial()], 99.0, label="A again"),
-        make_run(make_trial("torch"), status=Status.OOM),
-        make_training(),
-    ]
-
-    (row,) = result_rows(runs).to_dict("records")
-    assert (row["library"], row["call_s"], row["blocks"]) == ("TensorFlow (graph)", 1.0, BLOCKS)
-
-
-def test_a_library_of_the_cpu_has_nothing_that_stays():
-    rows = result_rows(make_runs(CORE, SECONDS)).set_index(["library", "devices"])
-
-    assert pd.isna(rows.loc[("scipy.signal.convolve2d", 1), "resident_s"])
-    assert not rows.loc[("scipy.signal.convolve2d", 1), "on_device"]
-    assert len(rows) == len(CORE)
 
 
 # Stages.
 
 
-def test_cold_stages_begin_with_the_import_and_warm_ones_do_not():
-    rows = stage_rows(make_runs(CORE, SECONDS), CORE)
+def test_a_framework_has_a_row_for_its_first_call_and_one_for_its_warm_calls():
+    rows = stage_rows(make_runs(CORE, SECONDS), CORE).set_index(["library", "devices", "temperature"])
 
-    for (_, temperature), group in rows[rows["devices"] == 1].groupby(["library", "temperature"]):
-        assert tuple(group["stage"]) == (COLD_STAGES if temperature == "cold" else WARM_STAGES)
-    assert "import" not in WARM_STAGES
-    assert set(rows["library"]) == {"TensorFlow (graph)", "PyTorch"}, "a CPU's library has no stages"
-    assert set(rows.loc[rows["stage"] == "import", "seconds"]) == {IMPORT_S}
+    libraries = [("TensorFlow (graph)", 1), ("PyTorch", 1), ("TensorFlow (graph)", 2)]
+    assert [*rows.index] == [(*names, kind) for names in libraries for kind in ("cold", "warm")]
+    assert set(rows.xs("cold", level="temperature")["import"]) == {IMPORT_S}
+    assert rows.xs("warm", level="temperature")[["import", "context"]].isna().all(axis=None)
 
 
 def test_the_stages_of_a_first_call_add_up_to_it_and_the_warm_ones_to_a_call():
-    runs = make_runs(CORE, SECONDS)
-    rows = stage_rows(runs, CORE)
+    runs = make_runs([make_trial("torch")], 2.0)
+    cold, warm = stage_rows(runs, [make_trial("torch")])[[*FIRST_STAGES]].sum(axis=1)
 
-    for run in runs[: len(CORE)]:
-        library = {"tensorflow": "TensorFlow (graph)", "torch": "PyTorch"}.get(run.trial.library)
-        mine = rows[(rows["library"] == library) & (rows["devices"] == run.trial.devices)]
-        sums = mine[mine["stage"] != "import"].groupby("temperature")["seconds"].sum()
-        if library:
-            assert sums["cold"] == pytest.approx(first_call_s(run))
-            assert sums["warm"] == pytest.approx(run.median_s)
+    assert (cold, warm) == pytest.approx((first_call_s(runs[0]), runs[0].median_s))
 
 
 def test_a_stage_is_the_median_over_blocks():
     took = (1.0, 9.0, 2.0)
     runs = make_runs([make_trial("torch")], lambda t, b: took[b], blocks=3)
-    rows = stage_rows(runs, [make_trial("torch", seed=4)]).set_index(["temperature", "stage"])["seconds"]
+    cold, warm = stage_rows(runs, [make_trial("torch", seed=4)])["kernel"]
 
-    assert rows["warm", "kernel"] == 2.0 * SHARES["kernel"]
-    assert rows["cold", "kernel"] == FIRST * 2.0 * SHARES["kernel"]
+    assert (cold, warm) == (FIRST * 2.0 * SHARES["kernel"], 2.0 * SHARES["kernel"])
 
 
-def test_stages_of_trials_that_were_not_asked_for_are_left_out():
-    rows = stage_rows(make_runs(CORE, SECONDS), [make_trial("torch")])
+def test_only_trials_that_were_asked_for_and_ran_have_stages():
+    rows = stage_rows(make_runs(CORE, SECONDS), [make_trial("torch"), make_trial("jax")])
 
     assert set(rows["library"]) == {"PyTorch"}
+    assert [*stage_rows([], CORE)] == STAGE_COLUMNS
 
 
-def test_an_import_that_is_not_known_is_no_stage():
-    rows = stage_rows(make_runs([make_trial()], 1.0, import_s=None), [make_trial()])
-
-    assert "import" not in set(rows["stage"])
-
-
-def test_without_runs_there_are_columns_and_no_stage():
-    assert [*stage_rows([], CORE)] == ["library", "devices", "temperature", "stage", "seconds"]
-
-
-def test_the_transfers_of_a_library_are_a_row_per_size_on_one_device():
-    """Other libraries, modes and numbers of devices are left out, and so is what has no stages."""
-    mine = [make_trial("torch", images=12), make_trial("torch")]
-    others = [make_trial("torch", devices=2), make_trial("torch cpu"), make_trial("tensorflow")]
-    small, large = transfer_rows(make_runs([*others, *mine], SECONDS), mine[1]).to_dict("records")
-
-    assert (small["case"][:9], large["case"][:10]) == ("12 images", "840 images")
-    assert (large["to_bytes"], large["from_bytes"]) == (840 * 100 * 100 * 4 + 36, 840 * 100 * 100 * 4)
-    assert (large["to_s"], large["from_s"]) == (SHARES["to_device"], SHARES["from_device"])
-    assert large["share"] == pytest.approx(SHARES["from_device"])
-    assert transfer_rows(make_runs([make_trial("opencv")], 1.0), make_trial("opencv")).empty
+def test_an_import_that_is_not_known_is_missing():
+    assert stage_rows(make_runs([make_trial()], 1.0, import_s=None), [make_trial()])["import"].isna().all()
 
 
 # Sweeps.
@@ -167,8 +87,8 @@ def test_the_transfers_of_a_library_are_a_row_per_size_on_one_device():
 def sweep_of(factor, values, *, filters=0):
     """Return the trials of a sweep, and the sweep itself as it is looked at."""
     pair, sizes = (["torch"], ["opencv"]), {factor: values}
-    trials = grid(*pair, sizes, filters=filters, **SMALL).trials()
-    return trials, crossovers([], grid(*pair, sizes, filters=filters, **SMALL))
+    trials = grid(*pair, sizes, filters=filters, **SWEEP_SIZE).trials()
+    return trials, crossovers([], grid(*pair, sizes, filters=filters, **SWEEP_SIZE))
 
 
 @pytest.mark.parametrize(
@@ -179,15 +99,10 @@ def test_a_sweep_is_a_row_per_run(factor, values):
     rows = sweep_rows(make_runs(trials, SECONDS), factor, sweeps)
 
     assert len(rows) == len(trials) * BLOCKS
-    assert rows.groupby("library")["size"].unique().map(sorted).to_dict() == {
-        "OpenCV filter2D": values,
-        "PyTorch": values,
-    }
-    assert rows.groupby("library")["call_s"].first().to_dict() == {"OpenCV filter2D": 0.25, "PyTorch": 1.0}
-    assert rows.groupby("library")["on_device"].first().to_dict() == {
-        "OpenCV filter2D": False,
-        "PyTorch": True,
-    }
+    for library, on_device, seconds in (("OpenCV filter2D", False, 0.25), ("PyTorch", True, 1.0)):
+        mine = rows[rows["library"] == library]
+        assert sorted(mine["size"].unique()) == values
+        assert (set(mine["on_device"]), set(mine["call_s"])) == ({on_device}, {seconds})
 
 
 def test_the_articles_size_and_what_was_bisected_are_in_the_sweep_over_images():
@@ -211,7 +126,7 @@ def test_another_number_of_filters_is_not_in_the_sweep_over_channels(filters, st
     """One channel and one filter belong to the other sweeps, where this one has 16 filters."""
     trials, sweeps = sweep_of("channels", [1, 64], filters=filters)
     channels, count = stranger
-    other = library_trial("torch", **{**SMALL, "channels": channels, "filters": count})
+    other = library_trial("torch", **{**SWEEP_SIZE, "channels": channels, "filters": count})
     runs = [*make_runs(trials, SECONDS), *make_runs([other], 77.0)]
 
     assert 77.0 not in set(sweep_rows(runs, "channels", sweeps)["call_s"])
@@ -221,9 +136,9 @@ def test_the_sweeps_of_other_factors_mix_no_sizes_into_one():
     """64 channels and a filter of 10 px are runs of 12 images, too."""
     values = {"images": [1, 12, 84], "channels": [1, 64], "filter_size": [3, 10]}
     pair = (["torch"], ["opencv"])
-    trials = grid(*pair, values, **SMALL).trials()
+    trials = grid(*pair, values, **SWEEP_SIZE).trials()
     runs = make_runs(trials, lambda t, b: float(t.channels * t.filter_size))
-    rows = sweep_rows(runs, "images", crossovers(runs, grid(*pair, values, **SMALL)))
+    rows = sweep_rows(runs, "images", crossovers(runs, grid(*pair, values, **SWEEP_SIZE)))
 
     assert set(rows["call_s"]) == {3.0}
 
@@ -231,7 +146,7 @@ def test_the_sweeps_of_other_factors_mix_no_sizes_into_one():
 def test_without_runs_there_are_columns_and_no_size():
     rows = sweep_rows([], "images", sweep_of("images", [1])[1])
 
-    assert [*rows] == ["library", "framework", "on_device", "size", "block", "call_s"]
+    assert [*rows] == SWEEP_COLUMNS
 
 
 # The roofline.
@@ -361,7 +276,7 @@ def test_without_runs_there_is_a_series_without_rows():
 
 
 def test_on_a_machine_with_one_device_the_framework_is_shown_on_it():
-    core = core_trials(["tensorflow", "scipy_signal"], ["tensorflow"], [1], **SIZES)
+    core = core_trials(["tensorflow", "scipy_signal"], ["tensorflow"], [1], **ARTICLE_SIZE)
     series = device_series(make_runs(core, SECONDS), core)
 
     assert any("TensorFlow" in name for name in series["series"])

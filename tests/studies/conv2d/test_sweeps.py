@@ -8,28 +8,33 @@ from conv2d_data import BLOCKS, PAIR, grid, look, make_runs, make_trial, planted
 from conv2d_data import SWEEP_SIZE as SIZES
 from trainspeed.core.convolution import CPU_LIBRARIES
 from trainspeed.judge.crossover import Kind
-from trainspeed.studies.conv2d.sweeps import crossovers
+from trainspeed.studies.conv2d.sweeps import crossovers, worth_telling
 from trainspeed.studies.conv2d.trials import library_trial
 
-# The first pair.
+# The pairs.
 
 
-def test_the_pairs_of_a_sweep_are_at_its_first_size():
-    sweeps = {"images": [1, 12], "channels": [10, 64], "filter_size": []}
-    made = grid(["torch", "jax"], ["opencv", "scipy_fft"], sweeps, **SIZES, seed=5)
-    images, channels = made.pairs("images"), made.pairs("channels")
+def test_there_is_a_sweep_for_each_pair_of_libraries_at_its_first_size():
+    sizes = {"images": [1, 12], "channels": [10, 64], "filter_size": []}
+    made = grid(["torch", "jax"], ["opencv", "scipy_fft"], sizes, **SIZES, seed=5)
+    images, channels = made.sweeps("images"), made.sweeps("channels")
 
-    assert [[t.library for t in pair] for pair in images] == [[t.library for t in pair] for pair in channels]
-    assert [t.library for t in images[0]] == ["torch", "opencv"] and len(images) == 4
-    assert {t.images for t in images[0]} == {1}
-    assert {(t.channels, t.filters) for t in channels[0]} == {(10, 10)}
-    assert {t.seed for pair in (*images, *channels) for t in pair} == {0}
-    assert made.pairs("filter_size") == []
+    for sweeps in (images, channels):
+        assert [(s.device.library, s.cpu.library) for s in sweeps] == [
+            ("torch", "opencv"),
+            ("torch", "scipy_fft"),
+            ("jax", "opencv"),
+            ("jax", "scipy_fft"),
+        ]
+    assert {s.device.images for s in images} == {1}
+    assert {(s.device.channels, s.device.filters) for s in channels} == {(10, 10)}
+    assert {trial.seed for s in (*images, *channels) for trial in s.at(64)} == {0}
+    assert made.sweeps("filter_size") == []
 
 
-@pytest.mark.parametrize("pair", [([], ["opencv"]), (["torch"], [])])
-def test_without_a_pair_there_is_no_base(pair):
-    assert grid(*pair, {"images": [1]}, **SIZES).pairs("images") == []
+@pytest.mark.parametrize("libraries", [([], ["opencv"]), (["torch"], [])])
+def test_without_a_pair_there_is_no_sweep(libraries):
+    assert grid(*libraries, {"images": [1]}, **SIZES).sweeps("images") == []
 
 
 # Crossovers: an overhead and a cost for each unit on the device, a larger cost on the CPU.
@@ -51,23 +56,23 @@ def test_the_crossover_is_where_the_overhead_is_paid_off(factor, values, filters
     (sweep,) = look(runs, factor, values, filters=filters)
 
     assert sweep.factor == factor
-    assert [point.size for point in sweep.found.points] == values
-    assert (sweep.found.kind, sweep.found.rising) == (Kind.FOUND, True)
-    assert sweep.found.bracket == (8, 16 if factor == "images" else 12)
-    assert sweep.found.size == pytest.approx(a / (c - b), rel=0.03)
-    for point in sweep.found.points:
+    assert [point.size for point in sweep.crossover.points] == values
+    assert (sweep.crossover.kind, sweep.crossover.rising) == (Kind.FOUND, True)
+    assert sweep.crossover.bracket == (8, 16 if factor == "images" else 12)
+    assert sweep.crossover.size == pytest.approx(a / (c - b), rel=0.03)
+    for point in sweep.crossover.points:
         assert point.speedup == pytest.approx(c * point.size / (a + b * point.size))
     if blocks == BLOCKS:
-        assert sweep.found.low <= a / (c - b) <= sweep.found.high
+        assert sweep.crossover.low <= a / (c - b) <= sweep.crossover.high
     else:
-        assert sweep.found.low is None
+        assert sweep.crossover.low is None
 
 
 @pytest.mark.parametrize(("curve", "kind"), [((0.001, 0.01, 0.1), Kind.ALWAYS), ((9, 0.1, 0.1), Kind.NEVER)])
 def test_a_device_that_always_or_never_wins_has_no_crossover(curve, kind):
     (sweep,) = look(swept("images", [1, 8, 64], planted("images", *curve)), "images", [1, 8, 64])
 
-    assert (sweep.found.kind, sweep.found.size) == (kind, None)
+    assert (sweep.crossover.kind, sweep.crossover.size) == (kind, None)
     assert "not within the sizes tried (1 to 64 images)" in sweep.sentence
 
 
@@ -77,7 +82,7 @@ def test_every_device_is_held_against_every_baseline():
     runs = swept("images", [1, 8], lambda t, _: seconds[t.library], libraries=libraries)
     found = look(runs, "images", [1, 8], libraries=libraries)
 
-    speedups = {(s.device.library, s.cpu.library): {p.speedup for p in s.found.points} for s in found}
+    speedups = {(s.device.library, s.cpu.library): {p.speedup for p in s.crossover.points} for s in found}
     assert speedups == {
         ("tensorflow", "scipy_signal"): {4.0},
         ("tensorflow", "opencv"): {0.25},
@@ -90,7 +95,7 @@ def test_the_articles_size_belongs_to_the_sweep_over_images():
     core = make_runs([make_trial("tensorflow"), make_trial("scipy_signal")], 1.0)
     (sweep,) = look(core + swept("images", [1, 12], planted("images", 1, 1, 2)), "images", [1, 12])
 
-    assert [point.size for point in sweep.found.points] == [1, 12, 840]
+    assert [point.size for point in sweep.crossover.points] == [1, 12, 840]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +116,7 @@ def test_another_size_never_leaks_into_the_sweep_over_images(other):
     runs = make_runs([*strangers, make_trial("scipy_signal")], 1.0)
     (sweep,) = look(runs + swept("images", [1, 12], planted("images", 1, 1, 2)), "images", [1, 12])
 
-    assert [point.size for point in sweep.found.points] == [1, 12]
+    assert [point.size for point in sweep.crossover.points] == [1, 12]
 
 
 @pytest.mark.parametrize("spec", ["tensorflow eager", "tensorflow cpu", "keras", "jax"])
@@ -119,7 +124,7 @@ def test_another_library_mode_or_processor_never_leaks_into_a_sweep(spec):
     runs = make_runs([make_trial(spec), make_trial("scipy_signal")], 1.0)
     (sweep,) = look(runs + swept("images", [1, 12], planted("images", 1, 1, 2)), "images", [1, 12])
 
-    assert [point.size for point in sweep.found.points] == [1, 12]
+    assert [point.size for point in sweep.crossover.points] == [1, 12]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +135,7 @@ def test_another_number_of_filters_never_leaks_into_the_sweep_over_channels(filt
     runs = swept("channels", [1, 64], planted("channels", 1, 1, 2), filters=filters)
     (sweep,) = look(runs + make_runs(pair, 1.0), "channels", [1, 64], filters=filters)
 
-    assert [point.size for point in sweep.found.points] == [1, 64]
+    assert [point.size for point in sweep.crossover.points] == [1, 64]
 
 
 def test_each_sweep_has_its_own_sizes_only():
@@ -138,7 +143,7 @@ def test_each_sweep_has_its_own_sizes_only():
     trials = grid(*PAIR, values, **SIZES).trials()
     found = crossovers(make_runs(trials, 1.0, blocks=1), grid(*PAIR, values, **SIZES))
 
-    assert {s.factor: [p.size for p in s.found.points] for s in found} == values
+    assert {s.factor: [p.size for p in s.crossover.points] for s in found} == values
 
 
 def test_blocks_are_paired_and_drift_cancels():
@@ -146,14 +151,14 @@ def test_blocks_are_paired_and_drift_cancels():
     runs = swept("images", [1, 8], lambda t, block: 2.0**block * (3 if t.library in CPU_LIBRARIES else 1))
     (sweep,) = look(runs, "images", [1, 8])
 
-    assert {(p.low, p.speedup, p.high) for p in sweep.found.points} == {(3.0, 3.0, 3.0)}
+    assert {(p.low, p.speedup, p.high) for p in sweep.crossover.points} == {(3.0, 3.0, 3.0)}
 
 
 def test_a_block_that_only_one_of_them_has_does_not_count():
     runs = swept("images", [1, 8], lambda t, b: None if (t.library, b) == ("tensorflow", 2) else 1.0)
     (sweep,) = look(runs, "images", [1, 8])
 
-    assert {point.low for point in sweep.found.points} == {None}, "5 blocks have no interval"
+    assert {point.low for point in sweep.crossover.points} == {None}, "5 blocks have no interval"
 
 
 def test_a_size_that_one_of_them_never_ran_at_is_no_point():
@@ -165,7 +170,7 @@ def test_a_size_that_one_of_them_never_ran_at_is_no_point():
     )
     (sweep,) = look(runs, "images", [1, 8, 64], libraries=(["torch"], ["opencv"]))
 
-    assert [point.size for point in sweep.found.points] == [1, 8]
+    assert [point.size for point in sweep.crossover.points] == [1, 8]
 
 
 def test_a_seed_of_the_notebook_changes_nothing():
@@ -173,7 +178,7 @@ def test_a_seed_of_the_notebook_changes_nothing():
     trials = grid(*PAIR, values, **SIZES, seed=5).trials()
     (sweep,) = crossovers(make_runs(trials, planted("images", 1, 1, 2)), grid(*PAIR, values, **SIZES, seed=5))
 
-    assert [point.size for point in sweep.found.points] == [1, 64]
+    assert [point.size for point in sweep.crossover.points] == [1, 64]
 
 
 def test_a_sweep_without_sizes_is_not_looked_at():
@@ -183,11 +188,31 @@ def test_a_sweep_without_sizes_is_not_looked_at():
 def test_a_sweep_without_runs_says_so():
     (sweep,) = look([], "images", [1, 8])
 
-    assert sweep.found.kind == Kind.UNDECIDED
+    assert sweep.crossover.kind == Kind.UNDECIDED
     assert "no size was measured in both" in sweep.sentence
 
 
 # In words.
+
+
+def test_of_the_other_pairs_only_those_with_a_crossover_are_worth_telling():
+    sizes, pairs = {"images": [1, 64]}, (["torch", "jax"], ["opencv", "scipy_fft"])
+    trials = grid(*pairs, sizes, **SIZES).trials()
+    seconds = {
+        "torch": lambda n: 1.0,
+        "jax": lambda n: 10.0,
+        "opencv": lambda n: 2.0,
+        "scipy_fft": lambda n: n / 2,
+    }
+    runs = make_runs(trials, lambda t, _: seconds[t.library](t.images))
+    sweeps = crossovers(runs, grid(*pairs, sizes, **SIZES))
+
+    assert [(s.device.library, s.cpu.library, str(s.crossover.kind)) for s in worth_telling(sweeps)] == [
+        ("torch", "opencv", "always"),
+        ("torch", "scipy_fft", "found"),
+        ("jax", "scipy_fft", "found"),
+    ]
+    assert worth_telling([]) == []
 
 
 def test_a_sweep_says_who_wins_from_where_and_what_is_held():

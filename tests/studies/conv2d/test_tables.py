@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from conv2d_data import BLOCKS, CPU_MACHINE, GPU_MACHINE, by_library, grid, make_run, make_runs, make_trial
+from conv2d_data import (
+    ARTICLE_SIZE,
+    BLOCKS,
+    CONTEXT_S,
+    CPU_MACHINE,
+    FIRST,
+    GPU_MACHINE,
+    ROOF,
+    SWEEP_SIZE,
+    by_library,
+    grid,
+    make_run,
+    make_runs,
+    make_trial,
+)
+from study_data import make_run as make_training
 from trainspeed.core.run import Status
-from trainspeed.judge.roofline import Ceiling
-from trainspeed.studies.conv2d.frames import result_rows, roofline_rows, transfer_rows
-from trainspeed.studies.conv2d.sweeps import crossovers, worth_telling
+from trainspeed.studies.conv2d.frames import roofline_rows
+from trainspeed.studies.conv2d.sweeps import crossovers
 from trainspeed.studies.conv2d.tables import (
     call_roofline_table,
     calls_table,
@@ -18,12 +32,8 @@ from trainspeed.studies.conv2d.tables import (
 )
 from trainspeed.studies.conv2d.trials import core_trials
 
-SIZES = {"images": 840, "height": 100, "width": 100}
-SMALL = {"images": 12, "height": 100, "width": 100, "filter_size": 3}
-CORE = core_trials(["tensorflow", "torch", "scipy_signal"], ["tensorflow"], [1, 2], **SIZES)
+CORE = core_trials(["tensorflow", "torch", "scipy_signal"], ["tensorflow"], [1, 2], **ARTICLE_SIZE)
 SECONDS = by_library(tensorflow=2.0, torch=1.0, scipy_signal=0.5, opencv=0.25)
-# 1 GFLOP/s and 1 GB/s: a convolution of 2.25 FLOP per byte is limited by arithmetic, or by memory at 0.1 GB/s.
-ROOF = {"fp32": Ceiling(precision="fp32", conv_flop_per_s=1e9, bandwidth_bytes_per_s=1e8)}
 
 
 def cells(styler):
@@ -31,8 +41,8 @@ def cells(styler):
 
 
 def test_the_table_of_results_is_in_milliseconds():
-    rows = result_rows(make_runs([make_trial("torch"), make_trial("opencv")], SECONDS))
-    torch, opencv = cells(calls_table(rows))
+    runs = make_runs([make_trial("torch"), make_trial("opencv")], SECONDS)
+    torch, opencv = cells(calls_table(runs))
 
     assert torch == {
         "library": "PyTorch",
@@ -48,19 +58,41 @@ def test_the_table_of_results_is_in_milliseconds():
     assert (opencv["data stay there"], opencv["ran on"]) == ("—", "cpu")
 
 
-def test_sizes_are_told_where_there_are_several():
-    rows = result_rows(make_runs([make_trial(), make_trial(images=12)], 1.0))
+def test_a_row_is_the_medians_over_the_blocks():
+    """Of six blocks, the interval is the whole range."""
+    took = (1.0, 5.0, 2.0, 4.0, 3.0, 100.0)
+    (row,) = cells(calls_table(make_runs([make_trial("torch")], lambda t, b: took[b])))
 
-    assert [row["size"] for row in cells(calls_table(rows))] == [
+    assert (row["warm call"], row["95 % interval"], row["blocks"]) == ("3,500", "1,000 to 100,000", 6)
+    assert row["first call"] == f"{1e3 * (CONTEXT_S + FIRST * 3.5):,.0f}"
+    assert (row["data stay there"], row["images/s"]) == ("1,750", "240")
+
+
+def test_what_failed_or_is_beside_the_data_is_in_no_row():
+    runs = [
+        *make_runs([make_trial()], 1.0),
+        *make_runs([make_trial()], 99.0, label="A again"),
+        make_run(make_trial("torch"), status=Status.OOM),
+        make_training(),
+    ]
+    (row,) = cells(calls_table(runs))
+
+    assert (row["library"], row["warm call"], row["blocks"]) == ("TensorFlow (graph)", "1,000", BLOCKS)
+
+
+def test_sizes_are_told_where_there_are_several():
+    runs = make_runs([make_trial(), make_trial(images=12)], 1.0)
+
+    assert [row["size"] for row in cells(calls_table(runs))] == [
         "12 images of 100×100, 1 channel, 1 filter, 3×3",
         "840 images of 100×100, 1 channel, 1 filter, 3×3",
     ]
 
 
-@pytest.mark.parametrize(("blocks", "interval"), [(1, "—"), (BLOCKS, "2,000 to 2,000")])
+@pytest.mark.parametrize(("blocks", "interval"), [(1, "—"), (5, "—"), (BLOCKS, "2,000 to 2,000")])
 def test_every_table_is_html_with_one_block_and_with_six(blocks, interval):
     runs = make_runs(CORE, SECONDS, blocks=blocks)
-    html = calls_table(result_rows(runs)).to_html()
+    html = calls_table(runs).to_html()
 
     assert interval in html
     assert "nan" not in html
@@ -87,7 +119,7 @@ def test_the_table_of_the_roofline_tells_rates_and_the_share():
 
 @pytest.mark.parametrize("failed", [[], [make_run(make_trial(), status=Status.CRASHED)]])
 def test_where_every_run_failed_the_tables_are_empty(failed):
-    assert cells(calls_table(result_rows(failed))) == []
+    assert cells(calls_table(failed)) == []
     assert cells(call_roofline_table(roofline_rows(failed, {}, CPU_MACHINE))) == []
 
 
@@ -97,17 +129,23 @@ def test_on_a_gpu_machine_with_cpu_libraries_alone_no_roof_is_left():
     assert rows.empty
 
 
-def test_the_table_of_transfers_tells_times_rates_and_the_share():
-    rows = transfer_rows(make_runs([make_trial("torch")], 2.0), make_trial("torch"))
-    (row,) = cells(transfers_table(rows, caption="Transfers"))
+def test_the_table_of_transfers_has_a_row_per_size_on_one_device():
+    """Other libraries, modes and numbers of devices are left out."""
+    mine = [make_trial("torch", images=12), make_trial("torch")]
+    others = [make_trial("torch", devices=2), make_trial("torch cpu"), make_trial("tensorflow")]
+    table = transfers_table(make_runs([*others, *mine], 2.0), mine[0])
+    small, large = cells(table)
 
-    assert row["to the device"] == "250 ms for 33.6 MB"
-    assert (row["GB/s to"], row["GB/s from"]) == ("0.134", "0.0672")
-    assert (row["from the device"], row["back, of a call"]) == ("500 ms for 33.6 MB", "25.0 %")
+    assert table.caption == "Transfers alone, PyTorch on one device"
+    assert (small["size"][:9], large["size"][:10]) == ("12 images", "840 images")
+    assert large["to the device"] == "250 ms for 33.6 MB"
+    assert (large["GB/s to"], large["GB/s from"]) == ("0.134", "0.0672")
+    assert (large["from the device"], large["back, of a call"]) == ("500 ms for 33.6 MB", "25.0 %")
 
 
-def test_without_transfers_their_table_is_empty():
-    assert cells(transfers_table(transfer_rows([], make_trial("torch")), caption="Transfers")) == []
+@pytest.mark.parametrize("runs", [[], make_runs([make_trial("opencv")], 1.0)])
+def test_without_transfers_their_table_is_empty(runs):
+    assert cells(transfers_table(runs, make_trial("opencv"))) == []
 
 
 CURVES = {
@@ -121,21 +159,20 @@ CURVES = {
 @pytest.mark.parametrize("blocks", [1, BLOCKS])
 def test_a_crossover_is_a_row_of_its_table(a, b, c, said, blocks):
     sizes, pair = {"images": [1, 8, 12, 64]}, (["torch"], ["opencv"])
-    trials = grid(*pair, sizes, **SMALL).trials()
+    trials = grid(*pair, sizes, **SWEEP_SIZE).trials()
     runs = make_runs(
         trials, lambda t, _: a + b * t.images if t.library == "torch" else c * t.images, blocks=blocks
     )
-    sweeps = crossovers(runs, grid(*pair, sizes, **SMALL))
+    sweeps = crossovers(runs, grid(*pair, sizes, **SWEEP_SIZE))
     (row,) = cells(crossovers_table(sweeps))
 
     assert (row["what grows"], row["device"], row["against"]) == ("images", "PyTorch", "OpenCV filter2D")
     assert row["device is faster"] == said
     assert (row["uncertainty"] == "—") is (blocks == 1 or said != "from about 10.1")
-    crossovers_table(sweeps).to_html()
 
 
 def test_a_crossover_that_was_not_measured_is_undecided_in_its_table():
-    sweeps = crossovers([], grid(["torch"], ["opencv"], {"images": [1, 8]}, **SMALL))
+    sweeps = crossovers([], grid(["torch"], ["opencv"], {"images": [1, 8]}, **SWEEP_SIZE))
     (row,) = cells(crossovers_table(sweeps))
 
     assert (row["device is faster"], row["uncertainty"], row["sizes tried"]) == ("undecided", "—", "—")
@@ -143,30 +180,10 @@ def test_a_crossover_that_was_not_measured_is_undecided_in_its_table():
 
 def test_sizes_are_whole_numbers_in_the_table_of_crossovers():
     pair, sizes = (["torch"], ["opencv"]), {"images": [1, 64]}
-    runs = make_runs(grid(*pair, sizes, **SMALL).trials(), SECONDS)
-    sweeps = crossovers(runs, grid(*pair, sizes, **SMALL))
+    runs = make_runs(grid(*pair, sizes, **SWEEP_SIZE).trials(), SECONDS)
+    sweeps = crossovers(runs, grid(*pair, sizes, **SWEEP_SIZE))
 
     assert cells(crossovers_table(sweeps))[0]["sizes tried"] == "1 to 64"
-
-
-def test_of_the_other_pairs_only_those_with_a_crossover_are_told():
-    sizes, pairs = {"images": [1, 64]}, (["torch", "jax"], ["opencv", "scipy_fft"])
-    trials = grid(*pairs, sizes, **SMALL).trials()
-    seconds = {
-        "torch": lambda n: 1.0,
-        "jax": lambda n: 10.0,
-        "opencv": lambda n: 2.0,
-        "scipy_fft": lambda n: n / 2,
-    }
-    runs = make_runs(trials, lambda t, _: seconds[t.library](t.images))
-    sweeps = crossovers(runs, grid(*pairs, sizes, **SMALL))
-
-    assert [(s.device.library, s.cpu.library, str(s.found.kind)) for s in worth_telling(sweeps)] == [
-        ("torch", "opencv", "always"),
-        ("torch", "scipy_fft", "found"),
-        ("jax", "scipy_fft", "found"),
-    ]
-    assert worth_telling([]) == []
 
 
 def test_failures_are_counted_by_trial_status_and_reason():

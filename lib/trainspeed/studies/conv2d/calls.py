@@ -1,54 +1,42 @@
-"""The runs of each convolution and what is read off them: first calls, warm ones, their stages. Judges nothing."""
+"""The runs of each convolution and what is read off them: first calls, warm calls, stages. Judges nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
 from trainspeed.core.convolution import FIRST_STAGES, LIBRARIES, Conv2dTrial, library_of
-from trainspeed.core.run import DATA_ROLES, Run, Status
+from trainspeed.core.run import Run
+from trainspeed.core.runs import RunSet
 from trainspeed.studies.conv2d.trials import on_device
 
 Value = Callable[[Run], float | None]  # in seconds; None: it was not measured
-
-
-def warm_call_s(run: Run) -> float | None:
-    """Return the median of the warm calls, in seconds."""
-    return run.median_s
+warm_call_s: Value = attrgetter("median_call_s")
 
 
 def first_call_s(run: Run) -> float:
-    """Return how long the first call took with what only it does, without the import, in seconds."""
+    """Return how long the first call took, with all that only it does but without the import, in seconds."""
     return sum(run.stages_s.get(stage, 0.0) for stage in FIRST_STAGES)
 
 
 def warm_stage_s(stage: str) -> Value:
-    """Return what reads a stage of a warm call."""
+    """Return a function that reads the median of a warm call's stage off a run."""
     return lambda run: median(run.warm_s[stage]) if run.warm_s.get(stage) else None
-
-
-def cold_stage_s(stage: str) -> Value:
-    """Return what reads a stage of the first call, or the import before it."""
-    return lambda run: run.import_s if stage == "import" else run.stages_s.get(stage)
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The runs of one trial that ended well, by block; the trial is its spec."""
+    """The runs of one trial that ended well, one per block; the trial is without seed."""
 
     trial: Conv2dTrial
-    by_block: Mapping[int, Run]
-
-    @property
-    def runs(self) -> list[Run]:
-        """The runs, first block first."""
-        return list(self.by_block.values())
+    runs: tuple[Run, ...] = ()
 
     @property
     def names(self) -> dict[str, Any]:
-        """What a table says of the trial: library, framework, devices, on_device, and its size, `case`."""
+        """What frames say of the trial: library, framework, devices, on_device, case (its size in words)."""
         trial = self.trial
         return {
             "library": library_of(trial),
@@ -58,38 +46,39 @@ class Calls:
             "case": ", ".join(trial.describe(without=("library", "devices"))),
         }
 
-    def values(self, value: Value) -> list[float]:
-        """Return a value of each run that has it."""
-        return [seconds for run in self.runs if (seconds := value(run)) is not None]
+    def by_block(self, value: Value = warm_call_s) -> dict[int, float]:
+        """Return a value of each run that has it, by block."""
+        return {run.block: seconds for run in self.runs if (seconds := value(run)) is not None}
 
-    def median(self, value: Value) -> float | None:
+    def median(self, value: Value = warm_call_s) -> float | None:
         """Return the median over the blocks; None where no run has the value."""
-        several = self.values(value)
-        return median(several) if several else None
+        known = self.by_block(value)
+        return median(known.values()) if known else None
 
 
 def calls_of(runs: Iterable[Run]) -> dict[Conv2dTrial, Calls]:
     """Return the calls of each trial; trials by size, then by library."""
-    found: dict[Conv2dTrial, dict[int, Run]] = {}
-    for run in runs:
-        if run.trial.phase.calls and run.status == Status.OK and run.role in DATA_ROLES:
-            found.setdefault(run.trial.spec, {})[run.block] = run
-    return {trial: Calls(trial, found[trial]) for trial in sorted(found, key=_place)}
+    convolutions = RunSet(tuple(runs)).ok().data().where(lambda run: run.trial.phase.calls).by_trial()
+    by_block = {trial: {run.block: run for run in alike} for trial, alike in convolutions.items()}
+    return {trial: Calls(trial, tuple(by_block[trial].values())) for trial in sorted(by_block, key=_sort_key)}
 
 
 def calls_at(calls: Mapping[Conv2dTrial, Calls], trial: Conv2dTrial) -> Calls:
-    """Return the calls of a trial, whatever its seed; none where it did not run."""
-    return calls.get(trial.spec, Calls(trial, {}))
+    """Return the calls of a trial, whatever its seed; without runs where it did not run."""
+    return calls.get(trial.spec, Calls(trial.spec))
 
 
-def paired(several: Iterable[Calls], value: Value = warm_call_s) -> list[list[float]]:
-    """Return a value of each of them in the blocks in which all have it."""
-    columns = [{b: v for b, run in one.by_block.items() if (v := value(run)) is not None} for one in several]
-    blocks = sorted(set.intersection(*map(set, columns)))
-    return [[column[block] for block in blocks] for column in columns]
+def paired(*arms: Mapping[int, float]) -> list[list[float]]:
+    """Return the values of each arm in the blocks that all arms have.
+
+    Args:
+        arms: Values by block, as returned by `Calls.by_block`.
+    """
+    blocks = sorted(set.intersection(*map(set, arms)))
+    return [[arm[block] for block in blocks] for arm in arms]
 
 
-def _place(trial: Conv2dTrial) -> tuple:
-    """The order of tables: by size, then as `LIBRARIES` has them, then by devices."""
+def _sort_key(trial: Conv2dTrial) -> tuple:
+    """Sort by size, then by library in the order of `LIBRARIES`, then by devices."""
     size = trial.filter_size, trial.channels, trial.filters, trial.images, trial.height, trial.width
     return *size, [*LIBRARIES].index(trial.library), trial.mode, trial.devices, trial.processor

@@ -1,26 +1,25 @@
-"""What the conv2d notebook measures: libraries at the article's size, sweeps, and what their crossovers ask for."""
+"""What the conv2d notebook measures: libraries at the article's size, sweeps, and sizes near a crossover."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.convolution import Conv2dTrial
-from trainspeed.core.run import Run
 from trainspeed.judge.ceilings import ceiling_trials
-from trainspeed.studies.conv2d import sweeps, trials
-from trainspeed.studies.conv2d.trials import COMPARED_FACTORS, SweepGrid
+from trainspeed.studies.conv2d import trials
+from trainspeed.studies.conv2d.sweeps import Bisection, SweepGrid
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conv2dPlan(Plan):
-    """Convolutions.
+    """The plan of the conv2d notebook.
 
     Attributes:
         core: The libraries at the article's size, on one device and on several.
-        sweep: The same at sizes around it.
+        sweep: Libraries of the device and of the CPU at sizes around it.
         survey: Further libraries and the ceilings of the device, with fewer blocks.
         grid: The sizes of the sweeps, and what they hold equal.
     """
@@ -34,10 +33,6 @@ class Conv2dPlan(Plan):
     def at_article_size(self) -> tuple[Conv2dTrial, ...]:
         """Every library at the size of the article."""
         return (*self.core, *(trial for trial in self.survey if trial.phase.calls))
-
-    def crossovers(self, runs: Iterable[Run]) -> list[sweeps.Sweep]:
-        """Return from what size on a device is faster, for each sweep and pair of libraries."""
-        return sweeps.crossovers(runs, self.grid)
 
 
 @planner
@@ -66,7 +61,7 @@ def plan_conv2d(
     controls: Sequence[str],
     seed: int,
 ) -> Conv2dPlan:
-    """Return the plan of the notebook's parameters, which its parameter cell explains.
+    """Return the plan of the notebook's parameters; the parameter cell explains them.
 
     Raises:
         UserError: A value that cannot be measured.
@@ -75,7 +70,7 @@ def plan_conv2d(
     equal = {"height": height, "width": width, "calls": calls, "seed": seed}
     article = {"images": images, "filter_size": filter_size, **equal}
     core = trials.core_trials(libraries, device_libraries, counts, **article)
-    survey = trials.core_trials(survey_libraries, [], [], **article) if survey_libraries else ()
+    survey = [trials.library_trial(spec, **article) for spec in survey_libraries]
     grid = SweepGrid(
         device_libraries=device_libraries,
         cpu_libraries=cpu_libraries,
@@ -87,10 +82,10 @@ def plan_conv2d(
     twice = trials.control_trials(controls, libraries, **article)
     ceilings = ceiling_trials(["fp32"], dataset="digits", seed=seed)
     return Conv2dPlan(
-        core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=COMPARED_FACTORS),
-        sweep=TrialSet(trials=grid.trials(), blocks=blocks, factors=COMPARED_FACTORS),
+        core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=trials.COMPARED_FACTORS),
+        sweep=TrialSet(trials=grid.trials(), blocks=blocks, factors=trials.COMPARED_FACTORS),
         survey=TrialSet(trials=(*survey, *ceilings), blocks=survey_blocks, parameter="survey_blocks"),
-        more=sweeps.Bisection(grid, bisections, blocks),
+        more=Bisection(grid, bisections, blocks),
         grid=grid,
         seed=seed,
     )

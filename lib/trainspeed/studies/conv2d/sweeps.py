@@ -1,14 +1,18 @@
-"""One size grows: from what size on a device is faster, and which size to measure next. Runs nothing."""
+"""One size grows: what is measured, from what size on a device wins, which size is next. Runs nothing."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
 
 from trainspeed.conduct.estimates import call_s
 from trainspeed.conduct.plan import TrialSet
-from trainspeed.core.check import check_whole
+from trainspeed.core.check import check_name, check_whole
 from trainspeed.core.convolution import Conv2dTrial, library_of
+from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role, Run
 from trainspeed.judge.crossover import (
     Crossover,
@@ -18,87 +22,156 @@ from trainspeed.judge.crossover import (
     judged_points,
     next_size,
 )
-from trainspeed.studies.conv2d.calls import Calls, calls_at, calls_of, paired
-from trainspeed.studies.conv2d.trials import COMPARED_FACTORS, SWEEPS, SweepGrid, grown
+from trainspeed.studies.conv2d.calls import calls_at, calls_of, paired
+from trainspeed.studies.conv2d.trials import COMPARED_FACTORS, library_trial
+
+
+class Growth(NamedTuple):
+    """A size that grows: its unit in a sentence, the title of its panel and the label of its axis."""
+
+    unit: str
+    title: str
+    axis: str
+
+
+SWEEPS = {
+    "images": Growth("images", "Number of images", "images in a call"),
+    "channels": Growth("channels", "Number of channels", "channels"),
+    "filter_size": Growth("px of filter", "Size of the filter", "filter size in pixels (k of k×k)"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """A device's library against one on the CPU, while one size grows.
+    """A device's library against one of the CPU, while one size grows.
 
     Attributes:
-        factor: Of `SWEEPS`.
-        device, cpu: The two at any of the sizes.
-        filters_follow: There are as many filters as channels.
+        factor: The size that grows, one of `SWEEPS`.
+        device, cpu: The two trials at any of the sizes, without seed.
+        filters_follow: Whether there are as many filters as channels.
+        crossover: From what size on the device is faster.
     """
 
     factor: str
     device: Conv2dTrial
     cpu: Conv2dTrial
-    found: Crossover
-    filters_follow: bool = False
+    filters_follow: bool
+    crossover: Crossover
+
+    def at(self, size: int) -> tuple[Conv2dTrial, Conv2dTrial]:
+        """Return the trials of the device and of the CPU at a size."""
+        sizes = {self.factor: size} | ({"filters": size} if self.filters_follow else {})
+        return replace(self.device, **sizes), replace(self.cpu, **sizes)
 
     @property
     def sentence(self) -> str:
-        """From what size on the device is faster."""
-        names = {"device": library_of(self.device), "cpu": library_of(self.cpu)}
-        growth = SWEEPS[self.factor]
-        words = [growth.kept(self.device)] if growth.kept else []
-        words += [f"as many {growth.follower}"] if self.filters_follow else []
-        unsaid = ["library", "devices", self.factor, *[growth.follower] * self.filters_follow]
-        words += self.device.describe(without=unsaid)
-        text = crossover_sentence(self.found, unit=growth.unit, **names)
-        return f"{text[:-1]} ({', '.join(words)})."
+        """From what size on the device is faster, and what was held equal."""
+        trial = self.device
+        equal = [f"of {trial.height}×{trial.width}"] if self.factor == "images" else []
+        equal += ["as many filters"] if self.filters_follow else []
+        grown = ["filters"] if self.filters_follow else []
+        equal += trial.describe(without=["library", "devices", self.factor, *grown])
+        names = {"device": library_of(trial), "cpu": library_of(self.cpu)}
+        text = crossover_sentence(self.crossover, unit=SWEEPS[self.factor].unit, **names)
+        return f"{text[:-1]} ({', '.join(equal)})."
 
 
-def worth_telling(sweeps: Iterable[Sweep]) -> list[Sweep]:
-    """Return the first pair's sweeps, and those of the others that found a crossover: the table has all."""
-    sweeps = list(sweeps)
-    first = {sweep.factor: sweep for sweep in reversed(sweeps)}
-    return [s for s in sweeps if s is first[s.factor] or s.found.kind in (Kind.FOUND, Kind.SEVERAL)]
+@dataclass(frozen=True, kw_only=True)
+class SweepGrid:
+    """Libraries on the device and on the CPU at sizes that grow one at a time.
+
+    Attributes:
+        sizes: Field of a trial, one of `SWEEPS` -> the sizes that it takes.
+        equal: The other fields.
+        filters: Output channels in the sweep over channels; 0: as many as there are channels.
+        longest_call_s: A call that is estimated to take longer is not measured: see `left_out_sentences`.
+    Raises:
+        UserError: A value that cannot be measured.
+    """
+
+    device_libraries: Sequence[str]
+    cpu_libraries: Sequence[str]
+    sizes: Mapping[str, Sequence[int]]
+    equal: Mapping[str, int]
+    filters: int = 0
+    longest_call_s: float = math.inf
+
+    def __post_init__(self) -> None:
+        _check_processors("device_libraries", self.device_libraries, on_cpu=False)
+        _check_processors("cpu_libraries", self.cpu_libraries, on_cpu=True)
+        check_whole("filters", self.filters, 0, "0 means as many as channels")
+        if not self.longest_call_s > 0:
+            raise UserError("longest_call_s", self.longest_call_s, "must be positive seconds.")
+        for name in self.sizes:
+            check_name("sweep", name, tuple(SWEEPS))
+
+    def trials(self) -> tuple[Conv2dTrial, ...]:
+        """Return the libraries at every size of each sweep, but for those that would take too long."""
+        return tuple(trial for trial in self._all_trials() if call_s(trial) <= self.longest_call_s)
+
+    def left_out_sentences(self) -> list[str]:
+        """Return which trials take too long to be measured."""
+        return [
+            f"Left out: {', '.join(trial.describe())}: a call would take about {call_s(trial):.3g} s "
+            f"(longest_call_s is {self.longest_call_s:g})."
+            for trial in self._all_trials()
+            if call_s(trial) > self.longest_call_s
+        ]
+
+    def sweeps(self, factor: str) -> list[Sweep]:
+        """Return the sweep of each pair of libraries, without a crossover; none where there are no sizes."""
+        return [
+            Sweep(
+                factor=factor,
+                device=self._at(device, factor, size).spec,
+                cpu=self._at(cpu, factor, size).spec,
+                filters_follow=factor == "channels" and not self.filters,
+                crossover=crossover([]),
+            )
+            for size in self.sizes.get(factor, ())[:1]
+            for device, cpu in product(self.device_libraries, self.cpu_libraries)
+        ]
+
+    def _at(self, spec: str, factor: str, size: int) -> Conv2dTrial:
+        filters = {"filters": self.filters or size} if factor == "channels" else {}
+        return library_trial(spec, **{**self.equal, factor: size, **filters})
+
+    def _all_trials(self) -> list[Conv2dTrial]:
+        specs = (*self.device_libraries, *self.cpu_libraries)
+        sizes = [(factor, size) for factor, values in self.sizes.items() for size in values]
+        return list(dict.fromkeys(self._at(spec, factor, size) for factor, size in sizes for spec in specs))
+
+
+def _check_processors(name: str, specs: Sequence[str], *, on_cpu: bool) -> None:
+    for spec in specs:
+        if library_trial(spec, images=1, height=1, width=1).on_cpu != on_cpu:
+            instead = f"write '{spec} cpu'" if on_cpu else "name a framework: tensorflow, keras, torch, jax"
+            raise UserError(f"{name}: {spec!r} runs on {'the device' if on_cpu else 'the CPU'}: {instead}.")
 
 
 def crossovers(runs: Iterable[Run], grid: SweepGrid) -> list[Sweep]:
     """Return, for each sweep and each pair of libraries, from what size on the device is faster."""
     calls = calls_of(runs)
-    return [
-        _sweep(calls, factor, *pair, grid.filters > 0) for factor in grid.sizes for pair in grid.pairs(factor)
-    ]
+    measured = []
+    for sweep in (sweep for factor in grid.sizes for sweep in grid.sweeps(factor)):
+        times = {}
+        for size in {getattr(trial, sweep.factor) for trial in calls}:
+            device, cpu = (calls_at(calls, trial) for trial in sweep.at(size))
+            times[size] = paired(cpu.by_block(), device.by_block())
+        measured.append(replace(sweep, crossover=crossover(judged_points(times))))
+    return measured
 
 
-def _sweep(
-    calls: Mapping[Conv2dTrial, Calls],
-    factor: str,
-    device: Conv2dTrial,
-    cpu: Conv2dTrial,
-    filters_fixed: bool,
-) -> Sweep:
-    times = {}
-    for trial, of_device in calls.items():
-        size = getattr(trial, factor)
-        if sized(device, factor, size, filters_fixed) == trial:
-            of_cpu = calls_at(calls, sized(cpu, factor, size, filters_fixed))
-            times[size] = paired((of_cpu, of_device))
-    follow = bool(SWEEPS[factor].follower) and not filters_fixed
-    return Sweep(
-        factor=factor, device=device, cpu=cpu, found=crossover(judged_points(times)), filters_follow=follow
-    )
-
-
-def sized(trial: Conv2dTrial, factor: str, size: int, filters_fixed: bool) -> Conv2dTrial:
-    """Return a trial at another size of a sweep."""
-    return replace(trial, **({factor: size} if filters_fixed else grown(factor, size)))
-
-
-def _sizes(trials: Iterable[Conv2dTrial], arm: Conv2dTrial, sweep: Sweep) -> set[int]:
-    """Return at which sizes of a sweep one of its two sides is among the trials."""
-    sizes = ((getattr(trial, sweep.factor), trial) for trial in trials)
-    return {size for size, t in sizes if t == sized(arm, sweep.factor, size, not sweep.filters_follow)}
+def worth_telling(sweeps: Iterable[Sweep]) -> list[Sweep]:
+    """Return the first pair's sweeps, and those of the other pairs with a crossover: the table has all."""
+    sweeps = list(sweeps)
+    first = {sweep.factor: sweep for sweep in reversed(sweeps)}
+    return [s for s in sweeps if s is first[s.factor] or s.crossover.kind in (Kind.FOUND, Kind.SEVERAL)]
 
 
 @dataclass
 class Bisection:
-    """What to measure next, so that each crossover's bracket halves: so many sizes of each sweep, then nothing.
+    """Asks for sizes that halve the bracket of each crossover, so many of each sweep, then for nothing.
 
     Its runs have the role `bisected`, so that a resumed report knows how many there were.
     """
@@ -111,19 +184,17 @@ class Bisection:
         check_whole("bisections", self.rounds, 0, "0 measures no size between")
 
     def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
-        """Return the trials at the next sizes, on both sides of every crossover; none after the last round."""
+        """Return the trials at the next size of each sweep, for both libraries; none after the last round."""
         asked = {run.trial.spec for run in runs if run.role is Role.BISECTED}
         wanted: list[Conv2dTrial] = []
         for sweep in crossovers(runs, self.grid):
-            size = next_size(sweep.found.points)
+            size = next_size(sweep.crossover.points)
             if size is None:
                 continue
-            arms = sweep.device, sweep.cpu
-            pair = [sized(arm, sweep.factor, size, self.grid.filters > 0) for arm in arms]
-            before = set.intersection(*(_sizes(asked, arm, sweep) for arm in arms))
-            rounds = len(before | {size})
-            if rounds <= self.rounds and all(call_s(trial) <= self.grid.longest_call_s for trial in pair):
-                wanted += pair
+            tried = {n for n in {getattr(t, sweep.factor) for t in asked} if asked.issuperset(sweep.at(n))}
+            short = all(call_s(trial) <= self.grid.longest_call_s for trial in sweep.at(size))
+            if len(tried | {size}) <= self.rounds and short:
+                wanted += sweep.at(size)
         seed = self.grid.equal.get("seed", 0)
         trials = tuple(replace(trial, seed=seed) for trial in dict.fromkeys(wanted))
         again = TrialSet(trials=trials, blocks=self.blocks, factors=COMPARED_FACTORS, label=Role.BISECTED)

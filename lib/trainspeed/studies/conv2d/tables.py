@@ -1,70 +1,81 @@
-"""Tables of one convolution: times, distance from the limit, crossovers."""
+"""Tables of one convolution: times, transfers, distance from the limit, crossovers, failures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from trainspeed.core.convolution import library_of
+from trainspeed.core.convolution import STAGES, Conv2dTrial, library_of
 from trainspeed.core.format import MISSING, digits, fixed, or_nothing
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.crossover import Crossover, Kind
+from trainspeed.judge.verdict import median_interval
 from trainspeed.show.cells import counted_failures, styled
-from trainspeed.show.rows import require
 from trainspeed.show.theme import status_name
-from trainspeed.studies.conv2d.sweeps import Sweep
-from trainspeed.studies.conv2d.trials import SWEEPS
-
-RESULTS = (
-    "library",
-    "devices",
-    "case",
-    "first_call_s",
-    "call_s",
-    "low_s",
-    "high_s",
-    "resident_s",
-    "placement",
-)
+from trainspeed.studies.conv2d.calls import calls_of, first_call_s, warm_stage_s
+from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
 
 
-def calls_table(rows: pd.DataFrame, *, caption: str = "One convolution, in ms") -> Styler:
-    """Return a row per library and size: first call, warm call with its interval, and staying on the device.
-
-    Args:
-        rows: As of `conv2d_frames.result_rows`.
-    """
-    require(rows, (*RESULTS, "images_per_s", "blocks"))
-    numbers = rows.astype(dict.fromkeys(("low_s", "high_s", "resident_s"), float))
+def calls_table(runs: Iterable[Run]) -> Styler:
+    """Return a row per trial, medians over the blocks: first call, warm call, call whose data stay there."""
+    calls = calls_of(runs)
+    sizes = {one.names["case"] for one in calls.values()}
     cells = []
-    for row in numbers.to_dict("records"):
-        ends = [digits(1e3 * row[end]) for end in ("low_s", "high_s")]
-        names = {"library": row["library"], "devices": row["devices"]}
-        names |= {"size": row["case"]} if rows["case"].nunique() > 1 else {}
+    for trial, one in calls.items():
+        ends = median_interval(list(one.by_block().values()))
+        names = {"library": library_of(trial), "devices": trial.devices}
+        names |= {"size": one.names["case"]} if len(sizes) > 1 else {}
         cells.append(
             {
                 **names,
-                "first call": digits(1e3 * row["first_call_s"]),
-                "warm call": digits(1e3 * row["call_s"]),
-                "95 % interval": MISSING if MISSING in ends else " to ".join(ends),
-                "data stay there": digits(1e3 * row["resident_s"]),
-                "images/s": fixed(row["images_per_s"], 0),
-                "ran on": or_nothing(row["placement"]),
-                "blocks": row["blocks"],
+                "first call": _ms(one.median(first_call_s)),
+                "warm call": _ms(one.median()),
+                "95 % interval": " to ".join(map(_ms, ends)) if ends else MISSING,
+                "data stay there": _ms(one.median(lambda run: run.median_resident_s)),
+                "images/s": fixed(trial.images / one.median(), 0),
+                "ran on": or_nothing(one.runs[0].placement),
+                "blocks": len(one.runs),
             }
         )
-    return styled(cells, "conv2d", caption, columns=["library"])
+    return styled(cells, "conv2d", "One convolution, in ms", columns=["library"])
 
 
-def call_roofline_table(rows: pd.DataFrame, *, caption: str = "How far from the limit") -> Styler:
+def transfers_table(runs: Iterable[Run], library: Conv2dTrial) -> Styler:
+    """Return a row per size: how long each transfer takes, how fast it is, the share of a call going back.
+
+    Each transfer was waited for, and no kernel ran meanwhile. Medians over the blocks.
+
+    Args:
+        library: A trial of the library, mode and processor that are shown, on one device.
+    """
+    name = library_of(library)
+    cells = []
+    for trial, calls in calls_of(runs).items():
+        stages = {stage: calls.median(warm_stage_s(stage)) for stage in STAGES}
+        if library_of(trial) != name or trial.devices > 1 or None in stages.values():
+            continue
+        to_s, from_s = stages["to_device"], stages["from_device"]
+        cells.append(
+            {
+                "size": calls.names["case"],
+                "to the device": f"{_ms(to_s)} ms for {digits(trial.input_bytes / 1e6)} MB",
+                "GB/s to": digits(trial.input_bytes / 1e9 / to_s) if to_s else MISSING,
+                "from the device": f"{_ms(from_s)} ms for {digits(trial.output_bytes / 1e6)} MB",
+                "GB/s from": digits(trial.output_bytes / 1e9 / from_s) if from_s else MISSING,
+                "back, of a call": fixed(100 * from_s / sum(stages.values()), 1, " %"),
+            }
+        )
+    return styled(cells, "transfers", f"Transfers alone, {name} on one device", columns=["size"])
+
+
+def call_roofline_table(rows: pd.DataFrame) -> Styler:
     """Return a row per library and size: what it moves and computes, and its share of what the roof allows.
 
     Args:
-        rows: As of `conv2d_frames.roofline_rows`.
+        rows: As returned by `frames.roofline_rows`.
     """
-    require(rows, ("library", "devices", "case", "intensity", "flop_per_s", "bytes_per_s", "limit", "share"))
     cells = [
         {
             "library": row["library"],
@@ -76,79 +87,54 @@ def call_roofline_table(rows: pd.DataFrame, *, caption: str = "How far from the 
             "limited by": or_nothing(row["limit"]),
             "share of the limit": fixed(100 * row["share"], 1, " %"),
         }
-        for row in rows.astype({"share": float}).to_dict("records")
-    ]
-    return styled(cells, "conv2d_roofline", caption, columns=["library"])
-
-
-def transfers_table(rows: pd.DataFrame, *, caption: str) -> Styler:
-    """Return a row per size: how long each transfer takes, how fast it is, and its share of a warm call.
-
-    Args:
-        rows: As of `conv2d_frames.transfer_rows`.
-    """
-    require(rows, ("case", "to_bytes", "to_s", "from_bytes", "from_s", "share"))
-    cells = [
-        {
-            "size": row["case"],
-            "to the device": f"{digits(1e3 * row['to_s'])} ms for {digits(row['to_bytes'] / 1e6)} MB",
-            "GB/s to": digits(row["to_bytes"] / 1e9 / row["to_s"]) if row["to_s"] else MISSING,
-            "from the device": f"{digits(1e3 * row['from_s'])} ms for {digits(row['from_bytes'] / 1e6)} MB",
-            "GB/s from": digits(row["from_bytes"] / 1e9 / row["from_s"]) if row["from_s"] else MISSING,
-            "back, of a call": fixed(100 * row["share"], 1, " %"),
-        }
         for row in rows.to_dict("records")
     ]
-    return styled(cells, "transfers", caption, columns=["size"])
+    return styled(cells, "conv2d_roofline", "How far from the limit", columns=["library"])
 
 
 def crossovers_table(sweeps: Iterable[Sweep]) -> Styler:
     """Return a row per sweep and pair: from what size on the device is faster, and how sure that is."""
-    rows = [
-        {
-            "what grows": SWEEPS[sweep.factor].unit,
-            "device": library_of(sweep.device),
-            "against": library_of(sweep.cpu),
-            "device is faster": _faster(sweep.found),
-            "uncertainty": _ends(sweep.found.low, sweep.found.high),
-            "sizes tried": _ends(*(sweep.found.points[end].size for end in (0, -1)))
-            if sweep.found.points
-            else MISSING,
-        }
-        for sweep in sweeps
-    ]
+    cells = []
+    for sweep in sweeps:
+        low, high, points = sweep.crossover.low, sweep.crossover.high, sweep.crossover.points
+        cells.append(
+            {
+                "what grows": SWEEPS[sweep.factor].unit,
+                "device": library_of(sweep.device),
+                "against": library_of(sweep.cpu),
+                "device is faster": _faster(sweep.crossover),
+                "uncertainty": MISSING if low is None else f"{low:,.0f} to {high:,.0f}",
+                "sizes tried": f"{points[0].size:,.0f} to {points[-1].size:,.0f}" if points else MISSING,
+            }
+        )
     columns = ["what grows", "device", "against", "device is faster", "uncertainty", "sizes tried"]
-    return styled(rows, "crossovers", "From what size on a device is faster", columns=columns)
+    return styled(cells, "crossovers", "From what size on a device is faster", columns=columns)
 
 
-def _faster(found: Crossover) -> str:
-    if found.kind == Kind.FOUND:
-        return f"{'from' if found.rising else 'up to'} about {digits(found.size)}"
+def failed_calls_table(runs: Iterable[Run]) -> Styler | None:
+    """Return a row per trial and way to fail, with the reason; None where every run ended as it should."""
+    return counted_failures(
+        [
+            {
+                "what": ", ".join(run.trial.describe()),
+                "status": status_name(run.status),
+                "reason": or_nothing(run.reason),
+            }
+            for run in runs
+            if run.status != Status.OK
+        ]
+    )
+
+
+def _ms(seconds: float | None) -> str:
+    return digits(None if seconds is None else 1e3 * seconds)
+
+
+def _faster(crossover: Crossover) -> str:
     return {
+        Kind.FOUND: f"{'from' if crossover.rising else 'up to'} about {digits(crossover.size)}",
         Kind.ALWAYS: "at every size tried",
         Kind.NEVER: "at no size tried",
         Kind.SEVERAL: "here and there: see below",
         Kind.UNDECIDED: "undecided",
-    }[found.kind]
-
-
-def _ends(low: float | None, high: float | None) -> str:
-    return MISSING if low is None or high is None else f"{_size(low)} to {_size(high)}"
-
-
-def _size(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else digits(value)
-
-
-def failed_calls_table(runs: Sequence[Run]) -> Styler | None:
-    """Return a row per trial and way to fail, with the reason; None where every run ended as it should."""
-    rows = [
-        {
-            "what": ", ".join(run.trial.describe()),
-            "status": status_name(run.status),
-            "reason": or_nothing(run.reason),
-        }
-        for run in runs
-        if run.status != Status.OK
-    ]
-    return counted_failures(rows)
+    }[crossover.kind]
