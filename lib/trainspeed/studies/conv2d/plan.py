@@ -31,8 +31,8 @@ class Conv2dPlan(Plan):
 
     @property
     def at_article_size(self) -> tuple[Conv2dTrial, ...]:
-        """Every library at the size of the article."""
-        return (*self.core, *(trial for trial in self.survey if trial.phase.calls))
+        """Every library at the size of the article, once."""
+        return tuple(dict.fromkeys([*self.core, *(trial for trial in self.survey if trial.phase.calls)]))
 
 
 @planner
