@@ -115,6 +115,22 @@ def test_a_framework_without_an_exchange_of_its_own_has_it_in_the_rest():
     assert cost_sentences([replace(cost, compute_s=None)]) == []
 
 
+def test_precisions_are_told_apart_where_there_are_several():
+    (trial,) = [t for t in trials() if t.devices == 2 and t.batch_size == 8]
+    costs = [
+        StepCosts(trial=replace(trial, precision=name), step_s=0.1, compute_s=0.05)
+        for name in ("fp32", "bf16")
+    ]
+
+    assert [text.split(", batch")[0] for text in cost_sentences(costs)] == [
+        "PyTorch, cnn10, fp32",
+        "PyTorch, cnn10, bf16",
+    ]
+    assert list(step_cost_frame(costs)["where"]) == [
+        f"cnn10, {name}, batch 8\n2 devices (ddp)" for name in ("fp32", "bf16")
+    ]
+
+
 def test_the_interconnect_is_found_from_sums_between_gpus():
     given = [*trials(), *exchange_trials(trials())]
     runs = runs_of(given, lambda t: 0.1 if t.part == "both" else sums_of(t), machine=GPU)
@@ -169,6 +185,9 @@ def test_without_an_interconnect_nothing_is_forecast():
     rows, sentences = forecasts(runs, scaling_verdicts(runs), [2, 4], None, overlap=1.0)
 
     assert rows.empty and sentences == []
+    link = interconnect_of(runs, alpha_s=ALPHA_S, bytes_per_s=BYTES_PER_S)
+    rows, sentences = forecasts(runs, scaling_verdicts(runs), [], link, overlap=1.0)
+    assert rows.empty and sentences == [], "and without a number of devices"
     assert "No forecast" in NO_FORECAST
 
 

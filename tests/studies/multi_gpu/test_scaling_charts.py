@@ -110,7 +110,7 @@ class TestLines:
 
     def test_what_has_no_speed_up_is_named(self):
         (note,) = texts(plot_scaling(make_rows()).axes[-1], "note")
-        assert "no pair of runs finished: PyTorch dp on 2 devices (strong)" in note.replace("\n", " ")
+        assert "no pair of runs finished: PyTorch dp on 2 devices (strong scaling)" in note.replace("\n", " ")
         assert "bar: 95 % interval; hollow: fewer than 6 blocks, no interval" in note.replace("\n", " ")
 
     def test_several_batch_sizes_are_several_lines(self):
@@ -134,6 +134,37 @@ class TestLines:
             "ideal",
             "forecast",
         ]
+
+
+class TestVariants:
+    def rows(self):
+        """Return the rows for a small model in two precisions and for a large one, at fewer batch sizes."""
+        small, large = make_rows().assign(model="cnn10"), make_rows().assign(model="wrn28_10", batch_size=256)
+        small = [small.assign(precision=name) for name in ("fp32", "bf16")]
+        large = select(large, scaling="strong").assign(precision="fp32")
+        return pd.concat([*small, large]).assign(compile=lambda rows: rows["framework"] == "jax")
+
+    def test_each_model_and_precision_has_panels_of_its_own(self):
+        """JAX always compiles, which is no difference between two rows."""
+        assert [ax.get_title() or ax.get_title("left") for ax in plot_scaling(self.rows()).axes] == [
+            "strong scaling, cnn10, fp32: batch 64",
+            "strong scaling, cnn10, bf16: batch 64",
+            "strong scaling, wrn28_10, fp32: batch 256",
+            "weak scaling, cnn10, fp32: batch 64 per device",
+            "weak scaling, cnn10, bf16: batch 64 per device",
+        ]
+
+    def test_a_batch_size_has_the_same_line_in_every_panel(self):
+        rows = self.rows()
+        more = select(rows, model="cnn10", scaling="strong").assign(batch_size=256, speedup=1.1)
+        axes = plot_scaling(pd.concat([rows, more])).axes
+        styles = [line(ax, "PyTorch ddp, batch 256").get_linestyle() for ax in axes[:3]]
+        assert styles == ["-."] * 3
+
+    def test_a_forecast_is_drawn_for_its_own_model_and_precision(self):
+        expected = make_forecasts().assign(model="cnn10", precision="bf16", compile=False)
+        drawn = [len(found(ax, "forecast")) for ax in plot_scaling(self.rows(), expected).axes]
+        assert drawn == [0, 1, 0, 0, 0]
 
 
 class TestForecast:
@@ -219,5 +250,5 @@ class TestBadInput:
     def test_a_row_that_is_there_twice_is_refused(self):
         """It would be drawn as a zigzag."""
         rows = make_rows()
-        with pytest.raises(UserError, match=r"PyTorch ddp on 2 devices \(strong\) twice"):
+        with pytest.raises(UserError, match=r"PyTorch ddp on 2 devices \(strong scaling\) twice"):
             plot_scaling(pd.concat([rows, rows[2:3]]))

@@ -19,7 +19,7 @@ from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS, LATENCY_BYTES, SINGLE, Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.forecast import Interconnect, fit_interconnect, forecast, forecast_sentence
-from trainspeed.studies.multi_gpu.scaling import STRONG, scaling_of
+from trainspeed.studies.multi_gpu.scaling import STRONG, scaling_frame, scaling_of
 
 GRADIENT_BYTES = 4  # gradients are summed in fp32, under mixed precision too
 SUMS_PER_EPOCH = 16  # in an "epoch" of nothing but sums
@@ -118,15 +118,24 @@ def _gradient_sizes(runs: Iterable[Run]) -> dict[tuple[str, str], int]:
     }
 
 
-def cost_sentences(costs: Iterable[StepCosts]) -> list[str]:
+def _models(costs: Sequence[StepCosts]) -> list[str]:
+    """Return the model of each trial, with the settings that vary between them: "cnn10, bf16"."""
+    trials = [cost.trial for cost in costs]
+    varying = [name for name in ("layout", "precision") if len({getattr(t, name) for t in trials}) > 1]
+    if len({trial.compile for trial in trials if trial.framework != "jax"}) > 1:  # JAX always compiles
+        varying.append("compile")
+    return [", ".join([model_of(t.model), *(t.factor(name).words(t) for name in varying)]) for t in trials]
+
+
+def cost_sentences(costs: Sequence[StepCosts]) -> list[str]:
     """Return what a step is made of, where one device alone was measured with its share of the batch."""
     sentences = []
-    for cost in costs:
+    for cost, model in zip(costs, _models(costs), strict=True):
         if cost.compute_s is None:
             continue
         trial, share = cost.trial, cost.trial.batch_size // cost.trial.devices
         parts = [
-            f"{NAMES[trial.framework]}, {model_of(trial.model)}, batch {trial.batch_size}, {devices_of(trial)}: a step "
+            f"{NAMES[trial.framework]}, {model}, batch {trial.batch_size}, {devices_of(trial)}: a step "
             f"takes {_ms(cost.step_s)}. One device alone takes {_ms(cost.compute_s)} for its share of {share} images"
         ]
         if cost.exchange_s is not None:
@@ -145,16 +154,16 @@ def cost_sentences(costs: Iterable[StepCosts]) -> list[str]:
     return sentences
 
 
-def step_cost_frame(costs: Iterable[StepCosts]) -> pd.DataFrame:
+def step_cost_frame(costs: Sequence[StepCosts]) -> pd.DataFrame:
     """Return a row per trial: where, framework, step_s, compute_s, exchange_s, rest_s; None where not measured."""
     seconds = ["step_s", "compute_s", "exchange_s", "rest_s"]
     rows = [
         {
-            "where": f"{model_of(cost.trial.model)}, batch {cost.trial.batch_size}\n{devices_of(cost.trial)}",
+            "where": f"{model}, batch {cost.trial.batch_size}\n{devices_of(cost.trial)}",
             "framework": cost.trial.framework,
             **{name: getattr(cost, name) for name in seconds},
         }
-        for cost in costs
+        for cost, model in zip(costs, _models(costs), strict=True)
     ]
     return pd.DataFrame(rows, columns=["where", "framework", *seconds])
 
@@ -220,9 +229,8 @@ def forecasts(
     There is one forecast for each framework, strategy and kind of scaling: it extends the comparison with the
     most blocks.
     """
-    columns = ["framework", "strategy", "scaling", "devices", "speedup"]
-    if interconnect is None:
-        return pd.DataFrame(columns=columns), []
+    if interconnect is None or not devices:
+        return scaling_frame([]), []
     seconds, sizes = _step_seconds(runs), _gradient_sizes(runs)
     rows, sentences, done = [], [], set()
     for verdict in sorted(verdicts, key=lambda verdict: -verdict.blocks):
@@ -241,8 +249,11 @@ def forecasts(
             expected, measured, interconnect, size_bytes=size_bytes, scaling=scaling, overlap=overlap
         )
         sentences.append(f"{NAMES[trial.framework]}, {model_of(trial.model)}, {trial.strategy}: {sentence}")
-        rows += [(*line, one.devices, one.speedup) for one in expected]
-    return pd.DataFrame(rows, columns=columns), sentences
+        rows += [
+            trial.as_dict() | {"scaling": scaling, "devices": one.devices, "speedup": one.speedup}
+            for one in expected
+        ]
+    return pd.DataFrame(rows, columns=scaling_frame([]).columns), sentences
 
 
 def _speedups_like(verdict: Verdict, verdicts: Iterable[Verdict]) -> dict[int, float]:

@@ -161,13 +161,14 @@ def scaling_of(verdict: Verdict) -> str:
 
 
 def scaling_frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
-    """Return a row per verdict: framework, model, strategy, scaling, devices, batch_size, speedup, low, high."""
-    columns = ["framework", "model", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high"]
+    """Return a row per verdict: the candidate's fields below, scaling, speedup, low and high."""
+    fields = ["framework", "model", "layout", "precision", "compile", "strategy", "devices", "batch_size"]
     rows = [
         v.candidate.as_dict() | {"scaling": scaling_of(v), "speedup": v.speedup, "low": v.low, "high": v.high}
         for v in verdicts
     ]
-    return pd.DataFrame(rows, columns=columns).astype({"speedup": float, "low": float, "high": float})
+    frame = pd.DataFrame(rows, columns=[*fields, "scaling", "speedup", "low", "high"])
+    return frame.astype({"speedup": float, "low": float, "high": float})
 
 
 def scaling_sentences(verdicts: Sequence[Verdict]) -> list[str]:

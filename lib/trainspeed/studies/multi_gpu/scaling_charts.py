@@ -13,6 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from trainspeed.core.check import check_name
+from trainspeed.core.factors import TRAINING
+from trainspeed.judge.forecast import SCALINGS
 from trainspeed.show.axes import legend_below, note_below, nothing, panels, write_sentence
 from trainspeed.show.rows import by_framework, refuse_repeats, require
 from trainspeed.show.series import Look, handles, marks
@@ -20,10 +22,15 @@ from trainspeed.show.theme import framework_colour, framework_name
 
 SCALING_COLUMNS = ("framework", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high")
 FORECAST_COLUMNS = ("framework", "scaling", "devices", "speedup")
-# In the order of the panels, with what is held equal over devices.
-TITLES = {"strong": "strong scaling: batch {}", "weak": "weak scaling: batch {} per device"}
+PANEL_COLUMNS = ("model", "layout", "precision", "compile")  # those that vary have panels of their own
 STRATEGY_MARKERS = {"mirrored": "o", "ddp": "s", "dp": "D", "data_parallel": "^"}
-BATCH_LINES = ("-", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)))  # of the first, second, … batch size
+BATCH_LINES = (
+    "-",
+    "-.",
+    (0, (7, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (2, 2)),
+)  # of the first, second, … batch size
 IDEAL = {"color": ".3", "linestyle": "--"}
 FORECAST = {"color": ".3", "linestyle": ":"}
 SHIFT = 0.015  # of the axis, from series to series: equal speed-ups do not hide each other …
@@ -33,57 +40,61 @@ LINE_LETTERS = 80  # of the note
 
 
 def plot_scaling(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> Figure:
-    """Draw speed-up over devices: a line per framework, strategy and batch size, a panel per scaling.
+    """Draw speed-up over devices: a line per framework, strategy and batch size, a panel per kind of scaling.
 
-    Every line starts at one device with 1, by definition: rows of one device are not drawn.
+    Every line starts at one device with 1, by definition: rows of one device are not drawn. Where `rows` holds
+    several models, layouts, precisions or settings of the compiler, each has a panel of its own.
 
     Args:
         rows: One row per comparison with one device: framework, strategy, scaling ("strong" or "weak"),
-            devices, batch_size (summed over all devices), speedup (in throughput), low and high. Without
-            low and high the marker is hollow; without a speed-up the row is named below the chart.
-        forecasts: One row per number of devices: framework, scaling, devices, speedup; and strategy,
-            where a framework has several. Drawn in the panels that `rows` has.
+            devices, batch_size (summed over all devices), speedup (in throughput), low and high; and
+            PANEL_COLUMNS, where they vary. Without low and high the marker is hollow; without a speed-up the
+            row is named below the chart.
+        forecasts: One row per number of devices: framework, scaling, devices, speedup; strategy, where a
+            framework has several; and those of PANEL_COLUMNS that vary. Drawn in the panels that `rows` has.
     """
-    title, ylabel = "Speed-up in throughput over one device", "speed-up\n(more is better)"
-    return _draw(rows, forecasts, title, ylabel, of_ideal=False)
+    title = "Speed-up in throughput over one device"
+    return _draw(rows, forecasts, title, "speed-up\n(more is better)", of_ideal=False)
 
 
 def plot_efficiency(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> Figure:
     """Draw efficiency over devices, in % of the ideal speed-up; everything else as in `plot_scaling`."""
-    title, ylabel = (
-        "Efficiency: speed-up as a share of the ideal",
-        "speed-up / devices in %\n(more is better)",
-    )
-    return _draw(rows, forecasts, title, ylabel, of_ideal=True)
+    title = "Efficiency: speed-up as a share of the ideal"
+    return _draw(rows, forecasts, title, "speed-up / devices in %\n(more is better)", of_ideal=True)
 
 
 def _draw(
     rows: pd.DataFrame, forecasts: pd.DataFrame | None, title: str, ylabel: str, *, of_ideal: bool
 ) -> Figure:
-    """Draw a panel per kind of scaling.
+    """Draw the panels.
 
     Args:
         of_ideal: Whether values are percentages of the ideal speed-up, not speed-ups.
     """
-    expected = pd.DataFrame(columns=FORECAST_COLUMNS) if forecasts is None else forecasts
-    require(expected, FORECAST_COLUMNS)
     if rows.empty:
         return nothing("Nothing to draw: not measured on this machine.", title=title).get_figure()
+    require(rows, SCALING_COLUMNS)
+    expected = rows.iloc[:0] if forecasts is None else forecasts
+    require(expected, FORECAST_COLUMNS)
+    varying = _varying(rows)
+    rows = rows.assign(panel=_panel_names(rows, varying))
+    names = sorted(rows["panel"].unique(), key=lambda name: name.startswith("weak"))
     data = _series(rows)
-    kinds = [kind for kind in TITLES if kind in set(data["scaling"])]
-    expected = expected[expected["scaling"].isin(kinds) & (expected["devices"] > 1)].sort_values("devices")
+    expected = expected.assign(panel=_panel_names(expected, varying)).sort_values("devices")
+    expected = expected[expected["panel"].isin(names) & (expected["devices"] > 1)]
     if of_ideal:
         for name in ("speedup", "low", "high"):
             data[name] = 100 * data[name] / data["devices"]
         expected = expected.assign(speedup=100 * expected["speedup"] / expected["devices"])
     most = max([2, *data["devices"], *expected["devices"]])
-    figure, axes = panels(len(kinds), title)
+    figure, axes = panels(len(names), title)
     looks: dict[str, Look] = {}
-    for ax, kind in zip(axes, kinds, strict=True):
-        of_kind = data[data["scaling"] == kind]
-        looks |= _panel(ax, of_kind, expected[expected["scaling"] == kind], most, of_ideal)
-        batches = ", ".join(f"{batch:g}" for batch in sorted(of_kind["batch"].unique()))
-        ax.set(title=TITLES[kind].format(batches), ylabel=ylabel)
+    for ax, name in zip(axes, names, strict=True):
+        mine = data[data["panel"] == name]
+        looks |= _panel(ax, mine, expected[expected["panel"] == name], most, of_ideal)
+        batches = ", ".join(f"{batch:g}" for batch in sorted(mine["batch"].unique()))
+        per_device = " per device" if name.startswith("weak") else ""
+        ax.set(title=f"{name}: batch {batches}{per_device}", ylabel=ylabel)
     if not any(ax.lines for ax in axes):
         axes[0].set(xticks=[], yticks=[])
         return figure
@@ -94,29 +105,44 @@ def _draw(
     return figure
 
 
+def _varying(rows: pd.DataFrame) -> list[str]:
+    """Return the PANEL_COLUMNS in which two rows differ; JAX always compiles, which is no difference."""
+    varying = [name for name in PANEL_COLUMNS if name in rows and rows[name].nunique() > 1]
+    if "compile" in varying and rows.loc[rows["framework"] != "jax", "compile"].nunique() < 2:
+        varying.remove("compile")
+    return varying
+
+
+def _panel_names(rows: pd.DataFrame, varying: list[str]) -> pd.Series:
+    """Return what the panel of each row is called: "strong scaling, cnn10, bf16"."""
+    names = rows["scaling"] + " scaling"
+    for column in varying:
+        names = names + ", " + rows[column].map(TRAINING[column].value)
+    return names
+
+
 def _series(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in the order of the legend, with the columns `batch` (held equal) and `label`."""
-    require(rows, SCALING_COLUMNS)
+    """Return the rows in the order of the legend, with the columns `batch` (held equal), `style` and `label`."""
     for scaling in rows["scaling"].unique():
-        check_name("scaling", scaling, tuple(TITLES))
+        check_name("scaling", scaling, SCALINGS)
     numbers = ("devices", "batch_size", "speedup", "low", "high")
     data = rows.reset_index(drop=True).astype(dict.fromkeys(numbers, float))
     strong = data["scaling"] == "strong"
     data["batch"] = data["batch_size"].where(strong, data["batch_size"] / data["devices"])
-    several = data.groupby("scaling")["batch"].transform("nunique") > 1
+    by_scaling = data.groupby("scaling")["batch"]
+    several, data["style"] = by_scaling.transform("nunique") > 1, by_scaling.rank("dense").astype(int) - 1
     names = data["framework"].map(framework_name) + " " + data["strategy"]
     batches = ", batch " + data["batch"].map("{:g}".format)
     batches = batches.where(strong, batches + " per device")
     data["label"] = names + batches.where(several, "")
-    remedy = "pass those of one model and study"
-    refuse_repeats(data[data["devices"] > 1], ("scaling", "label", "devices"), _name, remedy)
+    refuse_repeats(data[data["devices"] > 1], ("panel", "label", "devices"), _name, "pass those of one study")
     return by_framework(data, "strategy", "batch", "devices")
 
 
 def _panel(
     ax: Axes, rows: pd.DataFrame, expected: pd.DataFrame, most: float, of_ideal: bool
 ) -> dict[str, Look]:
-    """Draw one kind of scaling and return how the measured lines look."""
+    """Draw one panel and return how the measured lines look."""
     points = rows[(rows["devices"] > 1) & rows["speedup"].notna()]
     if points.empty and expected.empty:
         alone = not (rows["devices"] > 1).any()
@@ -129,12 +155,11 @@ def _panel(
         look = FORECAST | {"color": framework_colour(group.iloc[0]["framework"])}
         path = [1, *group["devices"]], [start, *group["speedup"]]
         ax.plot(*path, linewidth=1.8, label="forecast", gid="forecast", **look)
-    batches, series = sorted(rows["batch"].unique()), list(points.groupby("label", sort=False))
+    series = list(points.groupby("label", sort=False))
     shift, looks = min(MAX_SHIFT, SHIFT * (most - 1)), {}
     for number, (label, group) in enumerate(series):
-        framework, strategy, batch = group.iloc[0][["framework", "strategy", "batch"]]
-        style = BATCH_LINES[batches.index(batch) % len(BATCH_LINES)]
-        line = {"color": framework_colour(framework), "linestyle": style}
+        framework, strategy, style = group.iloc[0][["framework", "strategy", "style"]]
+        line = {"color": framework_colour(framework), "linestyle": BATCH_LINES[style % len(BATCH_LINES)]}
         looks[label] = line | {"marker": STRATEGY_MARKERS.get(strategy, "P")}
         x = group["devices"] + (number - (len(series) - 1) / 2) * shift
         group = group.assign(x=x, y=group["speedup"])
@@ -167,4 +192,4 @@ def _note(data: pd.DataFrame) -> str:
 
 
 def _name(row: pd.Series) -> str:
-    return f"{row['label']} on {row['devices']:g} devices ({row['scaling']})"
+    return f"{row['label']} on {row['devices']:g} devices ({row['panel']})"
