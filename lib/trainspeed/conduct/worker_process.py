@@ -1,4 +1,4 @@
-"""Start a worker, send it requests and wait for what it says, never longer than the timeout.
+"""Start a worker, send it requests and wait for its events, never longer than the timeout.
 
 Knows neither frameworks nor grids.
 """
@@ -23,8 +23,8 @@ from trainspeed.worker import events
 from trainspeed.worker.backends.base import says_out_of_memory
 from trainspeed.worker.measure import Request
 
-# Where glibc's own thresholds end up in a process that trains long enough. How far they have grown by luck, a
-# forked run inherits: without this, one in two ddp runs gave memory back and took it anew in every step, at
+# Where glibc's own thresholds end up in a process that trains long enough. A forked run inherits them as far as they
+# happen to have grown: without this, one in two ddp runs gave memory back and took it anew in every step, at
 # 70,000 page faults a second and 8 % of its speed. Source: mallopt(3).
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20)}
 START_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
@@ -47,7 +47,7 @@ class RunOutcome:
 class WorkerProcess:
     """One worker in its own session, so that a Ctrl-C in the terminal reaches only the runner.
 
-    It starts at once and imports its framework meanwhile: see `wait_until_ready`.
+    It starts at once, and imports its framework in the background: see `wait_until_ready`.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class WorkerProcess:
         return self._process.poll() is None
 
     def run(self, request: Request, timeout_s: float) -> RunOutcome:
-        """Have a trial measured and return how it ended. A worker that died is told by `alive`."""
+        """Have a trial measured and return how it ended. `alive` tells whether the worker has died."""
         self.wait_until_ready()
         deadline = time.monotonic() + timeout_s
         kills_before = host_oom_kills()
@@ -138,15 +138,14 @@ class WorkerProcess:
 
     def _stderr_tail(self) -> str:
         self._output.seek(0)
-        lines = self._output.read().decode(errors="replace").strip().splitlines()
-        return lines[-1][:300] if lines else ""
+        return _last_line(self._output.read().decode(errors="replace"))[:300]
 
     def _next(self, deadline: float) -> events.AnyEvent | None:
         line = self._events.read(deadline)
         return events.decode(line) if line else None
 
     def _lost(self, stage: str, timeout_s: float, timed_out: bool, kills_before: int | None) -> RunOutcome:
-        """No more events: the time is over, or the worker itself died."""
+        """Return the outcome when no more events come: the time is over, or the worker itself died."""
         self.close()
         if timed_out:
             reason = (
@@ -157,28 +156,30 @@ class WorkerProcess:
 
 
 def _died(event: events.Exited, stage: str, kills_before: int | None, who: str = "run") -> RunOutcome:
-    """Say why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
-    code, words = event.code, event.stderr_tail
-    kills = host_oom_kills()
+    """Return why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
+    code, kills = event.code, host_oom_kills()
     if code == -signal.SIGKILL and None not in (kills, kills_before) and kills > kills_before:
         return RunOutcome(
             status=Status.OOM,
             reason=f"killed by the kernel in stage {stage!r}: the machine ran out of memory",
             failure=Failure(stage=stage, error="SIGKILL"),
         )
-    if says_out_of_memory(words):
+    if says_out_of_memory(event.stderr_tail):
         reason = f"ran out of memory in stage {stage!r} and aborted"
         return RunOutcome(status=Status.OOM, reason=reason, failure=Failure(stage=stage))
     error = signal.Signals(-code).name if code < 0 else None
-    how = f"killed by {error}" if error else f"ended with exit code {code}"
-    lines = [line.strip() for line in words.splitlines() if line.strip()]
-    last = f": {lines[-1][:200]}" if lines else ""
-    reason = f"the {who} was {how} in stage {stage!r}{last}"
+    ending = f"killed by {error}" if error else f"ended with exit code {code}"
+    last = _last_line(event.stderr_tail)[:200]
+    reason = f"the {who} was {ending} in stage {stage!r}" + (f": {last}" if last else "")
     return RunOutcome(status=Status.CRASHED, reason=reason, failure=Failure(stage=stage, error=error))
 
 
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[-1].strip()
+
+
 def _import_path() -> dict[str, str]:
-    """An interpreter that does not have this package installed finds it here."""
+    """Return the variable by which an interpreter without this package installed finds it."""
     paths = [str(ROOT / "lib"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(paths)}
 

@@ -1,4 +1,4 @@
-"""Writing files so that no reader sees half of one, and a crash loses no line."""
+"""Write files so that no reader sees half of one, and a crash loses no line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write text beside the target, sync it, and move it into place."""
+    """Write text to a draft in the same folder, sync it, and move it into place."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

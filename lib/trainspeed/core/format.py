@@ -1,4 +1,4 @@
-"""Numbers in words: durations, sizes, shares, intervals, counts. Knows nothing of what they mean.
+"""Numbers in words: durations, sizes, shares, intervals, counts. Does not know what they mean.
 
 A value that is None or NaN was not measured: it is `MISSING`.
 """
@@ -43,7 +43,7 @@ def clock(seconds: float | None) -> str:
 
 
 def digits(value: float | None) -> str:
-    """Return a number for a column: three digits that count, zeros too, and all before the point."""
+    """Return a number for a column: three significant digits, even zeros, and all digits before the point."""
     if _absent(value):
         return MISSING
     decimals = 2 - math.floor(math.log10(abs(value))) if value else 0
@@ -56,23 +56,19 @@ def whole(value: float | None) -> str:
 
 
 def three(value: float) -> str:
-    """Return a number for a sentence: three digits that count, without zeros at the end, and all before the point."""
+    """Return a number for a sentence: three significant digits without zeros at the end, all before the point."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def fixed(value: float | None, decimals: int, unit: str = "", *, sign: str = "") -> str:
-    """Return a number with so many decimals, never "-0.0", and its unit.
-
-    Args:
-        sign: "+" shows that of a positive number too.
-    """
+    """Return a number with its unit, never as "-0.0"; with the sign "+", positive numbers show it too."""
     if _absent(value):
         return MISSING
     return Number(f"{round(float(value), decimals) + 0.0:{sign}.{decimals}f}{unit}")
 
 
 def interval(low: float | None, high: float | None, decimals: int = 2, *, sign: str = "") -> str:
-    """Return both ends: "1.31 to 1.37"."""
+    """Return both ends of an interval: "1.31 to 1.37"."""
     if _absent(low) or _absent(high):
         return MISSING
     return f"{fixed(low, decimals, sign=sign)} to {fixed(high, decimals, sign=sign)}"
@@ -89,18 +85,18 @@ def gigabytes(size_bytes: float | None, decimals: int = 0) -> str:
 
 
 def usd(amount: float) -> str:
-    """Return an amount to the cent; below a dollar with three digits that count."""
+    """Return an amount to the cent; below a dollar with three significant digits."""
     decimals = 2 if amount >= 1 else 2 - math.floor(math.log10(amount))
     return f"{amount:,.{decimals}f} USD"
 
 
 def counted(number: float, noun: str, plural: str | None = None) -> str:
-    """Return a number and its noun, in the plural but for one: "1 block", "6 blocks"."""
+    """Return a number and its noun, in the plural unless it is one: "1 block", "6 blocks"."""
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def listed(values: Iterable[object], last: str = "and") -> str:
-    """Return "2, 4 and 8"."""
+    """Return values as a list in words: "2, 4 and 8"."""
     *first, end = map(str, values)
     return f"{', '.join(first)} {last} {end}" if first else end
 

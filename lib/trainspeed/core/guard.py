@@ -1,9 +1,9 @@
-"""Keep a page whole: after measuring, what cannot be computed or drawn costs nothing else of it.
+"""Keep a page whole: after measuring, what cannot be computed or drawn costs nothing but its own place.
 
-An IPython extension of a report's kernels (`jupyter_kernel.py` loads it): each statement of a notebook runs in a
-guard. Until the runs are in the ledger an exception ends the notebook as ever. From then on its traceback stands
-where the statement would have shown something, and the notebook goes on; `execute.py` finds those places. In
-JupyterLab nothing is guarded: there an exception stops the cell, as a reader expects.
+An IPython extension of a report's kernels (`report/jupyter_kernel.py` loads it): each statement of a notebook runs
+in a guard. Until the runs are in the ledger, an exception ends the notebook as usual. From then on its traceback
+stands where the statement would have shown something, and the notebook goes on; `report/execute.py` finds those
+places. In JupyterLab nothing is guarded: there an exception stops the cell, as a reader expects.
 
 Knows no notebook, no chart and no run.
 """
@@ -13,6 +13,8 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
@@ -20,57 +22,51 @@ BLOCKS = (ast.If, ast.For, ast.While)  # whose statements are guarded one by one
 GUARDED, SHOWN = "__guarded__", "__shown__"  # what the statements call
 
 
+@dataclass
 class _State:
-    """What the guard knows of the notebook in this process.
+    """What the guard knows about the notebook in this process.
 
     Attributes:
         shell: IPython's; None outside a report's kernel.
         armed: Whether the runs are in the ledger.
         lost: Name that a failed statement would have set -> what failed, in one line.
-        shown: (number of the cell, what failed) that were shown.
+        shown: (number of the cell, what failed) of the failures that were shown.
     """
 
-    def __init__(self) -> None:
-        self.begin(None)
-
-    def begin(self, shell: Any) -> None:
-        """Know nothing yet of the notebook that this shell will run."""
-        self.shell = shell
-        self.armed = False
-        self.lost: dict[str, str] = {}
-        self.shown: set[tuple[int, str]] = set()
+    shell: Any = None
+    armed: bool = False
+    lost: dict[str, str] = field(default_factory=dict)
+    shown: set[tuple[int, str]] = field(default_factory=set)
 
 
 _state = _State()
 
 
 def arm() -> None:
-    """Say that the runs are in the ledger: from now on an exception costs no more than its own statement."""
+    """Note that the runs are in the ledger: from now on an exception costs no more than its own statement."""
     _state.armed = True
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Guard the statements of every cell that is run from now on."""
-    _state.begin(shell)
+    global _state
+    _state = _State(shell)
     shell.user_ns |= {GUARDED: guarded, SHOWN: _display}
     shell.user_ns_hidden |= {GUARDED: guarded, SHOWN: _display}
     shell.ast_transformers.append(Statements())
 
 
-class guarded:
+class guarded(AbstractContextManager):
     """A context in which an exception is shown and goes no further, where the guard is armed.
 
     Args:
-        names: What the statements set. They are deleted when it fails, so that no older value is shown for
-            the new one; a statement that misses one of them is told to miss it, not another failure.
-        shows: Whether a reader would see anything of it.
+        names: What the statements set. These names are deleted on failure, so that no older value is shown in
+            place of the new one; a statement that uses one of them is said to lack it, not to fail by itself.
+        shows: Whether a reader would see anything of the statements.
     """
 
     def __init__(self, *names: str, shows: bool = True) -> None:
         self._names, self._shows = names, shows
-
-    def __enter__(self) -> None:
-        pass
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
@@ -78,7 +74,8 @@ class guarded:
         shell = _state.shell
         if shell is None or not _state.armed or not isinstance(problem, Exception):
             return False
-        _close_figures()
+        if pyplot := sys.modules.get("matplotlib.pyplot"):
+            pyplot.close("all")  # a figure that is half drawn would be shown at the end of the cell
         cell = shell.execution_count
         cause = _state.lost.get(problem.name) if type(problem) is NameError else None
         if cause is None:
@@ -95,7 +92,7 @@ class guarded:
 
 
 class Statements(ast.NodeTransformer):
-    """Puts each statement of a cell into a guard of its own, also those within an `if` or a loop."""
+    """Puts each statement of a cell into its own guard, including those within an `if` or a loop."""
 
     def visit_Module(self, module: ast.Module) -> ast.Module:
         """Return the cell; the value of its last expression is still shown."""
@@ -110,15 +107,14 @@ def _guard(statement: ast.stmt) -> ast.stmt:
     names = [ast.Constant(name) for name in sorted(set(_set_by(statement)))]
     shows = ast.Constant(any(isinstance(node, ast.Expr) for node in ast.walk(statement)))
     if isinstance(statement, BLOCKS):
-        for part in ("body", "orelse", "finalbody"):
-            if hasattr(statement, part):
-                setattr(statement, part, [_guard(inner) for inner in getattr(statement, part)])
+        statement.body = [_guard(inner) for inner in statement.body]
+        statement.orelse = [_guard(inner) for inner in statement.orelse]
     call = ast.Call(ast.Name(GUARDED, ast.Load()), names, [ast.keyword("shows", shows)])
     return ast.copy_location(ast.With([ast.withitem(call)], [statement]), statement)
 
 
 def _set_by(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement sets in the notebook; those within a comprehension are its own."""
+    """Yield the names that a statement sets in the notebook, but not those within a comprehension."""
     nodes = list(ast.walk(statement))
     inner = {id(n) for c in nodes if isinstance(c, ast.comprehension) for n in ast.walk(c.target)}
     for node in nodes:
@@ -133,15 +129,9 @@ def _set_by(statement: ast.stmt) -> Iterator[str]:
 def _display(value: object) -> None:
     """Show the value of a cell's last expression.
 
-    Not through `sys.displayhook`: ipykernel ends the notebook where that meets a table that cannot be drawn.
+    `sys.displayhook` will not do: ipykernel ends the notebook where that meets a table that cannot be drawn.
     """
     from IPython.display import display
 
     if value is not None:
         display(value)
-
-
-def _close_figures() -> None:
-    """A figure that is half drawn would be shown at the end of the cell."""
-    if pyplot := sys.modules.get("matplotlib.pyplot"):
-        pyplot.close("all")

@@ -1,4 +1,4 @@
-"""The layer table: what each layer was told about the layout, and which layer forgot it.
+"""The layer table: which layout each layer was set to, and which layer forgot it.
 
 Rows are dicts of `layer, type, output_shape, data_format, bn_axis, forgot`. Knows no framework.
 """
@@ -20,12 +20,12 @@ def row(
     data_format: str | None,
     bn_axis: int | None,
     layout: str,
-) -> Mapping[str, Any]:
+) -> LayerRow:
     """Return one row; `forgot` is whether the layer's own setting contradicts the layout asked for.
 
     Args:
-        output_shape: Without the batch.
-        data_format: None for a layer that has none, such as an activation.
+        output_shape: The shape without the batch.
+        data_format: The layer's setting; None for a layer that has none, such as an activation.
         bn_axis: Axis that BatchNormalization normalises, counted from 0 with the batch; else None.
     """
     channel_axis = 1 if layout == "channels_first" else len(output_shape)
@@ -40,8 +40,8 @@ def row(
     }
 
 
-# A training step's passes: forward, gradients of the input, gradients of the weights. Each multiplies,
-# reads and writes about as much.
+# Passes of a training step: forward, gradients of the input, gradients of the weights. Each multiplies, reads and
+# writes about as much.
 PASSES = 3
 FP32_BYTES = 4
 
@@ -51,7 +51,7 @@ def training_flops(products: Sequence[tuple[int, int]]) -> int:
 
     Args:
         products: (output positions, numbers in the kernel) of every convolution and dense layer, in order.
-            The first needs no gradient of its input.
+            The first layer needs no gradient of its input.
     """
     forward = [2 * positions * kernel for positions, kernel in products]
     return PASSES * sum(forward) - (forward[0] if forward else 0)
@@ -60,8 +60,8 @@ def training_flops(products: Sequence[tuple[int, int]]) -> int:
 def training_bytes(tensors: Sequence[tuple[int, int]], batch_size: int) -> int:
     """Return the least memory traffic of a training step in fp32, in bytes: an estimate.
 
-    Each layer reads its input and weights and writes its output, in every pass; nothing stays in a cache
-    from layer to layer, nothing is fused.
+    Each layer reads its input and weights and writes its output in every pass; nothing stays in a cache
+    from layer to layer, and nothing is fused.
 
     Args:
         tensors: (numbers in input and output of one image, numbers in the weights) of every layer.
@@ -72,10 +72,10 @@ def training_bytes(tensors: Sequence[tuple[int, int]], batch_size: int) -> int:
 def aligned(
     first: Sequence[LayerRow], second: Sequence[LayerRow]
 ) -> list[tuple[LayerRow | None, LayerRow | None]]:
-    """Return two layer tables beside each other; None where one has no such layer.
+    """Return the rows of two layer tables in pairs, with None where one has no such layer.
 
-    A user's own model may have a layer more in one layout, such as a permute. Layers are matched by name and
-    type, or by type alone where that matches more: in `nn.Sequential` one layer more renames all behind it.
+    A user's model may have an extra layer in one layout, such as a permute. Layers are matched by name and
+    type, or by type alone where that matches more: in `nn.Sequential` an extra layer renames all that follow.
     """
     keys = (lambda row: (row["layer"], row["type"]), lambda row: row["type"])
     matchers = [

@@ -11,7 +11,7 @@ DATA_SET_NAMES = {"own": "your own data"}
 
 
 def model_of(model: str) -> str:
-    """Return a model's name in a sentence or a chart: without the folder, of one of the user's own."""
+    """Return a model's name in a sentence or a chart: a user's model goes without its folder."""
     return model.rpartition("/")[2]
 
 
@@ -21,5 +21,5 @@ def pipeline_of(trial: Any) -> str:
 
 
 def devices_of(trial: Any) -> str:
-    """Return how many devices, and what spreads the batch over them, in words."""
+    """Return the number of devices, and what spreads the batch over them, in words."""
     return "1 device" if trial.devices == 1 else f"{trial.devices} devices ({trial.strategy})"

@@ -8,29 +8,22 @@ from typing import Any
 import msgspec
 
 
-class Note(
-    msgspec.Struct,
-    frozen=True,
-    kw_only=True,
-    tag_field="kind",
-    forbid_unknown_fields=True,
-    omit_defaults=False,
-):
-    """Base of all notes. In JSON an object with the `kind` and the fields."""
+class Note(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forbid_unknown_fields=True):
+    """Base of all notes; in JSON, an object with the `kind` and the fields."""
 
     @property
     def kind(self) -> str:
-        """What tells this kind of note from others in JSON."""
+        """Name of this kind of note in JSON."""
         return self.__struct_config__.tag
 
     @property
     def subject(self) -> tuple[Any, ...]:
-        """What two notes of one kind share when they say the same of different amounts: GPU, dtypes, texts."""
+        """What two notes of one kind share when only their amounts differ: GPU, dtypes, texts."""
         return tuple(value for name, value in self._items() if not _is_amount(name, value))
 
     @property
     def amounts(self) -> tuple[float, ...]:
-        """The numbers that differ between two such notes."""
+        """The numbers in which two notes with the same subject may differ."""
         return tuple(value for name, value in self._items() if _is_amount(name, value))
 
     def _items(self) -> list[tuple[str, Any]]:
@@ -56,7 +49,7 @@ class GpuMemoryHeld(Note, tag="gpu_memory_held"):
 
 
 class CoresBusy(Note, tag="cores_busy"):
-    """Other processes kept so many CPU cores busy during the epochs."""
+    """Other processes kept this many CPU cores busy during the epochs."""
 
     cores: float
 
@@ -87,14 +80,14 @@ class ConvolutionsNotSeen(Note, tag="convolutions_not_seen"):
 
 
 class PrecisionNotAsked(Note, tag="precision_not_asked"):
-    """The convolutions ran in other dtypes than the layers were told."""
+    """The convolutions ran in other dtypes than the layers were set to."""
 
     asked: tuple[str, ...]
     ran: tuple[str, ...]
 
 
 class OtherNote(Note, tag="other"):
-    """A sentence of an old ledger that is none of the others."""
+    """A sentence of an old ledger that is of no other kind."""
 
     text: str
 

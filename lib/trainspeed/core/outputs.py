@@ -1,11 +1,11 @@
-"""Names of what a report writes, and of the places in it."""
+"""Names of what a report writes, and of the headings in it."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-# Where a saved notebook says how it ended, and each of its outputs which verdicts it shows.
+# Key under which a saved notebook keeps how it ended, and each of its outputs which verdicts it shows.
 METADATA = "trainspeed"
 SUMMARY = "summary"  # the front page: it draws on the other notebooks' runs, so it comes last
 COMPARE = "compare"  # a command of its own
@@ -18,5 +18,5 @@ def notebook_names(folder: Path) -> tuple[str, ...]:
 
 
 def slug(heading: str) -> str:
-    """Return the id of a heading in a page; a second one of the same words gets a number behind it."""
+    """Return the id of a heading in a page; a second heading with the same text gets a number appended."""
     return re.sub(r"[^\w]+", "-", heading.lower()).strip("-") or "section"

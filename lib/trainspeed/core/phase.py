@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Phase:
-    """One kind of work that is timed, and what is true of all trials of it.
+    """One kind of work that is timed, and what holds for all its trials.
 
     Attributes:
-        name: What the ledger calls it: the field `part` of a trial.
-        words: What a reader calls it.
-        timed: What is compared of it.
-        trains: Whole training steps: the model learns, so it is evaluated.
-        compared: Verdicts are made of it; the others are short by nature.
-        traced: The framework traces or compiles layers before the first step.
-        ceiling: What the device can do at most, whatever the model.
-        calls: Of a convolution, not of a training: there are neither epochs nor a data set.
-        torch_only: Only torch's backend measures it.
+        name: Its name in the ledger: the field `part` of a trial.
+        words: Its name for a reader.
+        timed: The piece of it whose time is compared, in words.
+        trains: Whether it runs whole training steps: the model learns, so it is evaluated.
+        compared: Whether verdicts are made of it; the others are short by nature.
+        traced: Whether the framework traces or compiles layers before the first step.
+        ceiling: Whether it measures the most that the device can do, whatever the model.
+        calls: Whether it belongs to a convolution: there are neither epochs nor a data set.
+        torch_only: Whether only torch's backend measures it.
         work: Field of a run that says how much a step of a ceiling does.
     """
 
@@ -35,7 +35,7 @@ class Phase:
 
     @property
     def of_model(self) -> bool:
-        """Whether it is of a model's training, in whole or in part."""
+        """Whether it belongs to a model's training, in whole or in part."""
         return not (self.ceiling or self.calls)
 
 
@@ -46,9 +46,9 @@ def _ceiling(name: str, words: str, work: str) -> Phase:
 WHOLE = Phase(name="both", words="whole steps", trains=True, compared=True)  # input and compute
 INPUT = Phase(name="input", words="input only", traced=False)
 COMPUTE = Phase(name="compute", words="compute only", compared=True)  # the same batch again and again
-# Both, and as in Keras's tutorials validation and a checkpoint within each epoch.
+# Both, and validation and a checkpoint within each epoch, as in Keras's tutorials.
 FIT = Phase(name="fit", words="with validation and checkpoint", trains=True, compared=True)
-# As many gradients as the model has, summed over the devices; the same with a message of LATENCY_BYTES.
+# As many gradients as the model has, summed over the devices; and the same with a message of LATENCY_BYTES.
 EXCHANGE = Phase(name="exchange", words="exchange only", traced=False, torch_only=True)
 LATENCY = Phase(name="latency", words="small messages only", traced=False, torch_only=True)
 MATMUL = _ceiling("matmul", "matrix products only", "step_flops")
@@ -56,7 +56,7 @@ CONV = _ceiling("conv", "convolutions only", "step_flops")
 COPY = _ceiling("copy", "copies only", "step_bytes")
 CEILINGS = (MATMUL, CONV, COPY)
 
-# Name -> phase of a `Trial`. A new one is an entry here, and its code in the backends that measure it.
+# Name -> phase of a `Trial`. A new one needs an entry here, and its code in the backends that measure it.
 PHASES = {phase.name: phase for phase in (WHOLE, INPUT, COMPUTE, FIT, EXCHANGE, LATENCY, *CEILINGS)}
 
 CALLS = Phase(name="calls", words="calls", timed="a warm call", compared=True, calls=True)  # of a convolution

@@ -39,20 +39,18 @@ def scrubber(
     its network "address".
 
     Args:
-        names: Name -> what to write instead; the user, the machine and its addresses when left out.
+        names: Name -> what to write instead; by default those of the user, the machine and its addresses.
         own_words: Texts that were there before anything ran, such as the notebooks' sources. A name
             that is a word in one of them is an ordinary word here (a machine called "layout") and stays.
     """
-    home = Path.home() if home is None else home
-    folders = {str(root): ".", str(home): "~"}
+    folders = {str(root): ".", str(home or Path.home()): "~"}
     if out is not None:
         folders[str(out)] = out.name
     folders |= {os.path.realpath(path): short for path, short in folders.items()}
     folders.pop("/", None)  # a home folder of "/" hides nothing
-    names = dict(_machine_names() if names is None else names)
-    if names:
-        ordinary = {word for text in own_words for word in WORD.findall(text)}
-        names = {name: short for name, short in names.items() if name not in ordinary}
+    names = _machine_names() if names is None else names
+    ordinary = {word for text in own_words for word in WORD.findall(text)}
+    names = {name: short for name, short in names.items() if name not in ordinary}
 
     cell = re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py"
     rules = [(re.compile(cell), "notebook cell")]
@@ -72,7 +70,7 @@ def scrubber(
 
 
 def scrub_all(value: Any, scrub: Callable[[str], str]) -> Any:
-    """Return the JSON value with every text scrubbed, images and the values' types left alone."""
+    """Return a JSON value with every text in it scrubbed, except images; the values keep their types."""
     if isinstance(value, str):
         return scrub(value)
     if isinstance(value, dict):
@@ -87,18 +85,14 @@ def _is_image(key: str, value: Any) -> bool:
 
 
 def _machine_names() -> dict[str, str]:
+    """Return what names this machine, its user and the IP and MAC addresses of its network -> what to write."""
     host = socket.gethostname()
     names = {host: "host", host.split(".")[0]: "host"}
     with contextlib.suppress(KeyError, OSError):  # a container may run under a number that has no name
         names[getpass.getuser()] = "user"
     names = {n: short for n, short in names.items() if len(n) >= MIN_NAME_LETTERS and n not in GENERIC}
-    return names | dict.fromkeys(_addresses(), "address")
-
-
-def _addresses() -> set[str]:
-    """Return the IP and MAC addresses of this machine's network."""
-    found: set[str] = set()
-    with contextlib.suppress(OSError):  # some containers have no right to ask
-        for listed in psutil.net_if_addrs().values():
-            found |= {address.address.partition("%")[0] for address in listed}
-    return {address for address in found if address and not LOOPBACK.fullmatch(address)}
+    with contextlib.suppress(OSError):  # some containers have no right to ask for addresses
+        for interface in psutil.net_if_addrs().values():
+            addresses = [entry.address.partition("%")[0] for entry in interface]
+            names |= {a: "address" for a in addresses if a and not LOOPBACK.fullmatch(a)}
+    return names
