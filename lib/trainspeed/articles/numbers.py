@@ -1,6 +1,6 @@
 """The articles' own numbers, as printed in their texts. Measures nothing, and knows no machine.
 
-`data/published/` holds them, a source on each row; what the articles show only as pictures is not there.
+`data/published/` holds them, with a source on each row; what the articles show only as pictures is not there.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def pipelines() -> pd.DataFrame:
 def mixed_accuracy() -> pd.DataFrame:
     """Return the accuracies in FP32 and in mixed precision that NVIDIA reported and article 003 cites.
 
-    Columns: those of the file (fp32 and mixed in %), points (mixed - fp32), decimals (as many as are printed).
+    Columns: those of the file (fp32 and mixed in %), points (mixed - fp32), decimals (how many are printed).
     """
     table = pd.read_csv(FOLDER / "nvidia_mixed_accuracy.csv", dtype=str, keep_default_na=False)
     numbers = table.astype({"fp32": float, "mixed": float})
@@ -81,7 +81,7 @@ def ec2_gpus() -> pd.DataFrame:
 
 
 def matrix_units() -> pd.DataFrame:
-    """Return which precisions the matrix units (Tensor Cores) of three generations compute.
+    """Return which precisions the matrix units (Tensor Cores) of three generations compute, oldest first.
 
     Columns: those of the file, all text. The article prints "Tuning" for Turing and "BP16" for bf16;
     compute_capability ("7.5") is not from the article.
@@ -89,40 +89,30 @@ def matrix_units() -> pd.DataFrame:
     return pd.read_csv(FOLDER / "matrix_unit_precisions.csv", dtype=str)
 
 
-def why_unsupported(
-    precision: str, gpu_name: str | None, capability: str | tuple[int, int] | None
-) -> str | None:
+def why_unsupported(precision: str, gpu_name: str, capability: str | None) -> str | None:
     """Return why a GPU's matrix units lack a precision, from the article's table; None where it has no reason.
 
-    The generation is the last one of the table that is not newer than the GPU. fp32 is no precision of
-    matrix units, and a CPU has none.
+    The generation is the last one of the table that is not newer than the GPU. Matrix units are not used for
+    fp32, and a CPU has none.
 
     Args:
-        gpu_name: Of this machine; without one, the article's example is named.
-        capability: (7, 5) or "7.5"; None for a CPU.
+        capability: Compute capability such as "7.5"; None for a CPU.
     """
     if capability is None or precision == "fp32":
         return None
-    table = matrix_units().assign(made=lambda t: t["compute_capability"].map(_pair))
-    known = table[table["made"] <= _pair(capability)]
-    if known.empty:
+    table = matrix_units()
+    not_newer = table[table["compute_capability"].astype(float) <= float(capability)]
+    if not_newer.empty:
         first = table.iloc[0]
-        older = f"{gpu_name or 'this GPU'} is older (article {first['source']})."
-        return f"Matrix units came with {first['architecture']}; {older}"
-    rows = known[known["made"] == known["made"].max()]
-    if precision in set(rows["precision"]):
+        return f"Matrix units came with {first['architecture']}; {gpu_name} is older (article {first['source']})."
+    last = not_newer.iloc[-1]
+    if precision in set(table.loc[table["architecture"] == last["architecture"], "precision"]):
         return None
-    row = rows.iloc[0]
-    generation = f"{row['architecture']} (as the {gpu_name or row['gpu']})"
-    return f"{generation} has no {precision} in its matrix units (article {row['source']})."
+    generation = f"{last['architecture']} (as the {gpu_name})"
+    return f"{generation} has no {precision} in its matrix units (article {last['source']})."
 
 
-def _pair(capability: str | tuple[int, int]) -> tuple[int, ...]:
-    parts = capability.split(".") if isinstance(capability, str) else capability
-    return tuple(int(part) for part in parts)
-
-
-def convolutions() -> pd.DataFrame:
+def convolution_gpus() -> pd.DataFrame:
     """Return article 004's times of one convolution on 1 to 8 GPUs, relative to one GPU and to its CPU.
 
     The two times are not of one kind: a GPU's is the first call of a fresh process, measured once, with
@@ -139,14 +129,13 @@ def convolutions() -> pd.DataFrame:
 
 def convolution_sentence() -> str:
     """Return by how much the CPU won in article 004, and that the times are not of one kind."""
-    (cpu,), table = published("conv2d_cpu").to_dict("records"), convolutions()
+    (cpu,), table = published("conv2d_cpu").to_dict("records"), convolution_gpus()
     parts = []
     for gpu, rows in table.groupby("gpu", sort=False):
         most, best = rows.loc[rows["devices"].idxmax()], rows.loc[rows["ms"].idxmin()]
-        text = f"{most['devices']} {gpu} took {1 / most['cpu_ratio']:.1f} times as long"
+        parts.append(f"{most['devices']} {gpu} took {1 / most['cpu_ratio']:.1f} times as long")
         if best["devices"] != most["devices"]:
-            text += f", {best['devices']} (the fastest) {1 / best['cpu_ratio']:.1f} times"
-        parts.append(text)
+            parts[-1] += f", {best['devices']} (the fastest) {1 / best['cpu_ratio']:.1f} times"
     return (
         f"Article {cpu['source']}: {cpu['images']} images of {cpu['width']}×{cpu['height']} took "
         f"{cpu['ms']:g} ms with {cpu['library']} on a CPU (mean of {cpu['runs']} warm runs); {'; '.join(parts)}. "

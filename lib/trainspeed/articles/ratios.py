@@ -14,7 +14,7 @@ import pandas as pd
 
 from trainspeed.articles.claims import claims
 from trainspeed.articles.evidence import ARTICLE_WORKERS, as_claimed, nearness
-from trainspeed.articles.numbers import convolutions, pipelines, published, second_gpu
+from trainspeed.articles.numbers import convolution_gpus, pipelines, published, second_gpu
 from trainspeed.core.format import counted
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import DATA_ROLES, Run, Status
@@ -183,7 +183,7 @@ def convolution_times(ours: pd.DataFrame) -> pd.DataFrame:
     Args:
         ours: This machine's rows: series, framework, x, value, low, high.
     """
-    gpus, cpus = convolutions(), published("conv2d_cpu")
+    gpus, cpus = convolution_gpus(), published("conv2d_cpu")
     of_gpus = gpus.assign(series=_series(gpus, "gpu"), x=gpus["devices"], value=gpus["ms"])
     of_cpu = cpus.assign(series="CPU, " + _series(cpus, "library"), value=cpus["ms"])
     return _frame(pd.concat([of_gpus, of_cpu]), ours.to_dict("records")).assign(label="")
