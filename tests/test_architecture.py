@@ -23,7 +23,6 @@ OF_FRAMEWORKS = {
     "worker.convolution",
     "worker.models",
     "worker.pipelines",
-    "worker.torchrun",
 }
 
 

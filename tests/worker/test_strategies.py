@@ -101,7 +101,7 @@ def test_the_same_training_runs_under_torchrun(tmp_path):
         pytest.skip("torch is not installed here")
     (tmp_path / "trial.json").write_text(json.dumps(ddp().as_dict()))
     command = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command += ["-m", "trainspeed.worker.torchrun", str(tmp_path / "trial.json")]
+    command += [str(ROOT / "tests/probes/torchrun_rank.py"), str(tmp_path / "trial.json")]
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT / "lib")}
     environment |= {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)

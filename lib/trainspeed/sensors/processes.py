@@ -1,6 +1,6 @@
-"""Help for a process that serves another: die with its parent, wait for time, signals and the end of stdin.
+"""What a process that serves another needs: to die with its parent, to know its cores, to wait for signals.
 
-Knows nothing of what the processes do.
+Does not know what the processes do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import select
 import signal as signals
 import sys
 
-CORES = "TRAINSPEED_CORES"  # all that a pinned process might have used
+CORES = "TRAINSPEED_CORES"  # variable: all cores that a process was allowed before it was pinned
 PR_SET_PDEATHSIG = 1  # Source: linux/prctl.h
 STDIN = 0
 
@@ -23,8 +23,8 @@ def die_with_parent(signal: int = signals.SIGKILL, *, parent: int | None = None)
     process from a thread must keep that thread. Off Linux only the check of `parent` is done.
 
     Args:
-        parent: The expected parent's process id. When it is gone already, `signal` is sent at once:
-            it may have died before this call, and then nobody would tell.
+        parent: The expected parent's process id. If that has died before this call, the kernel would send
+            nothing, so `signal` is sent at once.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
@@ -40,24 +40,24 @@ def usable_cores() -> list[int]:
 
 
 def device_cores(count: int) -> list[int]:
-    """Return the cores that are the first so many CPU devices; fewer where there are fewer.
+    """Return the cores that are the first `count` CPU devices, or all where there are fewer.
 
-    The last usable ones: the first serve most interrupts.
+    They are the last usable ones: the first serve most interrupts.
     """
     cores = usable_cores()
     return cores[max(0, len(cores) - count) :]
 
 
 def use_all_cores() -> None:
-    """Let this thread run on every core again, and not on that of the device it works for."""
+    """Let this thread run on every core again, not only on that of the device it works for."""
     if os.environ.get(CORES):
         os.sched_setaffinity(0, {int(core) for core in os.environ[CORES].split(",")})
 
 
 class SignalWaiter:
-    """Sleeps until time is up, a signal arrives or stdin ends, without polling. Main thread only.
+    """Sleeps until time is up, a signal arrives or stdin ends, without polling. Use it in the main thread only.
 
-    Within its `with` block the signals it listens to do nothing but wake it.
+    Within its `with` block, the signals that it listens to do nothing but wake it.
 
     Attributes:
         stdin_closed: Whether stdin has ended; False where it is not watched.
@@ -91,7 +91,7 @@ class SignalWaiter:
         return taken
 
     def wait(self, seconds: float) -> None:
-        """Return after so many seconds, or earlier when something happened."""
+        """Return after this many seconds, or earlier when something happened."""
         stdin = [STDIN] if self._watch_stdin and not self.stdin_closed else []
         try:
             ready, _, _ = select.select([self._wakeup_read, *stdin], [], [], max(0.0, seconds))

@@ -36,7 +36,7 @@ class Forked(Event, tag="forked"):
 
 
 class StageBegun(Event, tag="stage"):
-    """The run has come to this stage."""
+    """The run has reached this stage."""
 
     name: str
 
@@ -48,7 +48,7 @@ class ResultSent(Event, tag="result"):
 
 
 class Failed(Event, tag="failed"):
-    """The run has no result; `result` holds the notes and what it got to."""
+    """The run failed; `result` holds its notes and what it had measured by then."""
 
     status: Status
     reason: str
@@ -57,9 +57,10 @@ class Failed(Event, tag="failed"):
 
 
 class Exited(Event, tag="exit"):
-    """The run's process has ended: with a code, or minus the number of a signal.
+    """The run's process has ended.
 
     Attributes:
+        code: Its exit code, or minus the number of the signal that ended it.
         stderr_tail: The end of what it printed.
     """
 
@@ -75,7 +76,7 @@ def encode(event: AnyEvent) -> bytes:
     """Return the line of an event; half a character in an error's text becomes a question mark.
 
     Raises:
-        ValueError: A number that JSON does not have, such as nan.
+        ValueError: It holds a number that JSON does not have, such as nan.
     """
     text = json.dumps(msgspec.to_builtins(event), allow_nan=False, ensure_ascii=False)
     return text.encode(errors="replace") + b"\n"
@@ -85,6 +86,6 @@ def decode(line: bytes) -> AnyEvent:
     """Return the event of a line.
 
     Raises:
-        msgspec.ValidationError: It is no event, or has a field that is none of its own.
+        msgspec.ValidationError: The line is no event, or has an unknown field.
     """
     return _decode(line)

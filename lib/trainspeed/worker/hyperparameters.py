@@ -25,10 +25,11 @@ RMSPROP_RHO = 0.9  # torch calls it alpha and has 0.99
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Optimiser of a model. Loss: softmax cross-entropy on logits. Initialisation: He normal, biases 0.
+    """Optimiser of a model. The loss is softmax cross-entropy on logits; weights are He normal, biases 0.
 
     Attributes:
-        momentum: Of SGD; 0 for Adam.
+        optimizer: "adam", "rmsprop" or "sgd".
+        momentum: Only SGD has one.
     """
 
     optimizer: str
@@ -37,12 +38,12 @@ class Recipe:
 
 
 def recipe(model: str) -> Recipe:
-    """Return the recipe of a model.
+    """Return the recipe of a model. The models of `ZOO` have initialisations and normalisations of their own.
 
     Source: the articles' CNN uses Adam's defaults; cnn_keras is Keras's example cifar10_cnn.py as in
     article 002, its decay of 1e-6 per step left out; Zagoruyko and Komodakis, Wide Residual Networks,
     https://arxiv.org/abs/1605.07146, section 3, for SGD with momentum 0.9 and learning rate 0.1; article
-    003 for the models of others (`ZOO`), whose initialisation and normalisation are their own.
+    003 for the models of `ZOO`.
     """
     if WIDE_RESNET.fullmatch(model):
         return Recipe(optimizer="sgd", learning_rate=0.1, momentum=0.9)

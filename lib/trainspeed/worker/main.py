@@ -3,7 +3,7 @@
     python -m trainspeed.worker.main --backend MODULE --events FD --parent PID [--plain]
 
 Requests come as JSON lines on standard input; events go as JSON lines to the file descriptor FD,
-because frameworks print on standard output what they like. Does not know what is measured or why.
+because frameworks print what they like on standard output. Does not know what is measured or why.
 """
 
 from __future__ import annotations
@@ -27,27 +27,14 @@ from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, BackendMissing, Exited, Failed, Forked, Hello, encode
-from trainspeed.worker.failures import Invalid, Unsupported
-from trainspeed.worker.measure import Request, is_fault_of_user, measure_trial
+from trainspeed.worker.failures import Invalid, Unsupported, first_line
+from trainspeed.worker.measure import Emit, Request, is_fault_of_user, measure_trial
 
 STDERR_TAIL_BYTES = 4000  # what a killed child printed last, to say why
 
 
-class Events:
-    """JSON lines to a pipe that nothing else writes to."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-
-    def __call__(self, event: AnyEvent) -> None:
-        """Write one event, whole."""
-        data = encode(event)
-        while data:
-            data = data[os.write(self._descriptor, data) :]
-
-
-def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> None:
-    """Measure every request in a child of its own; with `plain`, only the first, in this process.
+def serve(backend: Backend, requests: TextIO, emit: Emit, *, plain: bool) -> None:
+    """Measure every request in a child of its own; with `plain`, only the first one, in this process.
 
     Images are loaded here, so that every child has them from its first moment.
     """
@@ -60,8 +47,8 @@ def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> N
             backend.prepare(request.trial)
         except (UserError, Unsupported, Invalid) as problem:
             status = Status.INVALID if isinstance(problem, Invalid) else Status.UNSUPPORTED
-            users = is_fault_of_user(problem, request.trial)
-            emit(Failed(status=status, reason=str(problem), failure=Failure(in_user_file=users)))
+            failure = Failure(in_user_file=is_fault_of_user(problem, request.trial))
+            emit(Failed(status=status, reason=str(problem), failure=failure))
             emit(Exited(code=0))
         else:
             if plain:
@@ -73,12 +60,12 @@ def serve(backend: Backend, requests: TextIO, emit: Events, *, plain: bool) -> N
             return
 
 
-def _fork(request: Request, backend: Backend, images: Images | None, emit: Events) -> None:
+def _fork(request: Request, backend: Backend, images: Images | None, emit: Emit) -> None:
     with tempfile.TemporaryFile() as output:
         parent, child = os.getpid(), os.fork()
         if not child:
             _be_child(request, backend, images, emit, output.fileno(), parent)
-        with contextlib.suppress(OSError):  # whoever comes first: the child does it too
+        with contextlib.suppress(OSError):  # the child does it too: whichever comes first
             os.setpgid(child, child)
         signal.signal(signal.SIGTERM, lambda *_: _end_with(child))
         emit(Forked(pid=child))
@@ -90,21 +77,23 @@ def _fork(request: Request, backend: Backend, images: Images | None, emit: Event
 
 
 def _end_with(child: int) -> NoReturn:
-    """The runner is gone: take the child's whole group along, data loaders and other ranks too."""
+    """End this worker, whose runner is gone, with the child's whole group: data loaders and other ranks too."""
     os.killpg(child, signal.SIGKILL)
     os._exit(1)
 
 
 def _be_child(
-    request: Request, backend: Backend, images: Images | None, emit: Events, output: int, parent: int
+    request: Request, backend: Backend, images: Images | None, emit: Emit, output: int, parent: int
 ) -> None:
-    """Never returns. Its own process group, so that a timeout ends whatever it starts itself."""
+    """Measure in a process group of its own, so that a timeout ends whatever is started here. Never returns."""
     code = 1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
         die_with_parent(signal.SIGKILL, parent=parent)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # a user's model that asks must not eat the next request
+        os.dup2(
+            os.open(os.devnull, os.O_RDONLY), 0
+        )  # a user's model that reads it must not take the next request
         os.dup2(output, 1)
         os.dup2(output, 2)
         measure_trial(request, backend, images, emit)
@@ -122,16 +111,21 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--plain", action="store_true", help="measure one request in this process")
     options = parser.parse_args(arguments)
     die_with_parent(signal.SIGTERM, parent=options.parent)
-    emit = Events(options.events)
+
+    def emit(event: AnyEvent) -> None:
+        data = encode(event)
+        while data:
+            data = data[os.write(options.events, data) :]
+
     try:
         started = time.monotonic()
         backend = backends.load_backend(options.backend)
         import_s = time.monotonic() - started
-        # torch's version is of a class of its own
+        # torch's version has a class of its own.
         versions = {name: str(version) for name, version in backend.versions().items()}
         emit(Hello(pid=os.getpid(), versions=versions, import_s=import_s))
     except Exception as problem:
-        emit(BackendMissing(reason=f"{type(problem).__name__}: {str(problem).splitlines()[0]}"))
+        emit(BackendMissing(reason=f"{type(problem).__name__}: {first_line(problem)}"))
         return 1
     serve(backend, sys.stdin, emit, plain=options.plain)
     return 0

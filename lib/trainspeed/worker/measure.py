@@ -31,7 +31,7 @@ from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.hyperparameters import recipe
 
-BUSY_CORES = 0.2  # cores used by others: more, and they share caches and memory bandwidth noticeably
+BUSY_CORES = 0.2  # used by others; if it is more, caches and memory bandwidth are noticeably shared
 SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
 STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
 Emit = Callable[[AnyEvent], None]
@@ -42,13 +42,13 @@ class Request:
     """What a worker is asked to measure.
 
     Attributes:
-        trial: Its data set is resolved (not `auto`).
+        trial: The trial to measure, its data set resolved (not `auto`).
         device: "gpu" where this machine has one to train on, else "cpu".
         requested_at: `time.monotonic()` of the runner, which shares this machine's clock.
         evaluate: Whether to measure the test accuracy.
         inspect: Whether to look up the layer table and the effective layout.
-        default_allocation: Leave the framework's own memory allocation as it comes.
-        gpu_uuids: GPUs in use, for the energy counter and to see whether another process uses them.
+        default_allocation: Whether to leave the framework's memory allocation at its default.
+        gpu_uuids: GPUs in use, to read their energy counters and to see whether another process uses them.
     """
 
     trial: AnyTrial
@@ -97,9 +97,9 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, emi
 
 
 def is_fault_of_user(problem: Exception, trial: AnyTrial) -> bool:
-    """Whether the user's own model or data is the cause: a mistake in it, or a package that it needs."""
-    own = user_model.is_user_model(getattr(trial, "model", ""))
-    return own and isinstance(problem, Invalid | NeedsPackage | UserError)
+    """Return whether the cause is the user's own model or data: a mistake in it, or a package that it needs."""
+    has_user_model = user_model.is_user_model(getattr(trial, "model", ""))
+    return has_user_model and isinstance(problem, Invalid | NeedsPackage | UserError)
 
 
 def _measure(
@@ -142,7 +142,7 @@ def _measure(
 
 
 def _take_device(request: Request, notes: list[AnyNote]) -> None:
-    """Keep to the device that the trial runs on, and note who else uses it."""
+    """Keep this process to the device of the trial, and note who else uses it."""
     if request.device == "cpu":
         pin(request.trial.devices)
         limit_memory(allowance_bytes())
@@ -172,18 +172,18 @@ def _measure_calls(request: Request, backend: Backend, stages: _Stages, notes: l
 
 
 def check_placement(placement: str, device: str, devices: int) -> None:
-    """Raise WrongResult where a library computed elsewhere than it was told to, whatever names it uses."""
+    """Raise WrongResult where a library computed on other devices than it was told to, whatever it calls them."""
     names = {"gpu": ("gpu", "cuda"), "cpu": ("cpu",)}[device]
-    places = placement.split(", ")
-    strange = [place for place in places if not any(name in place.lower() for name in names)]
-    if len(places) != devices:
+    used = placement.split(", ")
+    strange = [name for name in used if not any(known in name.lower() for known in names)]
+    if len(used) != devices:
         raise WrongResult(f"it was told to use {counted(devices, 'device')}, but ran on {placement}")
     if strange:
         raise WrongResult(f"it was told to run on the {device}, but ran on {', '.join(strange)}")
 
 
 def _inspect(training: Training) -> Inspection:
-    """Look up what ran; a framework that cannot say so costs a note, not the run."""
+    """Return what ran; a framework that cannot tell costs a note, not the run."""
     try:
         return training.inspect()
     except Exception as problem:
@@ -191,32 +191,28 @@ def _inspect(training: Training) -> Inspection:
 
 
 def _check_effective_precision(asked: str, ran: EffectivePrecision | None) -> None:
-    """Raise Unsupported where no convolution ran in the 16 bits that were asked for: a compiler may widen them.
-
-    Args:
-        ran: None where it was not looked at.
-    """
+    """Raise Unsupported where no convolution ran in the 16 bits that were asked for: a compiler may widen them."""
     wanted = SIXTEEN_BITS.get(asked)
     if wanted and ran and not ran.asked and wanted not in ran.dtypes:
         raise Unsupported(f"{asked} was asked for, but the convolutions ran in {precision_text(ran)}")
 
 
 def _check_loss(trial: Trial, loss: float | None) -> None:
-    """Raise Invalid where a user's own model trains to nan in 32 bits: its speed would be that of nothing.
+    """Raise Invalid where a user's own model trains to nan in 32 bits: its speed would mean nothing.
 
-    In 16 bits the range may be to blame: that is a finding, and so a note.
+    In 16 bits the range may be to blame, which is a finding, and so a note.
     """
     if not user_model.is_user_model(trial.model) or trial.precision in SIXTEEN_BITS or not _loss_notes(loss):
         return
-    how = recipe(trial.model)
+    training = recipe(trial.model)
     raise Invalid(
-        f"{trial.model}: its training loss is {loss}: the model returns nan or inf, or {how.optimizer} with a "
-        f"learning rate of {how.learning_rate:g} makes it so"
+        f"{trial.model}: its training loss is {loss}: the model returns nan or inf, or {training.optimizer} with a "
+        f"learning rate of {training.learning_rate:g} makes it so"
     )
 
 
 class _Stages:
-    """Where the time of a run goes outside the epochs, and which stage it was in when it failed."""
+    """The stages of a run: the seconds of each that is over, and the current one, which a failure names."""
 
     def __init__(self, requested_at: float, emit: Emit) -> None:
         self.current, self.seconds = "start", {}
@@ -230,7 +226,7 @@ class _Stages:
 
 
 def pin(cores: int) -> None:
-    """Keep this process on so many cores, one thread each: that is what a CPU device is."""
+    """Keep this process on this many cores, one thread each: that is what a CPU device is."""
     if allowed := usable_cores():
         if cores > len(allowed):
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")

@@ -24,7 +24,7 @@ def numbered(count):
     """Return images whose every pixel, and label, is their number."""
     y = np.arange(count, dtype=np.int32)
     x = np.broadcast_to(y[:, None, None, None], (count, 2, 2, 3)).astype(np.float32)
-    return Images(name="numbered", train_x=x, train_y=y, test_x=x[:0], test_y=y[:0])
+    return Images(train_x=x, train_y=y, test_x=x[:0], test_y=y[:0])
 
 
 # An epoch.
@@ -81,7 +81,6 @@ def test_every_image_is_held_out_once_and_never_trained_on_meanwhile(count, k):
 
 def test_images_of_a_fold_keep_their_labels_and_their_type():
     images = fold_of(numbered(10), 3, 1)
-    assert images.name == "numbered"
     for x, y in ((images.train_x, images.train_y), (images.test_x, images.test_y)):
         assert (x[:, 0, 0, 0] == y).all()
         assert (x.dtype, y.dtype, x.shape[1:]) == (np.float32, np.int32, (2, 2, 3))

@@ -150,7 +150,6 @@ def test_cifar_10_is_fetched_checked_and_loaded_with_its_own_split(cifar, tmp_pa
     images = load_data_set("cifar10", 32, folder)
 
     train = [parts[f"data_batch_{n}"] for n in range(1, 6)]
-    assert images.name == "cifar10"
     assert np.array_equal(np.round(images.train_x * 255), np.concatenate([x for x, _ in train]))
     assert images.train_y.tolist() == [label for _, labels in train for label in labels]
     assert np.array_equal(np.round(images.test_x * 255), parts["test_batch"][0])
@@ -191,7 +190,6 @@ def test_mnist_is_fetched_checked_and_loaded_with_its_own_split(mnist, tmp_path)
 
     images = load_data_set("mnist", None, folder)
 
-    assert images.name == "mnist"
     for part, x, y in (("train", images.train_x, images.train_y), ("test", images.test_x, images.test_y)):
         assert (x.dtype, y.dtype) == (np.float32, np.int32)
         assert np.array_equal(np.round(x * 255), arrays[f"x_{part}"][..., None])

@@ -1,7 +1,5 @@
 """Ranks of torch.distributed: forked here with torchrun's environment variables, or started by torchrun.
 
-    torchrun --nproc-per-node 2 -m trainspeed.worker.torchrun TRIAL.json
-
 Knows neither model nor loop: a rank is made by a function, and trains.
 """
 

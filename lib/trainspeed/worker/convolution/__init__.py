@@ -1,1 +1,1 @@
-"""One convolution in every library. A framework's is imported by its backend alone, inside a worker."""
+"""One convolution in every library. Only a framework's backend imports its module, inside a worker."""

@@ -1,7 +1,7 @@
-"""Time one convolution: stage by stage when cold and when warm, as whole calls, and with data that stay.
+"""Time one convolution: stage by stage, cold and warm; as whole calls; and with data that stay on the device.
 
-Knows no library: it is handed one. The stages of a first call are told as they begin, so that a failed
-run names its own.
+Knows no library: it is given one. The stages of a first call are announced as they begin, so that a failed
+run names the one it was in.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 from trainspeed.core.convolution import STAGES
 from trainspeed.core.result import CallTimes
 
-LOOP_S = 0.2  # a loop of warm calls ends after so long; blocks are the repeats that count
-RESIDENT_S = 0.05  # calls that stay on the device are timed together, for about so long
+LOOP_S = 0.2  # a loop of warm calls ends after this time; blocks are the repeats that count
+RESIDENT_S = 0.05  # calls that stay on the device are timed together, for about this time
 MAX_TOGETHER = 100
 TO_DEVICE, KERNEL, FROM_DEVICE, GATHER = STAGES
 
@@ -24,25 +24,25 @@ TO_DEVICE, KERNEL, FROM_DEVICE, GATHER = STAGES
 class Convolution(Protocol):
     """One library's convolution on its devices."""
 
-    transfers: bool  # False: it works in the host's memory, so there is nothing to send and to fetch
+    transfers: bool  # False: it works in the host's memory, so there is nothing to send or to fetch
 
     def open(self) -> None:
         """Touch the devices for the first time and wait until they can work."""
 
     def send(self, images: np.ndarray, filters: np.ndarray) -> Any:
-        """Return the devices' shares of the images, with the filters on each. May only be queued."""
+        """Return each device's share of the images, with the filters. May return when it is only queued."""
 
     def compute(self, sent: Any) -> Any:
-        """Return each device's result. May only be queued."""
+        """Return each device's result. May return when it is only queued."""
 
     def wait(self, value: Any) -> None:
-        """Return when what `send` or `compute` returned is done."""
+        """Wait until what `send` or `compute` returned is done."""
 
     def fetch(self, computed: Any) -> list[np.ndarray]:
         """Return each device's result in the host's memory, (images, height, width, filters)."""
 
     def placement(self, sent: Any, computed: Any) -> str:
-        """Return the devices that it was computed on, as the library names them. May compute once more."""
+        """Return the devices that it was computed on, by the library's names. May compute once more."""
 
 
 def gather(shares: list[np.ndarray]) -> np.ndarray:
@@ -62,13 +62,13 @@ def time_calls(
 ) -> CallTimes:
     """Return how long the calls took, and where they ran.
 
-    A first call stage by stage, its result checked; then warm calls stage by stage, whole calls, and calls
-    whose data stay on the device. Only the last two let the device work while the next thing is queued.
+    The first call runs stage by stage and its result is checked. Warm calls follow: stage by stage, with data
+    that stay on the device, and whole. Only the last two let the device work while the next thing is queued.
 
     Args:
-        calls: Of each kind, at most.
-        begin: Called with the name of each stage of the first call, and "check" and "warm".
-        check: Raises where the result is wrong.
+        calls: Number of warm calls of each kind, at most.
+        begin: Called with the name of each stage of the first call, then with "check" and "warm".
+        check: Raises an exception if the result is wrong.
     """
     begin("context")
     convolution.open()
@@ -93,8 +93,8 @@ def time_calls(
     if convolution.transfers:
         repeat(lambda: _staged(convolution, images, filters, warm_s, clock), calls, clock)
         together = max(1, min(MAX_TOGETHER, round(RESIDENT_S / max(min(warm_s[KERNEL]), 1e-9))))
-        stay = repeat(lambda: _stay(convolution, sent, together), calls, clock)
-        resident_s = [seconds / together for seconds in stay]
+        groups = repeat(lambda: _stay(convolution, sent, together), calls, clock)
+        resident_s = [seconds / together for seconds in groups]
     call_s = repeat(lambda: round_trip(convolution, images, filters), calls, clock)
     return CallTimes(
         call_s=tuple(call_s),
@@ -110,13 +110,13 @@ def round_trip(convolution: Convolution, images: np.ndarray, filters: np.ndarray
 
 
 def repeat(call: Callable[[], object], calls: int, clock: Callable[[], float]) -> list[float]:
-    """Return the duration of each call, in seconds: so many, or as many as fit into `LOOP_S`."""
+    """Return the duration of each of `calls` calls, in seconds, or of as many as fit into `LOOP_S`."""
     seconds: list[float] = []
     while not seconds or (len(seconds) < calls and sum(seconds) < LOOP_S):
         started = clock()
         result = call()
         seconds.append(clock() - started)
-        del result  # to give its memory back is not part of the call
+        del result  # giving its memory back is not part of the call
     return seconds
 
 
@@ -127,7 +127,7 @@ def _staged(
     warm_s: dict[str, list[float]],
     clock: Callable[[], float],
 ) -> None:
-    """Make one call that waits after each stage, and note how long each took: they add up to the call."""
+    """Make one call that waits after each stage, and append how long each took: they add up to the call."""
     ticks = [clock()]
     sent = convolution.send(images, filters)
     convolution.wait(sent)
@@ -144,7 +144,7 @@ def _staged(
 
 
 def _stay(convolution: Convolution, sent: Any, calls: int) -> None:
-    """Compute so often on data that are there, and wait once."""
+    """Compute `calls` times on data that are already on the device, and wait once."""
     for _ in range(calls):
         computed = convolution.compute(sent)
     convolution.wait(computed)

@@ -6,11 +6,11 @@ import numpy as np
 
 from trainspeed.core.convolution import Conv2dTrial
 
-# Of the largest error, relative to the result's root mean square. float32 stays below 1e-5 for sums of
-# thousands (FFT and Winograd too); TF32 and 16 bits, a shifted or a flipped filter are far above.
+# Largest error, relative to the result's root mean square. float32 stays below 1e-5 for sums of thousands (FFT
+# and Winograd too); TF32 and 16 bits, a shifted or a flipped filter are far above.
 TOLERANCE = 1e-4
-CANCELLED = 0.01  # of the terms' size: where less is left of a lone pixel's sum, errors are relative to this
-CHECKED_IMAGES = 8  # images do not touch each other, so a few tell: the first, the last, and some between
+CANCELLED = 0.01  # share of the terms' size: where a lone pixel's sum is smaller, errors are relative to this
+CHECKED_IMAGES = 8  # images do not affect each other, so a few suffice: the first, the last, some in between
 
 
 class WrongResult(Exception):
@@ -18,14 +18,15 @@ class WrongResult(Exception):
 
 
 def padding(filter_size: int) -> tuple[int, int]:
-    """Return how many zeros stand before and after an axis, so that the output is as long as the input."""
+    """Return how many zeros to put before and after an axis for an output as long as the input."""
     return (filter_size - 1) // 2, filter_size // 2
 
 
 def random_data(trial: Conv2dTrial) -> tuple[np.ndarray, np.ndarray]:
     """Return images (images, height, width, channels) and filters (size, size, channels, filters).
 
-    float32, standard normal, from the trial's seed: on equal numbers a wrong filter gives the right result.
+    They are float32, standard normal, drawn from the trial's seed: with equal numbers, a wrong filter would
+    give the right result.
     """
     random = np.random.default_rng(trial.seed)
     size = trial.filter_size
@@ -35,7 +36,7 @@ def random_data(trial: Conv2dTrial) -> tuple[np.ndarray, np.ndarray]:
 
 
 def padded(images: np.ndarray, filter_size: int) -> np.ndarray:
-    """Return images with the zeros around that make the output as large as they are."""
+    """Return images framed by the zeros that make the output as large as they are."""
     around = padding(filter_size)
     return np.pad(images, ((0, 0), around, around, (0, 0)))
 
@@ -48,16 +49,16 @@ def convolve(images: np.ndarray, filters: np.ndarray) -> np.ndarray:
     result = np.zeros((count, height, width, filters.shape[3]))
     for row in range(size):
         for column in range(size):
-            seen = framed[:, row : row + height, column : column + width]
-            result += seen @ filters[row, column].astype(np.float64)
+            window = framed[:, row : row + height, column : column + width]
+            result += window @ filters[row, column].astype(np.float64)
     return result
 
 
 def check_result(result: np.ndarray, images: np.ndarray, filters: np.ndarray) -> None:
-    """Compare some images of a result with the reference, and all of its shape.
+    """Compare the shape of a result with what was asked for, and some of its images with the reference.
 
     Raises:
-        WrongResult: Another shape or dtype, or an error beyond `TOLERANCE`.
+        WrongResult: The shape or dtype is another one, or an error is beyond `TOLERANCE`.
     """
     shape = (*images.shape[:3], filters.shape[3])
     if result.shape != shape or result.dtype != np.float32:

@@ -1,6 +1,6 @@
-"""The images of a trial: a data set with its own split, or all folds but one. No framework.
+"""The images of a trial: a data set with its own split, or with one of its folds held out.
 
-Does not know what is done with them, nor when a cross-validation is over.
+Knows no framework, nor what is done with the images.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _own(
 ) -> Images:
     """Load a model's own images, again where its file has changed."""
     arrays, classes = user.load_user_data(model, image_size, framework=framework)
-    return images_from(USER_DATA, arrays, resized_to, first=first, classes=classes)
+    return images_from(arrays, resized_to, first=first, classes=classes)
 
 
 def fold_of(images: Images, folds: int, fold: int | None) -> Images:
@@ -96,7 +96,6 @@ def fold_of(images: Images, folds: int, fold: int | None) -> Images:
     held_out = np.array_split(np.arange(len(y)), folds)[fold]
     start, end = held_out[0], held_out[-1] + 1
     return Images(
-        name=images.name,
         train_x=np.concatenate([x[:start], x[end:]]),
         train_y=np.concatenate([y[:start], y[end:]]),
         test_x=x[start:end],

@@ -1,6 +1,6 @@
-"""Real images for training: CIFAR-10 or MNIST where fetched, else scikit-learn's digits. No framework.
+"""Real images for training: CIFAR-10 or MNIST where they were fetched, else scikit-learn's digits.
 
-Does not know batches or layouts: images are always (count, height, width, channels).
+Knows no framework, no batches and no layouts: images are always (count, height, width, channels).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SOURCES: Mapping[str, Source] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Images:
-    """A data set, split.
+    """A data set, split into training and test images.
 
     Attributes:
         train_x, test_x: (count, height, width, 3), float32 in [0, 1]; with 1 channel where they are grey and
@@ -62,7 +62,6 @@ class Images:
         classes: Number of classes.
     """
 
-    name: str
     train_x: np.ndarray
     train_y: np.ndarray
     test_x: np.ndarray
@@ -142,11 +141,11 @@ def load_data_set(
         first: Load only this many training images and no test images, and resize no others.
     """
     arrays = {"cifar10": _cifar10, "mnist": _mnist, "digits": _digits}[name](folder)
-    return images_from(name, arrays, image_size, first=first)
+    return images_from(arrays, image_size, first=first)
 
 
 def images_from(
-    name: str, arrays: Arrays, image_size: int | None, *, first: int | None = None, classes: int = CLASSES
+    arrays: Arrays, image_size: int | None, *, first: int | None = None, classes: int = CLASSES
 ) -> Images:
     """Return a data set as `load_data_set` does.
 
@@ -158,7 +157,6 @@ def images_from(
         train_x, train_y = train_x[:first].copy(), train_y[:first].copy()
         test_x, test_y = test_x[:0].copy(), test_y[:0].copy()
     return Images(
-        name=name,
         train_x=resize(train_x, image_size),
         train_y=train_y.astype(np.int32),
         test_x=resize(test_x, image_size),

@@ -1,7 +1,7 @@
 """Images of the user's own: call the function `data` of a model's file, and check what it returns.
 
-In a process of its own, so that whatever it touches (a GPU, threads, standard input) leaves the worker as it
-was. Knows no framework, and does not know how the images are resized or batched.
+It runs in a process of its own, so that whatever it touches (a GPU, threads, standard input) leaves the worker
+as it was. Knows no framework, and does not know how the images are resized or batched.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def load_user_data(model: str, image_size: int, *, framework: str) -> tuple[Arra
     Images: (count, height, width, 1 or 3), float32 in [0, 1]. Labels: (count,), int32 from 0.
 
     Args:
-        image_size: Handed to the function; it may return other sizes, which are resized later.
-        framework: Whose environment this is.
+        image_size: Passed to the function; it may return images of other sizes, which are resized later.
+        framework: The framework whose environment this is.
     Raises:
-        Unsupported, Invalid: As `user_code.call`; or it is not of that form.
+        Unsupported, Invalid: As for `user_code.call`; or what it returns is not of that form.
     """
     name = f"{model.rpartition(':')[0]}:{DATA}"
 
@@ -51,9 +51,9 @@ def checked(data: Any, name: str) -> Arrays:
     """Return the four arrays of `data`: images uint8 or float32 with a last axis of 1 or 3, labels int32.
 
     Args:
-        name: Of the function, for the message.
+        name: Name of the function, for the message.
     Raises:
-        Invalid: Not four arrays, a wrong shape or type, values out of range, or nothing in them.
+        Invalid: These are not four arrays, or one has a wrong shape or type or values out of range, or is empty.
     """
     if not isinstance(data, tuple | list) or len(data) != 4:
         raise Invalid(f"{name} must return {DATA_FORM}, not {_count(data)}")
@@ -86,7 +86,7 @@ def _images(x: np.ndarray, name: str) -> np.ndarray:
     if not np.issubdtype(x.dtype, np.floating):
         raise Invalid(f"{name} has the type {x.dtype}: it must be uint8, or float from 0 to 1")
     low, high = float(x.min()), float(x.max())
-    if not (low >= 0 and high <= 1):  # so written, nan is out of range
+    if not (low >= 0 and high <= 1):  # written in this way, nan is out of range
         raise Invalid(
             f"{name} goes from {low:g} to {high:g}: floats must be from 0 to 1. Normalise in the model instead."
         )

@@ -11,21 +11,20 @@ import numpy as np
 from trainspeed.core.trial import Trial
 from trainspeed.worker.data.augmentation import draw, moved
 
-PLAIN = ("arrays", "in_model", "resize")  # images as they are: what is done to them, the model or device does
+PLAIN = ("arrays", "in_model", "resize")  # batches of unchanged images: the model or the device changes them
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batches:
     """Every batch of every epoch, each made from nothing but (seed, epoch, index).
 
-    So it does not matter how many workers there are nor which of them makes it, and no two batches
-    share a random stream. Ranks take the images of a batch in turn, so that together they have what
-    one device has.
+    So it does not matter how many workers there are, nor which of them makes a batch, and no two batches share
+    a random stream. Ranks take the images of a batch in turn, so that together they have what one device has.
 
     Attributes:
         x: (count, height, width, 3), float32.
         y: (count,), class numbers.
-        steps: Batches in an epoch. Images beyond steps × batch_size are left out, each epoch others.
+        steps: Batches in an epoch. Images beyond steps × batch_size are left out: other ones in each epoch.
         batch_size: Images of a batch, summed over all ranks.
         channels_first: Whether the images of a batch are (batch_size, 3, height, width).
     """
@@ -48,15 +47,15 @@ class Batches:
         images = self.x[chosen]
         if self.augment:
             draws = draw(self.batch_size, *self.x.shape[1:3], _random(self.seed, epoch, index))
-            images = moved(images, *(each[mine] for each in draws))
+            images = moved(images, *(values[mine] for values in draws))
         return transposed(images) if self.channels_first else images, self.y[chosen]
 
 
-def batches_of(trial: Trial, x: np.ndarray, y: np.ndarray, **how: Any) -> Batches:
+def batches_of(trial: Trial, x: np.ndarray, y: np.ndarray, **fields: Any) -> Batches:
     """Return the batches of a trial from images (count, height, width, 3) and labels (count,).
 
     Args:
-        how: More fields of the batches.
+        fields: More fields of the batches.
     """
     return Batches(
         x=x,
@@ -65,7 +64,7 @@ def batches_of(trial: Trial, x: np.ndarray, y: np.ndarray, **how: Any) -> Batche
         steps=trial.steps_per_epoch,
         seed=trial.seed,
         augment=trial.augment and trial.pipeline not in PLAIN,
-        **how,
+        **fields,
     )
 
 
@@ -75,7 +74,7 @@ def transposed(x: np.ndarray) -> np.ndarray:
 
 
 def _random(seed: int, *key: int) -> np.random.Generator:
-    """Return a stream of its own for each key; a list as seed would not: [1, 2] and [1, 2, 0] are equal.
+    """Return a separate stream for each key, which a list as seed would not: [1, 2] and [1, 2, 0] are equal.
 
     Source: https://numpy.org/doc/stable/reference/random/parallel.html
     """

@@ -1,6 +1,6 @@
 """What Keras's `fit` is fed with, by the trial's `pipeline`, and the same batches without a model.
 
-Import it after the backend module, which says on what Keras runs. Does not know models or timing.
+Import it after the backend module, which decides what Keras runs on. Does not know models or timing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Make = Callable[[int, int], tuple[np.ndarray, np.ndarray]]  # (epoch, index) -> 
 
 
 def feed(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Return the arguments for `Model.fit`: a shuffled epoch of the trial's steps, again in each epoch.
+    """Return the arguments for `Model.fit` that give it an epoch of the trial's steps, shuffled in each epoch.
 
-    Give what comes back to `close` in the end. On JAX, arrays are shuffled by NumPy's own stream, which
-    `keras.utils.set_random_seed` seeds; all else comes from the trial's seed.
+    Pass them to `close` in the end. On JAX, arrays are shuffled by NumPy's own stream, which
+    `keras.utils.set_random_seed` seeds; everything else comes from the trial's seed.
 
     Args:
-        x: (count, height, width, 3), float32; batches have the layout of the trial.
+        x: (count, height, width, 3), float32; the batches have the layout of the trial.
         y: (count,), int32.
     """
     if trial.pipeline == "tf_data" and not _on_tensorflow():
@@ -46,9 +46,10 @@ def feed(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
 
 
 def same_batch(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
-    """Return the arguments for a `Model.fit` that gets the first batch again and again: no input to wait for.
+    """Return the arguments for a `Model.fit` that gets the first batch again and again: it waits for no input.
 
-    Args and shapes as in `feed`.
+    Args:
+        x, y: As for `feed`.
     """
     x, y = x[: trial.batch_size], y[: trial.batch_size]
     batch = (transposed(x) if trial.layout == "channels_first" else x), y
@@ -72,8 +73,8 @@ def close(fed: Mapping[str, Any]) -> None:
 class InputOnly:
     """The batches that `fit` takes from a feed, without a model: each iteration is one epoch.
 
-    It goes through the iterator that `fit` uses, so that Keras's threads, its queue and what it does
-    between epochs count. There is no public way to it. Make it within the strategy's scope, if any.
+    It goes through the iterator that `fit` uses, so that Keras's threads, its queue and what it does between
+    epochs count. There is no public access to it. Make it within the strategy's scope, if there is one.
     """
 
     def __init__(self, fed: Mapping[str, Any]) -> None:
@@ -95,23 +96,23 @@ class InputOnly:
 
 
 def augmentation_layers(trial: Trial) -> list[keras.layers.Layer]:
-    """Return the layers that shift and flip in training, to put before a model's first; else identity.
+    """Return layers to put before a model's first: in training they shift and flip, else they do nothing.
 
     Raises:
         Unsupported: On TensorFlow with XLA: Keras would turn XLA off for the whole model, and only warn.
     """
     if _on_tensorflow() and trial.compile:
         raise Unsupported("augmentation in the model needs an operation that XLA lacks: use compile = false")
-    how: dict[str, Any] = {"data_format": trial.layout, "dtype": "float32"}
+    options: dict[str, Any] = {"data_format": trial.layout, "dtype": "float32"}
     seed = 2 * trial.seed  # two streams: with one, flips would depend on shifts
     layers = [
         keras.layers.RandomTranslation(
-            SHIFT, SHIFT, fill_mode="nearest", interpolation="bilinear", seed=seed, **how
+            SHIFT, SHIFT, fill_mode="nearest", interpolation="bilinear", seed=seed, **options
         ),
-        keras.layers.RandomFlip("horizontal", seed=seed + 1, **how),
+        keras.layers.RandomFlip("horizontal", seed=seed + 1, **options),
     ]
     if not _on_tensorflow():
-        for layer in layers:  # true of TensorFlow alone; Keras would run all of JAX uncompiled
+        for layer in layers:  # the default is for TensorFlow only; Keras would run all of JAX uncompiled
             layer.supports_jit = True
     return layers
 
@@ -119,8 +120,10 @@ def augmentation_layers(trial: Trial) -> list[keras.layers.Layer]:
 class _PyDataset(keras.utils.PyDataset):
     """One epoch of batches at a time, which Keras takes one by one or hands to its worker threads."""
 
-    def __init__(self, steps: int, make: Make, *, close: Callable[[], None] = lambda: None, **how) -> None:
-        super().__init__(**how)
+    def __init__(
+        self, steps: int, make: Make, *, close: Callable[[], None] = lambda: None, **options: Any
+    ) -> None:
+        super().__init__(**options)
         self._steps, self._make, self.close = steps, make, close
         self._epoch = 0
 
@@ -131,15 +134,15 @@ class _PyDataset(keras.utils.PyDataset):
         return self._make(self._epoch, index)
 
     def on_epoch_end(self) -> None:
-        """The threads are at rest here; in `on_epoch_begin` they have begun already."""
+        """Count epochs here, where the threads rest: in `on_epoch_begin` they have already begun."""
         self._epoch += 1
 
 
 class _Adapter(PyDatasetAdapter):
-    """What Keras itself would make of a PyDataset, but with an epoch that is one epoch.
+    """What Keras itself would make of a PyDataset, except that an epoch is really one epoch.
 
-    On JAX, and under a strategy of TensorFlow, `fit` takes a first batch to see its shape and then
-    begins anew; Keras keeps what its threads had made by then, and all epochs are late by so much.
+    On JAX, and under a strategy of TensorFlow, `fit` takes a first batch to see its shape and then starts
+    again; Keras keeps what its threads had made by then, which shifts all epochs by that much.
     """
 
     def __init__(self, data: _PyDataset, batches: Batches) -> None:
@@ -147,7 +150,7 @@ class _Adapter(PyDatasetAdapter):
         if _on_tensorflow():
             from trainspeed.worker.pipelines import tensorflow_data
 
-            self._output_signature = tensorflow_data.signature(batches)  # else of any batch size
+            self._output_signature = tensorflow_data.signature(batches)  # else the batch size is unknown
 
     def on_epoch_end(self) -> None:
         super().on_epoch_end()
@@ -175,11 +178,11 @@ def _jax_arrays(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
 
 
 def _threads(trial: Trial, batches: Batches) -> _Adapter:
-    """Keras starts no thread for one worker: it gets two then, of which one works at a time."""
+    """Keras starts no thread for one worker: it gets two instead, of which one works at a time."""
     at_work = threading.Semaphore(trial.workers)
 
     def make(epoch: int, index: int) -> tuple[np.ndarray, np.ndarray]:
-        use_all_cores()  # this is a thread of Keras's, made on the core of the device
+        use_all_cores()  # Keras made this thread, pinned to the core of the device
         with at_work:
             return batches(epoch, index)
 
@@ -188,9 +191,9 @@ def _threads(trial: Trial, batches: Batches) -> _Adapter:
 
 
 def _processes(trial: Trial, batches: Batches) -> _Adapter:
-    """Keras's threads only wait here: two for each process, so that its next batch is asked for already.
+    """Keras's threads only wait here: two for each process, so that its next batch is already requested.
 
-    Keras's own processes are forked anew in each epoch, with all of the framework's threads and locks.
+    Keras's own processes are forked again in each epoch, with all of the framework's threads and locks.
     """
     processes = Processes(batches, trial.workers)
     waiting = max(2, min(trial.queue, 2 * trial.workers))

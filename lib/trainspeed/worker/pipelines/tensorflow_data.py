@@ -1,6 +1,6 @@
-"""Batches as `tf.data` sets, for Keras on TensorFlow: of static shapes, and endless.
+"""Batches as `tf.data` sets, for Keras on TensorFlow: endless, and with static shapes.
 
-Give `fit` the steps of an epoch. A new iterator in each epoch costs time that training does not need:
+Tell `fit` the steps of an epoch. A new iterator in each epoch would cost time that training does not need:
 0.03 to 0.7 s on a CPU where autotuning ends, 0.3 to 1.2 s under MirroredStrategy.
 """
 
@@ -20,7 +20,7 @@ AUTOTUNE = tf.data.AUTOTUNE
 
 
 def plain(trial: Trial, x: np.ndarray, y: np.ndarray) -> tf.data.Dataset:
-    """Return batches of the images as they are, gathered one step ahead."""
+    """Return batches of unchanged images, gathered one step ahead."""
     with tf.device("CPU"):
         images = tf.constant(transposed(x) if trial.layout == "channels_first" else x)
         labels = tf.constant(y)
@@ -31,18 +31,18 @@ def plain(trial: Trial, x: np.ndarray, y: np.ndarray) -> tf.data.Dataset:
 def mapped(trial: Trial, x: np.ndarray, y: np.ndarray) -> tf.data.Dataset:
     """Return batches augmented by TensorFlow, in as many threads as it finds best.
 
-    The random numbers come from the number of the batch, so no thread repeats another's.
+    The random numbers come from the number of the batch, so no thread repeats those of another.
     """
     with tf.device("CPU"):
         images, labels = tf.constant(x), tf.constant(y)
 
     def batch(index: tf.Tensor, chosen: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        made = tf.gather(images, chosen)
+        x = tf.gather(images, chosen)
         if trial.augment:
-            made = augment(made, tf.stack([tf.constant(trial.seed, tf.int64), index]))
+            x = _augment(x, tf.stack([tf.constant(trial.seed, tf.int64), index]))
         if trial.layout == "channels_first":
-            made = tf.transpose(made, (0, 3, 1, 2))
-        return made, tf.gather(labels, chosen)
+            x = tf.transpose(x, (0, 3, 1, 2))
+        return x, tf.gather(labels, chosen)
 
     order = _order(trial, len(y)).enumerate()
     return order.map(batch, num_parallel_calls=AUTOTUNE).prefetch(AUTOTUNE)
@@ -51,8 +51,8 @@ def mapped(trial: Trial, x: np.ndarray, y: np.ndarray) -> tf.data.Dataset:
 def generated(batches: Batches) -> tf.data.Dataset:
     """Return batches from a Python generator, each made when the training step asks for it.
 
-    Keras would let a thread of its own prefetch what a generator yields; here nothing works ahead,
-    except that MirroredStrategy has a small buffer for each device.
+    Keras would have one of its threads prefetch what a generator yields; here nothing works ahead, except that
+    MirroredStrategy has a small buffer for each device.
     """
 
     def endless() -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -68,19 +68,19 @@ def signature(batches: Batches) -> tuple[tf.TensorSpec, ...]:
     return tuple(tf.TensorSpec(part.shape, part.dtype) for part in batches(0, 0))
 
 
-def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Return images augmented as by `trainspeed.worker.data.augmentation`, whose words are used here.
+def _augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Return images shifted and mirrored as in `trainspeed.worker.data.augmentation`, which has the same names.
 
     Args:
         images: (batch, height, width, 3), float32; so is what comes back.
-        seed: Two integers: the same ones give the same shifts and flips.
+        seed: Two integers, which decide the shifts and flips.
     """
     count, height, width, _ = images.shape
     draws = tf.random.stateless_uniform((3, count), seed)
     down, right = tf.unstack((2 * draws[:2] - 1) * [[SHIFT * height], [SHIFT * width]])
     mirrored = draws[2] < FLIP
     one, zero = tf.ones(count), tf.zeros(count)
-    # Where (column, row) is read for an output pixel: (a0 column + a2, b1 row + b2).
+    # An output pixel at (column, row) is read at (a0 column + a2, b1 row + b2).
     a0 = tf.where(mirrored, -one, one)
     a2 = tf.where(mirrored, width - 1.0 - right, -right)
     moved = tf.raw_ops.ImageProjectiveTransformV3(

@@ -25,13 +25,13 @@ Batch = tuple[torch.Tensor, torch.Tensor]
 def loader(trial: Trial, x: np.ndarray, y: np.ndarray, *, rank: int = 0, ranks: int = 1) -> Loader:
     """Return a loader: each iteration is one shuffled epoch of (images, labels) on the CPU.
 
-    Images are (batch, 3, height, width) in the memory format of the trial's layout, float32; labels
-    are int64. `close` it in the end.
+    Images are (batch, 3, height, width) in the memory format of the trial's layout, float32; labels are int64.
+    Call its `close` in the end.
 
     Args:
         x: (count, height, width, 3), float32.
         y: (count,), int32.
-        rank: Of so many `ranks`, which share each batch evenly; each has workers of its own.
+        rank: Number of this rank; all ranks share each batch evenly, and each has workers of its own.
     """
     last = trial.layout == "channels_last"
     batches = batches_of(trial, x, y, rank=rank, ranks=ranks)
@@ -42,20 +42,20 @@ def loader(trial: Trial, x: np.ndarray, y: np.ndarray, *, rank: int = 0, ranks: 
 
 
 def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Return images augmented as by `trainspeed.worker.data.augmentation`, on their device, in their memory format.
+    """Return images shifted and mirrored as in `trainspeed.worker.data.augmentation`, in their memory format.
 
     Call it outside autocast and outside the compiled model.
 
     Args:
         x: (batch, 3, height, width), float32.
-        generator: Of the same device.
+        generator: A generator on the device of the images.
     """
     count, _, height, width = x.shape
     draws = torch.rand((3, count, 1), generator=generator, device=x.device)
     down, right = (2 * draws[:2] - 1) * SHIFT
     mirror = torch.where(draws[2] < FLIP, -1.0, 1.0)
     # `affine_grid` would multiply matrices, in TF32 where that is on: a tenth of a pixel off at 224.
-    # In its coordinates an image goes from -1 to 1, so a shift by a share of the size counts twice.
+    # In its coordinates an image extends from -1 to 1, so a shift by a share of the size counts twice.
     rows = _centres(height, x.device) - 2 * down
     columns = mirror * _centres(width, x.device) - 2 * right
     shape = (count, height, width)
@@ -77,13 +77,13 @@ class _Tensors(Dataset):
 
     def __getitem__(self, key: BatchKey) -> Batch:
         images, labels = self.batches(*key)
-        # What was channels last stays where it is; only the strides are told anew.
+        # Images with channels last are not copied: only the strides change.
         x = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(memory_format=self._format)
         return x, torch.from_numpy(labels).long()
 
 
 class Loader:
-    """Makes each batch when it is asked for, in the thread that asks."""
+    """Batches that are made when they are asked for, in the thread that asks."""
 
     def __init__(self, tensors: _Tensors) -> None:
         self._tensors = tensors
@@ -105,7 +105,7 @@ class Loader:
 
 
 class _Threads(Loader):
-    """Threads work `queue` batches ahead, in order."""
+    """Batches made by threads, up to `queue` batches ahead, in order."""
 
     def __init__(self, tensors: _Tensors, workers: int, queue: int) -> None:
         super().__init__(tensors)
@@ -129,9 +129,9 @@ class _Threads(Loader):
 
 
 class _Processes(Loader):
-    """torch's own worker processes, kept from epoch to epoch, `queue` batches ahead or a few more.
+    """Batches made by torch's own worker processes, kept from epoch to epoch, `queue` batches ahead or a few more.
 
-    They are forked, as is torch's custom on Linux; each has the same number of batches ahead.
+    They are forked, which is torch's default on Linux; each works the same number of batches ahead.
     """
 
     def __init__(self, tensors: _Tensors, workers: int, queue: int) -> None:
@@ -149,7 +149,7 @@ class _Processes(Loader):
         )
 
     def _batches(self, keys: list[BatchKey]) -> Iterator[Batch]:
-        self._keys[:] = keys  # the loader begins this list anew in each epoch
+        self._keys[:] = keys  # the loader goes through this list again in each epoch
         return iter(self._loader)
 
     def close(self) -> None:
@@ -157,7 +157,7 @@ class _Processes(Loader):
 
 
 def _end_with_parent(parent: int, worker: int) -> None:
-    """At once; torch itself has a look every five seconds. And work beside the training, not on its core."""
+    """End at once with the parent (torch itself checks every five seconds), and leave the core of the training."""
     die_with_parent(parent=parent)
     use_all_cores()
 

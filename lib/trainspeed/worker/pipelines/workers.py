@@ -1,7 +1,7 @@
 """Worker processes that make batches. They load no framework, and end with the process they serve.
 
-They are started anew, not forked: a fork copies the locks that the threads of TensorFlow, JAX or CUDA
-hold at that moment, and waits for them for ever.
+They are started afresh, not forked: a fork copies the locks that threads of TensorFlow, JAX or CUDA hold at
+that moment, and waits for them for ever.
 Source: https://github.com/keras-team/keras/issues/20619 (Keras's own forked workers hang on JAX)
 """
 
@@ -22,7 +22,7 @@ START = multiprocessing.get_context("spawn")
 
 
 class Processes:
-    """Makes batches in worker processes, which share one copy of the images. Call it from many threads."""
+    """Makes batches in worker processes, which share one copy of the images. Many threads may call it."""
 
     def __init__(self, batches: Batches, workers: int) -> None:
         """Return when the workers are ready: starting them takes longer than a short epoch."""
@@ -35,7 +35,7 @@ class Processes:
             ready.result()
 
     def __call__(self, epoch: int, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return one batch; waits for it.
+        """Wait for one batch and return it.
 
         Raises:
             BrokenProcessPool: A worker died.
@@ -48,7 +48,7 @@ class Processes:
 
 
 class _Shared:
-    """An array in memory that a started process maps instead of copying it."""
+    """An array in memory that a new process maps instead of copying it."""
 
     def __init__(self, array: np.ndarray) -> None:
         self._memory = START.RawArray("B", array.nbytes)
@@ -70,7 +70,7 @@ def _begin(without_data: Batches, x: _Shared, y: _Shared) -> None:
 
 
 def _end_with_parent() -> None:
-    """The kernel's signal at the parent's death would also come when its starting thread ends."""
+    """Wait for the parent's end: the kernel's signal would also come when the thread that started this ends."""
     multiprocessing.parent_process().join()
     os._exit(1)
 
