@@ -11,7 +11,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from trainspeed.worker.data.sets import epoch_of, load_data_set
-from trainspeed.worker.models.torch_models import build
+from trainspeed.worker.models.torch_models import build_torch
 
 batch, count, epochs, size = map(int, sys.argv[1:])
 torch.set_num_threads(1)
@@ -19,7 +19,7 @@ torch.manual_seed(0)
 torch.distributed.init_process_group("gloo")
 x, y = epoch_of(load_data_set("digits", size), count, 0)
 x, y = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(), torch.from_numpy(y).long()
-model = DistributedDataParallel(build("cnn10").train())
+model = DistributedDataParallel(build_torch("cnn10").train())
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, eps=1e-7)
 for _ in range(epochs):
     torch.distributed.barrier()

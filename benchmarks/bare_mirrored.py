@@ -12,7 +12,7 @@ import keras
 import tensorflow as tf
 
 from trainspeed.worker.data.sets import epoch_of, load_data_set
-from trainspeed.worker.models.keras_models import build
+from trainspeed.worker.models.keras_models import build_keras
 
 batch, count, epochs, size = map(int, sys.argv[1:])
 tf.config.threading.set_intra_op_parallelism_threads(1)
@@ -22,7 +22,7 @@ tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfigur
 keras.utils.set_random_seed(0)
 x, y = epoch_of(load_data_set("digits", size), count, 0)
 with tf.distribute.MirroredStrategy([f"CPU:{n}" for n in range(DEVICES)]).scope():
-    model = build("cnn10", layout="channels_last", image_size=size)
+    model = build_keras("cnn10", layout="channels_last", image_size=size)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.Adam(1e-3, epsilon=1e-7), loss, jit_compile=False)
 

@@ -11,14 +11,14 @@ import keras
 import tensorflow as tf
 
 from trainspeed.worker.data.sets import epoch_of, load_data_set
-from trainspeed.worker.models.keras_models import build
+from trainspeed.worker.models.keras_models import build_keras
 
 batch, count, epochs, size = map(int, sys.argv[1:])
 tf.config.threading.set_intra_op_parallelism_threads(1)
 tf.config.threading.set_inter_op_parallelism_threads(1)
 keras.utils.set_random_seed(0)
 x, y = epoch_of(load_data_set("digits", size), count, 0)
-model = build("cnn10", layout="channels_last", image_size=size)
+model = build_keras("cnn10", layout="channels_last", image_size=size)
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(keras.optimizers.Adam(1e-3, epsilon=1e-7), loss, jit_compile=False)
 

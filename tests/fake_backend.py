@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 from trainspeed.core.result import EffectivePrecision, Inspection
-from trainspeed.worker.backends.base import says_out_of_memory
 from trainspeed.worker.failures import Unsupported
 
 
@@ -107,9 +106,6 @@ class FakeBackend:
         if trial.weights in BEHAVIOURS:
             BEHAVIOURS[trial.weights]()
         return FakeTraining(trial)
-
-    def is_out_of_memory(self, problem: BaseException) -> bool:
-        return isinstance(problem, MemoryError) or says_out_of_memory(str(problem))
 
 
 BACKEND = FakeBackend()

@@ -10,7 +10,6 @@ import os
 import numpy as np
 
 from trainspeed.core.convolution import Conv2dTrial
-from trainspeed.worker.backends.base import says_out_of_memory
 from trainspeed.worker.convolution.calls import FROM_DEVICE, KERNEL, TO_DEVICE
 from trainspeed.worker.convolution.reference import convolve
 from trainspeed.worker.failures import Unsupported
@@ -129,9 +128,6 @@ class FakeConv2dBackend:
 
     def convolution(self, trial, *, device: str) -> Right:
         return BEHAVIOURS[trial.seed](trial.devices)
-
-    def is_out_of_memory(self, problem: BaseException) -> bool:
-        return isinstance(problem, MemoryError) or says_out_of_memory(str(problem))
 
 
 BACKEND = FakeConv2dBackend()

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from trainspeed.core.phase import CEILINGS
 from trainspeed.worker.backends.torch_ceilings import ceiling
-from trainspeed.worker.backends.torch_inspect import split_of
+from trainspeed.worker.models.torch_inspect import split_of
 
 
 def ceilings() -> dict[str, dict[str, float | None]]:

@@ -44,7 +44,7 @@ def torch_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
     from trainspeed.worker.backends.torch_training import MEMORY_FORMATS
     from trainspeed.worker.models import torch_models
 
-    model = torch_models.build(name, image_size=SIZE).to(memory_format=MEMORY_FORMATS[layout])
+    model = torch_models.build_torch(name, image_size=SIZE).to(memory_format=MEMORY_FORMATS[layout])
     weights = Weights()
 
     def put(parameter, value) -> None:
@@ -83,7 +83,7 @@ def keras_outputs(name: str, layout: str) -> dict[str, np.ndarray]:
     from trainspeed.worker.models import keras_models
 
     keras.backend.clear_session()
-    model = keras_models.build(name, layout=layout, image_size=SIZE)
+    model = keras_models.build_keras(name, layout=layout, image_size=SIZE)
     weights = Weights()
 
     def made(kind) -> list:
@@ -151,11 +151,11 @@ def full_size_parameters(framework: str, name: str) -> int:
         from trainspeed.worker.models import torch_models
 
         with torch.device("meta"):
-            model = torch_models.build(name)
+            model = torch_models.build_torch(name)
         return sum(p.numel() for p in model.parameters())
     from trainspeed.worker.models import keras_models
 
-    model = keras_models.build(name, layout="channels_last", image_size=32)
+    model = keras_models.build_keras(name, layout="channels_last", image_size=32)
     return sum(int(np.prod(v.shape)) for v in model.trainable_variables)
 
 

@@ -138,14 +138,14 @@ def torch_models_found(names: list[str]) -> dict[str, Any]:
 
     found: dict[str, Any] = {name: torch_model(name) for name in names}
     with torch.device("meta"):  # shapes only
-        large = seen_of(torch_models.build("vgg16"), torch.empty(1, 3, 224, 224))
+        large = seen_of(torch_models.build_torch("vgg16"), torch.empty(1, 3, 224, 224))
     found["vgg16 at 224"] = {"forward_flops": large.forward_flops}
     found["cnn10"] = counted_backwards("cnn10")
     return found
 
 
 def seen_of(model: Any, batch: Any) -> Any:
-    from trainspeed.worker.backends.torch_inspect import Seen
+    from trainspeed.worker.models.torch_inspect import Seen
 
     return Seen(model, batch, nullcontext())
 
@@ -156,7 +156,7 @@ def torch_model(name: str) -> dict[str, Any]:
 
     from trainspeed.worker.models import torch_models
 
-    model = torch_models.build(name).eval()
+    model = torch_models.build_torch(name).eval()
     x = torch.from_numpy(images()).permute(0, 3, 1, 2).contiguous()
     seen = seen_of(model, x)
     products = [
@@ -185,7 +185,7 @@ def counted_backwards(name: str) -> dict[str, float]:
 
     from trainspeed.worker.models import torch_models
 
-    model, x = torch_models.build(name), torch.rand(BATCH, 3, SIZE, SIZE)
+    model, x = torch_models.build_torch(name), torch.rand(BATCH, 3, SIZE, SIZE)
     with FlopCounterMode(display=False) as counter:
         model(x).sum().backward()
     return {
@@ -201,11 +201,10 @@ def keras_models_found(names: list[str]) -> dict[str, Any]:
 def keras_model(name: str) -> dict[str, Any]:
     import keras
 
-    from trainspeed.worker.backends import keras_inspect
-    from trainspeed.worker.models import keras_models
+    from trainspeed.worker.models import keras_inspect, keras_models
 
     keras.backend.clear_session()
-    network = keras_models.build(name, layout="channels_last", image_size=SIZE)
+    network = keras_models.build_keras(name, layout="channels_last", image_size=SIZE)
     pooling, dropout, dense = network.layers[-3:]
     both = keras.Model(network.input, [pooling.input, network.output])
     features, logits = map(keras.ops.convert_to_numpy, both(images(), training=False))  # traces nothing

@@ -20,10 +20,6 @@ class Invalid(Exception):
     """The user's own model or data is not what was asked for; the message says why. The run is a row."""
 
 
-class OutOfMemory(Exception):
-    """The framework could not allocate; the message is its own first line."""
-
-
 def first_line(problem: BaseException, *folders: Path) -> str:
     """Return the first line of an exception's text that says something, without a path of this machine.
 

@@ -23,7 +23,7 @@ from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_sh
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.sensors.nvml import open_nvml
 from trainspeed.sensors.processes import CORES, device_cores, usable_cores
-from trainspeed.worker.backends.base import Backend, Training
+from trainspeed.worker.backends.base import Backend, Training, is_out_of_memory
 from trainspeed.worker.convolution.calls import time_calls
 from trainspeed.worker.convolution.reference import WrongResult, check_result, random_data
 from trainspeed.worker.data.sets import Images
@@ -83,12 +83,12 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, emi
         emit(ResultSent(result=replace(result, notes=(*notes, *result.notes), stages_s=stages.seconds)))
     except (Unsupported, WrongResult, Invalid) as problem:
         status = Status.UNSUPPORTED if isinstance(problem, Unsupported) else Status.INVALID
-        if problem.__cause__ and backend.is_out_of_memory(problem.__cause__):
+        if problem.__cause__ and is_out_of_memory(problem.__cause__):
             status = Status.OOM
         failure = Failure(stage=stages.current, in_user_file=is_fault_of_user(problem, request.trial))
         emit(Failed(status=status, reason=str(problem), failure=failure))
     except Exception as problem:
-        status = Status.OOM if backend.is_out_of_memory(problem) else Status.CRASHED
+        status = Status.OOM if is_out_of_memory(problem) else Status.CRASHED
         error = type(problem).__name__
         reason = f"{error} in stage {stages.current!r}: {first_line(problem)}"
         reached = RunResult(notes=tuple(notes), stages_s=stages.seconds)

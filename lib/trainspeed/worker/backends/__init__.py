@@ -1,4 +1,4 @@
-"""One module per framework: they, `models`, `pipelines` and `conv2d` alone import it, inside a worker."""
+"""One module per framework. They, `convolution`, `models` and `pipelines` alone import it, inside a worker."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import importlib
 
 from trainspeed.worker.backends.base import Backend
 
-MODULES = {
-    "tensorflow": "trainspeed.worker.backends.tensorflow_backend",
-    "torch": "trainspeed.worker.backends.torch_backend",
-    "jax": "trainspeed.worker.backends.jax_backend",
-    "scipy": "trainspeed.worker.backends.scipy_backend",
-}
+# Name of a framework or library -> the module whose `BACKEND` runs it.
+MODULES = {name: f"{__name__}.{name}_backend" for name in ("tensorflow", "torch", "jax", "scipy")}
 
 
 def load_backend(module: str) -> Backend:

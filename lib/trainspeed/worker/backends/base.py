@@ -1,7 +1,8 @@
-"""What a backend must be able to do, and the errors that become a run's status. Knows no framework."""
+"""What a backend can do, and which exceptions mean that memory ran out. Knows no framework."""
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
@@ -11,25 +12,32 @@ from trainspeed.worker.convolution.calls import Convolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
 
+# What frameworks, cuDNN and the C++ library say when memory runs out.
+OUT_OF_MEMORY = re.compile(
+    r"out ?of ?memory|resource[_ ]?exhausted|oom when allocating|can(no|')t allocate memory|bad_alloc"
+    r"|failed to allocate|unable to allocate|cudnn_status_alloc_failed",
+    re.IGNORECASE,
+)
+
 
 class Training(Protocol):
     """A model on its device with its data, ready for the first step."""
-
-    def train(self) -> tuple[float, ...]:
-        """Train and return the duration of each epoch, in seconds, first epoch first."""
 
     @property
     def final_loss(self) -> float | None:
         """Mean training loss of the last epoch; None where nothing was trained."""
 
-    def test_accuracy(self) -> float:
-        """Share of the held-out images classified rightly, 0 to 1."""
+    def train(self) -> tuple[float, ...]:
+        """Train, or run the phase of the trial, and return the seconds of each epoch, first epoch first."""
+
+    def test_accuracy(self) -> float | None:
+        """Return the share of the held-out images that are classified correctly, 0 to 1."""
 
     def peak_memory_bytes(self) -> int | None:
-        """Peak by the framework's allocator on the fullest device; None on a CPU."""
+        """Return the peak of the framework's allocator on the fullest device; None on a CPU."""
 
     def skipped_steps(self) -> int | None:
-        """Steps left out because a scaled gradient overflowed; None where the loss is not scaled."""
+        """Return the number of steps left out because a gradient overflowed; None if the loss is not scaled."""
 
     def inspect(self) -> Inspection:
         """Look up what the model is and what ran, after the timed epochs."""
@@ -39,7 +47,7 @@ class Backend(Protocol):
     """A framework, imported but with no device touched yet: a worker forks after this import."""
 
     def versions(self) -> dict[str, str]:
-        """Version of the framework and of what it brings, by name."""
+        """Return the versions of the framework and of the libraries it brings, by name."""
 
     def prepare(self, trial: AnyTrial) -> None:
         """Import what only this trial needs: called in the worker, before the fork. Touches no device."""
@@ -48,24 +56,22 @@ class Backend(Protocol):
         """Build the model of a trial on its device.
 
         Args:
-            device: "gpu" or "cpu". On "gpu" nothing trains on the CPU instead.
+            device: "gpu" or "cpu", where each device is one core. On "gpu" nothing trains on the CPU instead.
+            default_allocation: Leave the framework's own memory allocation as it is.
         Raises:
-            Unsupported: The framework or the device cannot run it.
+            Unsupported: The framework or the device cannot run the trial.
         """
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> Convolution:
-        """Return the convolution of a trial, ready to be opened; no device is touched yet.
+        """Return the convolution of a trial, ready to be opened; no device computes yet.
 
         Raises:
-            Unsupported: As for `start`.
+            Unsupported: The framework or the device cannot run the trial.
         """
-
-    def is_out_of_memory(self, problem: BaseException) -> bool:
-        """Whether this exception means that memory ran out."""
 
 
 def check_device(framework: str, wanted: str, gpus: int) -> None:
-    """Raise Unsupported where a framework sees no GPU on a machine that has one to train on."""
+    """Raise Unsupported if a framework sees no GPU on a machine that has one to train on."""
     if wanted == "gpu" and not gpus:
         raise Unsupported(
             f"this build of {framework} cannot reach the GPU that is here: install its CUDA build, "
@@ -73,23 +79,11 @@ def check_device(framework: str, wanted: str, gpus: int) -> None:
         )
 
 
-# What frameworks, cuDNN and the C++ library say when memory runs out, lower case.
-OUT_OF_MEMORY_TEXTS = (
-    "out of memory",
-    "resource_exhausted",
-    "resource exhausted",
-    "resourceexhausted",
-    "oom when allocating",
-    "can't allocate memory",
-    "cannot allocate memory",
-    "bad_alloc",
-    "failed to allocate",
-    "cudnn_status_alloc_failed",
-    "unable to allocate",
-)
-
-
 def says_out_of_memory(text: str) -> bool:
-    """Whether an error text means that memory ran out."""
-    lower = text.lower()
-    return any(phrase in lower for phrase in OUT_OF_MEMORY_TEXTS)
+    """Return whether an error text means that memory ran out."""
+    return bool(OUT_OF_MEMORY.search(text))
+
+
+def is_out_of_memory(problem: BaseException) -> bool:
+    """Return whether an exception means that memory ran out, by its class or its text."""
+    return isinstance(problem, MemoryError) or says_out_of_memory(f"{type(problem).__name__}: {problem}")

@@ -13,23 +13,22 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.trial import SINGLE, Trial
-from trainspeed.worker.backends.base import check_device, says_out_of_memory
+from trainspeed.worker import hlo
+from trainspeed.worker.backends.base import Backend, check_device
 from trainspeed.worker.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.hlo import LAYOUT_OF_FORMAT, convolutions
 from trainspeed.worker.precision import check_precision
 
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
 
 
-class TensorFlowBackend:
+class TensorFlowBackend(Backend):
     """TensorFlow and Keras, imported; no device is listed or touched before `start`."""
 
     def versions(self) -> dict[str, str]:
-        """Versions of TensorFlow and Keras, and of the CUDA and cuDNN it was built with."""
         build = tf.sysconfig.get_build_info()
         return {
             "tensorflow": tf.__version__,
@@ -38,11 +37,7 @@ class TensorFlowBackend:
             "cudnn": build.get("cudnn_version", "none"),
         }
 
-    def prepare(self, trial: AnyTrial) -> None:
-        """Everything that a trial needs is imported."""
-
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
-        """Build the model on the GPU where there is one, else on one CPU core."""
         gpus = _set_up(device, trial.devices, grow=not default_allocation)
         capability = None
         if gpus:
@@ -55,7 +50,9 @@ class TensorFlowBackend:
             images,
             Device(
                 synchronize=lambda model: tf.test.experimental.sync_devices(),
-                peak_memory_bytes=lambda: _peak_memory_bytes() if gpus else None,
+                peak_memory_bytes=lambda: (
+                    tf.config.experimental.get_memory_info("GPU:0")["peak"] if gpus else None
+                ),
                 predict=_predict,
                 convolutions=_xla_convolutions if trial.compile else _graph_convolutions,
                 scope=scope,
@@ -63,18 +60,11 @@ class TensorFlowBackend:
         )
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> TensorFlowConvolution:
-        """Return the convolution of a trial; without GPUs, on logical devices of the CPU."""
         _set_up(device, trial.devices)
         if device == "cpu":
             _split_cpu(trial.devices)
         tf.config.experimental.enable_tensor_float_32_execution(False)
         return TensorFlowConvolution(trial, device)
-
-    def is_out_of_memory(self, problem: BaseException) -> bool:
-        """Whether this exception means that memory ran out."""
-        return isinstance(problem, tf.errors.ResourceExhaustedError | MemoryError) or (
-            isinstance(problem, tf.errors.OpError) and says_out_of_memory(str(problem))
-        )
 
 
 def _set_up(device: str, devices: int, *, grow: bool = True) -> list:
@@ -98,55 +88,46 @@ def _split_cpu(devices: int) -> None:
 
 def _mirrored(devices: int, gpus: list) -> tf.distribute.MirroredStrategy:
     """Return the strategy over the first GPUs; without one, over logical devices of the CPU."""
-    if gpus:
-        return tf.distribute.MirroredStrategy([f"GPU:{index}" for index in range(devices)])
-    _split_cpu(devices)
-    return tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(devices)])
-
-
-def _peak_memory_bytes() -> int:
-    return tf.config.experimental.get_memory_info("GPU:0")["peak"]
+    if not gpus:
+        _split_cpu(devices)
+    kind = "GPU" if gpus else "CPU"
+    return tf.distribute.MirroredStrategy([f"{kind}:{index}" for index in range(devices)])
 
 
 def _predict(model: keras.Model, x: np.ndarray) -> np.ndarray:
-    """Eagerly: for few images, tracing `Model.predict` would take most of the time."""
+    """Predict eagerly: for few images, tracing `Model.predict` would take most of the time."""
     batches = range(0, len(x), EVALUATION_BATCH)
     return np.concatenate([model(x[i : i + EVALUATION_BATCH], training=False).numpy() for i in batches])
 
 
-def _gradients(model: keras.Model):
-    """Forward and backward pass of one batch: what the layout optimiser looks at."""
+def _graph_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+    """Return `data_format` and `T` of the convolutions in the graph after Grappler has rewritten it."""
 
-    def step(images, labels):
+    @tf.function
+    def step(images, labels):  # forward and backward: the layout optimiser looks at both
         with tf.GradientTape() as tape:
             loss = model.compute_loss(y=labels, y_pred=model(images, training=True))
         return tape.gradient(loss, model.trainable_variables)
 
-    return step
-
-
-def _graph_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
-    """`data_format` and `T` of the convolutions in the graph after Grappler has rewritten it."""
-    step = tf.function(_gradients(model))
     context.context().enable_run_metadata()
     try:
         step(tf.constant(x), tf.constant(y))
         metadata = context.context().export_run_metadata()
     finally:
         context.context().disable_run_metadata()
-    found = []
+    convolutions = []
     for graphs in metadata.function_graphs:
         for node in graphs.post_optimization_graph.node:
             if node.op in FORWARD_CONVOLUTIONS:
-                layout = LAYOUT_OF_FORMAT.get(node.attr["data_format"].s.decode(), "unknown")
-                found.append((layout, tf.as_dtype(node.attr["T"].type).name))
-    return found
+                layout = hlo.LAYOUT_OF_FORMAT.get(node.attr["data_format"].s.decode(), "unknown")
+                convolutions.append((layout, tf.as_dtype(node.attr["T"].type).name))
+    return convolutions
 
 
 def _xla_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
-    """Layout and dtype of the convolutions in the program that XLA compiled for the forward pass."""
+    """Return layout and dtype of the convolutions in the program that XLA compiled for the forward pass."""
     forward = tf.function(lambda images: model(images, training=True), jit_compile=True)
-    return convolutions(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
+    return hlo.convolutions(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
 
 
 BACKEND = TensorFlowBackend()

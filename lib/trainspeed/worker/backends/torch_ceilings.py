@@ -14,6 +14,7 @@ from torch.nn import functional
 from trainspeed.core.phase import CONV, MATMUL, Phase
 from trainspeed.core.result import Inspection
 from trainspeed.core.trial import Trial
+from trainspeed.worker.backends.base import Training
 from trainspeed.worker.timing import time_epochs
 
 # Side of the square matrices; batch, channels and pixels of the convolution; floats of the copy.
@@ -29,8 +30,8 @@ class CeilingStep:
     """A step that keeps one part of the device as busy as can be.
 
     Attributes:
-        flops: Of a step, 2 per multiply-add; None for a copy.
-        bytes: Read and written in a step; None where the arithmetic is the limit.
+        flops: FLOPs of a step, 2 per multiply-add; None for a copy.
+        bytes: Bytes read and written in a step; None where the arithmetic is the limit.
     """
 
     step: Callable[[], object]
@@ -40,18 +41,18 @@ class CeilingStep:
 
 def ceiling(phase: Phase, precision: str, device: torch.device) -> CeilingStep:
     """Return the step of a ceiling; matrices and images are square and large."""
-    how = {"device": device, "dtype": DTYPES[precision]}
+    dtype = DTYPES[precision]
     if phase is MATMUL:
         n = MATMUL_SIZES[device.type]
-        a, b, out = (torch.randn(n, n, device=device).to(**how) for _ in range(3))
+        a, b, out = (torch.randn(n, n, device=device).to(dtype) for _ in range(3))
         return CeilingStep(step=lambda: torch.mm(a, b, out=out), flops=2 * n**3)
     if phase is CONV:
         batch, channels, side = CONV_SHAPES[device.type]
-        x = torch.randn(batch, channels, side, side, device=device).to(
-            memory_format=torch.channels_last, **how
+        shapes = (batch, channels, side, side), (channels, channels, KERNEL, KERNEL)
+        x, w = (
+            torch.randn(shape, device=device).to(dtype=dtype, memory_format=torch.channels_last)
+            for shape in shapes
         )
-        w = torch.randn(channels, channels, KERNEL, KERNEL, device=device)
-        w = w.to(memory_format=torch.channels_last, **how)
         flops = 2 * batch * channels**2 * side**2 * KERNEL**2
         return CeilingStep(step=lambda: functional.conv2d(x, w, padding=KERNEL // 2), flops=flops)
     source = torch.randn(COPY_NUMBERS[device.type], device=device)
@@ -59,10 +60,8 @@ def ceiling(phase: Phase, precision: str, device: torch.device) -> CeilingStep:
     return CeilingStep(step=lambda: target.copy_(source), bytes=2 * source.numel() * source.element_size())
 
 
-class CeilingRun:
-    """As `base.Training`, but nothing is trained: the ceiling's step again and again."""
-
-    final_loss = None
+class CeilingRun(Training):
+    """A ceiling's step again and again: nothing is trained."""
 
     def __init__(self, trial: Trial, device: torch.device) -> None:
         self.trial, self.device = trial, device
@@ -70,7 +69,6 @@ class CeilingRun:
 
     @torch.inference_mode()
     def train(self) -> tuple[float, ...]:
-        """Return the duration of each epoch, in seconds."""
         return time_epochs(self._epoch, self._synchronize, epochs=self.trial.epochs)
 
     def _epoch(self) -> None:
@@ -81,16 +79,8 @@ class CeilingRun:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
 
-    def test_accuracy(self) -> None:
-        """Nothing was trained."""
-
-    def skipped_steps(self) -> None:
-        """Nothing was scaled."""
-
     def peak_memory_bytes(self) -> int | None:
-        """Peak of torch's CUDA allocator; None on a CPU."""
         return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else None
 
     def inspect(self) -> Inspection:
-        """Return the FLOPs and bytes of a step."""
         return Inspection(step_flops=self.ceiling.flops, step_bytes=self.ceiling.bytes)

@@ -17,16 +17,17 @@ import torch
 from torch import distributed
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.result import Inspection
 from trainspeed.sensors.processes import die_with_parent
-from trainspeed.worker.backends.base import Training, says_out_of_memory
-from trainspeed.worker.failures import Invalid, OutOfMemory, Unsupported
+from trainspeed.worker.backends.base import Training
+from trainspeed.worker.failures import Invalid, Unsupported
 
 LOCALHOST = "127.0.0.1"
-ERROR_WAIT_S = 5.0  # a rank that failed says why within it; else this rank's own error has to do
+ERROR_WAIT_S = 5.0  # a rank that failed says why within it; after that, this rank's own error has to do
 
 
 class RankFailed(Exception):
-    """Another rank ended; the message is what it said."""
+    """Another rank ended; the message is its last."""
 
 
 def start(ranks: int, device: torch.device, make: Callable[[int], Training]) -> Training:
@@ -41,13 +42,11 @@ def start(ranks: int, device: torch.device, make: Callable[[int], Training]) -> 
         _join(device)
         return make(int(os.environ["LOCAL_RANK"]))
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    environment = {
-        "MASTER_ADDR": LOCALHOST,
-        "MASTER_PORT": str(_free_port()),
-        "WORLD_SIZE": str(ranks),
-        "LOCAL_WORLD_SIZE": str(ranks),
-    }
-    os.environ.update(environment)
+    with socket.socket() as probe:
+        probe.bind((LOCALHOST, 0))
+        port = probe.getsockname()[1]
+    os.environ.update(MASTER_ADDR=LOCALHOST, MASTER_PORT=str(port))
+    os.environ.update(WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks))
     others = {}
     for rank in range(1, ranks):
         read, write = os.pipe()
@@ -61,15 +60,15 @@ def start(ranks: int, device: torch.device, make: Callable[[int], Training]) -> 
     return RankZero(make, device, others)
 
 
-class RankZero:
-    """Rank 0's training, which speaks for all: a failure of another rank is its own.
+class RankZero(Training):
+    """Rank 0's training, which speaks for all, as their weights are the same: a failure of another is its own.
 
     Attributes:
         training: Rank 0's share, made in this process.
     """
 
     def __init__(self, make: Callable[[int], Training], device: torch.device, others: dict[int, int]) -> None:
-        self._others = others
+        self._others = others  # process id -> pipe from which its error is read
         self.training = self._guarded(lambda: (_join(device), make(0))[1])
 
     def train(self) -> tuple[float, ...]:
@@ -83,7 +82,6 @@ class RankZero:
 
     @property
     def final_loss(self) -> float | None:
-        """Rank 0's, like everything below: the weights are the same in all ranks."""
         return self.training.final_loss
 
     def test_accuracy(self) -> float:
@@ -95,35 +93,32 @@ class RankZero:
     def peak_memory_bytes(self) -> int | None:
         return self.training.peak_memory_bytes()
 
-    def inspect(self) -> dict[str, Any]:
+    def inspect(self) -> Inspection:
         return self.training.inspect()
 
     def _guarded(self, do: Callable[[], Any]) -> Any:
+        """Do something that all ranks do; if it fails, end the others and raise what failed first."""
         try:
             return do()
-        except (Unsupported, Invalid):  # by every rank alike
-            for pid in self._others:
-                os.kill(pid, signal.SIGKILL)
-            raise
         except Exception as problem:
-            words = self._first_error(wait_s=ERROR_WAIT_S)
+            every_rank = isinstance(problem, Unsupported | Invalid)  # has failed alike
+            text = None if every_rank else self._first_error(wait_s=ERROR_WAIT_S)
             for pid in self._others:
                 os.kill(pid, signal.SIGKILL)
-            if words is None:
+            if text is None:
                 raise
-            error = OutOfMemory if says_out_of_memory(words) else RankFailed
-            raise error(words) from problem
+            raise RankFailed(text) from problem
 
     def _first_error(self, wait_s: float) -> str | None:
-        """What the first rank to say something said before it ended."""
+        """Return the error of the first rank that reports one before it ends; None if none does in time."""
         pipes = list(self._others.values())
         while pipes:
             ready, _, _ = select.select(pipes, [], [], wait_s)
             if not ready:
                 return None
             for pipe in ready:
-                if words := os.read(pipe, 4096).decode(errors="replace"):
-                    return words
+                if text := os.read(pipe, 4096).decode(errors="replace"):
+                    return text
                 pipes.remove(pipe)  # ended without a word
         return "a rank ended without a word: it was killed"
 
@@ -134,9 +129,9 @@ def _be_rank(
     cores: list[int],
     device: torch.device,
     make: Callable[[int], Training],
-    words: int,
+    errors: int,
 ) -> None:
-    """Never returns."""
+    """Train as this rank, write to the pipe `errors` what fails, and never return."""
     code = 1
     try:
         die_with_parent(signal.SIGKILL, parent=parent)
@@ -145,28 +140,22 @@ def _be_rank(
         make(rank).train()
         code = 0
     except BaseException as problem:
-        os.write(words, f"rank {rank}: {type(problem).__name__}: {problem}".encode()[:4096])
+        os.write(errors, f"rank {rank}: {type(problem).__name__}: {problem}".encode()[:4096])
     finally:
         os._exit(code)
 
 
 def _take(rank: int, cores: list[int], device: torch.device) -> None:
-    """Be this rank: on the CPU, on a core of its own."""
+    """Make this process a rank; on the CPU, keep it on a core of its own."""
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
     if device.type == "cpu" and cores:
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
 
 
 def _join(device: torch.device) -> None:
-    """Wait for the others by the variables that torchrun sets too."""
+    """Wait for the other ranks, which are found by the variables that torchrun sets too."""
     if os.environ["MASTER_ADDR"] == LOCALHOST and sys.platform == "linux":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the host's name may lead nowhere
     if device.type == "cuda":
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOCALHOST, 0))
-        return probe.getsockname()[1]

@@ -17,11 +17,11 @@ from torch.nn.parallel import DistributedDataParallel
 from trainspeed.core.phase import COMPUTE, EXCHANGE, FIT, INPUT, LATENCY
 from trainspeed.core.result import Inspection
 from trainspeed.core.trial import LATENCY_BYTES, Trial
-from trainspeed.worker.backends import torch_inspect
+from trainspeed.worker.backends.base import Training
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
-from trainspeed.worker.models import torch_models
+from trainspeed.worker.models import torch_inspect, torch_models
 from trainspeed.worker.pipelines import torch_pipelines
 from trainspeed.worker.pipelines.batches import PLAIN
 from trainspeed.worker.timing import time_epochs
@@ -31,20 +31,21 @@ SUM_PHASES = (EXCHANGE, LATENCY)  # phases of a step that are sums of gradients 
 AUTOCAST_DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
-class TorchTraining:
+class TorchTraining(Training):
     """A torch model on its device and one epoch of host arrays, as Keras's `fit` has them too."""
 
     def __init__(self, trial: Trial, images: Images, device: torch.device, rank: int = 0) -> None:
         self.trial, self.images, self.device, self.rank = trial, images, device, rank
         self.ranks = trial.devices if trial.strategy == "ddp" else 1
         self.format = MEMORY_FORMATS[trial.layout]
-        how = {
-            "weights": trial.weights,
-            "classes": images.classes,
-            "layout": trial.layout,
-            "seed": trial.seed,
-        }
-        model = torch_models.build(trial.model, image_size=trial.image_size, **how)
+        model = torch_models.build_torch(
+            trial.model,
+            image_size=trial.image_size,
+            weights=trial.weights,
+            classes=images.classes,
+            layout=trial.layout,
+            seed=trial.seed,
+        )
         self.model = model.to(device, memory_format=self.format)
         spread = _spread(self.model, trial, device)
         self.step_model: nn.Module = torch.compile(spread) if trial.compile else spread
@@ -65,37 +66,35 @@ class TorchTraining:
 
     @property
     def final_loss(self) -> float | None:
-        """Mean training loss of the last epoch; None where nothing was trained."""
         if self.trial.phase in (INPUT, *SUM_PHASES):
             return None
         return self.loss_sum.item() / self.batches
 
     def train(self) -> tuple[float, ...]:
-        """Train, or run the trial's phase of it, and return the duration of each epoch, in seconds."""
         self.step_model.train()
-        epochs = {INPUT: lambda: self._input, FIT: lambda: self._fit_epoch}
-        epochs |= dict.fromkeys(SUM_PHASES, self._sums)
+        epoch = {INPUT: self._take_input, FIT: self._fit_epoch}.get(self.trial.phase, self._epoch)
         try:
             with tempfile.TemporaryFile() as self.checkpoint:
                 self.best_loss = math.inf
-                epoch = epochs.get(self.trial.phase, lambda: self._epoch)()
+                if self.trial.phase in SUM_PHASES:
+                    epoch = self._sums()
                 return time_epochs(epoch, self._synchronize, epochs=self.trial.epochs)
         finally:
             if self.loader:
                 self.loader.close()
 
-    def _input(self) -> None:
+    def _take_input(self) -> None:
         for _ in self._batches():
             pass
 
     def _sums(self) -> Callable[[], None]:
         """Return an epoch of nothing but what DDP sends: sums of as many gradients as there are weights."""
+        if self.ranks == 1:
+            raise Unsupported("one process has nobody to exchange gradients with: use ddp on 2 devices")
         count = LATENCY_BYTES // 4 if self.trial.phase is LATENCY else self.parameters()
         gradients = torch.zeros(count, device=self.device)
 
         def epoch() -> None:
-            if self.ranks == 1:
-                raise Unsupported("one process has nobody to exchange gradients with: use ddp on 2 devices")
             for _ in range(self.batches):
                 torch.distributed.all_reduce(gradients)
 
@@ -104,19 +103,22 @@ class TorchTraining:
     def _batches(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield the batches of an epoch on the device, of this rank."""
         if self.trial.phase is COMPUTE:
-            yield from itertools.islice(self._same_batch(), self.batches)
+            yield from itertools.repeat(self._first_batch(), self.batches)
         elif self.loader:
             for x, y in self.loader:
                 yield self._to_device(x), self._to_device(y)
         else:
             order = torch.randperm(len(self.y), generator=self.order)
             for batch in order.split(self.trial.batch_size):
-                chosen = batch.chunk(self.ranks)[self.rank]
-                yield self._to_device(self.x[chosen]), self._to_device(self.y[chosen])
+                yield self._chosen(batch)
 
-    def _same_batch(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        chosen = torch.arange(self.trial.batch_size).chunk(self.ranks)[self.rank]
-        return itertools.repeat((self._to_device(self.x[chosen]), self._to_device(self.y[chosen])))
+    def _first_batch(self) -> tuple[torch.Tensor, torch.Tensor]:
+        return self._chosen(torch.arange(self.trial.batch_size))
+
+    def _chosen(self, batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return this rank's share of the images and labels with these indices, on the device."""
+        chosen = batch.chunk(self.ranks)[self.rank]
+        return self._to_device(self.x[chosen]), self._to_device(self.y[chosen])
 
     def _epoch(self) -> None:
         self.loss_sum = torch.zeros((), device=self.device)
@@ -139,7 +141,6 @@ class TorchTraining:
         self.steps_taken += 1
 
     def skipped_steps(self) -> int | None:
-        """Steps that the loss scaler left out because a gradient overflowed; None where nothing is scaled."""
         return self.steps_tried - self.steps_taken if self.scaler.is_enabled() else None
 
     def _fit_epoch(self) -> None:
@@ -157,15 +158,14 @@ class TorchTraining:
         return torch.autocast(self.device.type, dtype=dtype or torch.bfloat16, enabled=dtype is not None)
 
     def _host_images(self, x: np.ndarray) -> torch.Tensor:
-        """Images as (count, 1 or 3, height, width) in the memory format of the trial."""
+        """Return images as (count, 1 or 3, height, width) in the memory format of the trial."""
         return torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=self.format)
 
     def _to_device(self, batch: torch.Tensor) -> torch.Tensor:
         if self.device.type != "cpu":
             batch = batch.pin_memory().to(self.device, non_blocking=True)
-        if batch.dim() == 4:  # indexing may not keep the memory format
-            size = self.trial.image_size if self.trial.pipeline == "resize" else None
-            batch = batch if size is None else _enlarged(batch, size)
+        if batch.dim() == 4:  # images; indexing may not keep their memory format
+            batch = _enlarged(batch, self.trial.image_size) if self.trial.pipeline == "resize" else batch
             batch = batch.contiguous(memory_format=self.format)
         return batch
 
@@ -178,12 +178,11 @@ class TorchTraining:
             torch.distributed.barrier()
 
     def test_accuracy(self) -> float:
-        """Share of the held-out images classified rightly, 0 to 1."""
         return self._held_out()[0]
 
     @torch.inference_mode()
     def _held_out(self) -> tuple[float, float]:
-        """Accuracy and mean loss on the held-out images."""
+        """Return accuracy and mean loss on the held-out images."""
         self.model.eval()
         right, loss = 0, 0.0
         labels = torch.from_numpy(self.images.test_y).long()
@@ -197,19 +196,17 @@ class TorchTraining:
         return float(right) / len(labels), float(loss) / len(labels)
 
     def peak_memory_bytes(self) -> int | None:
-        """Peak of torch's CUDA allocator; None on a CPU, which has none."""
         return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else None
 
     def parameters(self) -> int:
-        """Number of trainable parameters."""
+        """Return the number of trainable parameters."""
         return sum(p.numel() for p in self.model.parameters() if p.requires_grad)
 
     def inspect(self) -> Inspection:
-        """Look up what the model is and what ran: see `base.Training`."""
         batch = self._to_device(self._host_images(self.images.test_x[: self.trial.batch_size]))
         seen = torch_inspect.Seen(self.model, batch, self._autocast())
         flops = seen.flops_per_image()
-        found = Inspection(
+        inspection = Inspection(
             effective_precision=seen.precision(),
             effective_layout=seen.layout(),
             layers=seen.layers(self.trial.model, self.trial.layout),
@@ -218,13 +215,14 @@ class TorchTraining:
             step_bytes=seen.bytes_per_step(self.trial.batch_size),
         )
         if self.ranks > 1 or not self.trial.whole_steps:
-            return found
-        x, y = next(self._same_batch())
-        return replace(found, profile=torch_inspect.profile_of(lambda: self._step(x, y), self._synchronize))
+            return inspection
+        x, y = self._first_batch()
+        profile = torch_inspect.profile_of(lambda: self._step(x, y), self._synchronize)
+        return replace(inspection, profile=profile)
 
 
 def _enlarged(x: torch.Tensor, size: int) -> torch.Tensor:
-    """Return (batch, 3, size, size) of (batch, 1 or 3, height, width): bilinear, on the device."""
+    """Return (batch, 3, size, size) for (batch, 1 or 3, height, width): bilinear, on the device."""
     return functional.interpolate(x.expand(-1, 3, -1, -1), (size, size), mode="bilinear")
 
 
@@ -239,10 +237,9 @@ def _spread(model: nn.Module, trial: Trial, device: torch.device) -> nn.Module:
 
 def _optimizer(model: nn.Module, name: str) -> torch.optim.Optimizer:
     how = recipe(name)
+    options = {"params": model.parameters(), "lr": how.learning_rate}
     if how.optimizer == "adam":
-        return torch.optim.Adam(model.parameters(), lr=how.learning_rate, eps=ADAM_EPSILON)
+        return torch.optim.Adam(**options, eps=ADAM_EPSILON)
     if how.optimizer == "rmsprop":
-        return torch.optim.RMSprop(
-            model.parameters(), lr=how.learning_rate, alpha=RMSPROP_RHO, eps=ADAM_EPSILON
-        )
-    return torch.optim.SGD(model.parameters(), lr=how.learning_rate, momentum=how.momentum)
+        return torch.optim.RMSprop(**options, alpha=RMSPROP_RHO, eps=ADAM_EPSILON)
+    return torch.optim.SGD(**options, momentum=how.momentum)

@@ -1,23 +1,38 @@
-"""The models in Keras 3, for its TensorFlow and JAX backends."""
+"""The models in Keras 3, for its TensorFlow and JAX backends; those of others come from keras.applications."""
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
 import keras
-from keras import layers
+from keras import applications, layers
 
 from trainspeed.core import user_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
-from trainspeed.worker import hyperparameters
-from trainspeed.worker.models import keras_user, keras_zoo
+from trainspeed.worker import hyperparameters as hyper
+from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.models.keras_user import build_user_keras
+
+# Name of a trial -> what makes it.
+APPLICATIONS = {
+    "vgg16": applications.VGG16,
+    "mobilenet": applications.MobileNet,
+    "resnet50": applications.ResNet50,
+    **{f"efficientnet_b{n}": getattr(applications, f"EfficientNetB{n}") for n in range(6)},
+}
+ANSWER_TIMEOUT_S = 10  # of a server; Keras itself waits for ever
+NO_ANSWER = "URL fetch failure"  # Keras raises a plain Exception that says so
 
 
-def build(
+def build_keras(
     model: str,
     *,
     layout: str,
     image_size: int,
     weights: str | None = None,
-    classes: int = hyperparameters.CLASSES,
+    classes: int = hyper.CLASSES,
     seed: int = 0,
 ) -> keras.Model:
     """Return a model from (batch, height, width, 3) images, or channels first, to logits.
@@ -25,23 +40,23 @@ def build(
     Logits are float32 in every precision: the loss needs the range.
 
     Args:
-        seed: Of Python's and NumPy's random numbers, which only a model of the user's own may draw.
+        weights: "imagenet" downloads those of Keras, for a model of others; None draws them at random.
+        seed: Seeds Python's and NumPy's random numbers, which only a user's model may draw.
+    Raises:
+        Unsupported: The weights are not here and cannot be downloaded, or as raised by `build_user_keras`.
+        Invalid: As raised by `build_user_keras`.
     """
     if user_model.is_user_model(model):
-        return keras_user.build(model, layout=layout, image_size=image_size, classes=classes, seed=seed)
+        return build_user_keras(model, layout=layout, image_size=image_size, classes=classes, seed=seed)
     shape = (image_size, image_size, 3) if layout == "channels_last" else (3, image_size, image_size)
     inputs = keras.Input(shape)
     kit = _Layers(layout)
     if model in ZOO:
-        x = keras_zoo.features(model, inputs, weights=weights)
+        x = _zoo(model, inputs, weights)
     elif WIDE_RESNET.fullmatch(model):
-        x = _wide_resnet(kit, inputs, hyperparameters.wide_resnet_width(model))
-        x = layers.GlobalAveragePooling2D(data_format=layout)(x)
-    elif model == "cnn_keras":
-        x = _cnn_keras(kit, inputs)
+        x = _wide_resnet(kit, inputs, hyper.wide_resnet_width(model))
     else:
-        x = _cnn10(kit, inputs)
-        x = layers.GlobalAveragePooling2D(data_format=layout)(x)
+        x = _cnn_keras(kit, inputs) if model == "cnn_keras" else _cnn10(kit, inputs)
     x = layers.Dense(classes, kernel_initializer="he_normal", dtype="float32")(x)
     return keras.Model(inputs, x, name=model)
 
@@ -69,44 +84,41 @@ class _Layers:
         )(x)
 
     def norm_relu(self, x):
-        x = layers.BatchNormalization(
-            axis=self.axis, momentum=hyperparameters.BN_DECAY, epsilon=hyperparameters.BN_EPSILON
-        )(x)
-        return layers.ReLU()(x)
+        norm = layers.BatchNormalization(axis=self.axis, momentum=hyper.BN_DECAY, epsilon=hyper.BN_EPSILON)
+        return layers.ReLU()(norm(x))
 
-    def halve(self, x):
-        return layers.AveragePooling2D(2, data_format=self.layout)(x)
+    def pool(self, x):
+        """Average over all pixels."""
+        return layers.GlobalAveragePooling2D(data_format=self.layout)(x)
 
 
 def _cnn10(kit: _Layers, x):
-    for stage, channels in enumerate(hyperparameters.CNN10_CHANNELS):
+    for stage, channels in enumerate(hyper.CNN10_CHANNELS):
         if stage:
-            x = kit.halve(x)
-        for _ in range(hyperparameters.CNN10_REPEATS):
+            x = layers.AveragePooling2D(2, data_format=kit.layout)(x)
+        for _ in range(hyper.CNN10_REPEATS):
             x = kit.norm_relu(kit.conv(x, channels, bias=True))
-    return x
+    return kit.pool(x)
 
 
 def _cnn_keras(kit: _Layers, x):
     """Keras's old example cifar10_cnn.py, which article 002 trained: no normalisation, but dropout."""
-    for channels, dropout in zip(
-        hyperparameters.CNN_KERAS_CHANNELS, hyperparameters.CNN_KERAS_DROPOUT, strict=False
-    ):
+    for channels, dropout in zip(hyper.CNN_KERAS_CHANNELS, hyper.CNN_KERAS_DROPOUT, strict=False):
         x = layers.ReLU()(kit.conv(x, channels, bias=True))
         x = layers.ReLU()(kit.conv(x, channels, bias=True, padded=False))
         x = layers.Dropout(dropout)(layers.MaxPooling2D(2, data_format=kit.layout)(x))
     x = layers.Flatten(data_format=kit.layout)(x)  # pixels before channels in both layouts
-    x = layers.ReLU()(layers.Dense(hyperparameters.CNN_KERAS_UNITS, kernel_initializer="he_normal")(x))
-    return layers.Dropout(hyperparameters.CNN_KERAS_DROPOUT[-1])(x)
+    x = layers.ReLU()(layers.Dense(hyper.CNN_KERAS_UNITS, kernel_initializer="he_normal")(x))
+    return layers.Dropout(hyper.CNN_KERAS_DROPOUT[-1])(x)
 
 
 def _wide_resnet(kit: _Layers, x, width: int):
     """Pre-activation blocks; the shortcut of a block that changes shape is a 1x1 convolution."""
-    x = kit.conv(x, hyperparameters.WIDE_RESNET_CHANNELS[0])
-    channels_in = hyperparameters.WIDE_RESNET_CHANNELS[0]
-    for group, base in enumerate(hyperparameters.WIDE_RESNET_CHANNELS):
+    channels_in = hyper.WIDE_RESNET_CHANNELS[0]
+    x = kit.conv(x, channels_in)
+    for group, base in enumerate(hyper.WIDE_RESNET_CHANNELS):
         channels = base * width
-        for block in range(hyperparameters.WIDE_RESNET_BLOCKS):
+        for block in range(hyper.WIDE_RESNET_BLOCKS):
             stride = 2 if group and block == 0 else 1
             y = kit.norm_relu(x)
             same_shape = stride == 1 and channels == channels_in
@@ -114,4 +126,32 @@ def _wide_resnet(kit: _Layers, x, width: int):
             y = kit.norm_relu(kit.conv(y, channels, stride=stride))
             x = layers.Add()([kit.conv(y, channels), shortcut])
             channels_in = channels
-    return kit.norm_relu(x)
+    return kit.pool(kit.norm_relu(x))
+
+
+def _zoo(model: str, inputs: keras.KerasTensor, weights: str | None) -> keras.KerasTensor:
+    """Return a model's pooled features of images in [0, 1], and the dropout of article 003."""
+    if model.startswith("efficientnet"):
+        inputs = layers.Rescaling(255.0)(inputs)  # its first layer divides by 255
+    with _download_of(model) if weights else nullcontext():
+        backbone = APPLICATIONS[model](include_top=False, weights=weights, input_tensor=inputs)
+    return layers.Dropout(hyper.ZOO_DROPOUT)(layers.GlobalAveragePooling2D()(backbone.output))
+
+
+@contextmanager
+def _download_of(model: str) -> Iterator[None]:
+    """Within it, a server that does not answer soon is an error, and a failed download is Unsupported."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(ANSWER_TIMEOUT_S)
+    try:
+        yield
+    except Exception as problem:
+        why = str(problem).partition("\n")[0][:250]
+        if not (isinstance(problem, OSError) or why.startswith(NO_ANSWER)):
+            raise
+        raise Unsupported(
+            f"imagenet weights of {model} could not be downloaded ({why or type(problem).__name__}): "
+            "use weights = null"
+        ) from None
+    finally:
+        socket.setdefaulttimeout(before)

@@ -9,38 +9,41 @@ from torch import nn
 
 from trainspeed.core import user_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
-from trainspeed.worker import hyperparameters
-from trainspeed.worker.models import torch_user
+from trainspeed.worker import hyperparameters as hyper
+from trainspeed.worker.models.torch_user import build_user_torch
 
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut at 2; Keras's he_normal divides by it
 
 
-def build(
+def build_torch(
     model: str,
     *,
     image_size: int = 32,
     weights: str | None = None,
-    classes: int = hyperparameters.CLASSES,
+    classes: int = hyper.CLASSES,
     layout: str = "channels_first",
     seed: int = 0,
 ) -> nn.Module:
     """Return a model from (batch, 3, height, width) images to logits.
 
-    The layout is not the model's: it is the memory format of its weights and of its input. Only a model of the
-    user's own is told, and what it draws by Python's and NumPy's random numbers is seeded.
+    Args:
+        weights: "imagenet" downloads those of timm, for a model of others; None draws them at random.
+        layout: Only a user's function is given it: a layout is the memory format of a model's weights and input.
+        seed: Seeds Python's and NumPy's random numbers, which only a user's model may draw.
+    Raises:
+        Unsupported: The weights are not here and cannot be downloaded, or as raised by `build_user_torch`.
+        Invalid: As raised by `build_user_torch`.
     """
     if user_model.is_user_model(model):
-        return torch_user.build(model, image_size=image_size, classes=classes, layout=layout, seed=seed)
+        return build_user_torch(model, layout=layout, image_size=image_size, classes=classes, seed=seed)
     if model in ZOO:
-        from trainspeed.worker.models import torch_zoo
+        from trainspeed.worker.models.torch_zoo import ZooModel
 
-        return torch_zoo.build(model, weights=weights, classes=classes)
+        return ZooModel(model, weights=weights, classes=classes)
     if WIDE_RESNET.fullmatch(model):
-        net: nn.Module = WideResNet(hyperparameters.wide_resnet_width(model), classes)
-    elif model == "cnn_keras":
-        net = cnn_keras(image_size, classes)
+        net: nn.Module = WideResNet(hyper.wide_resnet_width(model), classes)
     else:
-        net = cnn10(classes)
+        net = _cnn_keras(image_size, classes) if model == "cnn_keras" else _cnn10(classes)
     net.apply(_initialise)
     return net
 
@@ -48,29 +51,27 @@ def build(
 def _initialise(module: nn.Module) -> None:
     """He normal as in Keras: truncated at two standard deviations, fan-in; biases 0."""
     if isinstance(module, nn.Conv2d | nn.Linear):
-        fan_in = module.weight[0].numel()
-        std = math.sqrt(2 / fan_in) / TRUNCATED_STD
+        std = math.sqrt(2 / module.weight[0].numel()) / TRUNCATED_STD
         nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)
         if module.bias is not None:
             nn.init.zeros_(module.bias)
 
 
 def _norm(channels: int) -> nn.BatchNorm2d:
-    return nn.BatchNorm2d(channels, eps=hyperparameters.BN_EPSILON, momentum=1 - hyperparameters.BN_DECAY)
+    return nn.BatchNorm2d(channels, eps=hyper.BN_EPSILON, momentum=1 - hyper.BN_DECAY)
 
 
-def cnn10(classes: int) -> nn.Sequential:
+def _cnn10(classes: int) -> nn.Sequential:
     """Return the articles' 10-layer CNN: nine 3x3 convolutions and a dense layer."""
     parts: list[nn.Module] = []
     before = 3
-    for stage, channels in enumerate(hyperparameters.CNN10_CHANNELS):
+    for stage, channels in enumerate(hyper.CNN10_CHANNELS):
         if stage:
             parts.append(nn.AvgPool2d(2))
-        for _ in range(hyperparameters.CNN10_REPEATS):
+        for _ in range(hyper.CNN10_REPEATS):
             parts += [nn.Conv2d(before, channels, 3, padding=1), _norm(channels), nn.ReLU(inplace=True)]
             before = channels
-    parts += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes)]
-    return nn.Sequential(*parts)
+    return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, classes))
 
 
 class _PixelsFirst(nn.Module):
@@ -80,27 +81,18 @@ class _PixelsFirst(nn.Module):
         return x.permute(0, 2, 3, 1).flatten(1)
 
 
-def cnn_keras(image_size: int, classes: int) -> nn.Sequential:
+def _cnn_keras(image_size: int, classes: int) -> nn.Sequential:
     """Return Keras's old example cifar10_cnn.py, which article 002 trained."""
     parts: list[nn.Module] = []
     before, size = 3, image_size
-    for channels, dropout in zip(
-        hyperparameters.CNN_KERAS_CHANNELS, hyperparameters.CNN_KERAS_DROPOUT, strict=False
-    ):
+    for channels, dropout in zip(hyper.CNN_KERAS_CHANNELS, hyper.CNN_KERAS_DROPOUT, strict=False):
         parts += [nn.Conv2d(before, channels, 3, padding=1), nn.ReLU(inplace=True)]
         parts += [nn.Conv2d(channels, channels, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2)]
         parts.append(nn.Dropout(dropout))
         before, size = channels, (size - 2) // 2
-    parts += [
-        _PixelsFirst(),
-        nn.Linear(before * size * size, hyperparameters.CNN_KERAS_UNITS),
-        nn.ReLU(inplace=True),
-    ]
-    parts += [
-        nn.Dropout(hyperparameters.CNN_KERAS_DROPOUT[-1]),
-        nn.Linear(hyperparameters.CNN_KERAS_UNITS, classes),
-    ]
-    return nn.Sequential(*parts)
+    units = hyper.CNN_KERAS_UNITS
+    parts += [_PixelsFirst(), nn.Linear(before * size * size, units), nn.ReLU(inplace=True)]
+    return nn.Sequential(*parts, nn.Dropout(hyper.CNN_KERAS_DROPOUT[-1]), nn.Linear(units, classes))
 
 
 class _Block(nn.Module):
@@ -131,11 +123,11 @@ class WideResNet(nn.Module):
 
     def __init__(self, width: int, classes: int) -> None:
         super().__init__()
-        before = hyperparameters.WIDE_RESNET_CHANNELS[0]
+        before = hyper.WIDE_RESNET_CHANNELS[0]
         self.stem = nn.Conv2d(3, before, 3, padding=1, bias=False)
         blocks = []
-        for group, base in enumerate(hyperparameters.WIDE_RESNET_CHANNELS):
-            for index in range(hyperparameters.WIDE_RESNET_BLOCKS):
+        for group, base in enumerate(hyper.WIDE_RESNET_CHANNELS):
+            for index in range(hyper.WIDE_RESNET_BLOCKS):
                 blocks.append(_Block(before, base * width, 2 if group and index == 0 else 1))
                 before = base * width
         self.blocks = nn.Sequential(*blocks)

@@ -17,58 +17,55 @@ WEIGHTS = "model.safetensors"  # the file that timm looks for first
 HUB_TIMEOUT_S = 10
 
 
-def build(model: str, *, weights: str | None = None, classes: int = hyperparameters.CLASSES) -> nn.Module:
-    """Return a model from (batch, 3, height, width) images to logits.
+class ZooModel(nn.Module):
+    """Features of timm's model, then average pooling, dropout and a dense layer.
+
+    From (batch, 3, height, width) images to logits.
 
     Args:
         weights: "imagenet" downloads timm's; None draws them at random, as timm does.
     Raises:
         Unsupported: The weights are not here, and their hub does not answer.
     """
-    if weights is not None:
-        _check_weights(model)
-    backbone = timm.create_model(
-        NAMES[model], pretrained=weights == "imagenet", num_classes=0, global_pool=""
-    )
-    if hasattr(backbone, "pre_logits"):  # VGG's two dense layers, 120 M weights, which the article cut off
-        backbone.pre_logits = nn.Identity()
-    return ZooModel(backbone, classes)
 
-
-def _check_weights(model: str) -> None:
-    """Ask once. The hub's own client asks 14 times: 47 s without a network, 13 minutes where a server is silent."""
-    where = timm.get_pretrained_cfg(NAMES[model]).hf_hub_id
-    if isinstance(huggingface_hub.try_to_load_from_cache(where, WEIGHTS), str):
-        return
-    try:
-        huggingface_hub.get_hf_file_metadata(
-            huggingface_hub.hf_hub_url(where, WEIGHTS), timeout=HUB_TIMEOUT_S
-        )
-    except Exception as problem:  # of the client or of what it is made of
-        raise Unsupported(
-            f"imagenet weights of {model} could not be downloaded ({type(problem).__name__}: "
-            f"{str(problem).partition(chr(10))[0][:250]}): use weights = null"
-        ) from None
-
-
-class ZooModel(nn.Module):
-    """Features of timm's model, then average pooling, dropout and a dense layer."""
-
-    def __init__(self, backbone: nn.Module, classes: int) -> None:
+    def __init__(self, model: str, *, weights: str | None, classes: int) -> None:
         super().__init__()
-        self.backbone = backbone
+        if weights is not None:
+            _check_weights(model)
+        self.backbone = timm.create_model(
+            NAMES[model], pretrained=weights == "imagenet", num_classes=0, global_pool=""
+        )
+        if hasattr(
+            self.backbone, "pre_logits"
+        ):  # VGG's two dense layers, 120 M weights: the article cut them off
+            self.backbone.pre_logits = nn.Identity()
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.dropout = nn.Dropout(hyperparameters.ZOO_DROPOUT)
-        self.head = nn.Linear(_channels(backbone), classes)
+        self.head = nn.Linear(_channels(self.backbone), classes)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.pool(self.backbone.forward_features(x)).flatten(1)
         return self.head(self.dropout(x))
 
 
+def _check_weights(model: str) -> None:
+    """Ask once. The hub's own client asks 14 times: 47 s without a network, 13 minutes where a server is silent."""
+    repository = timm.get_pretrained_cfg(NAMES[model]).hf_hub_id
+    if isinstance(huggingface_hub.try_to_load_from_cache(repository, WEIGHTS), str):
+        return
+    try:
+        url = huggingface_hub.hf_hub_url(repository, WEIGHTS)
+        huggingface_hub.get_hf_file_metadata(url, timeout=HUB_TIMEOUT_S)
+    except Exception as problem:  # of the client or of a library that it uses
+        raise Unsupported(
+            f"imagenet weights of {model} could not be downloaded ({type(problem).__name__}: "
+            f"{str(problem).partition(chr(10))[0][:250]}): use weights = null"
+        ) from None
+
+
 @torch.no_grad()
 def _channels(backbone: nn.Module) -> int:
-    """timm's `num_features` is that of the dense layers that were cut off."""
+    """Count the channels of the features: timm's `num_features` is that of the dense layers that were cut off."""
     training = backbone.training
     channels = backbone.eval().forward_features(torch.zeros(1, 3, 32, 32)).shape[1]
     backbone.train(training)

@@ -26,9 +26,10 @@ MATRIX_WORK = re.compile(
     r"|linear",
     re.I,
 )
-# Of these, what is none: conversions, bilinear resizing, and what Inductor fuses around a convolution and
-# names after it. Kernels of depthwise and grouped convolutions, too: they run outside the matrix units and
-# gain as their bytes do. An operator of a CPU does not tell what its convolution is, and so counts.
+# Names that match the above and are no matrix work: conversions, bilinear resizing, and what Inductor fuses
+# around a convolution and names after it. Kernels of depthwise and grouped convolutions, too: they run outside
+# the matrix units and speed up as their bytes shrink. The name of a CPU operator does not tell which kind of
+# convolution it is, and so it counts.
 OTHER_WORK = re.compile(r"convert|bilinear|triton_(?!tem_)|cpp_fused|depthwise|grouped_direct|_c1_k1_", re.I)
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d)
 UNCOUNTED = (nn.RNNBase, nn.MultiheadAttention)  # one operator each while they are not trained
@@ -36,7 +37,7 @@ MAX_KERNELS = 3
 
 
 class Seen:
-    """Every leaf module with what it took and put out for one batch, in the order they ran."""
+    """Every leaf module with its input and output for one batch, in the order they ran."""
 
     def __init__(self, model: nn.Module, batch: torch.Tensor, autocast: AbstractContextManager) -> None:
         self.model, self.batch = model, batch
@@ -51,19 +52,19 @@ class Seen:
         for hook in hooks:
             hook.remove()
 
-    def _keep(self, module: nn.Module, given: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
-        tensors = given and isinstance(given[0], torch.Tensor) and isinstance(output, torch.Tensor)
-        if tensors and given[0].dim() and output.dim():  # a user's own module may take and return anything
-            self.rows.append((module, given[0], output))
+    def _keep(self, module: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        tensors = inputs and isinstance(inputs[0], torch.Tensor) and isinstance(output, torch.Tensor)
+        if tensors and inputs[0].dim() and output.dim():  # a user's module may take and return anything
+            self.rows.append((module, inputs[0], output))
 
     def layout(self) -> Mapping[str, int] | None:
-        """Layouts of what the convolutions put out, by its strides, and how many put out which."""
-        seen = Counter(layout_of(output) for output in self._convolved())
-        del seen[None]
-        return seen or None
+        """Return the layouts of the convolutions' outputs, by their strides -> the number of convolutions."""
+        layouts = Counter(layout_of(output) for output in self._convolved())
+        del layouts[None]
+        return layouts or None
 
     def precision(self) -> EffectivePrecision | None:
-        """dtypes of what the convolutions put out."""
+        """Return the dtypes of the convolutions' outputs."""
         dtypes = Counter(str(output.dtype).removeprefix("torch.") for output in self._convolved())
         return EffectivePrecision(dtypes=dtypes) if dtypes else None
 
@@ -71,7 +72,7 @@ class Seen:
         return [output for module, _, output in self.rows if isinstance(module, nn.Conv2d)]
 
     def layers(self, name: str, layout: str) -> tuple[Mapping[str, Any], ...]:
-        """Rows of the layer table: the format of each layer's output, by its strides."""
+        """Return the rows of the layer table: the format of each layer's output, by its strides."""
         names = {module: path for path, module in self.model.named_modules()}
         return tuple(
             layer_table.row(
@@ -86,35 +87,35 @@ class Seen:
         )
 
     def flops_per_image(self) -> float | None:
-        """FLOPs of a training step per image, 2 per multiply-add: convolutions and matrix products, both ways.
+        """Return the FLOPs of a training step per image, 2 per multiply-add, forward and backward.
 
-        None where nothing of the model is a convolution or a dense layer, of which the first needs no gradient of
-        its input, or where a part of it is one whose products the counter does not see.
-        Forward by torch's counter, and as much for each gradient. Its own count of the backward pass forgets
-        that a depthwise convolution has groups, and made MobileNet three times as heavy as it is.
+        Convolutions and matrix products count; the first needs no gradient of its input. None where the model
+        has neither a convolution nor a dense layer, or has a part whose products the counter does not see.
+        The forward pass is counted by torch, and each gradient as much again: torch's own count of the backward
+        pass ignores the groups of a depthwise convolution, and made MobileNet three times as heavy as it is.
         """
         first = next(((m, out) for m, _, out in self.rows if isinstance(m, nn.Conv2d | nn.Linear)), None)
         if first is None or any(isinstance(module, UNCOUNTED) for module in self.model.modules()):
             return None
         module, out = first
-        positions = out.numel() // len(out) // len(module.weight)  # its kernel is multiplied so often
+        positions = out.numel() // len(out) // len(module.weight)  # how often its kernel is multiplied
         first_flops = 2 * module.weight.numel() * positions
         return layer_table.PASSES * self.forward_flops / len(self.batch) - first_flops
 
     def bytes_per_step(self, batch_size: int) -> int:
-        """Least memory traffic of a training step in fp32: see `trainspeed.core.layer_table.training_bytes`."""
+        """Return the least memory traffic of a training step in fp32: see `core.layer_table.training_bytes`."""
         tensors = [
             (
-                (given.numel() + output.numel()) // len(given),
+                (x.numel() + output.numel()) // len(x),
                 sum(p.numel() for p in module.parameters(recurse=False)),
             )
-            for module, given, output in self.rows
+            for module, x, output in self.rows
         ]
         return layer_table.training_bytes(tensors, batch_size)
 
 
 def _leaves(model: nn.Module) -> Iterator[nn.Module]:
-    """Yield what computes: modules without parts, and normalisations with an activation in them, as timm's."""
+    """Yield what computes: modules without parts, and normalisations that hold an activation, as timm's do."""
     if isinstance(model, nn.Identity):
         return
     parts = list(model.children())
@@ -126,7 +127,7 @@ def _leaves(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def layout_of(output: torch.Tensor) -> str | None:
-    """Layout of an activation by its strides; None where both are the same in memory."""
+    """Return the layout of an activation by its strides; None where both are the same in memory."""
     if output.dim() != 4 or math.prod(output.shape[2:]) == 1 or output.shape[1] == 1:
         return None
     last = output.is_contiguous(memory_format=torch.channels_last)
@@ -143,26 +144,24 @@ def profile_of(step: Callable[[], None], synchronize: Callable[[], None]) -> Map
     step()
     synchronize()
     activity = ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU
-    with profile(activities=[activity]) as found:
+    with profile(activities=[activity]) as profiler:
         step()
         synchronize()
-    times = {
-        event.key: event.self_device_time_total if on_gpu else event.self_cpu_time_total
-        for event in found.key_averages()
-    }
-    return split_of(times)
+    return split_of(
+        {
+            event.key: event.self_device_time_total if on_gpu else event.self_cpu_time_total
+            for event in profiler.key_averages()
+        }
+    )
 
 
 def split_of(times: Mapping[str, float]) -> Mapping[str, Any]:
-    """Return what `profile_of` does, of kernel or operator -> time."""
+    """Return the keys of `profile_of` for the time that each kernel or operator took, by its name."""
     total = sum(times.values())
-    matrix = {name: time for name, time in times.items() if _is_matrix_work(name)}
-    ordered = sorted(matrix, key=matrix.get, reverse=True)
+    matrix = {
+        name: time for name, time in times.items() if MATRIX_WORK.search(name) and not OTHER_WORK.search(name)
+    }
     return {
         "matrix_share": sum(matrix.values()) / total if total else None,
-        "kernels": [name[:120] for name in ordered[:MAX_KERNELS]],
+        "kernels": [name[:120] for name in sorted(matrix, key=matrix.get, reverse=True)[:MAX_KERNELS]],
     }
-
-
-def _is_matrix_work(name: str) -> bool:
-    return bool(MATRIX_WORK.search(name)) and not OTHER_WORK.search(name)
