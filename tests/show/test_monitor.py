@@ -1,13 +1,11 @@
 """The monitor's chart, by its artists."""
 
 import matplotlib as mpl
-import numpy as np
 import pandas as pd
 import pytest
 
 from showing_data import START, found, make_samples, make_spans, texts
 from trainspeed.show import monitor
-from trainspeed.show.monitor import downsample_minmax
 from trainspeed.show.theme import FRAMEWORK_COLOURS
 
 mpl.use("Agg")
@@ -105,16 +103,6 @@ class TestMonitor:
         samples.loc[samples["device"] == "core2", "load_percent"] = None
         figure = monitor.plot_monitor(samples, make_spans())
         assert "core 2" not in [text.get_text() for text in figure.legends[0].get_texts()]
-
-    def test_no_line_has_more_than_its_most_points_and_no_spike_is_lost(self, monkeypatch):
-        """A single sample of 100 among 10,000 zeros is still drawn."""
-        y = np.zeros(10_000)
-        y[6_543] = 100
-        x, thinned = downsample_minmax(np.arange(10_000.0), y, 200)
-        assert len(x) <= 200 and thinned.max() == 100 and (np.diff(x) > 0).all()
-        monkeypatch.setattr(monitor, "MAX_POINTS", 50)
-        figure = monitor.plot_monitor(make_samples(), make_spans())
-        assert len(found(figure.axes[0], "gpu0")[0].get_xdata()) <= 50
 
     def test_no_sample_and_no_run_are_allowed(self):
         """An empty recording is a sentence; a recording without runs is drawn from its first sample."""

@@ -42,16 +42,8 @@ def panels(
     if not count:
         raise UserError("the frame has no rows to draw: measure first.")
     heights = [height_in] * count if isinstance(height_in, float) else list(height_in)
-    figure, grid = plt.subplots(
-        count,
-        1,
-        sharex=share_x,
-        sharey=share_y,
-        squeeze=False,
-        figsize=(WIDTH_IN, sum(heights) + 0.9),
-        height_ratios=heights,
-        layout="constrained",
-    )
+    figure = plt.figure(figsize=(WIDTH_IN, sum(heights) + 0.9), layout="constrained")
+    grid = figure.subplots(count, sharex=share_x, sharey=share_y, squeeze=False, height_ratios=heights)
     if title:
         figure.suptitle(textwrap.fill(title, 54), x=0.01, ha="left")
     return figure, list(grid[:, 0])

@@ -22,7 +22,6 @@ from trainspeed.show.axes import NOTE_LETTERS, legend_below, note_below, nothing
 from trainspeed.show.rows import require
 from trainspeed.show.theme import OKABE_ITO, SMALL_PT, Look, framework_colour, framework_name
 
-MAX_POINTS = 2000  # per line; more are thinned so that the highest and lowest of each stretch remain
 MAX_NAMES = 12  # more runs than this are shaded without a number
 MAX_AXIS_IN_SECONDS_S = 300  # a longer time axis counts minutes
 MAX_TICKS = 200  # more epoch ends than this would be a solid bar: left out
@@ -65,14 +64,7 @@ PANELS = (
     Panel("temperature_c", "temperature", "°C"),
     Panel("sm_clock_mhz", "SM clock", "MHz"),
 )
-SAMPLE_COLUMNS = (
-    "utc",
-    "device",
-    "name",
-    "memory_total_bytes",
-    "throttle_reasons",
-    *(p.column for p in PANELS),
-)
+COLUMNS = ("utc", "device", "name", "memory_total_bytes", "throttle_reasons", *(p.column for p in PANELS))
 
 
 def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
@@ -83,7 +75,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
             text.
         runs: start, end, name, framework, epoch_ends (a list of times); may have no rows.
     """
-    require(samples, SAMPLE_COLUMNS)
+    require(samples, COLUMNS)
     require(runs, ("start", "end", "name", "framework", "epoch_ends"))
     samples = samples.assign(utc=pd.to_datetime(samples["utc"], utc=True)).sort_values("utc")
     moments = {name: pd.to_datetime(runs[name], utc=True) for name in ("start", "end")}
@@ -96,11 +88,13 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     last = max(times.max() for times in (samples["utc"], runs["start"], runs["end"]) if len(times))
     long = (last - origin).total_seconds() > MAX_AXIS_IN_SECONDS_S
     second = 1 / 60 if long else 1.0  # in units of the time axis
-    samples["x"] = second * (samples["utc"] - origin).dt.total_seconds()
-    runs["x"], runs["x_end"] = (
-        second * (runs[name] - origin).dt.total_seconds() for name in ("start", "end")
-    )
-    epoch_ends = pd.to_datetime(runs["epoch_ends"].explode().dropna(), utc=True)
+
+    def elapsed(moments: pd.Series) -> pd.Series:
+        return second * (pd.to_datetime(moments, utc=True) - origin).dt.total_seconds()
+
+    samples = samples.assign(x=elapsed(samples["utc"]))
+    runs = runs.assign(x=elapsed(runs["start"]), x_end=elapsed(runs["end"]))
+    epoch_ends = elapsed(runs["epoch_ends"].explode().dropna())
     figure, axes = panels(len(recorded), title, height_in=1.4, share_y=False)
     sampled = samples[samples[[panel.column for panel in recorded]].notna().any(axis=1)]
     devices = _looks(sampled["device"])
@@ -109,9 +103,10 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
             rows = samples[(samples["device"] == device) & samples[panel.column].notna()]
             if rows.empty:
                 continue
-            x, y = rows["x"].to_numpy(), rows[panel.column].to_numpy(float) / panel.divisor
-            width = 1.3 if len(x) < DENSE else 0.8
-            ax.plot(*downsample_minmax(x, y, MAX_POINTS), linewidth=width, label=device, gid=device, **look)
+            # matplotlib thins a line of more points than pixels by itself, and keeps its spikes.
+            width = 1.3 if len(rows) < DENSE else 0.8
+            values = rows[panel.column].astype(float) / panel.divisor
+            ax.plot(rows["x"], values, linewidth=width, label=device, gid=device, **look)
         _shade(ax, runs)
         ax.set_ylabel(f"{panel.sensor}\nin {panel.unit}")
         ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
@@ -119,9 +114,8 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     axes[-1].set_xlabel(f"{'minutes' if long else 'seconds'} since the start of the first run")
     notes = _meanings(samples)
     if 0 < len(epoch_ends) <= MAX_TICKS:
-        xs = second * (epoch_ends - origin).dt.total_seconds()
         look = {"color": ".2", "markersize": 6, "transform": axes[0].get_xaxis_transform()}
-        axes[0].plot(xs, [0.05] * len(xs), "|", gid="epoch ends", **look)
+        axes[0].plot(epoch_ends, [0.05] * len(epoch_ends), "|", gid="epoch ends", **look)
         notes.append("Short ticks in the top panel: ends of epochs.")
     if reasons := _hatch_throttling(axes[-1], samples):
         notes.append(f"Hatched: throttled ({', '.join(reasons)}).")
@@ -133,18 +127,6 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     lines = [Line2D([], [], label=_label(device, samples), **look) for device, look in devices.items()]
     legend_below(figure, [*lines, *_run_patches(runs)])
     return figure
-
-
-def downsample_minmax(x: np.ndarray, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return at most `most` points: the lowest and the highest of each stretch, so no spike is lost."""
-    if len(x) <= most:
-        return x, y
-    kept = [
-        stretch[place]
-        for stretch in np.array_split(np.arange(len(x)), most // 2)
-        for place in sorted({int(y[stretch].argmin()), int(y[stretch].argmax())})
-    ]
-    return x[kept], y[kept]
 
 
 def _shade(ax: Axes, runs: pd.DataFrame) -> None:

@@ -9,6 +9,7 @@ import html
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -93,17 +94,13 @@ def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _span(run: Run) -> dict[str, Any]:
     start = datetime.fromisoformat(run.started_at)
-    end_of_epoch = start + timedelta(seconds=run.stages_s.get("start", 0) + run.stages_s.get("build", 0))
-    epoch_ends = []
-    for seconds in run.epoch_s:
-        end_of_epoch += timedelta(seconds=seconds)
-        epoch_ends.append(end_of_epoch)
+    trained = start + timedelta(seconds=run.stages_s.get("start", 0) + run.stages_s.get("build", 0))
     return {
         "start": start,
         "end": start + timedelta(seconds=sum(run.stages_s.values())),
         "name": ", ".join(run.trial.describe(without=("image_size", "precision", "compile"))),
         "framework": run.trial.framework,
-        "epoch_ends": epoch_ends,
+        "epoch_ends": [trained + timedelta(seconds=after_s) for after_s in accumulate(run.epoch_s)],
     }
 
 

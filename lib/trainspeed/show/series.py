@@ -54,22 +54,14 @@ def series(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> Axes:
         counts = rows.groupby("x")["value"].count()
         band = len(counts) > 1 and counts.min() >= verdict.MIN_BLOCKS
         bars = {"elinewidth": 7, "ecolor": to_rgba(look["color"], 0.3), "gid": "interval"}
-        sns.lineplot(
-            rows,
-            x="x",
-            y="value",
-            estimator="median",
-            errorbar=interval if counts.max() >= verdict.MIN_BLOCKS else None,
-            err_style="band" if band else "bars",
-            err_kws={"alpha": 0.18, "linewidth": 0, "gid": "interval"} if band else bars,
-            color=look["color"],
-            linestyle=look["linestyle"],
-            linewidth=1.8,
-            label=arm,
-            gid="median",
-            legend=False,
-            ax=ax,
-        )
+        errors = {
+            "errorbar": interval if counts.max() >= verdict.MIN_BLOCKS else None,
+            "err_style": "band" if band else "bars",
+            "err_kws": {"alpha": 0.18, "linewidth": 0, "gid": "interval"} if band else bars,
+        }
+        line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 1.8, "gid": "median"}
+        names = {"x": "x", "y": "value", "label": arm, "legend": False, "ax": ax}
+        sns.lineplot(rows, estimator="median", **names, **errors, **line)
     return ax
 
 
@@ -115,17 +107,9 @@ def mark_failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) ->
         if not text:
             continue
         sizes, up_pt = [x for x, *_ in group], rows_of_marks * STEP_PT + 4
-        ax.annotate(
-            text,
-            (math.sqrt(sizes[0] * sizes[-1]), 1),
-            xycoords=ax.get_xaxis_transform(),
-            xytext=(0, up_pt),
-            textcoords="offset points",
-            ha="center",
-            fontsize=SMALL_PT,
-            color=".15",
-            gid="failure",
-        )
+        place = {"xycoords": ax.get_xaxis_transform(), "xytext": (0, up_pt), "textcoords": "offset points"}
+        middle = math.sqrt(sizes[0] * sizes[-1])
+        ax.annotate(text, (middle, 1), ha="center", fontsize=SMALL_PT, color=".15", gid="failure", **place)
         highest = max(highest, up_pt + (text.count("\n") + 1) * 1.3 * SMALL_PT)
     return highest
 

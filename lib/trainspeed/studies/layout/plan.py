@@ -19,7 +19,7 @@ class LayoutPlan(Plan):
     Attributes:
         core: Compared in every block.
         survey: Further models and batch sizes, shown with fewer blocks.
-        allocation: What memory each framework takes when left alone; on GPUs only.
+        allocation: Shows what memory each framework takes when left alone; on GPUs only.
     """
 
     core: TrialSet
@@ -51,7 +51,7 @@ def plan_layout(
     """Return the plan of the notebook's parameters, which its parameter cell explains.
 
     Raises:
-        UserError: A value that cannot be measured.
+        UserError: No trial can have such a value.
     """
 
     def trials(models: Sequence[str], batch_sizes: Sequence[int]) -> tuple:
@@ -72,10 +72,9 @@ def plan_layout(
     core = trials(models, batch_sizes)
     survey = trials(models, survey_batch_sizes) if survey_batch_sizes else ()
     survey += trials(survey_models, batch_sizes) if survey_models else ()
+    twice = one_per_framework(core, controls)
     return LayoutPlan(
-        core=TrialSet(
-            trials=core, blocks=blocks, controls=one_per_framework(core, controls), factors=COMPARED_FACTORS
-        ),
+        core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=COMPARED_FACTORS),
         survey=TrialSet(
             trials=survey, blocks=survey_blocks, factors=COMPARED_FACTORS, parameter="survey_blocks"
         ),
