@@ -13,7 +13,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role, Status
 from trainspeed.judge.crossover import next_size
 from trainspeed.studies.conv2d.sweeps import Bisection
-from trainspeed.studies.conv2d.trials import COMPARED_FACTORS, library_trial
+from trainspeed.studies.conv2d.trials import LIBRARY_FACTORS, library_trial
 
 
 def bisection(factor, values, *, rounds=2, blocks=BLOCKS, filters=0, longest=1e9, libraries=PAIR, **more):
@@ -51,7 +51,7 @@ def test_each_round_halves_the_bracket_on_both_sides_of_a_pair(blocks, rounds, e
     sizes = []
     while parts := more(runs):
         (part,) = parts
-        assert (part.blocks, part.factors, part.label) == (blocks, COMPARED_FACTORS, Role.BISECTED)
+        assert (part.blocks, part.factors, part.label) == (blocks, LIBRARY_FACTORS, Role.BISECTED)
         assert [trial.library for trial in part.trials] == ["tensorflow", "scipy_signal"]
         sizes += {trial.images for trial in part.trials}
         runs += ran(parts, curve, blocks=blocks)

@@ -31,7 +31,7 @@ from trainspeed.studies.conv2d.frames import (
     SWEEP_COLUMNS,
     device_series,
     limit_sentences,
-    roofline_points,
+    one_device_points,
     roofline_rows,
     stage_rows,
     sweep_rows,
@@ -232,7 +232,7 @@ def test_nothing_is_said_to_do_more_than_the_memory_allows():
 
 
 def test_points_under_the_roof_are_of_one_device():
-    points = roofline_points(roofline_rows(make_runs(CORE, SECONDS), ROOF, CPU_MACHINE))
+    points = one_device_points(roofline_rows(make_runs(CORE, SECONDS), ROOF, CPU_MACHINE))
 
     assert sorted(points["model"]) == ["PyTorch", "TensorFlow (graph)", "scipy.signal.convolve2d"]
     assert set(points["precision"]) == {"fp32"}

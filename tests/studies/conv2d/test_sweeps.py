@@ -11,32 +11,6 @@ from trainspeed.judge.crossover import Kind
 from trainspeed.studies.conv2d.sweeps import crossovers, worth_telling
 from trainspeed.studies.conv2d.trials import library_trial
 
-# The pairs.
-
-
-def test_there_is_a_sweep_for_each_pair_of_libraries_at_its_first_size():
-    sizes = {"images": [1, 12], "channels": [10, 64], "filter_size": []}
-    made = grid(["torch", "jax"], ["opencv", "scipy_fft"], sizes, **SIZES, seed=5)
-    images, channels = made.sweeps("images"), made.sweeps("channels")
-
-    for sweeps in (images, channels):
-        assert [(s.device.library, s.cpu.library) for s in sweeps] == [
-            ("torch", "opencv"),
-            ("torch", "scipy_fft"),
-            ("jax", "opencv"),
-            ("jax", "scipy_fft"),
-        ]
-    assert {s.device.images for s in images} == {1}
-    assert {(s.device.channels, s.device.filters) for s in channels} == {(10, 10)}
-    assert {trial.seed for s in (*images, *channels) for trial in s.at(64)} == {0}
-    assert made.sweeps("filter_size") == []
-
-
-@pytest.mark.parametrize("libraries", [([], ["opencv"]), (["torch"], [])])
-def test_without_a_pair_there_is_no_sweep(libraries):
-    assert grid(*libraries, {"images": [1]}, **SIZES).sweeps("images") == []
-
-
 # Crossovers: an overhead and a cost for each unit on the device, a larger cost on the CPU.
 
 

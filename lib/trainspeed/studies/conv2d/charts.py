@@ -22,11 +22,11 @@ STAGE_NAMES = {
     "from_device": "from the device",
     "gather": "gather",
 }
-HATCHES = ("...", "////", "", "\\\\\\\\", "++")
-COLOURS = ("#C8C8C8", *(OKABE_ITO[name] for name in ("sky blue", "orange", "purple", "yellow")))
-LOOKS = {
+STAGE_HATCHES = ("...", "////", "", "\\\\\\\\", "++")
+STAGE_COLOURS = ("#C8C8C8", *(OKABE_ITO[name] for name in ("sky blue", "orange", "purple", "yellow")))
+STAGE_LOOKS = {
     name: {"facecolor": colour, "hatch": hatch, "edgecolor": ".2"}  # also the colour of the hatch
-    for name, colour, hatch in zip(STAGE_NAMES.values(), COLOURS, HATCHES, strict=True)
+    for name, colour, hatch in zip(STAGE_NAMES.values(), STAGE_COLOURS, STAGE_HATCHES, strict=True)
 }
 ROW_IN, AROUND_IN = 0.45, 1.2  # height of a bar, and of a panel's title and labels
 SECONDS_FROM = 1.0  # a panel whose longest bar is shorter is in milliseconds
@@ -48,12 +48,12 @@ def plot_stages(stages: pd.DataFrame) -> Figure:
     require(stages, STAGE_COLUMNS)
     several = stages["devices"].map(lambda count: f",\n{count:g} devices" if count > 1 else "")
     named = stages.assign(name=stages["library"] + several).rename(columns=STAGE_NAMES)
-    measured = named.dropna(subset=list(LOOKS), how="all")
+    measured = named.dropna(subset=list(STAGE_LOOKS), how="all")
     if measured.empty:
         return nothing("Nothing to draw: not measured on this machine.").get_figure()
     names = measured["name"].unique()
     tables = {kind: rows.set_index("name").reindex(names) for kind, rows in measured.groupby("temperature")}
-    longest_s = {kind: table[list(LOOKS)].sum(axis=1).max() for kind, table in tables.items()}
+    longest_s = {kind: table[list(STAGE_LOOKS)].sum(axis=1).max() for kind, table in tables.items()}
     height_in = ROW_IN * len(names) + AROUND_IN
     figure, axes = panels(
         len(tables), "What a call is made of", height_in=height_in, share_x=False, share_y=False
@@ -64,16 +64,17 @@ def plot_stages(stages: pd.DataFrame) -> Figure:
         magnified = f" (scale magnified about {float(f'{times:.1g}'):,.0f}×)" if times >= 2 else ""
         ax.set_title(TEMPERATURES[kind] + magnified)
     note_below(axes[-1], NOTE)
-    legend_below(figure, patches({name: LOOKS[name] for name in LOOKS if measured[name].notna().any()}))
+    drawn = {name: look for name, look in STAGE_LOOKS.items() if measured[name].notna().any()}
+    legend_below(figure, patches(drawn))
     return figure
 
 
 def _bars(ax: Axes, table: pd.DataFrame) -> None:
     """Draw the bars of one panel, the first row on top, each with its total at the end."""
-    pieces = table[list(LOOKS)]
+    pieces = table[list(STAGE_LOOKS)]
     totals = pieces.sum(axis=1, min_count=1)
     factor, unit, word = (1, "s", "seconds") if totals.max() >= SECONDS_FROM else (1e3, "ms", "milliseconds")
-    ends = stack(factor * pieces, looks=LOOKS, ax=ax)
+    ends = stack(factor * pieces, looks=STAGE_LOOKS, ax=ax)
     for y, name in zip(ax.get_yticks(), table.index, strict=True):
         import_s = table["import"][name]
         imported = "" if pd.isna(import_s) else f" (import: {digits(import_s)} s)"

@@ -92,7 +92,7 @@ def roofline_rows(
     return pd.DataFrame(rows, columns=LIMIT_COLUMNS).astype({"share": float})
 
 
-def roofline_points(rows: pd.DataFrame) -> pd.DataFrame:
+def one_device_points(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of one device as `show.roofline.plot_roofline` takes them: a shape per library."""
     alone = rows[rows["devices"] == 1]
     return alone.assign(framework="One device, strict fp32", model=alone["library"], precision="fp32")

@@ -82,8 +82,8 @@ def plan_conv2d(
     twice = trials.control_trials(controls, libraries, **article)
     ceilings = ceiling_trials(["fp32"], dataset="digits", seed=seed)
     return Conv2dPlan(
-        core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=trials.COMPARED_FACTORS),
-        sweep=TrialSet(trials=grid.trials(), blocks=blocks, factors=trials.COMPARED_FACTORS),
+        core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=trials.LIBRARY_FACTORS),
+        sweep=TrialSet(trials=grid.trials(), blocks=blocks, factors=trials.LIBRARY_FACTORS),
         survey=TrialSet(trials=(*survey, *ceilings), blocks=survey_blocks, parameter="survey_blocks"),
         more=Bisection(grid, bisections, blocks),
         grid=grid,

@@ -23,7 +23,7 @@ from trainspeed.judge.crossover import (
     next_size,
 )
 from trainspeed.studies.conv2d.calls import calls_at, calls_of, paired
-from trainspeed.studies.conv2d.trials import COMPARED_FACTORS, library_trial
+from trainspeed.studies.conv2d.trials import LIBRARY_FACTORS, library_trial
 
 
 class Growth(NamedTuple):
@@ -197,5 +197,5 @@ class Bisection:
                 wanted += sweep.at(size)
         seed = self.grid.equal.get("seed", 0)
         trials = tuple(replace(trial, seed=seed) for trial in dict.fromkeys(wanted))
-        again = TrialSet(trials=trials, blocks=self.blocks, factors=COMPARED_FACTORS, label=Role.BISECTED)
+        again = TrialSet(trials=trials, blocks=self.blocks, factors=LIBRARY_FACTORS, label=Role.BISECTED)
         return [again] if trials else []

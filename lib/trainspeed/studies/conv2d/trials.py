@@ -9,7 +9,7 @@ from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES, AnyTrial, Conv
 from trainspeed.core.errors import UserError
 
 ARTICLE = ("tensorflow", "scipy_signal")  # what article 004 compared: a device's library and the CPU's
-COMPARED_FACTORS = ("library", "mode", "devices", "processor")
+LIBRARY_FACTORS = ("library", "mode", "devices", "processor")
 CPU_WORD = "cpu"  # after a library's name: on the CPU, also where there is a GPU
 
 
