@@ -26,7 +26,7 @@ from trainspeed.conduct.context import Context
 run_study(Context(id="s", out=Path(sys.argv[1])), control=True, blocks=6)
 """
 # Fixture that is made once and takes long -> group of the files that name it, the longest first.
-SHARED = {"shared_worker": "training", "smoke_report": "training", "report_folder": "recorded report"}
+SHARED = {"shared_worker": "training", "smoke_report": "smoke report", "report_folder": "recorded report"}
 
 
 class FakeClock:
@@ -127,8 +127,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Keep in one process what shares a fixture that is made once.
 
-    What trains runs on the last core, as a CPU device does: in one process it is not in its own way. xdist's
-    own `loadgroup` renames tests, which pytest 9.2 does not let it do.
+    xdist's own `loadgroup` renames tests, which pytest 9.2 does not let it do.
     """
     from xdist.scheduler import LoadScopeScheduling
 

@@ -37,7 +37,7 @@ def run(
 ) -> RunOutcome:
     """Small, and few held out: without 16-bit instructions torch needs 6 s for a step of cnn10 at 32 pixels."""
     fields = {"model": "cnn_keras", "layout": "channels_last", "image_size": 12, "dataset": "digits"}
-    fields |= {"batch_size": 4, "images_per_epoch": 4, "epochs": 4, "pipeline": "resize", "folds": 20}
+    fields |= {"batch_size": 4, "images_per_epoch": 4, "epochs": 4, "pipeline": "resize", "folds": 90}
     fields |= {"compile": framework == "jax", **changes}
     trial = Trial(framework=framework, precision=precision, **fields).in_block(0)
     environment = {"TRAINSPEED_TEST_PLANT": plant, FLAGS_VARIABLE: flags}
@@ -51,8 +51,8 @@ def test_an_arm_trains_and_says_in_what_its_convolutions_ran(
     shared_worker, framework, precision, compiled, model
 ):
     """A compiler may widen 16 bits on a CPU: such a run is no measurement of them."""
-    size = 32 if model == "mobilenet" else 12
-    shape = {"model": model, "image_size": size, "images_per_epoch": 8, "epochs": 3, "compile": compiled}
+    size = {"mobilenet": 32, "cnn_keras": 12}.get(model, 8)
+    shape = {"model": model, "image_size": size, "epochs": 3, "compile": compiled}
     done = run(shared_worker, framework, precision, evaluate=True, **shape)
     if compiled and done.status == Status.UNSUPPORTED:
         assert done.reason == f"{precision} was asked for, but the convolutions ran in float32"
@@ -110,7 +110,7 @@ def test_a_step_whose_gradient_overflows_is_left_out_and_counted(shared_worker, 
     """Planted in the second of five steps."""
     if logical_cores() < changes.get("devices", 1):
         pytest.skip("two devices need two CPU cores")
-    size = {"model": "cnn10", "batch_size": 8, "images_per_epoch": 8}  # no other gradient overflows
+    size = {"model": "cnn10", "image_size": 8}  # in which no other gradient overflows
     done = run(shared_worker, framework, "fp16", "overflow", epochs=5, **size, **changes)
 
     assert done.status == Status.OK, done.reason
