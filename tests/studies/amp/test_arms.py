@@ -9,7 +9,6 @@ from amp_data import accuracies
 from study_data import make_pair, make_run
 from trainspeed.core.format import MISSING
 from trainspeed.core.frame import to_frame
-from trainspeed.core.result import EffectivePrecision
 from trainspeed.core.run import Status
 from trainspeed.judge.ceilings import ceiling_frame, ceilings_of
 from trainspeed.judge.cost import cost_frame
@@ -19,12 +18,10 @@ from trainspeed.studies.amp.arms import (
     POINT_COLUMNS,
     cost_rows,
     gain_sentences,
-    kernel_frame,
     roofline_points,
 )
 from trainspeed.studies.amp.findings import precision_verdicts
 
-FLOAT32, BFLOAT16 = (EffectivePrecision(dtypes={name: 9}) for name in ("float32", "bfloat16"))
 ZOO = {"model": "resnet50", "image_size": 32}
 CEILINGS = {
     "fp32": Ceiling(precision="fp32", matmul_flop_per_s=128e9, bandwidth_bytes_per_s=10e9),
@@ -145,41 +142,6 @@ def test_accuracies_parts_and_strangers_have_no_gain():
     verdicts = [*accuracies([1.0] * 6), *precision_verdicts(fit)]
     assert gain_sentences([*runs, *fit], verdicts, CEILINGS) == []
     assert gain_sentences([], precision_verdicts(runs), CEILINGS) == []
-
-
-# What ran.
-
-
-def test_what_ran_is_a_row_per_arm_that_was_looked_at():
-    kernels = {"matrix_share": 0.75, "kernels": ["aten::conv2d", "aten::add"]}
-    runs = [
-        step(effective_precision=FLOAT32, profile=kernels),
-        step(block=1),
-    ]
-    runs += [
-        step(precision="bf16", effective_precision=BFLOAT16),
-        step(precision="fp16"),
-    ]
-    found = kernel_frame(runs)
-
-    assert found[["precision", "dtype"]].to_numpy().tolist() == [["fp32", "float32"], ["bf16", "bfloat16"]]
-    assert (found["matrix_share"][0], found["kernel"][0]) == (0.75, "aten::conv2d")
-    assert list(kernel_frame([])) == list(found)
-
-
-def test_a_kernel_that_nobody_looked_at_is_a_dash():
-    """TensorFlow and JAX have no profile here: beside text, None becomes NaN in a frame."""
-    kernels = {"matrix_share": 0.75, "kernels": ["aten::conv2d"]}
-    runs = [step(effective_precision=FLOAT32, profile=kernels)]
-    runs += [step(effective_precision=FLOAT32, framework="tensorflow")]
-    table = tables.kernel_table(kernel_frame(runs)).data
-
-    assert table[["matrix work", "most of it in"]].to_numpy().tolist() == [
-        ["75 %", "aten::conv2d"],
-        [MISSING, MISSING],
-    ]
-    alone = tables.kernel_table(kernel_frame(runs[1:])).data
-    assert list(alone["most of it in"]) == [MISSING]
 
 
 # Shares and costs.

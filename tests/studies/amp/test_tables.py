@@ -2,9 +2,12 @@
 
 import pandas as pd
 
+from study_data import make_run
+from trainspeed.core.format import MISSING
+from trainspeed.core.result import EffectivePrecision
 from trainspeed.judge.cost import cost_frame
 from trainspeed.studies.amp.arms import POINT_COLUMNS
-from trainspeed.studies.amp.tables import cost_table, roofline_table
+from trainspeed.studies.amp.tables import cost_table, kernel_table, roofline_table
 
 POINT = {
     "framework": "torch",
@@ -47,6 +50,21 @@ def test_what_is_unknown_is_a_dash():
     unknown = POINT | {"mfu": None, "intensity": None, "parameters": None}
     (row,) = cells(roofline_table(pd.DataFrame([unknown])))
     assert {row[name] for name in ("share of the ceiling", "FLOP per byte", "parameters")} == {"—"}
+
+
+def test_what_ran_is_a_row_per_arm_that_was_inspected():
+    """TensorFlow and JAX have no profile here."""
+    float32, bfloat16 = (EffectivePrecision(dtypes={name: 9}) for name in ("float32", "bfloat16"))
+    kernels = {"matrix_share": 0.75, "kernels": ["aten::conv2d", "aten::add"]}
+    runs = [make_run(effective_precision=float32, profile=kernels), make_run(block=1)]
+    runs += [make_run(precision="bf16", effective_precision=bfloat16), make_run(precision="fp16")]
+    table = kernel_table(runs).data
+
+    assert table[["precision", "computed in", "matrix work", "most of it in"]].to_numpy().tolist() == [
+        ["fp32", "float32", "75 %", "aten::conv2d"],
+        ["bf16", "bfloat16", MISSING, MISSING],
+    ]
+    assert kernel_table([]).data.empty
 
 
 def test_costs_have_their_price_in_the_caption():

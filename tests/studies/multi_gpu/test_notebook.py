@@ -62,7 +62,7 @@ def test_devices_pipelines_and_the_control_are_compared(smoke_report):
     ("parameters", "words"),
     [
         ("devices: [64]", "devices (=64) is more than there are"),
-        ("devices: [0]", "devices: 0 must be a whole number"),
+        ("devices: [0]", "devices (=0) must be a whole number"),
         ("pipeline_devices: [64]", "pipeline_devices (=64) is more"),
         ("compared: []", "compared is an empty list"),
         ("strategies: []", "has none for"),

@@ -161,13 +161,11 @@ def test_no_pipelines_is_nothing_to_measure():
     assert trials(pipelines=[]) == ()
 
 
-def test_the_longer_part_is_the_bottleneck():
+def test_a_balance_has_the_median_epoch_of_each_part():
     found = pipeline_balances(measured())
 
     slow = balance(found, "tensorflow", "generator")
     assert (slow.input_s, slow.compute_s, slow.both_s) == (3.0, 1.0, 4.0)
-    assert slow.bottleneck == "input"
-    assert balance(found, "tensorflow", "processes").bottleneck == "compute"
     assert balance(found, "tensorflow", "in_model").input_s == 0.1, "its images are those of arrays"
 
 

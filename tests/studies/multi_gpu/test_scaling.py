@@ -76,7 +76,7 @@ def test_a_wrong_count_is_named(wrong):
 def test_a_wrong_count_is_named_by_the_parameter_it_stands_in():
     with pytest.raises(UserError, match=r"^pipeline_devices \(=9\) is more .* Lower pipeline_devices\.$"):
         device_counts([9], 0, 8, name="pipeline_devices")
-    with pytest.raises(UserError, match=r"^pipeline_devices: 0 must be a whole number"):
+    with pytest.raises(UserError, match=r"^pipeline_devices \(=0\) must be a whole number"):
         device_counts([0], 0, 8, name="pipeline_devices")
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.result import precision_text
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict
@@ -20,7 +19,6 @@ from trainspeed.judge.cost import KEY_COLUMNS, MEASURED
 from trainspeed.judge.roofline import Ceiling, Work, gain_sentence, mfu
 
 POINT_COLUMNS = [*KEY_COLUMNS, "intensity", "flop_per_s", "mfu", "flops_per_image", "parameters"]
-KERNEL_COLUMNS = [*KEY_COLUMNS, "dtype", "matrix_share", "kernel"]
 
 
 def roofline_points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.DataFrame:
@@ -30,7 +28,7 @@ def roofline_points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.Dat
     flops_per_image, parameters; None where not known.
     """
     rows = []
-    for trial, arm in _whole_steps(runs).items():
+    for trial, arm in trained_arms(runs).items():
         seconds = [run.step_s for run in arm if run.step_s]
         work = _work(arm)
         if not seconds or work.flops is None:
@@ -38,12 +36,12 @@ def roofline_points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.Dat
         step_s = median(seconds)
         rows.append(
             {
-                **_key(trial),
+                **{name: getattr(trial, name) for name in KEY_COLUMNS},
                 "intensity": work.intensity(trial.precision),
                 "flop_per_s": work.flops / step_s,
                 "mfu": mfu(work, step_s, ceilings.get(trial.precision)),
                 "flops_per_image": work.flops / trial.batch_size,
-                "parameters": _first(arm, "parameters"),
+                "parameters": first_known(arm, "parameters"),
             }
         )
     return pd.DataFrame(rows, columns=POINT_COLUMNS)
@@ -53,7 +51,7 @@ def gain_sentences(
     runs: Iterable[Run], verdicts: Iterable[Verdict], ceilings: dict[str, Ceiling]
 ) -> list[str]:
     """Return, for each model and precision, how much could be gained at best, and how much was."""
-    arms = _whole_steps(runs)
+    arms = trained_arms(runs)
     sentences = []
     for verdict in verdicts:
         base, candidate = verdict.baseline, verdict.candidate
@@ -67,25 +65,10 @@ def gain_sentences(
                 ceilings.get(base.precision, Ceiling(precision=base.precision)),
                 ceilings.get(candidate.precision, Ceiling(precision=candidate.precision)),
                 verdict.judgement,
-                matrix_share=(_first(arms[base], "profile") or {}).get("matrix_share"),
+                matrix_share=(first_known(arms[base], "profile") or {}).get("matrix_share"),
             )
         )
     return sentences
-
-
-def kernel_frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Return what really ran: a row per arm with its dtype, its share of matrix work and its main kernel."""
-    rows = []
-    for trial, arm in _whole_steps(runs).items():
-        dtype = precision_text(_first(arm, "effective_precision"))
-        if dtype is None:
-            continue
-        profile = _first(arm, "profile") or {}
-        kernel = next(iter(profile.get("kernels") or ()), None)
-        rows.append(
-            {**_key(trial), "dtype": dtype, "matrix_share": profile.get("matrix_share"), "kernel": kernel}
-        )
-    return pd.DataFrame(rows, columns=KERNEL_COLUMNS)
 
 
 def cost_rows(frame: pd.DataFrame) -> pd.DataFrame:
@@ -98,18 +81,15 @@ def cost_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return numbers.groupby(list(KEY_COLUMNS), as_index=False, sort=False).median()
 
 
-def _whole_steps(runs: Iterable[Run]) -> dict[AnyTrial, RunSet]:
+def trained_arms(runs: Iterable[Run]) -> dict[AnyTrial, RunSet]:
+    """Return the runs of whole steps that ended well, by trial."""
     return RunSet(tuple(runs)).ok().where(lambda run: run.trial.whole_steps).by_trial()
 
 
-def _key(trial: AnyTrial) -> dict[str, Any]:
-    return {name: getattr(trial, name) for name in KEY_COLUMNS}
-
-
 def _work(arm: Sequence[Run]) -> Work:
-    return Work(flops=_first(arm, "step_flops"), bytes=_first(arm, "step_bytes"))
+    return Work(flops=first_known(arm, "step_flops"), bytes=first_known(arm, "step_bytes"))
 
 
-def _first(arm: Sequence[Run], name: str) -> Any:
-    """Return the value from the first run that was profiled or inspected for it; None where none was."""
+def first_known(arm: Sequence[Run], name: str) -> Any:
+    """Return a field of the first run that has it, since not every run is profiled; None where none has."""
     return next((value for run in arm if (value := getattr(run, name)) is not None), None)

@@ -123,15 +123,10 @@ def amp_trials(
         raise UserError(
             f"precisions (={list(precisions)}) must hold {BASELINE!r}: all others are compared with it."
         )
-    for name in frameworks:
-        check_name("framework", name, FRAMEWORKS)
     if factors.get("weights") is not None:
         check_name("weights", factors["weights"], ("imagenet",))
         for model in (*models, *keras_models):
             check_name("model with weights", model, ZOO)
-    for name, size in (("image_size", image_size), ("batch_size", batch_size)):
-        if size < 0:
-            raise UserError(name, size, "must be 0, for the article's own, or more.")
     trials: list[Trial] = []
     for framework in frameworks:
         for model in models if framework == "torch" else keras_models:

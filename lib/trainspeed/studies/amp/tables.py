@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from trainspeed.core.format import clock, digits, fixed, or_nothing, whole
+from trainspeed.core.format import MISSING, clock, digits, fixed, whole
+from trainspeed.core.result import precision_text
+from trainspeed.core.run import Run
 from trainspeed.judge.cost import DERIVED, KEY_COLUMNS
 from trainspeed.show.cells import styled
 from trainspeed.show.rows import require
 from trainspeed.show.theme import framework_name
+from trainspeed.studies.amp.arms import first_known, trained_arms
 
 ROOFLINE = ("flops_per_image", "flop_per_s", "mfu", "intensity", "parameters")
 COST = ("training_s", *DERIVED, "usd_per_hour")
@@ -37,22 +42,19 @@ def roofline_table(points: pd.DataFrame) -> Styler:
     return styled(rows, "roofline", caption, columns=KEY_COLUMNS)
 
 
-def kernel_table(kernels: pd.DataFrame) -> Styler:
-    """Return a row per arm: the type of the convolutions' numbers, the share of matrix work, the main kernel.
-
-    Args:
-        kernels: As returned by `arms.kernel_frame`.
-    """
-    require(kernels, (*KEY_COLUMNS, "dtype", "matrix_share", "kernel"))
-    rows = [
-        _names(row)
-        | {
-            "computed in": or_nothing(row["dtype"]),
-            "matrix work": fixed(100 * row["matrix_share"], 0, " %"),
-            "most of it in": or_nothing(row["kernel"] or None),
-        }
-        for row in kernels.astype({"matrix_share": float}).to_dict("records")
-    ]
+def kernel_table(runs: Iterable[Run]) -> Styler:
+    """Return a row per arm: the type of the convolutions' numbers, the share of matrix work, the main kernel."""
+    rows = []
+    for trial, arm in trained_arms(runs).items():
+        if dtype := precision_text(first_known(arm, "effective_precision")):
+            profile = first_known(arm, "profile") or {}
+            share, kernels = profile.get("matrix_share"), profile.get("kernels") or [MISSING]
+            cells = {
+                "computed in": dtype,
+                "matrix work": fixed(None if share is None else 100 * share, 0, " %"),
+                "most of it in": kernels[0],
+            }
+            rows.append(_names(trial.as_dict()) | cells)
     return styled(rows, "kernels", "What ran, by one step after training", columns=KEY_COLUMNS)
 
 

@@ -67,18 +67,10 @@ def exchange_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
 
     The other frameworks hide the sum in their graph; on GPUs its transport is the same, NCCL.
     """
-    sums = {
-        (trial.model, trial.devices): replace(
-            trial,
-            layout="channels_last",
-            precision="fp32",
-            compile=False,
-            images_per_epoch=SUMS_PER_EPOCH * trial.batch_size,
-        )
-        for trial in trials
-        if trial.strategy == "ddp"
-    }
-    return tuple(trial.only(phase) for trial in sums.values() for phase in (EXCHANGE, LATENCY))
+    plain = {"layout": "channels_last", "precision": "fp32", "compile": False}
+    ranks = {(trial.model, trial.devices): trial for trial in trials if trial.strategy == "ddp"}
+    sums = [replace(t, images_per_epoch=SUMS_PER_EPOCH * t.batch_size, **plain) for t in ranks.values()]
+    return tuple(trial.only(phase) for trial in sums for phase in (EXCHANGE, LATENCY))
 
 
 def step_costs(runs: Sequence[Run]) -> list[StepCosts]:
@@ -235,16 +227,20 @@ def forecasts(
     rows, sentences, done = [], [], set()
     for verdict in sorted(verdicts, key=lambda verdict: -verdict.blocks):
         trial, scaling = verdict.candidate, scaling_of(verdict)
-        line = (trial.framework, trial.strategy, scaling)
+        kind = (trial.framework, trial.strategy, scaling)
         size_bytes = sizes.get((trial.framework, trial.model))
-        gathered = line[:2] == ("torch", "data_parallel")  # to one device, not in a ring
-        if gathered or line in done or size_bytes is None or verdict.baseline not in seconds:
+        gathered = kind[:2] == ("torch", "data_parallel")  # to one device, not in a ring
+        if gathered or kind in done or size_bytes is None or verdict.baseline not in seconds:
             continue
-        done.add(line)
+        done.add(kind)
         expected = forecast(
             seconds[verdict.baseline], size_bytes, devices, interconnect, scaling=scaling, overlap=overlap
         )
-        measured = _speedups_like(verdict, verdicts)
+        measured = {
+            v.candidate.devices: v.speedup
+            for v in verdicts
+            if v.speedup is not None and _line(v) == _line(verdict)
+        }
         sentence = forecast_sentence(
             expected, measured, interconnect, size_bytes=size_bytes, scaling=scaling, overlap=overlap
         )
@@ -256,14 +252,9 @@ def forecasts(
     return pd.DataFrame(rows, columns=scaling_frame([]).columns), sentences
 
 
-def _speedups_like(verdict: Verdict, verdicts: Iterable[Verdict]) -> dict[int, float]:
-    """Return the measured speed-ups over the same baseline, by number of devices."""
-
-    def line(verdict: Verdict) -> tuple:
-        return verdict.baseline, verdict.candidate.strategy, scaling_of(verdict)
-
-    alike = [v for v in verdicts if line(v) == line(verdict) and v.speedup is not None]
-    return {v.candidate.devices: v.speedup for v in alike}
+def _line(verdict: Verdict) -> tuple:
+    """Return what verdicts on different numbers of devices have in common."""
+    return verdict.baseline, verdict.candidate.strategy, scaling_of(verdict)
 
 
 def _ms(seconds: float) -> str:

@@ -50,13 +50,6 @@ class Balance:
     compute_s: float | None
     both_s: float | None
 
-    @property
-    def bottleneck(self) -> str | None:
-        """The longer part, "input" or "compute"; None where one was not measured."""
-        if self.input_s is None or self.compute_s is None:
-            return None
-        return "input" if self.input_s > self.compute_s else "compute"
-
 
 def pipeline_trials(
     frameworks: Sequence[str],
@@ -169,10 +162,10 @@ def balance_sentences(balances: Sequence[Balance]) -> list[str]:
             continue
         shorter_s, longer_s = sorted((input_s, compute_s))
         times = longer_s / shorter_s
-        other = "compute" if balance.bottleneck == "input" else "input"
+        bottleneck, other = ("input", "compute") if input_s > compute_s else ("compute", "input")
         sentences.append(
             f"{name}: an epoch takes {both_s:.3g} s, its input alone {input_s:.3g} s, its compute alone "
-            f"{compute_s:.3g} s. The {balance.bottleneck} is the bottleneck ({times:.{1 if times < 10 else 0}f} "
+            f"{compute_s:.3g} s. The {bottleneck} is the bottleneck ({times:.{1 if times < 10 else 0}f} "
             f"times the {other}); together they take {percent(both_s / longer_s - 1, sign='+')} against it alone."
         )
     return sentences

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from trainspeed.core.check import check_name
+from trainspeed.core.check import check_name, check_whole
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import percent
 from trainspeed.core.names import NAMES
@@ -22,10 +22,6 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
 
 STRONG, WEAK = "strong", "weak"
-SCALING_QUESTIONS = {
-    STRONG: "Do more devices train faster, at the same global batch?",
-    WEAK: "Do more devices train faster, at the same batch on each device?",
-}
 NEAR_IDEAL = 0.9  # efficiency from which a further device is called well used
 
 
@@ -39,14 +35,12 @@ def device_counts(devices: Sequence[int], most: int, available: int, *, name: st
         UserError: A number that is not whole, is below 1, or is larger than there are devices.
     """
     for count in devices:
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise UserError(f"{name}: {count!r} must be a whole number of at least 1.")
+        check_whole(name, count, 1)
         if count > available:
             raise UserError(name, count, f"is more than there are: {available} to use here. Lower {name}.")
     if devices:
         return sorted({1, *devices})
-    if most < 0:
-        raise UserError("max_devices", most, "must be 0, for all, or more.")
+    check_whole("max_devices", most, 0, "0 is all there are")
     top = min(available, most) if most else available
     return [2**k for k in range(top.bit_length())]  # batches are powers of two, and others do not share them
 
@@ -148,10 +142,10 @@ def scaling_verdicts(runs: Sequence[Run]) -> list[Verdict]:
         framework = FRAMEWORKS.index(trial.framework)
         return scaling_of(verdict), -verdict.blocks, framework, trial.model, trial.batch_size, trial.devices
 
-    verdicts = [
-        *compare_with(runs, strong, "devices", question=SCALING_QUESTIONS[STRONG]),
-        *compare_with(runs, weak, "devices", question=SCALING_QUESTIONS[WEAK]),
-    ]
+    verdicts: list[Verdict] = []
+    for baselines, equal in ((strong, "global batch"), (weak, "batch on each device")):
+        question = f"Do more devices train faster, at the same {equal}?"
+        verdicts += compare_with(runs, baselines, "devices", question=question)
     return sorted(verdicts, key=position)
 
 

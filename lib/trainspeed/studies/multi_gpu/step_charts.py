@@ -11,20 +11,16 @@ from trainspeed.show.rows import require
 from trainspeed.show.series import handles
 from trainspeed.show.theme import GREY, OKABE_ITO, PALE, framework_name
 
-# Column -> name in the legend, in the order of the stack; the hatch tells the pieces apart without colour.
-STEP_PIECES = {
-    "compute_s": "one device's share, alone",
-    "exchange_s": "sum of gradients, alone",
-    "rest_s": "the rest",
-}
+# Both in the order of the stack; the hatch tells the pieces apart without colour.
+PIECE_COLUMNS = ["compute_s", "exchange_s", "rest_s"]
 PIECE_LOOKS = {
     "one device's share, alone": {"facecolor": OKABE_ITO["sky blue"]},
     "sum of gradients, alone": {"facecolor": OKABE_ITO["orange"], "hatch": "///"},
     "the rest": {"facecolor": PALE, "hatch": "..", "edgecolor": GREY},
 }
 STEP_NOTE = "mark: the whole step;\nwhere the bar ends beyond it, parts ran side by side"
-# Column -> name in the legend; the shape of the mark tells them apart without colour.
-EPOCH_PARTS = {"input_s": "input alone", "compute_s": "compute alone", "both_s": "whole steps"}
+# The shape of the mark tells the parts of an epoch apart without colour.
+PART_COLUMNS = ["input_s", "compute_s", "both_s"]
 PART_LOOKS = {
     "input alone": {"marker": "<", "color": OKABE_ITO["blue"], "markersize": 7, "linestyle": "none"},
     "compute alone": {"marker": "|", "color": GREY, "markersize": 14, "linestyle": "none"},
@@ -40,7 +36,7 @@ def plot_costs(costs: pd.DataFrame) -> Figure:
     Args:
         costs: As returned by `costs.step_cost_frame`; rows without compute_s are left out.
     """
-    require(costs, ("where", "framework", "step_s", *STEP_PIECES))
+    require(costs, ("where", "framework", "step_s", *PIECE_COLUMNS))
     groups = list(costs[costs["compute_s"].notna()].groupby("framework", sort=False))
     if not groups:
         return nothing("Nothing to draw: not measured on more than one device.").get_figure()
@@ -48,8 +44,8 @@ def plot_costs(costs: pd.DataFrame) -> Figure:
     title = "What a step on several devices is made of"
     figure, axes = panels(len(groups), title, height_in=heights_in, share_y=False)
     for ax, (framework, group) in zip(axes, groups, strict=True):
-        table = 1000 * group.set_index("where")[list(STEP_PIECES)].astype(float)
-        stack(table.rename(columns=STEP_PIECES), looks=PIECE_LOOKS, ax=ax)
+        table = 1000 * group.set_index("where")[PIECE_COLUMNS].astype(float)
+        stack(table.set_axis(list(PIECE_LOOKS), axis="columns"), looks=PIECE_LOOKS, ax=ax)
         mark = {"color": "black", "markersize": 18, "markeredgewidth": 2, "linestyle": "none"}
         (step,) = ax.plot(1000 * group["step_s"], ax.get_yticks(), marker="|", label="the whole step", **mark)
         ax.set_title(framework_name(framework))
@@ -67,18 +63,18 @@ def plot_pipelines(balances: pd.DataFrame) -> Figure:
     Args:
         balances: As returned by `pipelines.balance_frame`.
     """
-    require(balances, ("where", "pipeline", *EPOCH_PARTS))
-    seconds = balances[list(EPOCH_PARTS)].astype(float)
+    require(balances, ("where", "pipeline", *PART_COLUMNS))
+    seconds = balances[PART_COLUMNS].astype(float)
     if seconds.isna().all(axis=None):
         return nothing("Nothing to draw: not measured on this machine.").get_figure()
     groups = list(balances.groupby("where", sort=False))
     heights_in = [AROUND_IN + MARK_ROW_IN * len(group) for _, group in groups]
     figure, axes = panels(len(groups), "What holds a training step back", height_in=heights_in, share_y=False)
     for ax, (where, group) in zip(axes, groups, strict=True):
-        for column, name in EPOCH_PARTS.items():
-            rows = range(len(group))
-            ax.plot(seconds.loc[group.index, column], rows, markeredgewidth=2, label=name, **PART_LOOKS[name])
-        ax.set_yticks(range(len(group)), group["pipeline"])
+        rows = range(len(group))
+        for column, (name, look) in zip(PART_COLUMNS, PART_LOOKS.items(), strict=True):
+            ax.plot(seconds.loc[group.index, column], rows, markeredgewidth=2, label=name, **look)
+        ax.set_yticks(rows, group["pipeline"])
         ax.set(title=where, ylim=(len(group) - 0.4, -0.6))
         ax.grid(axis="y", visible=False)
     axes[-1].set_xlim(0, seconds.max(axis=None) * 1.05)
