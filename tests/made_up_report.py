@@ -21,7 +21,7 @@ from recipe_world import World, drive
 from trainspeed.conduct.plan import Planned, schedule
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.errors import PlanOnly
-from trainspeed.core.ledger import SESSIONS, Ledger, append_line
+from trainspeed.core.ledger import SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.outputs import SUMMARY
 from trainspeed.core.run import Run, Status
 from trainspeed.report import parameters
@@ -113,7 +113,7 @@ def write_ledger(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 ledger.append(made_up(name, plan))
     values = {name: values_of(name) for name in PARAMETERS}
     session = ReportRequest(session=SESSION, preset="smoke", notebooks=tuple(PARAMETERS), parameters=values)
-    append_line(out / SESSIONS, asdict(session))
+    append_line(out / SESSIONS_FILE, asdict(session))
 
 
 def write_summary(out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Search]:

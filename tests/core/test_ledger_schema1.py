@@ -6,7 +6,7 @@ import pytest
 
 from study_data import make_run
 from trainspeed.core import ledger_schema1
-from trainspeed.core.ledger import Ledger, LineReader
+from trainspeed.core.ledger import Ledger, read_run
 from trainspeed.core.notes import CoresBusy, OtherNote
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import EffectivePrecision, Failure
@@ -17,7 +17,7 @@ def old(**said):
     """Return the run of a line of schema 1."""
     line = {**make_run().as_dict(), "schema": 1, **said}
     del line["failure"]
-    return LineReader().run(json.dumps(line).encode())
+    return read_run(json.dumps(line).encode(), {})
 
 
 def test_a_line_of_schema_1_is_a_run_of_now():

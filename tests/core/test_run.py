@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from study_data import make_run, make_trial
-from trainspeed.core.ledger import LineReader
+from trainspeed.core.ledger import read_run
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import EffectivePrecision, Failure, RunResult
 from trainspeed.core.run import FINAL, SCHEMA, Status
@@ -30,7 +30,7 @@ CONTRACT = {
 
 
 def read(line):
-    return LineReader().run(json.dumps(line, allow_nan=False).encode())
+    return read_run(json.dumps(line, allow_nan=False).encode(), {})
 
 
 def full_run():

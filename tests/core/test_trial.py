@@ -44,15 +44,15 @@ MISTAKES = {
     "model='my.py:2'": "must be file.py:function",
     "model='/nets/my.py:build'": "must be a path below the folder that you work in",
     "model='../my.py:build'": "must be a path below the folder that you work in, without '..'",
-    "image_size=1025": "is too large: 1024 or less.",
-    "image_size=100000": "is too large: 1024 or less.",
-    "image_size=4": f"{WHOLE} 8.",
+    "image_size=1025": "must be a whole number from 8 to 1024.",
+    "image_size=100000": "must be a whole number from 8 to 1024.",
+    "image_size=4": "must be a whole number from 8 to 1024.",
     "epochs=2": f"{WHOLE} 3: the first is shown apart",
     "epochs=True": f"{WHOLE} 3",
     "seed=-1": f"{WHOLE} 0.",
     "seed='a'": f"{WHOLE} 0.",
-    "workers=-1": f"{WHOLE} 0.",
-    "workers=513": "is too large: 512 or less.",
+    "workers=-1": "must be a whole number from 0 to 512.",
+    "workers=513": "must be a whole number from 0 to 512.",
     "compile='false'": "must be true or false.",
     "augment=1": "must be true or false.",
 }
@@ -75,8 +75,9 @@ def test_a_mistake_is_one_line_that_names_it_and_a_way_out(mistake):
     with pytest.raises(UserError) as caught:
         make_trial(**{field: value})
 
-    assert (caught.value.field, caught.value.value) == (field, value)
-    assert MISTAKES[mistake] in caught.value.rule and "\n" not in str(caught.value)
+    sentence = str(caught.value)
+    assert re.match(rf"(unknown )?{field} ", sentence) and repr(value) in sentence
+    assert MISTAKES[mistake] in sentence and "\n" not in sentence
 
 
 def test_one_strategy_is_for_one_device():
@@ -91,8 +92,7 @@ def test_a_batch_that_the_devices_cannot_share_is_refused_with_one_that_they_can
     with pytest.raises(UserError) as caught:
         make_trial(strategy="ddp", devices=devices)
 
-    assert (caught.value.field, caught.value.value) == ("batch_size", 32)
-    assert caught.value.rule == f"must be divisible by devices (={devices}): try {near}."
+    assert str(caught.value) == f"batch_size (=32) must be divisible by devices (={devices}): try {near}."
 
 
 def test_a_function_in_a_file_is_a_model_whether_the_file_is_there_or_not():
@@ -128,9 +128,8 @@ def test_jax_is_always_compiled_and_measured_once():
 @pytest.mark.parametrize("empty", [[], ()])
 @pytest.mark.parametrize("field", ["framework", "model", "layout", "precision", "batch_size", "compile"])
 def test_an_empty_list_is_refused_by_its_field(field, empty):
-    with pytest.raises(UserError, match=r"the list is empty\. Name at least one") as caught:
+    with pytest.raises(UserError, match=f"^{field} is an empty list: name at least one"):
         grid(**{**TRIAL, field: empty})
-    assert caught.value.field == field
 
 
 def test_an_unknown_factor_is_named_with_a_suggestion():

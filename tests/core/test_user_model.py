@@ -65,7 +65,7 @@ def test_a_file_is_looked_for_in_the_folder_that_is_told_and_nowhere_else(tmp_pa
 
     assert user_model.find_model("my.py:build", {}) == tmp_path / "here/my.py"
     with pytest.raises(UserError, match=r"no file my\.py"):
-        user_model.find_model("my.py:build", {user_model.FOLDER: str(tmp_path / "told")})
+        user_model.find_model("my.py:build", {user_model.FOLDER_VARIABLE: str(tmp_path / "told")})
 
 
 def test_without_a_folder_told_a_notebook_finds_the_examples_from_its_own_folder(tmp_path, monkeypatch):

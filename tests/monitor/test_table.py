@@ -7,7 +7,7 @@ import pytest
 
 from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml, install, install_none
 from trainspeed.core.errors import UserError
-from trainspeed.core.monitor_csv import COLUMNS, read_monitor
+from trainspeed.core.monitor_csv import MONITOR_COLUMNS, read_monitor
 from trainspeed.monitor.table import Table, open_table
 from trainspeed.sensors.host import HostSensors
 from trainspeed.sensors.nvml import open_nvml
@@ -27,7 +27,7 @@ def test_writes_a_row_per_device_and_sample(tmp_path, monkeypatch):
     write_samples(tmp_path / "gpu.csv", samples=2)
     frame, comments = read_monitor(tmp_path / "gpu.csv")
 
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == list(MONITOR_COLUMNS)
     assert list(frame["device"]) == ["host", "gpu0", "gpu1"] * 2
     first = frame[frame["device"] == "gpu0"].iloc[0]
     assert (first["name"], first["uuid"]) == ("NVIDIA Fake 1", "c3045f930569")
@@ -47,7 +47,7 @@ def test_plain_pandas_reads_the_csv(tmp_path, monkeypatch):
 
     frame = pd.read_csv(tmp_path / "gpu.csv", comment="#")
 
-    assert list(frame.columns) == list(COLUMNS)
+    assert list(frame.columns) == list(MONITOR_COLUMNS)
     gpu = frame[frame["device"] == "gpu0"]
     assert len(gpu) == 3
     assert gpu["load_percent"].isna().all()
@@ -61,8 +61,8 @@ def test_a_missing_sensor_is_an_empty_cell_and_a_comment_before_the_columns(tmp_
 
     lines = (tmp_path / "gpu.csv").read_text().splitlines()
     assert lines.count("# gpu0 power_w: not supported by this GPU") == 1
-    assert lines.index("# gpu0 power_w: not supported by this GPU") < lines.index(",".join(COLUMNS))
-    row = next(csv.DictReader([",".join(COLUMNS), *(line for line in lines if ",gpu0," in line)]))
+    assert lines.index("# gpu0 power_w: not supported by this GPU") < lines.index(",".join(MONITOR_COLUMNS))
+    row = next(csv.DictReader([",".join(MONITOR_COLUMNS), *(line for line in lines if ",gpu0," in line)]))
     assert (row["power_w"], row["throttle_reasons"]) == ("", "none")
 
 
@@ -154,7 +154,7 @@ def test_a_file_without_samples_is_an_empty_frame_with_the_columns(tmp_path):
 
     frame, comments = read_monitor(path)
 
-    assert (list(frame.columns), len(frame), comments) == (list(COLUMNS), 0, [])
+    assert (list(frame.columns), len(frame), comments) == (list(MONITOR_COLUMNS), 0, [])
 
 
 def test_another_csv_is_refused(tmp_path):

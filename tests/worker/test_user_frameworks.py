@@ -33,7 +33,7 @@ def run(worker, model, folder=PROBES, **changes):
     fields = {"batch_size": 8, "images_per_epoch": 16, "epochs": 3, "image_size": 16, "dataset": "digits"}
     fields |= {"layout": "channels_first", "compile": worker.framework == "jax"} | changes
     trial = Trial(framework=worker.framework, model=model, **fields)
-    environment = {user_model.FOLDER: str(folder), FLAGS_VARIABLE: "avx512_bf16"}
+    environment = {user_model.FOLDER_VARIABLE: str(folder), FLAGS_VARIABLE: "avx512_bf16"}
     return worker.run(trial, environment=environment, evaluate=True, inspect=True)
 
 

@@ -27,7 +27,7 @@ from trainspeed.worker.measure import Request
 # happen to have grown: without this, one in two ddp runs gave memory back and took it anew in every step, at
 # 70,000 page faults a second and 8 % of its speed. Source: mallopt(3).
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20)}
-START_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
+IMPORT_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
 
 
 class Unavailable(Exception):
@@ -80,7 +80,7 @@ class WorkerProcess:
         """
         if self.versions is not None:
             return
-        hello = self._next(time.monotonic() + START_TIMEOUT_S)
+        hello = self._next(time.monotonic() + IMPORT_TIMEOUT_S)
         if not isinstance(hello, events.Hello):
             reason = hello.reason if hello else self._stderr_tail()
             self.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 
-from trainspeed.core.errors import EMPTY, UNKNOWN, UserError
+from trainspeed.core.errors import EMPTY_FORM, UNKNOWN_FORM, UserError
 
 
 def check_name(field: str, value: object, known: Collection[str], others: str = "") -> None:
@@ -15,7 +15,7 @@ def check_name(field: str, value: object, known: Collection[str], others: str = 
         others: Further names that are allowed, described in words.
     """
     if value not in known:
-        raise UserError(field, value, suggest(str(value), known, others), form=UNKNOWN)
+        raise UserError(field, value, suggest(str(value), known, others), form=UNKNOWN_FORM)
 
 
 def suggest(value: str, known: Collection[str], others: str = "") -> str:
@@ -33,16 +33,10 @@ def check_whole(field: str, value: object, least: int, why: str = "", *, most: i
         raise UserError(field, value, f"must be a whole number {span}{why and ': '}{why}.")
 
 
-def check_most(field: str, value: int, most: int) -> None:
-    """Raise a UserError where a number is above the most."""
-    if value > most:
-        raise UserError(field, value, f"is too large: {most} or less.")
-
-
-def check_some(field: str, values: Collection[object], rule: str, form: str = EMPTY) -> None:
+def check_some(field: str, values: Collection[object], rule: str) -> None:
     """Raise a UserError where a list is empty."""
     if not values:
-        raise UserError(field, values, rule, form=form)
+        raise UserError(field, values, rule, form=EMPTY_FORM)
 
 
 def check_shared(field: str, value: int, devices: int) -> None:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from trainspeed.core.check import check_most, check_name, check_shared, check_whole
-from trainspeed.core.errors import NAME, UserError
+from trainspeed.core.check import check_name, check_shared, check_whole
+from trainspeed.core.errors import NAME_FORM, UserError
 from trainspeed.core.factors import CONTROL, RESIDENCY, BaseTrial, Factor, always, never, rows
 from trainspeed.core.format import counted
+from trainspeed.core.layer_table import FP32_BYTES
 from trainspeed.core.phase import CALLS
 from trainspeed.core.trial import Trial
 
@@ -44,10 +45,10 @@ PROCESSORS = ("device", "cpu")
 # The stages of a call, in this order; a first call begins with the context.
 STAGES = ("to_device", "kernel", "from_device", "gather")
 FIRST_STAGES = ("context", *STAGES)
-NUMBER_BYTES = 4  # float32
-MIN_CALLS = 3
-MAXIMUM = {"filter_size": 255, "channels": 4096, "filters": 4096, "images": 10_000_000, "height": 16384}
-MAXIMUM |= {"width": 16384, "calls": 10_000, "devices": 1024}
+MIN_CALLS, MAX_CALLS = 3, 10_000
+# Field -> its least and its most value.
+CALL_LIMITS = {"images": (1, 10_000_000), "height": (1, 16384), "width": (1, 16384), "channels": (1, 4096)}
+CALL_LIMITS |= {"filters": (1, 4096), "filter_size": (1, 255), "devices": (1, 1024), "seed": (0, None)}
 PACKAGES = ("tensorflow", "keras", "torch", "jax", "scipy", "opencv")  # whose versions a sentence tells
 
 
@@ -128,17 +129,14 @@ class Conv2dTrial(BaseTrial):
         check_name("library", self.library, tuple(LIBRARIES))
         if self.mode not in (modes := LIBRARIES[self.library]):
             rule = f"is not one of {self.library}'s: it has {', '.join(modes)}."
-            raise UserError("mode", self.mode, rule, form=NAME)
+            raise UserError("mode", self.mode, rule, form=NAME_FORM)
         check_name("processor", self.processor, PROCESSORS)
-        for name in ("images", "height", "width", "channels", "filters", "filter_size", "devices"):
-            check_whole(name, getattr(self, name), 1)
-        check_whole("seed", self.seed, 0)
-        check_whole("calls", self.calls, MIN_CALLS, "fewer have no median")
-        for name, most in MAXIMUM.items():
-            check_most(name, getattr(self, name), most)
+        for name, (least, most) in CALL_LIMITS.items():
+            check_whole(name, getattr(self, name), least, most=most)
+        check_whole("calls", self.calls, MIN_CALLS, "fewer have no median", most=MAX_CALLS)
         if self.library in CPU_LIBRARIES and self.devices != 1:
             rule = f"runs on one CPU core, not on {self.devices} devices: use 1."
-            raise UserError("library", self.library, rule, form=NAME)
+            raise UserError("library", self.library, rule, form=NAME_FORM)
         check_shared("images", self.images, self.devices)
 
     @property
@@ -159,17 +157,17 @@ class Conv2dTrial(BaseTrial):
 
     @property
     def _filter_bytes(self) -> int:
-        return NUMBER_BYTES * self.filter_size**2 * self.channels * self.filters
+        return FP32_BYTES * self.filter_size**2 * self.channels * self.filters
 
     @property
     def input_bytes(self) -> int:
         """Size of images and filters, in bytes."""
-        return NUMBER_BYTES * self.images * self.height * self.width * self.channels + self._filter_bytes
+        return FP32_BYTES * self.images * self.height * self.width * self.channels + self._filter_bytes
 
     @property
     def output_bytes(self) -> int:
         """Size of the result, in bytes."""
-        return NUMBER_BYTES * self.images * self.height * self.width * self.filters
+        return FP32_BYTES * self.images * self.height * self.width * self.filters
 
     @property
     def bytes(self) -> float:
@@ -195,10 +193,7 @@ class Conv2dTrial(BaseTrial):
         """The trial without what changes between blocks."""
         return replace(self, seed=0)
 
-    @property
-    def graph_key(self) -> Conv2dTrial:
-        """What trials that run the same layers have in common: here, the trial itself."""
-        return self.spec
+    graph_key = spec  # what trials that run the same layers have in common
 
 
 AnyTrial = Trial | Conv2dTrial

@@ -46,7 +46,7 @@ DERIVED: Mapping[str, Callable[[Run], Any]] = {
 }
 # The columns of the CSV are the same for every study, so that rows of any can be added; a trial leaves those of the
 # other kind empty.
-COLUMNS = (
+CSV_COLUMNS = (
     *dict.fromkeys(field.name for kind in (Trial, Conv2dTrial) for field in fields(kind)),
     *RUN_COLUMNS,
 )
@@ -77,18 +77,18 @@ def is_current(path: Path) -> bool:
     """Whether there is a table with the columns of this version."""
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
-            return next(csv.reader(file), None) == list(COLUMNS)
+            return next(csv.reader(file), None) == list(CSV_COLUMNS)
     except FileNotFoundError:
         return False
 
 
 def write_csv(runs: Iterable[Run], path: Path) -> None:
     """Write the table of all runs, replacing an old one in one step."""
-    header = dict(zip(COLUMNS, COLUMNS, strict=True))
+    header = dict(zip(CSV_COLUMNS, CSV_COLUMNS, strict=True))
     write_atomically(path, _csv([header, *map(_row, runs)]))
 
 
 def _csv(rows: Iterable[dict[str, Any]]) -> str:
     text = io.StringIO()
-    csv.DictWriter(text, COLUMNS, lineterminator="\n").writerows(rows)
+    csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n").writerows(rows)
     return text.getvalue()

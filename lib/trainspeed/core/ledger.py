@@ -22,8 +22,8 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.files import append_text
 from trainspeed.core.run import LINE, SCHEMA, Run
 
-NAME = "runs.jsonl"
-SESSIONS = "sessions.jsonl"
+RUNS_FILE = "runs.jsonl"
+SESSIONS_FILE = "sessions.jsonl"
 # How every line begins that Trainspeed wrote: enough to tell which runs a reader wants.
 LINE_HEAD = re.compile(rb'\{"schema": (\d+), "session": "([^"\\]*)", "study": "([^"\\]*)"')
 LINE_ENDS = (b"}\n", b"}\r\n", b"}")  # of a line that is not cut off
@@ -49,7 +49,7 @@ class Ledger:
     @property
     def path(self) -> Path:
         """The file itself."""
-        return self.folder / NAME
+        return self.folder / RUNS_FILE
 
     def append(self, run: Run) -> None:
         """Write one line and sync it to disk."""
@@ -90,7 +90,7 @@ class Ledger:
 def _study_and_session(line: bytes) -> tuple[str, str] | None:
     """Return the study and the session of a line without decoding it; None where it has to be decoded."""
     head = LINE_HEAD.match(line)
-    if head is None or int(head[1]) not in READERS or not line.endswith(LINE_ENDS):
+    if head is None or int(head[1]) not in DECODERS or not line.endswith(LINE_ENDS):
         return None
     return head[3].decode(errors="replace"), head[2].decode(errors="replace")
 
@@ -101,14 +101,14 @@ def _read_all(lines: Iterable[tuple[int, bytes]]) -> tuple[tuple[Run, ...], tupl
     for number, run in _without_collecting(parsed(lines)):
         if isinstance(run, OtherSchema):
             raise UserError(
-                f"{NAME} line {number} has schema {run.schema!r}, this Trainspeed reads schema {SCHEMA} and "
+                f"{RUNS_FILE} line {number} has schema {run.schema!r}, this Trainspeed reads schema {SCHEMA} and "
                 "before: use another OUT folder, or the version that wrote it."
             )
         if isinstance(run, Run):
             runs.append(run)
         else:
             doubts.append(
-                f"line {number} of {NAME} is cut off or damaged and was left out "
+                f"line {number} of {RUNS_FILE} is cut off or damaged and was left out "
                 f"({type(run).__name__}); the other lines are used. RESUME=1 measures it again."
             )
     return tuple(runs), tuple(doubts)
@@ -130,10 +130,10 @@ def _without_collecting(items: Iterator[Any]) -> Iterator[Any]:
 
 def parsed(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Run | Exception]]:
     """Yield (line number, its run or the reason why it has none) for each line of a ledger."""
-    reader = LineReader()
+    parts: dict[Any, Any] = {}
     for number, line in lines:
         try:
-            yield number, reader.run(line)
+            yield number, read_run(line, parts)
         except (OtherSchema, msgspec.DecodeError, ValueError, KeyError, TypeError) as problem:
             yield number, problem
 
@@ -172,59 +172,52 @@ def _line_field(name: str) -> tuple[Any, ...]:
 
 
 Line = msgspec.defstruct("Line", [("schema", int), *(_line_field(name) for name in LINE[1:])], kw_only=True)
+DECODE = msgspec.json.Decoder(Line).decode
 
 
 class _Schema(msgspec.Struct):
     schema: Any
 
 
-class LineReader:
-    """Decodes lines of the current schema and of schema 1."""
+def read_run(line: bytes, parts: dict[Any, Any]) -> Run:
+    """Return the run of a line of schema 1 or of the current one; fields of a later Trainspeed are ignored.
 
-    def __init__(self) -> None:
-        self._decode = msgspec.json.Decoder(Line).decode
-        self._parts: dict[tuple[int, str, bytes], Any] = {}
-
-    def run(self, line: bytes) -> Run:
-        """Return the run of a line; fields of a later Trainspeed are ignored.
-
-        Raises:
-            OtherSchema: Its fields may mean something else.
-            msgspec.DecodeError, ValueError, KeyError, TypeError: It is damaged, or not a run.
-        """
-        try:
-            decoded = self._decode(line)
-        except msgspec.ValidationError:
-            _check_schema(msgspec.json.decode(line, type=_Schema).schema)
-            raise
-        _check_schema(decoded.schema)
-        values = msgspec.structs.asdict(decoded)
-        for name in REPEATED:
-            if (raw := values[name]) == NULL:
-                del values[name]
-            else:
-                values[name] = self._part(decoded.schema, name, bytes(raw))
-        values["schema"] = SCHEMA
-        if decoded.schema == 1 and decoded.reason:
-            model = getattr(values["trial"], "model", "")
-            values["failure"] = ledger_schema1.failure(decoded.status, decoded.reason, model)
-        return Run(**values)
-
-    def _part(self, schema: int, name: str, raw: bytes) -> Any:
-        key = schema, name, raw
-        if key not in self._parts:
-            self._parts[key] = READERS[schema][name](raw)
-        return self._parts[key]
+    Args:
+        parts: The parts of earlier lines, for those that repeat; this line's are added.
+    Raises:
+        OtherSchema: Its fields may mean something else.
+        msgspec.DecodeError, ValueError, KeyError, TypeError: It is damaged, or not a run.
+    """
+    try:
+        decoded = DECODE(line)
+    except msgspec.ValidationError:
+        _check_schema(msgspec.json.decode(line, type=_Schema).schema)
+        raise
+    _check_schema(decoded.schema)
+    values = msgspec.structs.asdict(decoded)
+    for name in REPEATED:
+        if values[name] == NULL:
+            del values[name]
+            continue
+        key = decoded.schema, name, bytes(values[name])
+        if key not in parts:
+            parts[key] = DECODERS[decoded.schema][name](key[-1])
+        values[name] = parts[key]
+    values["schema"] = SCHEMA
+    if decoded.schema == 1 and decoded.reason:
+        model = getattr(values["trial"], "model", "")
+        values["failure"] = ledger_schema1.failure(decoded.status, decoded.reason, model)
+    return Run(**values)
 
 
 def _check_schema(schema: Any) -> None:
-    if schema not in READERS:
+    if schema not in DECODERS:
         raise OtherSchema(schema)
 
 
 # Schema -> repeated field -> what decodes it.
-READERS: dict[int, dict[str, Callable[[bytes], Any]]] = {
+DECODERS: dict[int, dict[str, Callable[[bytes], Any]]] = {
     SCHEMA: {name: msgspec.json.Decoder(FIELD_TYPES[name]).decode for name in REPEATED if name != "trial"}
 }
-READERS[SCHEMA]["trial"] = lambda raw: trial_from_dict(msgspec.json.decode(raw, type=Mapping[str, Any]))
-READERS[1] = READERS[SCHEMA] | ledger_schema1.READERS
+DECODERS[SCHEMA]["trial"] = lambda raw: trial_from_dict(msgspec.json.decode(raw, type=Mapping[str, Any]))
+DECODERS[1] = DECODERS[SCHEMA] | ledger_schema1.SCHEMA1_DECODERS

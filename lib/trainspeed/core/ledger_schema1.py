@@ -91,7 +91,7 @@ def _dtypes(text: str) -> tuple[str, ...]:
     return tuple(text.split(" and "))
 
 
-READERS: dict[str, Callable[[bytes], Any]] = {
+SCHEMA1_DECODERS: dict[str, Callable[[bytes], Any]] = {
     "notes": lambda raw: tuple(map(note, msgspec.json.decode(raw))),
     "effective_layout": lambda raw: layouts(msgspec.json.decode(raw)),
     "effective_precision": lambda raw: dtypes(msgspec.json.decode(raw)),

@@ -24,7 +24,7 @@ SENSORS = (
     "pcie_rx_bytes_per_s",
     "pcie_tx_bytes_per_s",
 )
-COLUMNS = ("utc", "device", "name", "uuid", *SENSORS)
+MONITOR_COLUMNS = ("utc", "device", "name", "uuid", *SENSORS)
 NOT_THROTTLED = "none"  # an empty cell is a missing sensor
 
 
@@ -41,8 +41,10 @@ def read_monitor(path: Path) -> tuple[pd.DataFrame, list[str]]:
     text = path.read_text(encoding="utf-8", errors="replace")
     lines = text.split("\n")[:-1]  # a whole line ends with a newline
     comments = [line[1:].strip() for line in lines if line.startswith("#")]
-    header, *rows = list(csv.reader(line for line in lines if not line.startswith("#"))) or [list(COLUMNS)]
-    if missing := [column for column in COLUMNS if column not in header]:
+    header, *rows = list(csv.reader(line for line in lines if not line.startswith("#"))) or [
+        list(MONITOR_COLUMNS)
+    ]
+    if missing := [column for column in MONITOR_COLUMNS if column not in header]:
         raise UserError(f"{path.name} is not a monitor's file: it has no column {missing[0]!r}.")
     return _table(
         header, ([cell or None for cell in row] for row in rows if len(row) == len(header))
@@ -51,7 +53,7 @@ def read_monitor(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 def no_samples() -> pd.DataFrame:
     """Return the table of a file without samples: a ledger may have been copied without its monitor's files."""
-    return _table(COLUMNS, [])
+    return _table(MONITOR_COLUMNS, [])
 
 
 def _table(header: Iterable[str], rows: Iterable[list[str | None]]) -> pd.DataFrame:

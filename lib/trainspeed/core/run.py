@@ -14,7 +14,7 @@ from trainspeed.core.convolution import STAGES, AnyTrial
 from trainspeed.core.result import Failure, RunResult
 
 TIMED_STAGES = (*STAGES, "warm")  # of a convolution's run: its first call, and all that come after
-CLASSES = 10  # of the data sets that lines without `classes` were trained on
+DEFAULT_CLASSES = 10  # of the data sets that lines without `classes` were trained on
 # A model has learned something from here on, of the way from guessing to knowing: 20 % with ten classes.
 LEARNED_SHARE = 1 / 9
 SCHEMA = 2  # raise when a field changes meaning
@@ -135,7 +135,7 @@ class Run(RunResult):
     @property
     def chance(self) -> float:
         """Test accuracy of guessing, 0 to 1."""
-        return 1 / (self.classes or CLASSES)
+        return 1 / (self.classes or DEFAULT_CLASSES)
 
     @property
     def learned_from(self) -> float:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import PurePath
 from typing import Any
 
-from trainspeed.core.check import check_most, check_name, check_shared, check_some, check_whole
-from trainspeed.core.errors import NAME, UserError
+from trainspeed.core.check import check_name, check_shared, check_some, check_whole
+from trainspeed.core.errors import NAME_FORM, UserError
 from trainspeed.core.factors import TRAINING, BaseTrial
 from trainspeed.core.names import NAMES
 from trainspeed.core.phase import PHASES, WHOLE, Phase
@@ -42,11 +42,9 @@ MIN_PX = {"cnn_keras": 12} | dict.fromkeys(ZOO, 32)
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
 # A user's model: a function in a file, whose path is below the folder that the user works in.
 USER_MODEL = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
-MINIMUM = dict.fromkeys(("devices", "batch_size", "images_per_epoch", "queue"), 1)
-MINIMUM |= {"image_size": 8, "workers": 0, "seed": 0}
-# A larger value is a slip of the pen that would fill the memory, or start thousands of processes.
-MAXIMUM = {"image_size": 1024, "workers": 512}
-EMPTY_LIST_TEXT = "no {field} is named: the list is empty. {rule}"
+# Field -> its least and its most value: above, a slip of the pen would fill the memory or start thousands of processes.
+LIMITS = dict.fromkeys(("devices", "batch_size", "images_per_epoch", "queue"), (1, None))
+LIMITS |= {"image_size": (8, 1024), "workers": (0, 512), "seed": (0, None)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,10 +103,8 @@ class Trial(BaseTrial):
         for name in ("compile", "augment"):
             if not isinstance(value := getattr(self, name), bool):
                 raise UserError(name, value, "must be true or false.")
-        for name, least in MINIMUM.items():
-            check_whole(name, getattr(self, name), least)
-        for name, most in MAXIMUM.items():
-            check_most(name, getattr(self, name), most)
+        for name, (least, most) in LIMITS.items():
+            check_whole(name, getattr(self, name), least, most=most)
         check_whole("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
         _check_strategy(self.framework, self.strategy, self.devices)
         _check_pipeline(self.framework, self.pipeline, self.workers, self.augment)
@@ -176,7 +172,7 @@ def grid(**factors: Any) -> tuple[Trial, ...]:
     for name, value in factors.items():
         check_name("factor", name, [field.name for field in fields(Trial)])
         axes.append(value if isinstance(value, Sequence) and not isinstance(value, str) else [value])
-        check_some(name, axes[-1], "Name at least one, or leave the parameter out.", form=EMPTY_LIST_TEXT)
+        check_some(name, axes[-1], "name at least one, or leave the parameter out.")
     trials = (Trial(**dict(zip(factors, values, strict=True))) for values in itertools.product(*axes))
     return tuple(dict.fromkeys(replace(t, compile=True) if t.framework == "jax" else t for t in trials))
 
@@ -197,7 +193,7 @@ def _check_model(model: object) -> None:
             "work there, or give it as MODEL, which may be anywhere."
         )
     if rule:
-        raise UserError("model", model, rule, form=NAME)
+        raise UserError("model", model, rule, form=NAME_FORM)
 
 
 def _check_strategy(framework: str, strategy: str, devices: int) -> None:
@@ -209,7 +205,7 @@ def _check_strategy(framework: str, strategy: str, devices: int) -> None:
     elif strategy == SINGLE and devices != 1:
         rule = f"uses one device, not {devices}: choose {' or '.join(known[1:])}."
     if rule:
-        raise UserError("strategy", strategy, rule, form=NAME)
+        raise UserError("strategy", strategy, rule, form=NAME_FORM)
 
 
 def _check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -> None:
@@ -224,4 +220,4 @@ def _check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) 
     elif pipeline == "tf_data" and framework != "tensorflow":
         rule = f"needs TensorFlow, not {framework}."
     if rule:
-        raise UserError("pipeline", pipeline, rule, form=NAME)
+        raise UserError("pipeline", pipeline, rule, form=NAME_FORM)

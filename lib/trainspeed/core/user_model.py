@@ -18,7 +18,9 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS, USER_MODEL
 
-FOLDER = "TRAINSPEED_MODEL_FOLDER"  # variable that names the folder to which the paths of models are relative
+FOLDER_VARIABLE = (
+    "TRAINSPEED_MODEL_FOLDER"  # variable that names the folder to which the paths of models are relative
+)
 DATA = "data"  # name of the function that returns the user's images
 TORCH_PACKAGES = {"torch", "torchvision", "timm"}
 KERAS_PACKAGES = {"keras", "keras_hub", "keras_cv"}
@@ -53,13 +55,13 @@ def locate_model(text: str, here: Path) -> tuple[str, Path]:
 
 
 def find_model(model: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the file of a model: below `FOLDER` where that is set, else below this folder or the project's.
+    """Return the file of a model: below `FOLDER_VARIABLE` where that is set, else below this folder or the project's.
 
     Raises:
         UserError: There is no such file.
     """
     file = model.rpartition(":")[0]
-    named = environment.get(FOLDER)
+    named = environment.get(FOLDER_VARIABLE)
     for folder in [Path(named)] if named else [Path.cwd(), ROOT]:
         if (folder / file).is_file():
             return folder / file

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.monitor_csv import COLUMNS, NOT_THROTTLED, SENSORS
+from trainspeed.core.monitor_csv import MONITOR_COLUMNS, NOT_THROTTLED, SENSORS
 from trainspeed.sensors.cpu import cpu_name
 from trainspeed.sensors.gpu_ids import hashed
 from trainspeed.sensors.host import HostSensors
@@ -56,7 +56,7 @@ class Table:
             rows.append([utc, device, (name or "").replace("#", " "), uuid, *cells])
         if not self._started:
             comments = [*self._header(), *comments]
-            rows = [list(COLUMNS), *rows] if self._is_new_file else rows
+            rows = [list(MONITOR_COLUMNS), *rows] if self._is_new_file else rows
             self._started = True
         text = io.StringIO()
         text.writelines(f"# {comment}\n" for comment in comments)
@@ -111,6 +111,6 @@ def _cut_to_whole_lines(path: Path) -> None:
     """Drop the half row of a monitor that was killed: the next row would be appended to it."""
     with path.open("rb+") as file:
         text = file.read()
-        if f"\n{','.join(COLUMNS)}\n".encode() not in text:
+        if f"\n{','.join(MONITOR_COLUMNS)}\n".encode() not in text:
             raise UserError(f"--out {path} exists and is not a monitor's file. Name another file.")
         file.truncate(text.rfind(b"\n") + 1)

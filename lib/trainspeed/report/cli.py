@@ -120,8 +120,8 @@ def _user_model(path_and_function: str | None) -> str | None:
     name, folder = None, Path.cwd()
     if path_and_function:
         name, folder = user_model.locate_model(path_and_function, folder)
-    if name or not os.environ.get(user_model.FOLDER):
-        os.environ[user_model.FOLDER] = str(folder)
+    if name or not os.environ.get(user_model.FOLDER_VARIABLE):
+        os.environ[user_model.FOLDER_VARIABLE] = str(folder)
     return name
 
 

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.ledger import NAME as LEDGER
-from trainspeed.core.ledger import SESSIONS, OtherSchema, parsed, read_lines
+from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, OtherSchema, parsed, read_lines
 from trainspeed.core.outputs import COMPARE, VERDICTS
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run
@@ -112,14 +111,19 @@ def _is_marked(out: Path) -> bool:
     """Whether a report wrote here, or runs were measured; earlier versions and JupyterLab leave no marker."""
     if (out / MARKER).exists() or read_sessions(out):
         return True
-    return any(isinstance(line, Run | OtherSchema) for _, line in parsed(read_lines(out / LEDGER)))
+    return any(isinstance(line, Run | OtherSchema) for _, line in parsed(read_lines(out / RUNS_FILE)))
 
 
 def _written() -> set[str]:
     """Return the names of the files that a report writes."""
     names = {*notebook_names(ROOT / "notebooks"), COMPARE, "index"}
     ends = (".html", ".ipynb", ".failed.ipynb")
-    return {f"{name}{end}" for name in names for end in ends} | {LEDGER, SESSIONS, "runs.csv", VERDICTS}
+    return {f"{name}{end}" for name in names for end in ends} | {
+        RUNS_FILE,
+        SESSIONS_FILE,
+        "runs.csv",
+        VERDICTS,
+    }
 
 
 def _is_in_the_way(path: Path, marked: bool) -> bool:

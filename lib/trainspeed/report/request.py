@@ -18,7 +18,7 @@ import msgspec
 from trainspeed.conduct.context import new_id
 from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
-from trainspeed.core.ledger import SESSIONS, read_lines
+from trainspeed.core.ledger import SESSIONS_FILE, read_lines
 from trainspeed.core.outputs import COMPARE, SUMMARY
 from trainspeed.report import parameters
 from trainspeed.report.user_parameters import notebooks_of_models, with_model
@@ -97,7 +97,7 @@ def new_session(
 def read_sessions(out: Path) -> list[ReportRequest]:
     """Return the sessions of a folder, oldest first; damaged lines are left out."""
     sessions = []
-    for _, line in read_lines(out / SESSIONS):
+    for _, line in read_lines(out / SESSIONS_FILE):
         with contextlib.suppress(msgspec.DecodeError, ValueError):  # half a character is a ValueError
             sessions.append(msgspec.json.decode(line, type=ReportRequest))
     return sessions

@@ -12,8 +12,7 @@ from typing import Unpack
 
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
-from trainspeed.core.ledger import NAME as LEDGER
-from trainspeed.core.ledger import SESSIONS, Ledger, append_line
+from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.outputs import SUMMARY
 from trainspeed.core.paths import ROOT
 from trainspeed.report import parameters
@@ -64,7 +63,7 @@ def report(
         else:
             if resume:
                 print(f"{shown(out)} holds no session to continue: this is a new one", flush=True)
-            append_line(out / SESSIONS, asdict(session))
+            append_line(out / SESSIONS_FILE, asdict(session))
         context = Context(id=session.session, out=out, resume=bool(old), in_report=True)
         jobs = [
             Job(name=name, context=context, parameters=session.parameters[name], preset=session.preset)
@@ -100,9 +99,9 @@ def render(
         source: Folder with a ledger; `out` itself when left out.
     """
     source = out if source is None else source
-    if not (source / LEDGER).is_file():
+    if not (source / RUNS_FILE).is_file():
         raise UserError(
-            f"no {LEDGER} in {shown(source)}: measure with `make report`, or name a folder: FROM=…"
+            f"no {RUNS_FILE} in {shown(source)}: measure with `make report`, or name a folder: FROM=…"
         )
     wanted = parameters.check_notebooks(notebooks, folder)
     earlier = _Earlier(source, folder)

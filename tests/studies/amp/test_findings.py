@@ -70,7 +70,7 @@ def test_0_is_the_shape_of_the_article():
         ({"frameworks": ["pytorch"]}, "unknown framework 'pytorch': did you mean 'torch'"),
         ({"frameworks": []}, "^nothing to measure: frameworks, models or keras_models is empty"),
         ({"models": []}, "^nothing to measure"),
-        ({"layout": []}, "^no layout is named: the list is empty"),
+        ({"layout": []}, "^layout is an empty list"),
         ({"weights": "imagnet"}, "unknown weights 'imagnet': did you mean 'imagenet'"),
         ({"folds": 1}, r"^folds \(=1\) must be a whole number of at least 2"),
         ({"folds": 2000}, r"^folds \(=2000\) is more than the 1,000 images that are split into them: lower"),

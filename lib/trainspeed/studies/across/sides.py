@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.guard import arm
-from trainspeed.core.ledger import NAME, OtherSchema, parsed, read_lines
+from trainspeed.core.ledger import RUNS_FILE, OtherSchema, parsed, read_lines
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import SCHEMA, Run
 
@@ -71,19 +71,19 @@ def _ledger(letter: str, text: str, seen_from: Path, environment: Mapping[str, s
     try:
         if not path.exists():
             raise UserError(f"{letter} (={text}) does not exist: name a folder with runs, or a ledger.")
-        if path.is_dir() and not (path / NAME).is_file():
+        if path.is_dir() and not (path / RUNS_FILE).is_file():
             raise UserError(
-                f"{letter} (={text}) is a folder without a ledger: there is no {NAME} in it. Name one that "
+                f"{letter} (={text}) is a folder without a ledger: there is no {RUNS_FILE} in it. Name one that "
                 "`make report` wrote to."
             )
-        return path / NAME if path.is_dir() else path
+        return path / RUNS_FILE if path.is_dir() else path
     except OSError as problem:
         raise UserError(f"{letter} (={text}) cannot be read ({problem.strerror}).") from None
 
 
 def _name(path: Path) -> str:
     """Return the name of a ledger's folder where the ledger has the usual name, else its own."""
-    return path.resolve().parent.name or NAME if path.name == NAME else path.stem
+    return path.resolve().parent.name or RUNS_FILE if path.name == RUNS_FILE else path.stem
 
 
 def _read(letter: str, text: str, path: Path, name: str) -> Side:
