@@ -103,7 +103,7 @@ FAULTS = (
         "sensors: NVML",
         "return None, reason_of(error)",
         "return 0, reason_of(error)",
-        "nvml strangers contention",
+        "nvml gpus",
     ),
     _fault(
         "processes that a run started count as others",

@@ -6,7 +6,7 @@ import pynvml
 import pytest
 
 from fake_nvml import LOST, NOT_SUPPORTED, Code, FakeGpu, FakeNvml, install, install_none
-from trainspeed.sensors.nvml import PCIE_SKIPPED, READERS, open_nvml
+from trainspeed.sensors.nvml import PCIE_SKIPPED, SENSOR_READERS, open_nvml
 from trainspeed.sensors.sample import Sample
 
 
@@ -124,9 +124,9 @@ def test_a_gpu_lost_midway_leaves_its_cells_empty_and_the_other_goes_on(monkeypa
     calls = sum(lost.calls.values())
     sample = one.sample()
 
-    assert {getattr(sample, name) for name in READERS} == {None}
+    assert {getattr(sample, name) for name in SENSOR_READERS} == {None}
     assert sample.memory_total_bytes is None
-    assert set(sample.reasons) == {*READERS, "memory_total_bytes"}
+    assert set(sample.reasons) == {*SENSOR_READERS, "memory_total_bytes"}
     assert set(sample.reasons.values()) == {"the GPU is lost: it does not answer any more; reboot"}
     assert sum(lost.calls.values()) == calls + 1, "a lost GPU is asked once more, not for every sensor"
     assert other.sample().load_percent == 42

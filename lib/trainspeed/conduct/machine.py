@@ -15,7 +15,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.sensors import machine as detect
-from trainspeed.sensors.gpu_ids import visible_uuids
+from trainspeed.sensors.gpus import visible_uuids
 from trainspeed.sensors.nvml import open_nvml
 from trainspeed.worker.data.folds import data_set_of
 from trainspeed.worker.data.sets import download as download  # for reports, which may not import a worker

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -22,14 +20,12 @@ from typing import NoReturn
 
 from trainspeed.core.errors import UserError
 from trainspeed.monitor.table import Table, open_table
+from trainspeed.monitor.watch import Watch
 from trainspeed.sensors.host import HostSensors
 from trainspeed.sensors.nvml import open_nvml
-from trainspeed.sensors.processes import SignalWaiter, die_with_parent
+from trainspeed.sensors.processes import die_with_parent
 
 MIN_INTERVAL_S = 0.01
-# They end a monitor that runs alone. Around a command they are passed on to it: a cluster warns a job by a
-# signal (often SIGUSR1) before it ends it.
-FORWARDED = tuple(getattr(signal, f"SIG{name}") for name in ("TERM", "INT", "HUP", "QUIT", "USR1", "USR2"))
 CANNOT_RUN, NOT_FOUND = 126, 127  # as in shells
 
 
@@ -67,29 +63,26 @@ def record_samples(
     The first sample is taken before the command starts, the last one after it has ended. When the file
     can no longer be written, the samples stop, not the command.
     """
-    # A signal that is ignored stays ignored, here and in the command: that is how nohup works.
-    caught = [number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
     with (
         open_table(out) as file,
         closing(open_nvml()) as nvml,
-        SignalWaiter((*caught, signal.SIGCHLD), watch_stdin=until_stdin_closes) as signals,
+        Watch(watch_stdin=until_stdin_closes, parent=parent) as watch,
     ):
-        watch = _Watch(signals, parent)
         table: Table | None = Table(file, nvml, HostSensors(cores), interval_s)
         for _ in ticks(interval_s, watch.wait):
             table = _sample(table, out)
-            if command and watch.child is None:
+            if command and watch.command is None:
                 try:
-                    watch.child = subprocess.Popen(command)
+                    watch.command = subprocess.Popen(command)
                 except OSError as problem:
                     _complain(f"cannot run {command[0]}: {problem.strerror}")
                     return CANNOT_RUN
-            if table is None and watch.child is None:
+            if table is None and watch.command is None:
                 return 1
         table = _sample(table, out)
-    if watch.child is None:
+    if watch.command is None:
         return 0 if table else 1
-    code = watch.child.returncode
+    code = watch.command.returncode
     return code if code >= 0 else 128 - code  # killed by a signal: as in shells
 
 
@@ -102,51 +95,6 @@ def _sample(table: Table | None, out: Path) -> Table | None:
         _complain(f"cannot write {out} any more ({problem.strerror}); sampling stopped.")
         return None
     return table
-
-
-class _Watch:
-    """Says when sampling ends, and sends signals on to the command."""
-
-    def __init__(self, signals: SignalWaiter, parent: int | None) -> None:
-        self.child: subprocess.Popen[bytes] | None = None
-        self._signals = signals
-        self._parent = parent
-
-    def wait(self, seconds: float) -> bool:
-        """Return True as soon as sampling is to end, else False when the seconds are over."""
-        end = time.monotonic() + seconds
-        while True:
-            self._signals.wait(end - time.monotonic())
-            if self._over():
-                return True
-            if time.monotonic() >= end:
-                return False
-
-    def _over(self) -> bool:
-        arrived = [number for number in self._signals.take() if number != signal.SIGCHLD]
-        if self.child is not None:
-            for number in arrived:
-                if self.child.poll() is None and not _sent_by_terminal(number):
-                    self.child.send_signal(number)
-            return self.child.poll() is not None
-        orphan = self._parent is not None and os.getppid() != self._parent
-        return bool(arrived) or self._signals.stdin_closed or orphan
-
-
-def _sent_by_terminal(number: int) -> bool:
-    """Ctrl-C reaches the whole foreground group: sent on, it would interrupt the command twice."""
-    if number not in (signal.SIGINT, signal.SIGQUIT):
-        return False
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)
 
 
 def _complain(message: str) -> None:

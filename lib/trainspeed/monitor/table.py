@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from trainspeed.core.errors import UserError
 from trainspeed.core.monitor_csv import MONITOR_COLUMNS, NOT_THROTTLED, SENSORS
 from trainspeed.sensors.cpu import cpu_name
-from trainspeed.sensors.gpu_ids import hashed
+from trainspeed.sensors.gpus import hashed
 from trainspeed.sensors.host import HostSensors
 from trainspeed.sensors.nvml import PCIE_READ_S, Nvml
 from trainspeed.sensors.sample import Sample

@@ -14,20 +14,20 @@ from typing import Any
 import psutil
 
 from trainspeed.sensors.cpu import cpu_flags, cpu_name
-from trainspeed.sensors.gpu_ids import hashed
+from trainspeed.sensors.gpus import hashed
 from trainspeed.sensors.nvml import Gpu, open_nvml
 from trainspeed.sensors.processes import usable_cores
 
-ROOT = Path("/")
+FILE_SYSTEM = Path("/")
 # The instruction sets that decide how fast a CPU trains, and in which precisions.
-CPU_FLAGS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_tile")
+SPEED_FLAGS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_tile")
 CONTAINERS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
 def detect_machine() -> dict[str, Any]:
     """Return this machine as JSON; what cannot be found out is None.
 
-    `cpu_flags` are those of CPU_FLAGS that the CPU has: none where it is not x86. `cores` counts those that
+    `cpu_flags` are those of SPEED_FLAGS that the CPU has: none where it is not x86. `cores` counts those that
     this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
     grants, None where it does not limit it. `gpus` are in the order of the PCI bus; `no_gpus` says why there
     are none. `cuda` is what the driver can run, not what a framework was built with.
@@ -37,8 +37,8 @@ def detect_machine() -> dict[str, Any]:
         return {
             "cpu": cpu_name() or platform.processor() or platform.machine() or None,
             "cores": {"physical": physical_cores(), "logical": logical_cores(), "quota": core_quota()},
-            "cpu_flags": [flag for flag in CPU_FLAGS if flag in flags],
-            "governor": _read(ROOT / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            "cpu_flags": [flag for flag in SPEED_FLAGS if flag in flags],
+            "governor": _read(FILE_SYSTEM / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             "memory_bytes": psutil.virtual_memory().total,
             "gpus": [_gpu(gpu) for gpu in nvml.gpus],
             "no_gpus": nvml.reason,
@@ -66,7 +66,7 @@ def logical_cores() -> int:
     return len(usable_cores()) or os.cpu_count() or 1
 
 
-def physical_cores(root: Path = ROOT) -> int | None:
+def physical_cores(root: Path = FILE_SYSTEM) -> int | None:
     """Return how many physical cores this process may run on; None where the system does not tell."""
     cores = set()
     for cpu in usable_cores():
@@ -76,7 +76,7 @@ def physical_cores(root: Path = ROOT) -> int | None:
     return len(known) or (None if cores else psutil.cpu_count(logical=False))
 
 
-def core_quota(root: Path = ROOT) -> float | None:
+def core_quota(root: Path = FILE_SYSTEM) -> float | None:
     """Return how many cores' worth of time the control group grants (`docker run --cpus`); None: all."""
     quota, _, period = (_read(root / "sys/fs/cgroup/cpu.max") or "").partition(" ")
     if not period:  # version 1 of control groups
@@ -95,7 +95,7 @@ def operating_system() -> str:
         return kernel
 
 
-def in_container(root: Path = ROOT) -> bool:
+def in_container(root: Path = FILE_SYSTEM) -> bool:
     """Whether this process runs in a container, by the marks that container engines leave."""
     if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         return True

@@ -1,7 +1,7 @@
 """Ask NVIDIA GPUs about themselves: the only module that imports pynvml (nvidia-ml-py).
 
 Every value that this machine cannot give is None, with a reason in words. Does not know what runs on
-the GPUs, nor which of them a worker may see (`trainspeed.sensors.gpu_ids`).
+the GPUs, nor which of them a worker may see (`trainspeed.sensors.gpus`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pynvml
 from trainspeed.sensors.sample import Sample
 
 # The only place where NVML's error codes become words. Source: nvml.h, nvmlReturn_t
-REASONS = {
+ERROR_TEXTS = {
     pynvml.NVML_ERROR_NOT_SUPPORTED: "not supported by this GPU",
     pynvml.NVML_ERROR_NO_PERMISSION: "no permission to read it",
     pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the NVIDIA driver is not loaded",
@@ -32,8 +32,8 @@ REASONS = {
     pynvml.NVML_ERROR_UNKNOWN: "unknown error of the NVIDIA driver",
 }
 # These answers do not change while the process lives, so the question is not asked again.
-FINAL = (pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
-OLDER_DRIVER = (*FINAL, pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH)
+FINAL_ERRORS = (pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+OLDER_DRIVER = (*FINAL_ERRORS, pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH)
 
 # Without idle (bit 0), which slows nobody down. Source: nvml.h, nvmlClocksEventReason*
 THROTTLE_REASONS = {
@@ -90,7 +90,7 @@ class Gpu:
         """Return what the GPU reads now. Its PCIe traffic takes 40 ms, everything else about 1 ms."""
         values: dict[str, Any] = {}
         reasons: dict[str, str] = {}
-        for name in READERS:
+        for name in SENSOR_READERS:
             if name.startswith("pcie") and not pcie:
                 reasons[name] = PCIE_SKIPPED
             elif not self.lost:
@@ -98,9 +98,9 @@ class Gpu:
                 if reason:
                     reasons[name] = reason
         if self.lost:  # perhaps only since the last question: half a row would look like a measurement
-            return Sample(reasons=dict.fromkeys((*READERS, "memory_total_bytes"), self.lost))
+            return Sample(reasons=dict.fromkeys((*SENSOR_READERS, "memory_total_bytes"), self.lost))
         if self.memory_total_bytes is None:
-            reasons["memory_total_bytes"] = REASONS[pynvml.NVML_ERROR_NOT_SUPPORTED]
+            reasons["memory_total_bytes"] = ERROR_TEXTS[pynvml.NVML_ERROR_NOT_SUPPORTED]
         return Sample(**values, memory_total_bytes=self.memory_total_bytes, reasons=reasons)
 
     def _ask(self, name: str) -> tuple[Any, str | None]:
@@ -108,11 +108,11 @@ class Gpu:
         if name in self._missing:
             return None, self._missing[name]
         try:
-            return READERS[name](self._handle), None
+            return SENSOR_READERS[name](self._handle), None
         except pynvml.NVMLError as error:
             if error.value == pynvml.NVML_ERROR_GPU_IS_LOST:
                 self._missing["gpu"] = reason_of(error)
-            elif error.value in FINAL:
+            elif error.value in FINAL_ERRORS:
                 self._missing[name] = reason_of(error)
             return None, reason_of(error)
 
@@ -180,7 +180,7 @@ def open_nvml() -> Nvml:
 
 def reason_of(error: pynvml.NVMLError) -> str:
     """Return an NVML error in words."""
-    return REASONS.get(error.value, f"NVML error {error.value}")
+    return ERROR_TEXTS.get(error.value, f"NVML error {error.value}")
 
 
 def _gpu(index: int) -> Gpu:
@@ -233,7 +233,7 @@ def _pcie(counter: int) -> Callable[[Any], int]:
     return lambda handle: 1000 * pynvml.nvmlDeviceGetPcieThroughput(handle, counter)  # from kB/s
 
 
-READERS: dict[str, Callable[[Any], Any]] = {
+SENSOR_READERS: dict[str, Callable[[Any], Any]] = {
     "load_percent": lambda handle: pynvml.nvmlDeviceGetUtilizationRates(handle).gpu,
     "memory_used_bytes": lambda handle: _memory(handle).used,
     "power_w": lambda handle: pynvml.nvmlDeviceGetPowerUsage(handle) / 1000,

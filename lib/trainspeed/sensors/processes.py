@@ -1,4 +1,4 @@
-"""What a process that serves another needs: to die with its parent, to know its cores, to wait for signals.
+"""What a process that serves another needs: to die with its parent, and to know its cores.
 
 Does not know what the processes do.
 """
@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import select
 import signal as signals
 import sys
 
 CORES = "TRAINSPEED_CORES"  # variable: all cores that a process was allowed before it was pinned
 PR_SET_PDEATHSIG = 1  # Source: linux/prctl.h
-STDIN = 0
 
 
 def die_with_parent(signal: int = signals.SIGKILL, *, parent: int | None = None) -> None:
@@ -52,52 +50,3 @@ def use_all_cores() -> None:
     """Let this thread run on every core again, not only on that of the device it works for."""
     if os.environ.get(CORES):
         os.sched_setaffinity(0, {int(core) for core in os.environ[CORES].split(",")})
-
-
-class SignalWaiter:
-    """Sleeps until time is up, a signal arrives or stdin ends, without polling. Use it in the main thread only.
-
-    Within its `with` block, the signals that it listens to do nothing but wake it.
-
-    Attributes:
-        stdin_closed: Whether stdin has ended; False where it is not watched.
-    """
-
-    def __init__(self, listen_to: tuple[int, ...], *, watch_stdin: bool = False) -> None:
-        self._received: list[int] = []
-        self.stdin_closed = False
-        self._listen_to = listen_to
-        self._watch_stdin = watch_stdin
-
-    def __enter__(self) -> SignalWaiter:
-        self._wakeup_read, self._wakeup_write = os.pipe()
-        os.set_blocking(self._wakeup_read, False)
-        os.set_blocking(self._wakeup_write, False)
-        # A handler alone would not end select(): Python goes on waiting after it. The wakeup pipe does.
-        self._old_wakeup_fd = signals.set_wakeup_fd(self._wakeup_write, warn_on_full_buffer=False)
-        self._old = {n: signals.signal(n, lambda n, _: self._received.append(n)) for n in self._listen_to}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._old.items():
-            signals.signal(number, handler)
-        signals.set_wakeup_fd(self._old_wakeup_fd)
-        os.close(self._wakeup_read)
-        os.close(self._wakeup_write)
-
-    def take(self) -> list[int]:
-        """Return the signals that arrived since the last call, oldest first."""
-        taken, self._received = self._received, []
-        return taken
-
-    def wait(self, seconds: float) -> None:
-        """Return after this many seconds, or earlier when something happened."""
-        stdin = [STDIN] if self._watch_stdin and not self.stdin_closed else []
-        try:
-            ready, _, _ = select.select([self._wakeup_read, *stdin], [], [], max(0.0, seconds))
-            if self._wakeup_read in ready:
-                os.read(self._wakeup_read, 4096)
-            if STDIN in ready:
-                self.stdin_closed = not os.read(STDIN, 65536)
-        except OSError:  # stdin was closed before this process began, or its terminal is gone
-            self.stdin_closed = self._watch_stdin

@@ -6,13 +6,13 @@ import re
 
 # %x = f16[8,64,16,16]{1,3,2,0} convolution(…), dim_labels=bf01_oi01->bf01: the result's dimensions from the
 # fastest in memory to the slowest; then batch, two spatial dimensions and feature, input_kernel->output.
-CONVOLUTION = re.compile(
+CONVOLUTION_TEXT = re.compile(
     r"(?:= \(?\w+\[[\d,]+\]\{([\d,]+)[^\n]*?)?dim_labels=([b01f]{4})_[01io]{4}->([b01f]{4})"
 )
 # The first operand: its type, where that is printed, and its name; else the type is printed at its definition.
-OPERAND = re.compile(r"(?:convolution|custom-call)\((?:(\w+)\[[\d,]*\]\S* )?%?([\w.-]+)")
-DEFINITION = re.compile(r"\s*(?:ROOT )?%?([\w.-]+) = \(?(\w+)\[")
-DTYPES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64"}
+OPERAND_TEXT = re.compile(r"(?:convolution|custom-call)\((?:(\w+)\[[\d,]*\]\S* )?%?([\w.-]+)")
+DEFINITION_TEXT = re.compile(r"\s*(?:ROOT )?%?([\w.-]+) = \(?(\w+)\[")
+DTYPE_OF_TYPE = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64"}
 LAYOUT_OF_LABELS = {"b01f": "channels_last", "bf01": "channels_first"}
 LAYOUT_OF_FORMAT = {"NHWC": "channels_last", "NCHW": "channels_first"}
 
@@ -32,13 +32,13 @@ def convolutions(hlo: str) -> list[tuple[str, str | None]]:
     """
     dtype_of, seen = {}, []
     for line in hlo.splitlines():
-        if definition := DEFINITION.match(line):
+        if definition := DEFINITION_TEXT.match(line):
             dtype_of[definition[1]] = definition[2]
-        for labels in CONVOLUTION.findall(line):
+        for labels in CONVOLUTION_TEXT.findall(line):
             order = _memory_order(*labels)
-            operand = OPERAND.search(line)
+            operand = OPERAND_TEXT.search(line)
             dtype = operand and (operand[1] or dtype_of.get(operand[2]))
-            seen.append((LAYOUT_OF_LABELS.get(order, order), DTYPES.get(dtype, dtype)))
+            seen.append((LAYOUT_OF_LABELS.get(order, order), DTYPE_OF_TYPE.get(dtype, dtype)))
     return seen
 
 

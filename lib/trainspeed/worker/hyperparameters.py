@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trainspeed.core.trial import WIDE_RESNET, ZOO
 
-CLASSES = 10
+DATA_SET_CLASSES = 10
 CNN_KERAS_CHANNELS = (32, 64)  # two 3x3 convolutions each, the second without padding, then max pooling
 CNN_KERAS_UNITS = 512
 CNN_KERAS_DROPOUT = (0.25, 0.25, 0.5)  # after each pooling, and before the last layer

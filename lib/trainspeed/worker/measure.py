@@ -18,8 +18,8 @@ from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, LossNotFini
 from trainspeed.core.result import EffectivePrecision, Failure, Inspection, RunResult, precision_text
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
-from trainspeed.sensors.contention import stranger_notes
 from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_share
+from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.sensors.nvml import open_nvml
 from trainspeed.sensors.processes import CORES, device_cores, usable_cores

@@ -6,7 +6,7 @@ from trainspeed.sensors.cpu import cpu_flags
 from trainspeed.worker.failures import Unsupported
 
 VOLTA, AMPERE = (7, 0), (8, 0)
-CPU_FLAGS = {"bf16": ("avx512_bf16", "amx_bf16", "bf16"), "fp16": ("avx512_fp16", "amx_fp16", "fphp")}
+PRECISION_FLAGS = {"bf16": ("avx512_bf16", "amx_bf16", "bf16"), "fp16": ("avx512_fp16", "amx_fp16", "fphp")}
 
 
 def check_precision(precision: str, capability: tuple[int, int] | None) -> None:
@@ -26,5 +26,5 @@ def check_precision(precision: str, capability: tuple[int, int] | None) -> None:
             raise Unsupported(f"{precision} needs compute capability {needed}; this GPU has {here}")
     elif precision == "tf32":
         raise Unsupported("TF32 is a mode of NVIDIA GPUs; this is a CPU")
-    elif not cpu_flags() & set(flags := CPU_FLAGS[precision]):
+    elif not cpu_flags() & set(flags := PRECISION_FLAGS[precision]):
         raise Unsupported(f"this CPU has no {precision} arithmetic (none of the flags {', '.join(flags)})")

@@ -137,7 +137,7 @@ def cifar(server, monkeypatch):
     parts = cifar_like(folder / CIFAR10)
     sha256 = hashlib.sha256((folder / CIFAR10).read_bytes()).hexdigest()
     source = Source(file=CIFAR10, url=f"{address}/{CIFAR10}", sha256=sha256)
-    monkeypatch.setitem(sets.SOURCES, "cifar10", source)
+    monkeypatch.setitem(sets.DATA_SOURCES, "cifar10", source)
     return parts, {"cifar10": source}
 
 
@@ -177,7 +177,7 @@ def mnist(server, monkeypatch):
     np.savez(folder / MNIST, **arrays)
     sha256 = hashlib.sha256((folder / MNIST).read_bytes()).hexdigest()
     source = Source(file=MNIST, url=f"{address}/{MNIST}", sha256=sha256)
-    monkeypatch.setitem(sets.SOURCES, "mnist", source)
+    monkeypatch.setitem(sets.DATA_SOURCES, "mnist", source)
     return arrays, {"mnist": source}
 
 
@@ -289,7 +289,7 @@ def test_an_unchanged_file_is_hashed_once_and_a_changed_one_again(cifar, server,
 
 
 def test_the_real_sources_are_fetched_over_tls_and_checked_by_sha_256():
-    for source in sets.SOURCES.values():
+    for source in sets.DATA_SOURCES.values():
         assert source.url.startswith("https://")
         assert source.url.endswith(source.file)
         assert re.fullmatch("[0-9a-f]{64}", source.sha256)

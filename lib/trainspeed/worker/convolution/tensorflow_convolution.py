@@ -12,7 +12,7 @@ from tensorflow.python.eager import context
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.worker.convolution.reference import padding
 
-Share = tuple[tf.Tensor, tf.Tensor]  # images and filters on one device
+_Share = tuple[tf.Tensor, tf.Tensor]  # images and filters on one device
 
 
 class TensorFlowConvolution:
@@ -43,7 +43,7 @@ class TensorFlowConvolution:
                 tf.zeros(1)
         tf.test.experimental.sync_devices()
 
-    def send(self, images: np.ndarray, filters: np.ndarray) -> list[Share]:
+    def send(self, images: np.ndarray, filters: np.ndarray) -> list[_Share]:
         sent = []
         shares = np.split(images, len(self._names))
         for index, (name, share) in enumerate(zip(self._names, shares, strict=True)):
@@ -53,16 +53,16 @@ class TensorFlowConvolution:
                     self._fill(self._layers[index], sent[-1])
         return sent
 
-    def _fill(self, layer: keras.Layer, share: Share) -> None:
+    def _fill(self, layer: keras.Layer, share: _Share) -> None:
         """Give a layer the filters; they are sent anew in each call, as in the other libraries."""
         if not layer.built:
             layer.build(share[0].shape)
         layer.kernel.assign(share[1])
 
-    def compute(self, sent: Sequence[Share]) -> list[tf.Tensor]:
+    def compute(self, sent: Sequence[_Share]) -> list[tf.Tensor]:
         return self._all(list(sent))
 
-    def _on_all(self, shares: list[Share]) -> list[tf.Tensor]:
+    def _on_all(self, shares: list[_Share]) -> list[tf.Tensor]:
         results = []
         for index, (name, share) in enumerate(zip(self._names, shares, strict=True)):
             with tf.device(name):
@@ -79,7 +79,7 @@ class TensorFlowConvolution:
     def fetch(self, computed: Sequence[tf.Tensor]) -> list[np.ndarray]:
         return [result.numpy() for result in computed]
 
-    def placement(self, sent: Sequence[Share], computed: Sequence[tf.Tensor]) -> str:
+    def placement(self, sent: Sequence[_Share], computed: Sequence[tf.Tensor]) -> str:
         """Return TensorFlow's names of the devices, without job and task, as `log_device_placement` prints them.
 
         The results of a graph may lie elsewhere than where its convolutions ran, so these are looked up.
@@ -87,7 +87,7 @@ class TensorFlowConvolution:
         names = self._graph_devices(sent) if self._in_graph else [result.device for result in computed]
         return ", ".join(name.rpartition("device:")[2] for name in names)
 
-    def _graph_devices(self, sent: Sequence[Share]) -> list[str]:
+    def _graph_devices(self, sent: Sequence[_Share]) -> list[str]:
         fresh = tf.function(self._on_all)  # only a first call tells where it was put
         context.context().enable_run_metadata()
         try:

@@ -12,7 +12,7 @@ from torch.nn import functional
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.worker.convolution.reference import padding
 
-Share = tuple[torch.Tensor, torch.Tensor]  # images and filters on one device
+_Share = tuple[torch.Tensor, torch.Tensor]  # images and filters on one device
 
 
 class TorchConvolution:
@@ -48,18 +48,18 @@ class TorchConvolution:
         mode.__enter__()
         self._modes.append(mode)  # it ends when it is collected
 
-    def send(self, images: np.ndarray, filters: np.ndarray) -> list[Share]:
+    def send(self, images: np.ndarray, filters: np.ndarray) -> list[_Share]:
         weights = torch.from_numpy(filters).permute(3, 2, 0, 1)
         every = torch.from_numpy(images).permute(0, 3, 1, 2)
         shares = every.chunk(len(self._devices)) if len(self._devices) > 1 else [every]
         return [(share.to(d), weights.to(d)) for share, d in zip(shares, self._devices, strict=True)]
 
-    def compute(self, sent: Sequence[Share]) -> list[torch.Tensor]:
+    def compute(self, sent: Sequence[_Share]) -> list[torch.Tensor]:
         if self._threads is None:
             return [self._convolve(share) for share in sent]
         return list(self._threads.map(self._convolve, sent))
 
-    def _convolve(self, share: Share) -> torch.Tensor:
+    def _convolve(self, share: _Share) -> torch.Tensor:
         images, filters = share
         if self._before == self._after:
             return functional.conv2d(images, filters, padding=self._before)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-SHIFT = 0.1  # share of the height and of the width, at most, in both directions
-FLIP = 0.5  # probability
+MAX_SHIFT = 0.1  # share of the height or width, in either direction
+FLIP_PROBABILITY = 0.5
 Draws = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def draw(count: int, height: int, width: int, random: np.random.Generator) -> Draws:
     """Return the shifts down and right, in pixels, and whether to mirror, each (count,)."""
-    down = height * random.uniform(-SHIFT, SHIFT, count)
-    right = width * random.uniform(-SHIFT, SHIFT, count)
-    return down, right, random.random(count) < FLIP
+    down = height * random.uniform(-MAX_SHIFT, MAX_SHIFT, count)
+    right = width * random.uniform(-MAX_SHIFT, MAX_SHIFT, count)
+    return down, right, random.random(count) < FLIP_PROBABILITY
 
 
 def moved(images: np.ndarray, down: np.ndarray, right: np.ndarray, mirrored: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ import pooch
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import USER_DATA
-from trainspeed.worker.hyperparameters import CLASSES
+from trainspeed.worker.hyperparameters import DATA_SET_CLASSES
 
 DOWNLOADS = ROOT / "data/downloads"
 HELD_OUT_DIGITS = 360  # of 1,797: a fifth, and divisible by many batch sizes
@@ -37,7 +37,7 @@ class Source:
 
 
 # Checksums as in Keras's own loaders (keras/src/datasets/cifar10.py and mnist.py).
-SOURCES: Mapping[str, Source] = {
+DATA_SOURCES: Mapping[str, Source] = {
     "cifar10": Source(
         file="cifar-10-python.tar.gz",
         url="https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz",
@@ -66,11 +66,11 @@ class Images:
     train_y: np.ndarray
     test_x: np.ndarray
     test_y: np.ndarray
-    classes: int = CLASSES
+    classes: int = DATA_SET_CLASSES
 
 
 def download(
-    folder: Path = DOWNLOADS, sources: Mapping[str, Source] = SOURCES, *, progressbar: bool = True
+    folder: Path = DOWNLOADS, sources: Mapping[str, Source] = DATA_SOURCES, *, progressbar: bool = True
 ) -> list[Path]:
     """Fetch every data set that is missing, check it, and return the files.
 
@@ -111,14 +111,14 @@ def resolve_data_set(name: str, folder: Path = DOWNLOADS, *, auto: str = "cifar1
     wanted = auto if name == "auto" else name
     if wanted in ("digits", USER_DATA):
         return wanted
-    path = folder / SOURCES[wanted].file
+    path = folder / DATA_SOURCES[wanted].file
     if not path.exists():
         if name == "auto":
             return "digits"
         raise UserError(
             f"dataset {wanted!r} is not there: fetch it with `make data`, or use dataset 'digits'."
         )
-    if _sha256(path, path.stat().st_size, path.stat().st_mtime_ns) != SOURCES[wanted].sha256:
+    if _sha256(path, path.stat().st_size, path.stat().st_mtime_ns) != DATA_SOURCES[wanted].sha256:
         raise UserError(
             f"{path.name} in data/downloads is damaged (wrong checksum): delete it and run `make data` again."
         )
@@ -145,7 +145,7 @@ def load_data_set(
 
 
 def images_from(
-    arrays: Arrays, image_size: int | None, *, first: int | None = None, classes: int = CLASSES
+    arrays: Arrays, image_size: int | None, *, first: int | None = None, classes: int = DATA_SET_CLASSES
 ) -> Images:
     """Return a data set as `load_data_set` does.
 
@@ -222,7 +222,7 @@ def _digits(_folder: Path) -> Arrays:
 
 
 def _mnist(folder: Path) -> Arrays:
-    with np.load(folder / SOURCES["mnist"].file, allow_pickle=False) as file:
+    with np.load(folder / DATA_SOURCES["mnist"].file, allow_pickle=False) as file:
         train_x, test_x = (file[name][..., None] / np.float32(255) for name in ("x_train", "x_test"))
         return train_x, file["y_train"], test_x, file["y_test"]
 
@@ -230,7 +230,7 @@ def _mnist(folder: Path) -> Arrays:
 def _cifar10(folder: Path) -> Arrays:
     """Read CIFAR-10, whose file `resolve_data_set` has checked by its SHA-256: it is unpickled."""
     parts: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    with tarfile.open(folder / SOURCES["cifar10"].file) as archive:
+    with tarfile.open(folder / DATA_SOURCES["cifar10"].file) as archive:
         for member in archive:
             name = Path(member.name).name
             if name.startswith(("data_batch_", "test_batch")):

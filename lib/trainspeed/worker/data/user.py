@@ -19,11 +19,11 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.user_model import DATA
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker import user_code
+from trainspeed.worker.data.sets import Arrays
 from trainspeed.worker.failures import Invalid, Unsupported
 
 DATA_FORM = "(train_x, train_y, test_x, test_y)"
 BRIGHTEST = 255  # of 8 bits
-Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def load_user_data(model: str, image_size: int, *, framework: str) -> tuple[Arrays, int]:

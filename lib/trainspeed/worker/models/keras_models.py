@@ -32,7 +32,7 @@ def build_keras(
     layout: str,
     image_size: int,
     weights: str | None = None,
-    classes: int = hyper.CLASSES,
+    classes: int = hyper.DATA_SET_CLASSES,
     seed: int = 0,
 ) -> keras.Model:
     """Return a model from (batch, height, width, 3) images, or channels first, to logits.

@@ -20,7 +20,7 @@ def build_torch(
     *,
     image_size: int = 32,
     weights: str | None = None,
-    classes: int = hyper.CLASSES,
+    classes: int = hyper.DATA_SET_CLASSES,
     layout: str = "channels_first",
     seed: int = 0,
 ) -> nn.Module:

@@ -15,7 +15,7 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.processes import use_all_cores
-from trainspeed.worker.data.augmentation import SHIFT
+from trainspeed.worker.data.augmentation import MAX_SHIFT
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of, transposed
 from trainspeed.worker.pipelines.workers import Processes
@@ -36,8 +36,8 @@ def feed(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     if trial.pipeline == "tf_data" and not _on_tensorflow():
         raise Unsupported("pipeline 'tf_data' needs Keras on TensorFlow")
     batches = batches_of(trial, x, y, channels_first=trial.layout == "channels_first")
-    if trial.pipeline in WITH_WORKERS:
-        return {"x": WITH_WORKERS[trial.pipeline](trial, batches), "shuffle": False}
+    if trial.pipeline in WORKER_FEEDS:
+        return {"x": WORKER_FEEDS[trial.pipeline](trial, batches), "shuffle": False}
     if _on_tensorflow():
         return {"x": _tf_data(trial, batches), "steps_per_epoch": batches.steps, "shuffle": False}
     if trial.pipeline in PLAIN:
@@ -107,7 +107,7 @@ def augmentation_layers(trial: Trial) -> list[keras.layers.Layer]:
     seed = 2 * trial.seed  # two streams: with one, flips would depend on shifts
     layers = [
         keras.layers.RandomTranslation(
-            SHIFT, SHIFT, fill_mode="nearest", interpolation="bilinear", seed=seed, **options
+            MAX_SHIFT, MAX_SHIFT, fill_mode="nearest", interpolation="bilinear", seed=seed, **options
         ),
         keras.layers.RandomFlip("horizontal", seed=seed + 1, **options),
     ]
@@ -203,7 +203,7 @@ def _processes(trial: Trial, batches: Batches) -> _Adapter:
     return _Adapter(data, batches)
 
 
-WITH_WORKERS: Mapping[str, Callable[[Trial, Batches], _Adapter]] = {
+WORKER_FEEDS: Mapping[str, Callable[[Trial, Batches], _Adapter]] = {
     "threads": _threads,
     "processes": _processes,
 }

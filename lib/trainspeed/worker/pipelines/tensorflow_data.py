@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from trainspeed.core.trial import Trial
-from trainspeed.worker.data.augmentation import FLIP, SHIFT
+from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, MAX_SHIFT
 from trainspeed.worker.pipelines.batches import Batches, transposed
 
 AUTOTUNE = tf.data.AUTOTUNE
@@ -77,8 +77,8 @@ def _augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """
     count, height, width, _ = images.shape
     draws = tf.random.stateless_uniform((3, count), seed)
-    down, right = tf.unstack((2 * draws[:2] - 1) * [[SHIFT * height], [SHIFT * width]])
-    mirrored = draws[2] < FLIP
+    down, right = tf.unstack((2 * draws[:2] - 1) * [[MAX_SHIFT * height], [MAX_SHIFT * width]])
+    mirrored = draws[2] < FLIP_PROBABILITY
     one, zero = tf.ones(count), tf.zeros(count)
     # An output pixel at (column, row) is read at (a0 column + a2, b1 row + b2).
     a0 = tf.where(mirrored, -one, one)

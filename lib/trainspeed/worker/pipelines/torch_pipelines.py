@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.processes import die_with_parent, use_all_cores
-from trainspeed.worker.data.augmentation import FLIP, SHIFT
+from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, MAX_SHIFT
 from trainspeed.worker.pipelines.batches import Batches, batches_of
 
 BatchKey = tuple[int, int]  # epoch, index of the batch in it
@@ -36,9 +36,9 @@ def loader(trial: Trial, x: np.ndarray, y: np.ndarray, *, rank: int = 0, ranks: 
     last = trial.layout == "channels_last"
     batches = batches_of(trial, x, y, rank=rank, ranks=ranks)
     tensors = _Tensors(batches, torch.channels_last if last else torch.contiguous_format)
-    if trial.pipeline not in WITH_WORKERS:
+    if trial.pipeline not in WORKER_LOADERS:
         return Loader(tensors)
-    return WITH_WORKERS[trial.pipeline](tensors, trial.workers, trial.queue)
+    return WORKER_LOADERS[trial.pipeline](tensors, trial.workers, trial.queue)
 
 
 def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -52,8 +52,8 @@ def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tens
     """
     count, _, height, width = x.shape
     draws = torch.rand((3, count, 1), generator=generator, device=x.device)
-    down, right = (2 * draws[:2] - 1) * SHIFT
-    mirror = torch.where(draws[2] < FLIP, -1.0, 1.0)
+    down, right = (2 * draws[:2] - 1) * MAX_SHIFT
+    mirror = torch.where(draws[2] < FLIP_PROBABILITY, -1.0, 1.0)
     # `affine_grid` would multiply matrices, in TF32 where that is on: a tenth of a pixel off at 224.
     # In its coordinates an image extends from -1 to 1, so a shift by a share of the size counts twice.
     rows = _centres(height, x.device) - 2 * down
@@ -162,4 +162,4 @@ def _end_with_parent(parent: int, worker: int) -> None:
     use_all_cores()
 
 
-WITH_WORKERS = {"threads": _Threads, "processes": _Processes}
+WORKER_LOADERS = {"threads": _Threads, "processes": _Processes}
