@@ -69,9 +69,9 @@ class TestMonitor:
         assert "ends of epochs" in texts(monitor_figure.axes[-1], "note")[0]
 
     def test_throttled_spans_are_hatched_and_their_reason_written(self):
-        """Idling is no throttling; a power cap is."""
+        """A clock that its user has set is no throttling; a power cap is."""
         samples = make_samples()
-        samples.loc[samples["throttle_reasons"] == "", "throttle_reasons"] = "gpu_idle"
+        samples.loc[samples["throttle_reasons"] == "", "throttle_reasons"] = "applications_clocks_setting"
         figure = monitor.plot_monitor(samples, make_spans())
         (hatched,) = found(figure.axes[-1], "throttled")
         box = hatched.get_paths()[0].get_extents()

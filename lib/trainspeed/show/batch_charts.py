@@ -6,7 +6,6 @@ Knows neither how a number was measured nor what it means: titles say what is sh
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trainspeed.core.check import check_name
@@ -30,14 +29,7 @@ from trainspeed.show.rows import (
     succeeded,
 )
 from trainspeed.show.series import handles, how_to_read, mark_failures, nudged, series
-from trainspeed.show.theme import (
-    FILLS,
-    LAYOUT_STYLES,
-    Look,
-    framework_colour,
-    framework_name,
-    status_name,
-)
+from trainspeed.show.theme import FILLS, LAYOUT_STYLES, framework_colour, framework_name, status_name
 
 COLUMNS = ("framework", "layout", "model", "status", "label", "batch_size")
 # What y may be: the title, and the axis with the direction that is better.
@@ -107,7 +99,14 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
         x=data["batch_size"],
     )
     models, sizes, arms = list(data["model"].unique()), sorted(data["x"].unique()), list(data["arm"].unique())
-    looks = {row["arm"]: _look(row) for row in data.drop_duplicates("arm").to_dict("records")}
+    looks = {
+        row["arm"]: {
+            "color": framework_colour(row["framework"]),
+            "fillstyle": FILLS[row["fill"] % len(FILLS)],
+            **LAYOUT_STYLES[row["layout"]],
+        }
+        for row in data.drop_duplicates("arm").to_dict("records")
+    }
     moved = nudged(data, arms, NUDGE if len(sizes) == 1 else SMALL_NUDGE)
     figure, axes = panels(len(models), title)
     for ax, model in zip(axes, models, strict=True):
@@ -123,29 +122,18 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
         batch_axis(ax, sizes)
     values = data["value"].dropna()
     for ax in axes:
-        _limit(ax, values, ratio=ratio)
+        if values.empty:
+            ax.set_yticks([])
+        elif ratio:
+            ratio_axis(ax.yaxis, values.min(), values.max())
+            ax.axhline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
+        else:
+            ax.set_ylim(0, values.max() * 1.08)
     axes[-1].set_xlabel("batch size (log scale)")
     if len(values):
         note_below(axes[-1], how_to_read(rows for _, rows in moved.groupby("model")))
     legend_below(figure, handles(looks))
     return figure
-
-
-def _look(row: dict) -> Look:
-    """Return a look: colour by framework, line and marker by layout, fill by whatever else varies."""
-    fill = FILLS[row["fill"] % len(FILLS)]
-    return {"color": framework_colour(row["framework"]), "fillstyle": fill, **LAYOUT_STYLES[row["layout"]]}
-
-
-def _limit(ax: Axes, values: pd.Series, *, ratio: bool) -> None:
-    """Set the ends of y, which all panels share: from 0, or around 1 for ratios."""
-    if values.empty:
-        ax.set_yticks([])
-    elif ratio:
-        ratio_axis(ax.yaxis, values.min(), values.max())
-        ax.axhline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
-    else:
-        ax.set_ylim(0, values.max() * 1.08)
 
 
 def _why_nothing(data: pd.DataFrame) -> str:

@@ -40,7 +40,7 @@ def styled(
     return styler.set_table_styles(styles).set_td_classes(classes)
 
 
-def counted_failures(
+def styled_failures(
     rows: Sequence[Mapping[str, Any]], *, caption: str = "Runs that failed", name: str = "count"
 ) -> Styler | None:
     """Return a row per way to fail, with the number of runs under `name`; None where no run failed."""

@@ -9,7 +9,6 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -27,8 +26,7 @@ MAX_AXIS_IN_SECONDS_S = 300  # a longer time axis counts minutes
 MAX_TICKS = 200  # more epoch ends than this would be a solid bar: left out
 NUMBER_SHARE = 0.033  # of the time axis, for the number of a run
 DENSE = 500  # samples per line from which a thinner line shows more
-# Reasons for a lower clock that slow nothing down: the device was idle, or its user had set the clock.
-HARMLESS_REASONS = re.compile(r"^(|none|.*idle.*|.*application.*clock.*|.*display.*)$", re.IGNORECASE)
+HARMLESS_REASONS = {"", "applications_clocks_setting", "display_clock_setting"}  # clocks that a user has set
 MEANINGS = {  # kind of device -> sentence
     "gpu": "Load of a GPU: share of time in which a kernel was running (not how full the GPU was).",
     "core": "Load of a core: share of time it was busy, by any process.",
@@ -142,14 +140,11 @@ def _hatch_throttling(ax: Axes, samples: pd.DataFrame) -> list[str]:
     reasons: dict[str, None] = {}
     look = {"facecolor": "none", "edgecolor": ".2", "hatch": "/////", "linewidth": 0.8, "alpha": 0.6}
     for _, rows in samples.groupby("device"):
-        named = [
-            [reason for reason in re.split(r"\s*[,;|+]\s*", cell) if not HARMLESS_REASONS.match(reason)]
-            for cell in rows["throttle_reasons"].fillna("").astype(str)
-        ]
-        reasons |= dict.fromkeys(reason for of_sample in named for reason in of_sample)
-        throttled = np.array([bool(of_sample) for of_sample in named])
+        names = rows["throttle_reasons"].fillna("").astype(str).str.split("|")
+        throttled = names.map(lambda names: not HARMLESS_REASONS.issuperset(names))
+        reasons |= dict.fromkeys(name for name in names.explode() if name not in HARMLESS_REASONS)
         if throttled.any():
-            held = throttled | np.append(False, throttled[:-1])  # a sample holds until the next one
+            held = throttled | throttled.shift(fill_value=False)  # a sample holds until the next one
             where = {"where": held, "step": "post", "transform": ax.get_xaxis_transform()}
             ax.fill_between(rows["x"], 0, 1, gid="throttled", **where, **look)
     return list(reasons)

@@ -18,7 +18,7 @@ from trainspeed.core.layer_table import aligned
 from trainspeed.core.machine_text import TRAINED_ON, machine_parts
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES
-from trainspeed.show.cells import counted_failures, styled
+from trainspeed.show.cells import styled, styled_failures
 from trainspeed.show.rows import (
     ARM_COLUMNS,
     accuracy_context,
@@ -126,7 +126,7 @@ def failures_table(frame: pd.DataFrame) -> Styler | None:
         {"what": _what(row, names), "status": status_name(row["status"]), "reason": or_nothing(row["reason"])}
         for _, row in frame[~succeeded(frame)].iterrows()
     ]
-    return counted_failures(rows)
+    return styled_failures(rows)
 
 
 def machine_table(machine: Mapping[str, Any], versions: Mapping[str, Mapping[str, Any]]) -> Styler:

@@ -14,7 +14,7 @@ from pandas.io.formats.style import Styler
 
 from trainspeed.core.format import MISSING, clock, digits, fixed, or_nothing, usd
 from trainspeed.judge.text import interval_of, size_of
-from trainspeed.show.cells import counted_failures, styled
+from trainspeed.show.cells import styled, styled_failures
 from trainspeed.show.forest import plot_speedups
 from trainspeed.show.rows import VERDICT_FIELDS, memory_unit
 from trainspeed.show.theme import status_name
@@ -130,7 +130,7 @@ def failed_pairs_table(pairs: Sequence[TrialPair]) -> Styler | None:
         for run in failed(pair.side(side))
     ]
     caption = "Runs that failed, of the trials that both sides tried"
-    return counted_failures(rows, caption=caption, name="of which failed")
+    return styled_failures(rows, caption=caption, name="of which failed")
 
 
 def _medians(pairs: Sequence[TrialPair], side: str, quantity: str) -> list[float | None]:

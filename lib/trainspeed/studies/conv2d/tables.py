@@ -12,7 +12,7 @@ from trainspeed.core.format import MISSING, digits, fixed, or_nothing
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.crossover import Crossover, Kind
 from trainspeed.judge.verdict import median_interval
-from trainspeed.show.cells import counted_failures, styled
+from trainspeed.show.cells import styled, styled_failures
 from trainspeed.show.theme import status_name
 from trainspeed.studies.conv2d.calls import calls_of, first_call_s, warm_stage_s
 from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
@@ -113,7 +113,7 @@ def crossovers_table(sweeps: Iterable[Sweep]) -> Styler:
 
 def failed_calls_table(runs: Iterable[Run]) -> Styler | None:
     """Return a row per trial and way to fail, with the reason; None where every run ended as it should."""
-    return counted_failures(
+    return styled_failures(
         [
             {
                 "what": ", ".join(run.trial.describe()),
