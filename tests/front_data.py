@@ -14,7 +14,7 @@ from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.comparison import Verdict, as_json, compare, controls
 from trainspeed.show.notebook import of_verdicts
 from trainspeed.studies.conv2d.findings import library_verdicts
-from trainspeed.studies.summary.collect import NotebookResult, ReportSummary
+from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 
 STUDIES = ("layout", "multi_gpu", "amp", "conv2d")
 SESSION = "20261120T100000Z-abcd"  # that of the made-up runs
@@ -103,7 +103,7 @@ def of_runs(*runs, session=SESSION):
 
 def report_of(*verdicts, runs=(), **more):
     pages = tuple(
-        NotebookResult(name=name, title="", status="ok", page=f"{name}.html") for name in ("layout", "conv2d")
+        ReportNotebook(name=name, title="", status="ok", page=f"{name}.html") for name in ("layout", "conv2d")
     )
     return ReportSummary(
         out=Path("nowhere"), verdicts=verdicts, runs=RunSet(tuple(runs)), **{"notebooks": pages, **more}

@@ -11,9 +11,8 @@ from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Status
 from trainspeed.judge.comparison import as_json
 from trainspeed.studies.summary.collect import (
-    NotebookResult,
+    ReportNotebook,
     ReportSummary,
-    complete,
     notebooks_in,
     read_report,
 )
@@ -111,7 +110,7 @@ def test_a_notebook_says_how_it_ended_and_where_its_page_is(out):
 
     amp, layout = notebooks_in(out)
 
-    assert layout == NotebookResult(
+    assert layout == ReportNotebook(
         name="layout",
         title="The question of layout",
         status="ok",
@@ -121,7 +120,6 @@ def test_a_notebook_says_how_it_ended_and_where_its_page_is(out):
         preset="quick",
     )
     assert (amp.name, amp.status, amp.error, amp.page) == ("amp", "failed", "ValueError: x", None)
-    assert not complete([amp, layout]) and complete([layout])
 
 
 def test_what_this_report_tells_comes_first_and_before_what_is_in_the_file(out):
@@ -140,7 +138,7 @@ def test_what_this_report_tells_comes_first_and_before_what_is_in_the_file(out):
 def test_a_notebook_that_left_no_file_is_told_of(out):
     out.mkdir()
     (ran,) = notebooks_in(out, [{"name": "amp", "title": "amp", "status": "interrupted", "error": "not run"}])
-    assert ran == NotebookResult(name="amp", title="amp", status="interrupted", error="not run")
+    assert ran == ReportNotebook(name="amp", title="amp", status="interrupted", error="not run")
 
 
 def test_a_summary_that_did_not_measure_to_its_end_is_told_of_by_what_is_missing(out):

@@ -8,12 +8,12 @@ from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
 from trainspeed.judge.doubts import note_sentence
-from trainspeed.studies.summary.collect import NotebookResult, ReportSummary, read_report
+from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary, read_report
 from trainspeed.studies.summary.text import all_doubts, not_measured
 
 IN_TRAIN = Failure(stage="train", error="OutOfMemoryError")
 WHOLE = tuple(
-    NotebookResult(name=name, title="", status="ok") for name in ("layout", "amp", "multi_gpu", "conv2d")
+    ReportNotebook(name=name, title="", status="ok") for name in ("layout", "amp", "multi_gpu", "conv2d")
 )
 
 
@@ -42,8 +42,8 @@ def test_what_the_page_itself_did_not_get_is_told_too():
 
 def test_notebooks_that_failed_or_are_not_there_are_told():
     notebooks = (
-        NotebookResult(name="layout", title="", status="failed", error="KeyError: <b>"),
-        NotebookResult(name="amp", title="", status="interrupted"),
+        ReportNotebook(name="layout", title="", status="failed", error="KeyError: <b>"),
+        ReportNotebook(name="amp", title="", status="interrupted"),
     )
     assert not_measured(report_of(notebooks=notebooks), NOTHING) == [
         "layout: failed: KeyError: \\<b\\>.",

@@ -7,7 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from front_data import OLDER, SESSION, runs_of, verdicts_of, write_report
-from trainspeed.studies.summary.collect import NotebookResult, ReportSummary, in_order, read_report
+from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary, in_order, read_report
 from trainspeed.studies.summary.recipe_text import STEP_COLUMNS
 from trainspeed.studies.summary.tables import all_verdicts_table, notebook_table, step_table
 
@@ -86,7 +86,7 @@ def test_no_verdict_is_a_table_without_rows(front):
 def test_words_from_elsewhere_are_no_html(tmp_path):
     trial = replace(verdicts_of(runs_of("layout"))[0].baseline, model=f"nets/{HOSTILE}.py:build")
     verdict = replace(verdicts_of(runs_of("layout"))[0], baseline=trial, study=HOSTILE)
-    ran = NotebookResult(
+    ran = ReportNotebook(
         name=HOSTILE, title=HOSTILE, status=HOSTILE, error=HOSTILE, page=f"{HOSTILE}.html", preset=HOSTILE
     )
     front = ReportSummary(
@@ -101,13 +101,13 @@ def test_words_from_elsewhere_are_no_html(tmp_path):
 
 def test_each_notebook_has_its_question_how_it_ended_and_how_long_it_took(tmp_path):
     notebooks = (
-        NotebookResult(
+        ReportNotebook(
             name="a", title="Does it pay?", status="ok", seconds=61.0, page="a.html", session=SESSION
         ),
-        NotebookResult(
+        ReportNotebook(
             name="b", title="b", status="failed", error="KeyError: x", seconds=5.0, session=SESSION
         ),
-        NotebookResult(name="c", title="C?", status="ok", page="c.html", session=OLDER, preset="smoke"),
+        ReportNotebook(name="c", title="C?", status="ok", page="c.html", session=OLDER, preset="smoke"),
     )
     table = notebook_table(ReportSummary(out=tmp_path, notebooks=notebooks))
 

@@ -9,7 +9,7 @@ from front_data import NOTHING, OLDER, SESSION, of_runs, report_of, runs_of, ver
 from study_data import MACHINE, make_run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.collect import NotebookResult, ReportSummary
+from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.text import (
     MAX_SENTENCES,
@@ -22,7 +22,6 @@ from trainspeed.studies.summary.text import (
     slower_sentences,
     switch_sentences,
     time_sentences,
-    with_interval,
 )
 
 
@@ -55,7 +54,7 @@ def test_the_largest_gain_comes_first_with_its_interval_and_its_place():
 def test_a_verdict_without_a_page_is_named_without_a_link_and_an_older_one_says_so():
     front = report_of(
         verdict(session=OLDER),
-        notebooks=(NotebookResult(name="x", title="", status="ok", session=SESSION),),
+        notebooks=(ReportNotebook(name="x", title="", status="ok", session=SESSION),),
     )
     assert switch_sentences(front)[0].endswith("(layout, from an earlier session).")
 
@@ -148,8 +147,8 @@ def test_the_headline_knows_one_and_none():
 
 
 def test_the_chart_has_times_with_an_interval_under_names_that_stand_alone():
-    assert with_interval([verdict(blocks=2), accuracy(0)]) == []
-    (row,) = chart_rows(with_interval([verdict(1.5)]))
+    assert chart_rows([verdict(blocks=2), accuracy(0)]) == []
+    (row,) = chart_rows([verdict(1.5)])
     assert row["label"] == "channels_last vs channels_first, PyTorch, cnn10, batch 32"
     assert (row["outcome"], row["blocks"]) == (Outcome.FASTER, 6)
     assert row["low"] <= row["speedup"] <= row["high"]
@@ -174,9 +173,9 @@ def test_the_machine_is_one_line(machine, sentence):
 
 
 def test_the_time_of_drawing_is_not_that_of_measuring():
-    fresh = NotebookResult(name="a", title="", status="ok", seconds=100.0)
-    drawn = NotebookResult(name="b", title="", status="ok", seconds=300.0, rendered=True)
-    unknown = NotebookResult(name="c", title="", status="interrupted")
+    fresh = ReportNotebook(name="a", title="", status="ok", seconds=100.0)
+    drawn = ReportNotebook(name="b", title="", status="ok", seconds=300.0, rendered=True)
+    unknown = ReportNotebook(name="c", title="", status="interrupted")
     own = make_run(stages_s={"start": 5.0, "train": 40.0})
 
     assert time_sentences(report_of(notebooks=(fresh, unknown)), NOTHING) == ["1 notebook took 1 min 40 s."]
@@ -184,7 +183,7 @@ def test_the_time_of_drawing_is_not_that_of_measuring():
         "2 notebooks, drawn again from runs that took 10 min 00 s.",
         "The recipe and the confirmations took 45 s.",
     ]
-    summary = NotebookResult(name="summary", title="", status="failed", seconds=20.0)  # its runs are counted
+    summary = ReportNotebook(name="summary", title="", status="failed", seconds=20.0)  # its runs are counted
     assert time_sentences(report_of(notebooks=(unknown, summary)), NOTHING) == []
 
 
@@ -201,7 +200,7 @@ def test_the_data_are_those_that_were_trained_on(tmp_path):
 
 
 def test_a_recipe_of_an_earlier_session_says_so_and_a_newer_one_does_not():
-    front = report_of(notebooks=(NotebookResult(name="x", title="", status="ok", session=SESSION),))
+    front = report_of(notebooks=(ReportNotebook(name="x", title="", status="ok", session=SESSION),))
     assert older_sentences(front, of_runs(make_run(), session=OLDER)) == [
         f"Measured in an earlier session, {OLDER}."
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,40 +12,38 @@ from matplotlib.figure import Figure
 from trainspeed.show.axes import nothing, panels, ratio_axis
 from trainspeed.show.rows import require
 from trainspeed.show.theme import OKABE_ITO, PALE, SMALL_PT
+from trainspeed.studies.summary.recipe_text import CHAIN_COLUMNS
 
-COLUMNS = ("where", "switch", "speedup", "low", "high")
+SIZES = ["speedup", "low", "high"]
 ROW_IN = 0.42
-OUTSIDE_ROWS = 1.2  # of a panel: its title, and room above and below the bars
+OUTSIDE_ROWS = 1.2  # of a panel, for its title and the room above and below the bars
 LABEL_LETTERS = 22
 NUMBER_ROOM = 0.14  # share of the log axis behind the longest bar, for its number
 STEP = {"color": OKABE_ITO["sky blue"], "edgecolor": ".25"}
-SETBACK = {
-    "color": OKABE_ITO["orange"],
-    "edgecolor": ".25",
-    "hatch": "//",
-}  # a switch that costs time after all
+# A switch that costs time after all.
+SETBACK = {"color": OKABE_ITO["orange"], "edgecolor": ".25", "hatch": "//"}
 TOTAL = {"color": PALE, "edgecolor": OKABE_ITO["black"]}
 
 
 def plot_waterfall(rows: pd.DataFrame) -> Figure:
     """Draw a panel per search: a bar per switch, from the speed-up before it to the one with it, and the total.
 
-    A switch that makes it slower goes back to the left, and is hatched.
+    The bar of a switch that makes it slower goes back to the left and is hatched.
 
     Args:
-        rows: As `recipe_words.chain_rows`: the speed-up over the plain trial with this switch and all before it,
-            with its interval (None where there is none).
+        rows: As `recipe_text.chain_rows` returns them: the speed-up over the plain trial with this switch and all
+            before it, with its interval (None where there is none).
     """
-    require(rows, COLUMNS)
-    rows = rows.astype(dict.fromkeys(COLUMNS[2:], float))
+    require(rows, CHAIN_COLUMNS)
+    rows = rows.astype(dict.fromkeys(SIZES, float))
     names = list(dict.fromkeys(rows["where"]))
     if not names:
         return nothing("No switch was kept: nothing to put together.").get_figure()
-    # Each panel has switches, and so labels, of its own; with the plain trial and the total.
+    # Besides its own switches, each panel has a row for the plain trial and one for the total.
     counts = [int((rows["where"] == name).sum()) + 2 for name in names]
     heights_in = [ROW_IN * (count + OUTSIDE_ROWS) for count in counts]
     figure, axes = panels(len(names), "What each switch adds", height_in=heights_in, share_y=False)
-    ends = rows[list(COLUMNS[2:])].stack().dropna()
+    ends = rows[SIZES].stack().dropna()
     low, high = min(ends.min(), 1.0), max(ends.max(), 1.0)
     for ax, name in zip(axes, names, strict=True):
         _panel(ax, rows[rows["where"] == name], low, high * (high / low) ** NUMBER_ROOM)
@@ -75,12 +74,14 @@ def _panel(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
 def _total(ax: Axes, last: pd.Series, place: int) -> None:
     size, low, high = last["speedup"], last["low"], last["high"]
     ax.barh(place, size - 1, left=1.0, height=0.6, gid="total", **TOTAL)
-    if known := pd.notna(low) and pd.notna(high):
+    right = max(1.0, size)
+    if pd.notna(low) and pd.notna(high):
         ax.hlines(place, low, high, color=".15", linewidth=2, gid="interval")
-    _number(ax, size, place, max(1.0, size, high) if known else max(1.0, size), weight="bold")
+        right = max(right, high)
+    _number(ax, size, place, right, weight="bold")
 
 
-def _number(ax: Axes, size: float, place: int, right: float, **look: str) -> None:
+def _number(ax: Axes, size: float, place: int, right: float, **look: Any) -> None:
     """Write a speed-up to the right of where its bar ends."""
-    beside = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
-    ax.annotate(f"{size:.2f}×", (right, place), **beside, fontsize=SMALL_PT, gid="number", **look)
+    look |= {"xytext": (5, 0), "textcoords": "offset points", "va": "center", "fontsize": SMALL_PT}
+    ax.annotate(f"{size:.2f}×", (right, place), gid="number", **look)

@@ -1,4 +1,4 @@
-"""What the front page tells of: every verdict with its place, the runs behind them, which notebooks ran.
+"""What the front page reports on: every verdict and where it is shown, the runs behind them, which notebooks ran.
 
 Reads what the notebooks left in the folder; judges nothing, draws nothing and writes nothing.
 """
@@ -32,13 +32,14 @@ NO_RUNS = RunSet(())
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotebookResult:
+class ReportNotebook:
     """A notebook of the report, or of an earlier one that is still in the folder.
 
     Attributes:
-        status: As of `execute.NotebookStatus`.
-        error: One line; None where it is ok.
-        seconds: It took, with measuring; of one that draws older runs, those took. None where not known.
+        status: A value of `report.notebook_run.NotebookStatus`.
+        error: One line; None where the status is "ok".
+        seconds: How long it took, with measuring; for one that draws older runs, how long those took. None where
+            that is not known.
         page: File name of its page; None where there is none.
         rendered: Whether it draws older runs and measured none.
         sections: (factor, quantity) of the verdicts that it shows -> id of the section that shows them first.
@@ -58,16 +59,16 @@ class NotebookResult:
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """All that the front page tells of.
+    """Everything that the front page reports on.
 
     Attributes:
         out: Folder of the page.
-        runs: Of the session that each notebook's page shows, without the front page's own.
-        own: The front page's newest runs, of a recipe and of confirmations.
+        runs: Those of the session that each notebook's page shows, without the front page's own.
+        own: The front page's newest runs, for recipes and confirmations.
     """
 
     out: Path
-    notebooks: tuple[NotebookResult, ...] = ()
+    notebooks: tuple[ReportNotebook, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     runs: RunSet = NO_RUNS
     own: RunSet = NO_RUNS
@@ -85,7 +86,7 @@ class ReportSummary:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names of what else is beside the page, by now."""
+        """Names of the other files that are in the page's folder by now."""
         return tuple(name for name in FILES if (self.out / name).is_file())
 
     @property
@@ -96,7 +97,7 @@ class ReportSummary:
 
     @property
     def switches(self) -> list[Verdict]:
-        """Verdicts on time of what can be switched, those on training first, of these the largest speed-up first.
+        """Verdicts on time about what can be switched: those on training first, the largest speed-up on top.
 
         A control is no switch, and hardly anyone changes the framework for its speed.
         """
@@ -105,11 +106,11 @@ class ReportSummary:
 
     @property
     def gains(self) -> list[Verdict]:
-        """What is worth switching on: the largest gain first."""
+        """What is worth switching on, the largest gain first."""
         return [verdict for verdict in self.switches if verdict.outcome is Outcome.FASTER]
 
     def place_of(self, verdict: Verdict) -> str | None:
-        """Return the page and section that a verdict comes from, as a link; None where it has no page."""
+        """Return a link to the page and section that show a verdict; None where it has no page."""
         for notebook in self.notebooks:
             if notebook.name == verdict.study and notebook.page:
                 section = notebook.sections.get((verdict.factor, verdict.quantity))
@@ -117,7 +118,7 @@ class ReportSummary:
         return None
 
     def is_older(self, session: str | None) -> bool:
-        """Whether a session is an earlier one than the newest that is shown."""
+        """Whether a session is earlier than the newest one that is shown."""
         return bool(session) and session < self.session  # ids begin with the time
 
 
@@ -129,16 +130,16 @@ def read_report(
     Args:
         out: Folder with the notebooks and `verdicts.json`.
         source: Folder with the ledger.
-        notebook_statuses: What became of this report's notebooks, also of those that left no file: see
-            `NotebookResult`.
+        notebook_statuses: What became of this report's notebooks, including those that left no file: fields of
+            `ReportNotebook`.
     """
     notebooks = notebooks_in(out, notebook_statuses)
     ledger = Ledger(source)
     newest = ledger.newest()
     shown = {notebook.name: notebook.session or newest.get(notebook.name, "") for notebook in notebooks}
     shown |= {study: session for study, session in newest.items() if study == SUMMARY}
-    found, doubts = ledger.read(shown)
-    runs = RunSet(tuple({(run.study, run.key): run for run in found}.values()))  # one measured again: once
+    lines, doubts = ledger.read(shown)
+    runs = RunSet(lines).last_of_each()
     others = runs.where(lambda run: run.study != SUMMARY)
     verdicts, unread = _read_verdicts(out / VERDICTS)
     return ReportSummary(
@@ -151,8 +152,8 @@ def read_report(
     )
 
 
-def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple[NotebookResult, ...]:
-    """Return the notebooks of a report folder: those whose statuses are given first, then what else is there."""
+def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple[ReportNotebook, ...]:
+    """Return the notebooks of a report folder: those whose statuses are given first, then the others in it."""
     rows = {row["name"]: dict(row) for row in statuses}
     for path in sorted(out.glob("*.ipynb")):
         name = path.name.removesuffix(".ipynb").removesuffix(".failed")
@@ -160,11 +161,11 @@ def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple
             continue
         try:
             saved = json.loads(path.read_text(encoding="utf-8"))
-            found = dict(saved["metadata"][METADATA]) | {"sections": _sections(saved["cells"])}
+            row = {"name": name} | saved["metadata"][METADATA] | {"sections": _sections(saved["cells"])}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            continue  # not one of ours
-        rows[name] = {"name": name} | found | rows.get(name, {})
-    return tuple(_result(row, out) for row in rows.values())
+            continue  # a report did not write it
+        rows[name] = row | rows.get(name, {})
+    return tuple(_notebook(row, out) for row in rows.values())
 
 
 def _sections(cells: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
@@ -174,32 +175,33 @@ def _sections(cells: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
     heading = ""
     for cell in cells:
         lines = "".join(cell["source"]).splitlines() if cell["cell_type"] == "markdown" else []
-        for words in (slug(line) for line in lines if HEADING.match(line)):
-            seen[words] += 1
-            heading = words if seen[words] == 1 else f"{words}-{seen[words]}"
+        for name in (slug(line) for line in lines if HEADING.match(line)):
+            seen[name] += 1
+            heading = name if seen[name] == 1 else f"{name}-{seen[name]}"
         for output in cell.get("outputs", ()):
             for factor, quantity in output.get("metadata", {}).get(METADATA, {}).get("verdicts", ()):
                 sections.setdefault((factor, quantity), heading)
     return sections
 
 
-def _result(row: Mapping[str, Any], out: Path) -> NotebookResult:
-    page = f"{row['name']}.html" if (out / f"{row['name']}.html").is_file() else None
-    known = {f.name: row[f.name] for f in fields(NotebookResult) if row.get(f.name) is not None}
-    if row["name"] == SUMMARY:  # only told of where it did not measure to its end
+def _notebook(row: Mapping[str, Any], out: Path) -> ReportNotebook:
+    page = f"{row['name']}.html"
+    known = {f.name: row[f.name] for f in fields(ReportNotebook) if row.get(f.name) is not None}
+    if row["name"] == SUMMARY:  # listed only where it did not measure to its end
         known["title"] = "Recipe and confirmations"
-    return NotebookResult(**{"title": row["name"], "status": "ok", **known, "page": page})
+    known["page"] = page if (out / page).is_file() else None
+    return ReportNotebook(**{"title": row["name"], "status": "ok"} | known)
 
 
-def _with_seconds(notebook: NotebookResult, runs: RunSet) -> NotebookResult:
-    """Drawing takes seconds; what a reader asks is how long the runs took."""
+def _with_seconds(notebook: ReportNotebook, runs: RunSet) -> ReportNotebook:
+    """Return the notebook with the time of its runs where it only drew them, as that is what a reader asks for."""
     if not notebook.rendered:
         return notebook
     return replace(notebook, seconds=runs.of_study(notebook.name).wall_s or None)
 
 
 def _read_verdicts(path: Path) -> tuple[list[Verdict], list[str]]:
-    """Return the verdicts of a file, and what is wrong with it."""
+    """Return the verdicts in a file, and what is wrong with the file."""
     try:
         elements = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -208,21 +210,20 @@ def _read_verdicts(path: Path) -> tuple[list[Verdict], list[str]]:
         elements = None
     if not isinstance(elements, list):
         return [], [f"{VERDICTS} is damaged and none of it is shown: `make render` writes it anew."]
-    found = []
+    verdicts = []
     for element in elements:
         try:
             verdict = Verdict.from_dict(element)
-            found += [verdict] if verdict.name else []
+            verdicts += [verdict] if verdict.name else []
         except (KeyError, TypeError, ValueError, AttributeError):
             continue  # of another version
-    if not (unread := len(elements) - len(found)):
-        return found, []
-    are = "is" if unread == 1 else "are"
+    if not (unread := len(elements) - len(verdicts)):
+        return verdicts, []
     doubt = (
-        f"{counted(unread, 'verdict')} in {VERDICTS} {are} of another version and left out: `make render` "
-        "writes it anew."
+        f"{counted(unread, 'verdict')} in {VERDICTS} {'is' if unread == 1 else 'are'} of another version and left "
+        "out: `make render` writes it anew."
     )
-    return found, [doubt]
+    return verdicts, [doubt]
 
 
 def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -235,19 +236,14 @@ def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=sort_key)
 
 
-def complete(notebooks: Iterable[NotebookResult]) -> bool:
-    """Whether every notebook came to its end."""
-    return all(notebook.status == "ok" for notebook in notebooks)
-
-
 def data_set(wanted: str, report: ReportSummary, *, drawn: bool) -> str:
     """Return the data set of the recipe, under its own name.
 
     Args:
-        wanted: As it was asked for; "auto" is what is there.
+        wanted: The parameter's value; "auto" is what has been fetched.
         drawn: Whether older runs are shown: then it is theirs, whatever has been fetched here.
     Raises:
-        UserError: There is no such data set, or it was not fetched.
+        UserError: There is no such data set, or it has not been fetched.
     """
     check_name("dataset", wanted, DATASETS)
     if not drawn:

@@ -1,4 +1,4 @@
-"""The largest gains, measured again: the largest of many is partly luck, and fresh blocks tell how much.
+"""The largest gains, measured again: the largest of many is partly luck, and fresh blocks show how much.
 
 Pure functions on verdicts and runs; measures nothing.
 """
@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from trainspeed.conduct.plan import TrialSet
-from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.format import counted
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
@@ -17,17 +16,17 @@ from trainspeed.judge.comparison import Verdict, verdict_between
 from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
-CONFIRM_SEED_OFFSET = 200_000  # of the fresh blocks: no block of a study had such seeds
+CONFIRM_SEED_OFFSET = 200_000  # seed of the fresh blocks, which no block of a study has
 DECIDED = (Outcome.FASTER, Outcome.SLOWER)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmed:
-    """A verdict and the same pair in fresh blocks.
+    """A verdict, and another one on the same pair in fresh blocks.
 
     Attributes:
-        again: Of the fresh blocks; None where one of the two gave no result in any.
-        reason: Why a run of the fresh blocks gave no result; None where none failed.
+        again: The verdict of the fresh blocks; None where one of the two trials gave no result in any.
+        reason: Why a run of the fresh blocks gave no result; None where all gave one.
     """
 
     first: Verdict
@@ -40,54 +39,49 @@ class Confirmed:
         return self.again is not None and self.again.outcome == self.first.outcome
 
     @property
-    def _smaller(self) -> bool:
-        """Whether both have an interval, and they do not even touch: what was found first was mostly luck."""
-        one, two = self.first, self.again
-        if one.low is None or two.low is None:
-            return False
-        return two.high < one.low if one.outcome is Outcome.FASTER else two.low > one.high
-
-    @property
     def sentence(self) -> str:
-        """What the fresh blocks say beside the first ones."""
+        """What the fresh blocks say, next to the first ones."""
         first = f"{self.first.name}: {_size(self.first)} at first"
-        why = f": {self.reason.rstrip('.')}" if self.reason else ""
         if self.again is None:
+            why = f": {self.reason.rstrip('.')}" if self.reason else ""
             return f"{first}; not measured again{why}."
         blocks = counted(self.again.blocks, "fresh block")
-        return f"{first}, {_size(self.again)} in {blocks}: {self.word}{f' ({self.reason})' if why else ''}."
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{first}, {_size(self.again)} in {blocks}: {self.word}{reason}."
 
     @property
     def word(self) -> str:
-        """Whether it was confirmed, in a word or a few."""
-        if self.holds and self._smaller:
-            return "confirmed, but smaller"
+        """Whether the verdict was confirmed, in one word or a few."""
+        one, two = self.first, self.again
         if self.holds:
-            return "confirmed"
-        if self.again.low is None:
+            # Where the intervals do not even touch, what was found first was mostly luck.
+            smaller = None not in (one.low, two.low) and (
+                two.high < one.low if one.outcome is Outcome.FASTER else two.low > one.high
+            )
+            return "confirmed, but smaller" if smaller else "confirmed"
+        if two.low is None:
             return f"neither confirmed nor refuted, measure {MIN_BLOCKS} blocks or more"
-        if self.again.outcome is Outcome.UNDECIDED:
+        if two.outcome is Outcome.UNDECIDED:
             return "not confirmed, the interval says neither"
-        return f"not confirmed, but {self.again.outcome}"
+        return f"not confirmed, but {two.outcome}"
 
 
 def _size(verdict: Verdict) -> str:
-    ends = "" if verdict.low is None else f" ({interval_of(verdict)})"
-    return size_of(verdict) + ends
+    return size_of(verdict) + ("" if verdict.low is None else f" ({interval_of(verdict)})")
 
 
 def gain(verdict: Verdict) -> float:
-    """Return how many times faster the faster one of the two is; 1 where that is not known."""
+    """Return how many times as fast the faster one of the two is; 1 where that is not known."""
     size = verdict.speedup
     return max(size, 1 / size) if size and verdict.quantity == "time" else 1.0
 
 
 def largest(verdicts: Iterable[Verdict], of_each: int, devices: int | None = None) -> list[Verdict]:
-    """Return the largest decided gains of each study, the largest first; a pair of trials only once.
+    """Return the largest decided gains of each study, the largest first, and a pair of trials only once.
 
     Args:
         of_each: How many of each study; 0 for none.
-        devices: How many there are: verdicts may be of a machine with more. None: as many as any verdict has.
+        devices: How many there are, as verdicts may come from a machine with more; None for no limit.
     """
     chosen: dict[str, list[Verdict]] = {}
     pairs = set()
@@ -101,41 +95,35 @@ def largest(verdicts: Iterable[Verdict], of_each: int, devices: int | None = Non
         if switch and here and new and len(of_study) < of_each:
             of_study.append(verdict)
             pairs.add(pair)
-    return sorted((v for found in chosen.values() for v in found), key=gain, reverse=True)
+    return sorted((v for of_study in chosen.values() for v in of_study), key=gain, reverse=True)
 
 
 def confirming(verdicts: Sequence[Verdict], blocks: int) -> list[TrialSet]:
     """Return the pairs of these verdicts, to be measured in fresh blocks."""
-    return [
-        TrialSet(
+    sets = []
+    for verdict in verdicts:
+        one, other = verdict.baseline, verdict.candidate
+        part = TrialSet(
             # From `verdicts.json` they come without seed and fold.
-            trials=tuple(replace(t, seed=CONFIRM_SEED_OFFSET) for t in (verdict.baseline, verdict.candidate)),
+            trials=tuple(replace(trial, seed=CONFIRM_SEED_OFFSET) for trial in (one, other)),
             blocks=blocks,
             label=Role.CONFIRMATION,
-            factors=_differing(verdict.baseline, verdict.candidate),
+            factors=tuple(f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name)),
             parameter="confirm_blocks",
         )
-        for verdict in verdicts
-    ]
+        sets.append(part)
+    return sets
 
 
 def confirmed(verdicts: Sequence[Verdict], runs: Iterable[Run]) -> list[Confirmed]:
     """Return what became of these verdicts in the fresh blocks."""
     arms = RunSet(tuple(runs)).role(Role.CONFIRMATION).by_trial()
-    found = []
+    results = []
     for verdict in verdicts:
         pair = [arms.get(trial.spec, ()) for trial in (verdict.baseline, verdict.candidate)]
         again = verdict_between(*pair, verdict.factor, verdict.question) if all(pair) else None
         failed = next((run for arm in pair for run in arm if run.status != Status.OK), None)
-        found.append(
-            Confirmed(
-                first=verdict,
-                again=again if again and again.blocks else None,
-                reason=f"{failed.status}: {failed.reason}" if failed else None,
-            )
-        )
-    return found
-
-
-def _differing(one: AnyTrial, other: AnyTrial) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name))
+        reason = f"{failed.status}: {failed.reason}" if failed else None
+        again = again if again and again.blocks else None
+        results.append(Confirmed(first=verdict, again=again, reason=reason))
+    return results

@@ -9,12 +9,11 @@ from functools import partial
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, planner
 from trainspeed.core.check import check_whole
-from trainspeed.core.run import Run
 from trainspeed.core.trial import PLAIN_PIPELINES
 from trainspeed.judge.comparison import Verdict
 from trainspeed.studies.summary.collect import ReportSummary, data_set
-from trainspeed.studies.summary.confirmation import Confirmed, confirmed, confirming, largest
-from trainspeed.studies.summary.recipe import Search, continued, searches, wanted
+from trainspeed.studies.summary.confirmation import confirming, largest
+from trainspeed.studies.summary.recipe import Search, searches, wanted
 from trainspeed.studies.summary.switches import extra_verdicts
 
 
@@ -23,20 +22,12 @@ class SummaryPlan(Plan):
     """Fresh blocks of the largest gains, and a search for each recipe.
 
     Attributes:
-        top: The verdicts that are confirmed.
-        searches: A search for each framework and model; no run has taken them anywhere yet.
+        top: The verdicts that are measured again.
+        searches: A search for each framework and model, without any runs yet.
     """
 
     top: Sequence[Verdict]
     searches: Sequence[Search]
-
-    def searched(self, runs: Sequence[Run]) -> list[Search]:
-        """Return the searches as far as these runs take them."""
-        return continued(self.searches, runs)
-
-    def confirmed(self, runs: Sequence[Run]) -> list[Confirmed]:
-        """Return what became of the largest gains in fresh blocks; nothing where nothing was measured."""
-        return confirmed(self.top, runs) if runs else []
 
 
 @planner
@@ -60,11 +51,11 @@ def plan_summary(
     dataset: str,
     seed: int,
 ) -> SummaryPlan:
-    """Return the plan of the notebook's parameters, which its parameter cell explains.
+    """Return the plan for the notebook's parameters, which its parameter cell explains.
 
     Args:
         report: What the other notebooks of the report found.
-        drawn: Whether the runs of an earlier report are shown again.
+        drawn: Whether the runs of an earlier report are drawn again.
     Raises:
         UserError: A value that cannot be measured.
     """
@@ -73,7 +64,7 @@ def plan_summary(
     check_whole("confirm_blocks", confirm_blocks, 0, "0 confirms nothing")
     devices, _ = devices_here("summary")
     top = largest(report.gains, of_each=confirm, devices=devices)
-    found = searches(
+    planned = searches(
         frameworks,
         models,
         [*report.verdicts, *extra_verdicts(report.runs)],
@@ -93,9 +84,9 @@ def plan_summary(
     )
     return SummaryPlan(
         top=top,
-        searches=found,
-        others=(*confirming(top, confirm_blocks), *wanted(found, ())),
-        more=partial(wanted, found),
+        searches=planned,
+        others=(*confirming(top, confirm_blocks), *wanted(planned, ())),
+        more=partial(wanted, planned),
         may_be_empty=True,
         accuracy_blocks=blocks,
         seed=seed,

@@ -1,6 +1,6 @@
 """The recipe: which switches, taken one after another and measured together, are worth it.
 
-Pure functions on runs. The search is replayed from its runs, so it can be resumed and rendered; it says which
+Pure functions on runs. The search is replayed from its runs, so it can be resumed and drawn again; it says which
 runs it wants next, and measures none.
 """
 
@@ -30,7 +30,7 @@ from trainspeed.studies.summary.switches import (
     untested_switches,
 )
 
-RECIPE_SEED_OFFSET = 100_000  # added to the seed of runs that confirm: no block of the search had it
+RECIPE_SEED_OFFSET = 100_000  # added to the seed of the fresh blocks, so that no block of the search had it
 
 
 class Decision(StrEnum):
@@ -48,7 +48,7 @@ class Step:
     """A switch, measured on top of those that were kept before.
 
     Attributes:
-        before, after: Trials without seed.
+        before, after: Trials without a seed.
         time: Speed-up of `after` over `before`.
         accuracy: Difference in points; None where the model of `before` had learned nothing that could be lost.
         reason: Why it was not measured; None where it was.
@@ -68,10 +68,10 @@ class Search:
     """The search for one framework and model, as far as its runs go.
 
     Attributes:
-        start: The plain trial; its data set may be "auto", which the runs name.
+        start: The plain trial; its data set may be "auto", and the runs then name the one that was used.
         switches: In the order in which they are tried, one for each factor.
-        blocks: Of each step, and of the confirmation.
-        runs: Of all searches, as far as they were measured.
+        blocks: How often each step runs, and the confirmation.
+        runs: Those of all searches, as far as they have been measured.
         margin_points: A switch is not kept where the test accuracy is lower for sure (the whole interval below 0)
             and by more than this (the median).
     """
@@ -97,15 +97,14 @@ class Search:
             step = self._decided(label, switch, now, after)
             if step is None:
                 factors = tuple(name for name, _ in switch.fields)
-                wanted = TrialSet(trials=(now, after), blocks=self.blocks, label=label, factors=factors)
-                return steps, wanted
+                return steps, TrialSet(trials=(now, after), blocks=self.blocks, label=label, factors=factors)
             steps.append(step)
             now = after if step.decision is Decision.KEPT else now
         return steps, None
 
     def _decided(self, label: str, switch: Switch, before: Trial, after: Trial) -> Step | None:
         """Return what became of a switch; None while runs of it are missing."""
-        with_it, without = self._of(label, after), self._of(label, before)
+        with_it, without = self._runs_of(label, after), self._runs_of(label, before)
         failed = [run for run in (*with_it, *without) if run.status != Status.OK]
         final = any(run.status in FINAL for run in failed)
         if not final and not all(_complete(arm, self.blocks) for arm in (with_it, without)):
@@ -114,8 +113,8 @@ class Search:
         if failed:
             return replace(step, reason=f"{failed[0].status}: {failed[0].reason}")
         time, accuracy = judge_runs(without, with_it, "time"), self._accuracy(without, with_it)
-        others = {Outcome.FASTER: Decision.KEPT, Outcome.UNDECIDED: Decision.UNDECIDED}
-        decision = others.get(time.outcome, Decision.NOT_FASTER)
+        decisions = {Outcome.FASTER: Decision.KEPT, Outcome.UNDECIDED: Decision.UNDECIDED}
+        decision = decisions.get(time.outcome, Decision.NOT_FASTER)
         if decision is Decision.KEPT and self._hurts(accuracy):
             decision = Decision.HURTS
         return replace(step, decision=decision, time=time, accuracy=accuracy)
@@ -132,14 +131,14 @@ class Search:
             return False
         return accuracy.high < 0 and accuracy.speedup < -self.margin_points
 
-    def _of(self, label: str, trial: Trial) -> list[Run]:
+    def _runs_of(self, label: str, trial: Trial) -> list[Run]:
         """Return the runs of a trial, the last one of each block: a resumed session repeats what crashed."""
-        wanted = self._named(trial)
-        found = (run for run in self.runs if run.label == label and self._named(run.trial) == wanted)
-        return list({run.block: run for run in found}.values())
+        wanted = self._same_in_all_blocks(trial)
+        own = (r for r in self.runs if r.label == label and self._same_in_all_blocks(r.trial) == wanted)
+        return list({run.block: run for run in own}.values())
 
-    def _named(self, trial: AnyTrial) -> AnyTrial:
-        """The same in every block; where the plain trial leaves its data set open, so is the runs'."""
+    def _same_in_all_blocks(self, trial: AnyTrial) -> AnyTrial:
+        """Return the trial without its seed; and with an open data set, where the plain trial leaves it open."""
         is_open = trial.dataset and self.start.dataset == "auto"
         return replace(trial.spec, dataset="auto") if is_open else trial.spec
 
@@ -150,12 +149,12 @@ class Search:
 
     @property
     def kept(self) -> list[Step]:
-        """Those of them that kept their switch."""
+        """The steps whose switch was kept."""
         return [step for step in self.steps if step.decision is Decision.KEPT]
 
     @property
     def chain(self) -> list[Trial]:
-        """The plain trial and each with one more of the switches that were kept."""
+        """The plain trial, and then each trial with one more of the kept switches."""
         return [self.start, *(step.after for step in self.kept)]
 
     @property
@@ -164,30 +163,29 @@ class Search:
         if self._replayed[1] or len(self.chain) < 2:
             return None
         fresh = tuple(replace(trial, seed=trial.seed + RECIPE_SEED_OFFSET) for trial in self.chain)
-        return TrialSet(
-            trials=fresh, blocks=self.blocks, label=Role.RECIPE, factors=_all_fields(self.switches)
-        )
+        factors = tuple(dict.fromkeys(name for switch in self.switches for name, _ in switch.fields))
+        return TrialSet(trials=fresh, blocks=self.blocks, label=Role.RECIPE, factors=factors)
 
     def wanted(self) -> list[TrialSet]:
-        """Return what to measure next, with what of it is there already; nothing when the search is over."""
+        """Return what to measure next, including what of it has been measured; nothing when the search is over."""
         if step := self._replayed[1]:
             return [step]
-        complete = all(_complete(arm, self.blocks) for arm in self._chained)
+        complete = all(_complete(arm, self.blocks) for arm in self._confirmed)
         return [] if complete or self.confirming is None else [self.confirming]
 
     @property
-    def _chained(self) -> list[list[Run]]:
+    def _confirmed(self) -> list[list[Run]]:
         """The runs of each trial of the chain in the fresh blocks."""
-        return [self._of(Role.RECIPE, trial) for trial in self.chain]
+        return [self._runs_of(Role.RECIPE, trial) for trial in self.chain]
 
     @property
     def failed(self) -> Run | None:
-        """A run of the fresh blocks that gave no result; None where there is none."""
-        return next((run for arm in self._chained for run in arm if run.status != Status.OK), None)
+        """The first run of the fresh blocks that gave no result; None where all gave one."""
+        return next((run for arm in self._confirmed for run in arm if run.status != Status.OK), None)
 
     def total(self, number: int | None = None, quantity: str = "time") -> Judgement | None:
-        """Return all (or the first `number`) kept switches against the plain trial, in the fresh blocks."""
-        arms = self._chained
+        """Return how all (or the first `number`) kept switches compare with the plain trial, in the fresh blocks."""
+        arms = self._confirmed
         if len(arms) < 2 or not arms[0]:
             return None
         last = arms[-1 if number is None else number]
@@ -206,31 +204,31 @@ def searches(
     margin_points: float,
     **fields: Any,
 ) -> list[Search]:
-    """Return a search per framework and model, that no run has taken anywhere yet.
+    """Return a search per framework and model, without any runs yet.
 
     Args:
         switches: Factors that are tried where a verdict calls them faster.
-        try_also: Factors that are tried where no verdict does.
+        try_also: Factors that are tried even where no verdict does.
         devices: How many there are; verdicts on more are left out.
-        fields: Of the plain trial; see `switches.plain_trial`. The data set "auto" may stay open.
+        fields: Fields of the plain trial; see `switches.plain_trial`. The data set may stay "auto".
     Raises:
-        UserError: An unknown name, or a plain trial that cannot be.
+        UserError: An unknown name, or a plain trial that is not possible.
     """
     for name in switches:
         check_name("factor in switches", name, switchable())
     if not margin_points >= 0:
         raise UserError("accuracy_margin", margin_points, "must be 0 points or more.")
-    found = []
+    planned = []
     for framework, model in product(dict.fromkeys(frameworks), dict.fromkeys(models)):
         start = plain_trial(framework, model, **fields)
         won = [s for s in switches_that_won(verdicts, start, devices) if s.factor in switches]
         untested = untested_switches(try_also, start, won, devices)
-        found.append(Search(start, (*won, *untested), blocks, margin_points=margin_points))
-    return found
+        planned.append(Search(start, (*won, *untested), blocks, margin_points=margin_points))
+    return planned
 
 
 def wanted(searches: Iterable[Search], runs: Sequence[Run]) -> list[TrialSet]:
-    """Return what to measure next for all searches, of the runs so far: `more` of `study.measure`."""
+    """Return what to measure next for all searches, given the runs so far: `Plan.more`."""
     return [part for search in continued(searches, runs) for part in search.wanted()]
 
 
@@ -239,16 +237,12 @@ def continued(searches: Iterable[Search], runs: Sequence[Run]) -> list[Search]:
     return [replace(search, runs=tuple(runs)) for search in searches]
 
 
-def _all_fields(switches: Sequence[Switch]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for switch in switches for name, _ in switch.fields))
-
-
 def _complete(runs: Sequence[Run], blocks: int) -> bool:
-    """Whether nothing more will come: every block ran, or the trial ended in a way that ends it for good."""
+    """Whether no more runs will come: every block ran, or the trial ended in a way that would only repeat itself."""
     return len(runs) >= blocks or any(run.status in FINAL for run in runs)
 
 
 def _learned(runs: Iterable[Run]) -> bool:
-    """Whether the model knows more than guessing, in enough blocks for an interval."""
+    """Whether the model does better than guessing, in enough blocks for an interval."""
     known = [run for run in runs if run.test_accuracy is not None]
     return len(known) >= MIN_BLOCKS and median(r.test_accuracy for r in known) >= known[0].learned_from

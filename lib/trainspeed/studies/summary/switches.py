@@ -35,7 +35,7 @@ class Switch:
         factor: One of `switchable`.
         fields: Fields of a trial and what they become.
         found: Speed-up that a study found for it alone; None where no verdict calls it faster.
-        model: That it was found on, where that is another one.
+        model: The model that it was found on, where that is not the recipe's; None otherwise.
     """
 
     factor: str
@@ -47,7 +47,7 @@ class Switch:
         """Return the trial with this switched on.
 
         Raises:
-            UserError: The trial cannot have it, such as a batch that so many devices cannot share.
+            UserError: The trial cannot have it, as when its batch cannot be divided among so many devices.
         """
         return replace(trial, **dict(self.fields))
 
@@ -61,18 +61,18 @@ class Switch:
 def plain_trial(framework: str, model: str, **fields: Any) -> Trial:
     """Return the plain baseline: the framework's default layout, strict fp32, not compiled, one device."""
     check_name("framework", framework, tuple(STRATEGIES))
-    how = {"layout": DEFAULT_LAYOUT[framework], "compile": framework == "jax"}
-    return Trial(framework=framework, model=model, **how, **fields)
+    defaults = {"layout": DEFAULT_LAYOUT[framework], "compile": framework == "jax"}
+    return Trial(framework=framework, model=model, **defaults, **fields)
 
 
 def switches_that_won(verdicts: Iterable[Verdict], start: Trial, devices: int | None = None) -> list[Switch]:
     """Return the switches that verdicts call faster for this framework, the largest gain first.
 
-    A switch counts where its loser is what the plain trial has; of several for one factor the one measured on
-    this model counts first, then the larger gain.
+    A switch counts where its loser is what the plain trial has. If there are several for one factor, one that was
+    measured on this model comes first, then the larger gain.
 
     Args:
-        devices: How many there are: verdicts may be of a machine with more. None: as many as any verdict has.
+        devices: How many there are, as verdicts may come from a machine with more; None for no limit.
     """
     best: dict[str, tuple[bool, float, Switch]] = {}
     for verdict in verdicts:
@@ -87,14 +87,14 @@ def switches_that_won(verdicts: Iterable[Verdict], start: Trial, devices: int | 
             continue
         fields = tuple((name, getattr(winner, name)) for name in (*row.fields, *row.extra_fields(winner)))
         other = None if winner.model == start.model else winner.model
-        rank = other is None, gain, Switch(factor=verdict.factor, fields=fields, found=gain, model=other)
-        if verdict.factor not in best or rank[:2] > best[verdict.factor][:2]:
-            best[verdict.factor] = rank
-    return [switch for _, _, switch in sorted(best.values(), key=lambda rank: -rank[1])]
+        ranked = other is None, gain, Switch(factor=verdict.factor, fields=fields, found=gain, model=other)
+        if verdict.factor not in best or ranked[:2] > best[verdict.factor][:2]:
+            best[verdict.factor] = ranked
+    return [switch for _, _, switch in sorted(best.values(), key=lambda ranked: -ranked[1])]
 
 
 def _won(verdict: Verdict) -> tuple[Trial, Trial, float] | None:
-    """Return a time verdict's winner, loser and gain; None where nothing won that could be switched on."""
+    """Return the winner, the loser and the gain of a verdict; None where nothing won that can be switched on."""
     baseline, candidate, size = verdict.baseline, verdict.candidate, verdict.speedup
     if verdict.quantity != "time" or not verdict.row.switch or not size or not candidate.whole_steps:
         return None
@@ -108,7 +108,7 @@ def _won(verdict: Verdict) -> tuple[Trial, Trial, float] | None:
 
 
 def extra_verdicts(runs: Iterable[Run]) -> list[Verdict]:
-    """Return the verdicts that the studies' runs allow beside their own: compiled or not, and batch sizes."""
+    """Return further verdicts on the studies' runs: on compiling and on batch sizes."""
     trained = RunSet(tuple(run for run in runs if run.trial.whole_steps))
     verdicts = []
     for study in dict.fromkeys(run.study for run in trained):
@@ -127,9 +127,11 @@ def untested_switches(
 
     Args:
         devices: How many there are.
+    Raises:
+        UserError: A factor that no recipe may switch.
     """
     for name in factors:
         check_name("factor in try_also", name, switchable())
     names = dict.fromkeys(name for name in factors if name not in {switch.factor for switch in won})
-    found = [Switch(factor=n, fields=tuple(TRAINING[n].switch(start, devices).items())) for n in names]
-    return [s for s in found if any(getattr(start, name) != value for name, value in s.fields)]
+    untested = [Switch(factor=n, fields=tuple(TRAINING[n].switch(start, devices).items())) for n in names]
+    return [s for s in untested if any(getattr(start, name) != value for name, value in s.fields)]

@@ -12,22 +12,19 @@ from trainspeed.core.format import MISSING, minutes
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, size_of
 from trainspeed.show.cells import styled
-from trainspeed.studies.summary.collect import NotebookResult, ReportSummary
+from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 
 EARLIER = "<br>earlier session"
-# As wide as the page at most: words break, so that on a phone size and outcome are in sight, and the rest scrolls.
-AS_WIDE_AS_THE_PAGE = {"selector": "", "props": "width: auto"}
-FITTING = [
-    AS_WIDE_AS_THE_PAGE,
+# At most as wide as the page: words break, so that size and outcome are in sight on a phone; the rest scrolls.
+PAGE_WIDTH = {"selector": "", "props": "width: auto"}
+FITTING = (
     {"selector": ".col0", "props": "min-width: 8.5rem; overflow-wrap: anywhere"},
     {"selector": ".col1, .col3", "props": "white-space: nowrap"},
     {"selector": "th, td", "props": "padding-left: .4rem; padding-right: .4rem"},
-]
+)
 
 
-def all_verdicts_table(
-    verdicts: Iterable[Verdict], report: ReportSummary, *, caption: str = "Every verdict"
-) -> Styler:
+def all_verdicts_table(verdicts: Iterable[Verdict], report: ReportSummary) -> Styler:
     """Return a row per verdict: what was compared (a link to where), size, outcome, interval, blocks, notebook."""
     rows = [
         {
@@ -41,12 +38,11 @@ def all_verdicts_table(
         for verdict in verdicts
     ]
     columns = ["comparison", "speed-up", "outcome", "95 % interval", "blocks", "notebook"]
-    table = _with_links(rows, "front", caption, columns)
-    return table.set_table_styles(FITTING, overwrite=False)
+    return _linked_table(rows, "front", "Every verdict", columns, FITTING)
 
 
 def notebook_table(report: ReportSummary) -> Styler:
-    """Return a row per notebook: its question (a link), how it ended, how long it took."""
+    """Return a row per notebook: how it ended, its question (a link), how long it took."""
     rows = [
         {
             "status": html.escape(ran.status),
@@ -55,30 +51,36 @@ def notebook_table(report: ReportSummary) -> Styler:
         }
         for ran in report.notebooks
     ]
-    columns = ["status", "question", "time"]
-    styler = _with_links(rows, "notebooks", "The notebooks of this report", columns)
-    return styler.set_table_styles([AS_WIDE_AS_THE_PAGE], overwrite=False)
+    caption = "The notebooks of this report"
+    return _linked_table(rows, "notebooks", caption, ["status", "question", "time"])
 
 
-def _remarks(ran: NotebookResult, report: ReportSummary) -> str:
-    words = [ran.error] if ran.error else []
+def _remarks(ran: ReportNotebook, report: ReportSummary) -> str:
+    remarks = [ran.error] if ran.error else []
     if report.is_older(ran.session):
-        words.append("from an earlier session" + (f", preset {ran.preset}" if ran.preset else ""))
-    return "".join(f"<br>{html.escape(word)}" for word in words)
+        remarks.append("from an earlier session" + (f", preset {ran.preset}" if ran.preset else ""))
+    return "".join(f"<br>{html.escape(remark)}" for remark in remarks)
 
 
 def step_table(rows: pd.DataFrame) -> Styler:
-    """Return the switches that were tried for a recipe; see `recipe_words.step_rows`."""
+    """Return the switches that were tried for a recipe.
+
+    Args:
+        rows: As `recipe_text.step_rows` returns them.
+    """
     names = {"where": "", "alone": "found alone", "combined": "in combination"}
     table = styled(rows.rename(columns=names), "steps", "Switches in the order in which they were tried")
-    return table.set_table_styles([AS_WIDE_AS_THE_PAGE], overwrite=False)
+    return table.set_table_styles([PAGE_WIDTH], overwrite=False)
 
 
 def _link(text: str, target: str | None) -> str:
-    shown = html.escape(text)
-    return f'<a href="{html.escape(target, quote=True)}">{shown}</a>' if target else shown
+    label = html.escape(text)
+    return f'<a href="{html.escape(target, quote=True)}">{label}</a>' if target else label
 
 
-def _with_links(rows: Sequence[dict], kind: str, caption: str, columns: Sequence[str]) -> Styler:
-    """The cells are HTML already: what came from elsewhere was escaped one by one."""
-    return styled(rows, kind, caption, columns=columns).format(escape=None)
+def _linked_table(
+    rows: Sequence[dict], kind: str, caption: str, columns: Sequence[str], styles: Sequence[dict] = ()
+) -> Styler:
+    """Return a table whose cells are HTML already: whatever came from elsewhere has been escaped one by one."""
+    table = styled(rows, kind, caption, columns=columns).format(escape=None)
+    return table.set_table_styles([PAGE_WIDTH, *styles], overwrite=False)
