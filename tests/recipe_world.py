@@ -18,12 +18,12 @@ from trainspeed.studies.summary.switches import Switch, plain_trial
 
 FIELDS = {"batch_size": 16, "images_per_epoch": 512, "epochs": 4, "image_size": 16, "dataset": "digits"}
 SWITCHES = {
-    "layout": Switch(factor="layout", fields=(("layout", "channels_last"),), found=1.3),
-    "precision": Switch(factor="precision", fields=(("precision", "bf16"),), found=1.5),
-    "compile": Switch(factor="compile", fields=(("compile", True),), found=1.2),
-    "pipeline": Switch(factor="pipeline", fields=(("pipeline", "in_model"), ("workers", 0)), found=1.1),
+    "layout": Switch(factor="layout", fields=(("layout", "channels_last"),), alone=1.3),
+    "precision": Switch(factor="precision", fields=(("precision", "bf16"),), alone=1.5),
+    "compile": Switch(factor="compile", fields=(("compile", True),), alone=1.2),
+    "pipeline": Switch(factor="pipeline", fields=(("pipeline", "in_model"), ("workers", 0)), alone=1.1),
     "batch_size": Switch(factor="batch_size", fields=(("batch_size", 64),)),
-    "devices": Switch(factor="devices", fields=(("devices", 2), ("strategy", "ddp")), found=1.8),
+    "devices": Switch(factor="devices", fields=(("devices", 2), ("strategy", "ddp")), alone=1.8),
 }
 MAX_ROUNDS = 20  # a search that asks so often asks for ever
 

@@ -51,7 +51,6 @@ def execute(
     interruption: Interruption,
     scrub: Callable[[str], str] = str,
     metadata: Mapping[str, Any] | None = None,
-    cell_timeout_s: int | None = None,
 ) -> NotebookResult:
     """Run a notebook and save it as `<name>.ipynb`, or as `<name>.failed.ipynb` when it did not end well.
 
@@ -64,12 +63,11 @@ def execute(
         folder: The kernel's working directory.
         scrub: Takes paths and names out of what is saved.
         metadata: What else the notebook's metadata say of the report.
-        cell_timeout_s: Longest time of one cell; None for no limit, as every run has its own.
     """
     name = source.stem
     finished, failed = out / f"{name}.ipynb", out / f"{name}.failed.ipynb"
     start = time.monotonic()
-    run = NotebookRun(source, parameters, environment, folder, interruption, cell_timeout_s)
+    run = NotebookRun(source, parameters, environment, folder, interruption)
     end = run.run()
     seconds = time.monotonic() - start
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import itertools
 import logging
 import mimetypes
 import re
@@ -36,6 +37,7 @@ TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of pap
 REMOVED_CELL_TAG = "remove_cell"  # the tag of a cell that stays in the notebook, and not in the page
 CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
 WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
+HEADINGS = ("h1", "h2", "h3", "h4")
 ACTIVE = ("script", "iframe", "object", "embed", "link", "base", "form")
 REMOTE_STYLE = re.compile(r"@import[^;]*;?|url\((?!\s*['\"]?data:)[^)]*\)", re.IGNORECASE)
 NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
@@ -55,13 +57,13 @@ def export_html(
     complete: bool = True,
     resumable: bool | None = None,
 ) -> tuple[str, ...]:
-    """Write the page; return a doubt for each thing a reader will miss in it.
+    """Write the page; return a doubt for each thing that a reader will miss in it.
 
     Args:
-        pictures: Folder that image files named in Markdown are relative to; they are embedded.
+        pictures: Folder that the paths of images in Markdown are relative to; the images are embedded.
         scrub: Takes paths and names out of the finished page.
-        front_page: Whether to link to `index.html` beside it.
-        complete: Whether the whole report is; a banner says so where another notebook did not end well.
+        front_page: Whether to link to `index.html` in the same folder.
+        complete: Whether the whole report is complete; a banner says so where another notebook did not end well.
         resumable: Whether a banner says how to continue; by default where the notebook measured.
     """
     executed = nbformat.read(notebook, 4)
@@ -72,24 +74,19 @@ def export_html(
         "status": ending.get("status", "ok"),
         "error": ending.get("error") or "",
         "gaps": [gap for gap in ending.get("gaps", ()) if not _is_removed(executed.cells[gap["cell"]])],
-        "css": css(),
+        "css": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
         "policy": POLICY,
         "front_page": front_page,
         "complete": complete,
         "resumable": not ending.get("rendered") if resumable is None else resumable,
         "footer": _footer(ending),
     }
-    logging.getLogger("traitlets").setLevel(logging.ERROR)  # missing alt text is returned instead
+    logging.getLogger("traitlets").setLevel(logging.ERROR)  # missing alt texts are returned as doubts instead
     html, _ = _Exporter().from_notebook_node(_prepared(executed, ending), resources={"trainspeed": page})
     soup = BeautifulSoup(html, "html.parser")
     doubts = _polish(soup, pictures)
     write_atomically(target, scrub(str(soup)))
     return tuple(doubts)
-
-
-def css() -> str:
-    """Return the style sheet of all pages."""
-    return (TEMPLATES / "report.css").read_text(encoding="utf-8")
 
 
 class _Exporter(HTMLExporter):
@@ -100,8 +97,7 @@ class _Exporter(HTMLExporter):
         config.HTMLExporter.embed_images = False  # True damages inline HTML in Markdown (nbconvert#2020)
         config.HTMLExporter.exclude_anchor_links = True
         config.HTMLExporter.exclude_input_prompt = config.HTMLExporter.exclude_output_prompt = True
-        config.CoalesceStreamsPreprocessor.enabled = True
-        config.TagRemovePreprocessor.enabled = True
+        config.CoalesceStreamsPreprocessor.enabled = config.TagRemovePreprocessor.enabled = True
         config.TagRemovePreprocessor.remove_cell_tags = {REMOVED_CELL_TAG}
         config.TagRemovePreprocessor.remove_input_tags = {"remove_input"}
         config.TagRemovePreprocessor.remove_all_outputs_tags = {"remove_output"}
@@ -109,20 +105,20 @@ class _Exporter(HTMLExporter):
 
     @pass_context
     def markdown2html(self, context: Any, source: str) -> str:
-        """Turn TeX into MathML around nbconvert's Markdown, which would leave it to a script."""
+        """Turn TeX into MathML, which nbconvert's Markdown would leave to a script."""
         formulas: list[str] = []
         html = super().markdown2html(context, _take_tex(source, formulas))
         return re.sub(r"TEX(\d+)XET", lambda match: formulas[int(match[1])], html)
 
 
 def _take_tex(source: str, formulas: list[str]) -> str:
-    """Replace formulas by marks that Markdown leaves alone; code keeps its dollars."""
+    """Move formulas into a list, leaving marks that Markdown does not touch; code keeps its dollars."""
 
     def take(display: str) -> Callable[[re.Match[str]], str]:
         def replacement(match: re.Match[str]) -> str:
             try:
                 formulas.append(tex_to_mathml(match[1].strip(), display=display))
-            except Exception:  # latex2mathml raises many kinds, some without a common base
+            except Exception:  # latex2mathml raises many kinds without a common base
                 return match[0]
             return f"TEX{len(formulas) - 1}XET"
 
@@ -136,7 +132,7 @@ def _take_tex(source: str, formulas: list[str]) -> str:
 
 
 def _prepared(notebook: nbformat.NotebookNode, ending: dict[str, Any]) -> nbformat.NotebookNode:
-    """Return a copy without widgets, with the parameters as a table; cells that failed are marked."""
+    """Return a copy without widgets, with the parameters as a table and the failed cells marked."""
     notebook = copy.deepcopy(notebook)
     notebook.metadata.pop("widgets", None)
     stopped = ending.get("cell")
@@ -170,7 +166,7 @@ def _value(value: Any) -> str:
 
 
 def _help(text: str) -> str:
-    """Return the words as HTML, with `code` set as such."""
+    """Return the text as HTML, with `code` set as such."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False))
 
 
@@ -196,34 +192,23 @@ def _polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
 
 
 def _name_headings(soup: BeautifulSoup) -> None:
-    """Give each heading an id of its own, and list the sections under the title."""
-    taken: set[str] = {
-        tag["id"] for tag in soup.find_all(id=True) if tag.name not in ("h1", "h2", "h3", "h4")
-    }
-    for heading in soup.find_all(["h1", "h2", "h3", "h4"]):
-        words = slug(heading.get_text())
-        number, name = 1, words
-        while name in taken:
-            number += 1
-            name = f"{words}-{number}"
-        taken.add(name)
-        heading["id"] = name
+    """Give each heading its own id, and list the sections under the title."""
+    taken = {tag["id"] for tag in soup.find_all(id=True) if tag.name not in HEADINGS}
+    for heading in soup.find_all(HEADINGS):
+        base = slug(heading.get_text())
+        names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
+        heading["id"] = next(name for name in names if name not in taken)
+        taken.add(heading["id"])
     sections = soup.find_all("h2")
     if len(sections) < CONTENTS_FROM:
         return
-    nav = soup.new_tag("nav", attrs={"class": "contents", "aria-label": "Contents"})
-    listed = soup.new_tag("ul")
-    nav.append(listed)
-    for section in sections:
-        item, link = soup.new_tag("li"), soup.new_tag("a", href=f"#{section['id']}")
-        link.string = section.get_text()
-        item.append(link)
-        listed.append(item)
-    (soup.find("h1") or soup.main.find()).insert_after(nav)
+    links = [f'<li><a href="#{section["id"]}">{escape(section.get_text())}</a></li>' for section in sections]
+    nav = f'<nav class="contents" aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
+    (soup.find("h1") or soup.main.find()).insert_after(BeautifulSoup(nav, "html.parser"))
 
 
 def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
-    """Put it into a box that scrolls by itself, by touch, mouse or keyboard; set one of many columns smaller."""
+    """Put a table into a box that scrolls by touch, mouse or keyboard; set one of many columns in small letters."""
     table.attrs.pop("border", None)
     rows = table.find_all("tr")
     for row in rows:
@@ -240,12 +225,11 @@ def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
 
 
 def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
-    """Let `channels_last` go on in a second line where a column is too narrow; what is copied stays whole."""
+    """Let `channels_last` break over two lines where a column is too narrow; copied text stays whole."""
     for text in table.find_all(string=NAME_PART):
         if text.parent.name != "style":
-            parts = NAME_PART.split(text)
-            mixed = [item for part in parts for item in (part, soup.new_tag("wbr"))]
-            text.replace_with(*mixed[:-1])
+            parts = [item for part in NAME_PART.split(text) for item in (part, soup.new_tag("wbr"))]
+            text.replace_with(*parts[:-1])
 
 
 def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Ctrl-C and SIGTERM while kernels run: interrupt the kernel first, so that its `finally` blocks run.
 
-Knows no notebook: it is told which process group is the kernel's.
+Knows no notebook: its caller says which process group is the kernel's.
 """
 
 from __future__ import annotations

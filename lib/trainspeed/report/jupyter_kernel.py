@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,10 @@ from traitlets.config import Config
 from trainspeed.conduct.context import VARIABLES
 from trainspeed.report.interruption import Interruption
 
-SHUTDOWN_S = 20  # longest wait for `finally` blocks after a cell's timeout; a healthy kernel ends at once
 # A kernel without a running cell has nothing to finish, but ipykernel 7.4 sometimes hangs while it closes its
 # own channels, after all other exit handlers. After half of this time it gets SIGTERM.
-IDLE_SHUTDOWN_S = 6
-SOCKET_FOLDER_LENGTH = 80  # a Unix socket's path holds 107 bytes on Linux and 103 on macOS
+SHUTDOWN_S = 6
+MAX_TEMPORARY_LENGTH = 60  # a Unix socket's path holds 107 bytes on Linux and 103 on macOS
 GUARD = "--InteractiveShellApp.extra_extensions=trainspeed.core.guard"  # see `guard.py`
 
 
@@ -51,28 +49,16 @@ class KernelSockets:
 @contextlib.contextmanager
 def kernel_sockets() -> Iterator[KernelSockets]:
     """Make the folder, and remove it at the end."""
-    folder = tempfile.mkdtemp(prefix="trainspeed-")
-    if len(folder) > SOCKET_FOLDER_LENGTH:
-        os.rmdir(folder)
-        folder = tempfile.mkdtemp(prefix="trainspeed-", dir="/tmp")
-    try:
+    usual = tempfile.gettempdir()
+    parent = usual if len(usual) <= MAX_TEMPORARY_LENGTH else "/tmp"
+    with tempfile.TemporaryDirectory(prefix="trainspeed-", dir=parent, ignore_cleanup_errors=True) as folder:
         yield KernelSockets(Path(folder))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def kernel_class(
-    sockets: KernelSockets,
-    environment: Mapping[str, str],
-    folder: Path,
-    interruption: Interruption,
-    busy: Callable[[], bool],
+    sockets: KernelSockets, environment: Mapping[str, str], folder: Path, interruption: Interruption
 ) -> type[AsyncKernelManager]:
-    """Return a class of kernel managers for this very Python, whatever kernel the user has installed as python3.
-
-    Args:
-        busy: Whether a cell is running.
-    """
+    """Return a class of kernel managers for this very Python, whatever kernel the user has installed as python3."""
 
     class Kernel(AsyncKernelManager):
         def __init__(self, **options: Any) -> None:
@@ -92,11 +78,8 @@ def kernel_class(
         async def shutdown_kernel(self, now: bool = False, restart: bool = False) -> None:
             # The inherited method would interrupt an idle kernel too, which puts a traceback into its log and
             # makes the hang likelier.
-            wait_s = SHUTDOWN_S if busy() else IDLE_SHUTDOWN_S
-            if busy():
-                await self.interrupt_kernel()
             await self.request_shutdown()
-            await self.finish_shutdown(waittime=wait_s)
+            await self.finish_shutdown(waittime=SHUTDOWN_S)
             await self.cleanup_resources()
 
     return Kernel

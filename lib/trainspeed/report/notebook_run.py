@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 import nbformat
 import papermill
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbclient.exceptions import DeadKernelError
 from papermill.engines import NBClientEngine, NotebookExecutionManager, papermill_engines
 
 from trainspeed.report.gaps import error_text
@@ -64,7 +64,6 @@ class NotebookRun:
     Attributes:
         environment: Variables for the kernel, in addition to those of this process.
         folder: The kernel's working directory.
-        cell_timeout_s: Longest time of one cell; None for no limit, as every run has its own.
         planning: Whether the notebook is run only for what it prints, until it raises PlanOnly.
         notebook: The notebook with what its cells have put out, however they ended; None where no kernel was
             asked for.
@@ -75,11 +74,9 @@ class NotebookRun:
     environment: Mapping[str, str]
     folder: Path
     interruption: Interruption
-    cell_timeout_s: int | None = None
     planning: bool = False
     notebook: nbformat.NotebookNode | None = field(default=None, init=False)
     _latest: int | None = field(default=None, init=False)  # index of the cell that was begun last
-    _busy: bool = field(default=False, init=False)
     _raised: bool = field(default=False, init=False)
 
     def run(self) -> End:
@@ -117,7 +114,6 @@ class NotebookRun:
             language="python",
             progress_bar=False,
             start_timeout=START_TIMEOUT_S,
-            execution_timeout=self.cell_timeout_s,
             stdout_file=_Terminal(sys.stdout),
             # A plan is what the notebook prints, and nothing else.
             stderr_file=None if self.planning else _Terminal(sys.stderr),
@@ -125,11 +121,8 @@ class NotebookRun:
             store_widget_state=False,
             iopub_timeout=60,
             on_cell_start=self._before_cell,
-            on_cell_execute=self._cell_sent,
             on_cell_executed=self._cell_replied,
-            kernel_manager_class=kernel_class(
-                sockets, self.environment, self.folder, self.interruption, lambda: self._busy
-            ),
+            kernel_manager_class=kernel_class(sockets, self.environment, self.folder, self.interruption),
             config=sockets.config,
         )
 
@@ -138,13 +131,9 @@ class NotebookRun:
         if self.interruption.asked:
             raise _Stopped
 
-    def _cell_sent(self, cell: nbformat.NotebookNode, cell_index: int) -> None:
-        self._busy = True
-
     def _cell_replied(
         self, cell: nbformat.NotebookNode, cell_index: int, execute_reply: Mapping[str, Any]
     ) -> None:
-        self._busy = False
         self._raised |= execute_reply["content"]["status"] == "error"
 
     def _end_of_cell(self, problem: papermill.PapermillExecutionError) -> End:
@@ -161,8 +150,6 @@ class NotebookRun:
         match problem:
             case _Stopped() | KeyboardInterrupt():
                 return End(NotebookStatus.INTERRUPTED)
-            case CellTimeoutError():
-                error = f"timeout: a cell took longer than {self.cell_timeout_s} s"
             case DeadKernelError():
                 error = "the kernel died: out of memory, or a crash in native code"
             case _ if self._latest is None:

@@ -52,20 +52,12 @@ class Job:
 class ReportRun:
     """Notebooks that are run and exported into one folder."""
 
-    def __init__(
-        self,
-        jobs: Sequence[Job],
-        front: Job | None,
-        *,
-        out: Path,
-        folder: Path,
-        cell_timeout_s: int | None = None,
-    ) -> None:
+    def __init__(self, jobs: Sequence[Job], front: Job | None, *, out: Path, folder: Path) -> None:
         """Prepare to run the jobs, and after them the front page's notebook, if there is one."""
         self._results: list[NotebookResult] = []
         self._interrupted = False
         self._jobs, self._front = jobs, front
-        self._out, self._folder, self._cell_timeout_s = out, folder, cell_timeout_s
+        self._out, self._folder = out, folder
         self._all = [*jobs, *filter(None, [front])]
         texts = [(folder / f"{job.name}.ipynb").read_text(encoding="utf-8") for job in self._all]
         self._scrub = scrubber(root=ROOT, out=out.resolve(), own_words=texts)
@@ -145,7 +137,6 @@ class ReportRun:
             interruption=interruption,
             scrub=self._scrub,
             metadata={**metadata, "version": version("trainspeed")},
-            cell_timeout_s=self._cell_timeout_s,
         )
 
     def _exported(self, result: NotebookResult, page: str, **banner: bool) -> NotebookResult:

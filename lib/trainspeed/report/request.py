@@ -1,5 +1,6 @@
 """What each report was asked to run: `sessions.jsonl` beside the ledger, for `RESUME=1` and `make render`.
 
+Knows what MODEL changes of it, by the names of the parameters, so a new notebook with `models` needs nothing here.
 Does not run anything.
 """
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 
@@ -20,8 +21,11 @@ from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
 from trainspeed.core.outputs import COMPARE, SUMMARY
+from trainspeed.core.trial import FRAMEWORKS, USER_DATA
 from trainspeed.report import parameters
-from trainspeed.report.user_parameters import notebooks_of_models, with_model
+
+MODELS = "models"  # the parameter that a notebook on training has
+SURVEY = "survey_models"  # further models, of which none is left where the user brings one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,24 +40,6 @@ class ReportRequest:
     version: str = ""
 
 
-class Choice(TypedDict, total=False):
-    """What a user may choose for a report.
-
-    Attributes:
-        preset: Name of a file in the notebooks' `presets`, or auto: standard with a GPU, quick without.
-        notebooks: Names; when empty, all notebooks, or all of the session that is continued.
-        params_file: YAML: notebook -> parameters, on top of the preset.
-        has_gpu: Whether there is a GPU, for the preset auto.
-        model: The user's own, in place of all others; what `params_file` says takes precedence.
-    """
-
-    preset: str
-    notebooks: Sequence[str]
-    params_file: Path | None
-    has_gpu: bool
-    model: str | None
-
-
 def new_session(
     *,
     folder: Path,
@@ -63,10 +49,17 @@ def new_session(
     has_gpu: bool = False,
     model: str | None = None,
 ) -> ReportRequest:
-    """Return the request of a choice (see `Choice`), with all names and parameters checked.
+    """Return the request of what a user chose, with all names and parameters checked.
 
     Args:
         folder: Where the notebooks are.
+        preset: Name of a file in the notebooks' `presets`, or auto: standard with a GPU, quick without.
+        notebooks: Names; all when empty.
+        params_file: YAML: notebook -> parameters, on top of the preset.
+        has_gpu: Whether there is a GPU, for the preset auto.
+        model: The user's own, in place of all others; what `params_file` says takes precedence.
+    Raises:
+        UserError: A name or a value is wrong.
     """
     if preset == "auto":
         preset = "standard" if has_gpu else "quick"
@@ -78,7 +71,7 @@ def new_session(
         raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare A=… B=…` does.")
     if model is not None:
         user_model.check_user_model(model)
-        names = notebooks_of_models(names, folder, asked=bool(notebooks))
+        names = _notebooks_of_models(names, folder, asked=bool(notebooks))
     values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
     if model is not None:
         from_file = parameters.read_file(params_file, folder) if params_file else {}
@@ -92,6 +85,47 @@ def new_session(
         started_at=now.isoformat(timespec="seconds"),
         version=version("trainspeed"),
     )
+
+
+def _notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> tuple[str, ...]:
+    """Return the notebooks that train a model.
+
+    Where the user named them (`asked`), one that trains no model is an error; else it is left out.
+    """
+    training = [
+        name
+        for name in parameters.notebook_names(folder)
+        if MODELS in parameters.read_notebook(folder / f"{name}.ipynb")
+    ]
+    others = [name for name in names if name not in training]
+    if len(others) == len(names) or (asked and others):
+        raise UserError(
+            f"{others[0] if others else folder.name} trains no model, so MODEL cannot be measured there: use "
+            f'NOTEBOOKS="{" ".join(training)}" or fewer.'
+        )
+    return tuple(name for name in names if name in training)
+
+
+def with_model(values: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return a notebook's parameters with the user's model in place of all others.
+
+    Lists of frameworks are cut to those that the model is for; a list that this would empty gets the model's
+    first framework. The model brings its own weights, and its own data where its file has some.
+    """
+    frameworks = user_model.frameworks_of(model)
+    changed = dict(values)
+    for name, value in values.items():
+        if name == SURVEY:
+            changed[name] = []
+        elif name == MODELS or name.endswith(f"_{MODELS}"):
+            changed[name] = [model]
+        elif isinstance(value, list) and value and set(value) <= set(FRAMEWORKS):
+            changed[name] = [item for item in value if item in frameworks] or list(frameworks[:1])
+        elif name == "weights":
+            changed[name] = None
+        elif name == "dataset" and value == "auto" and user_model.has_data(model):
+            changed[name] = USER_DATA
+    return changed
 
 
 def read_sessions(out: Path) -> list[ReportRequest]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
@@ -21,14 +21,7 @@ from trainspeed.report.interruption import Interruption
 from trainspeed.report.notebook_run import NotebookRun
 from trainspeed.report.notebooks import Job, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
-from trainspeed.report.request import (
-    Choice,
-    ReportRequest,
-    check_session,
-    new_session,
-    read_sessions,
-    still_valid,
-)
+from trainspeed.report.request import ReportRequest, check_session, new_session, read_sessions, still_valid
 
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -38,8 +31,7 @@ def report(
     out: Path,
     resume: bool = False,
     folder: Path = NOTEBOOKS,
-    cell_timeout_s: int | None = None,
-    **choice: Unpack[Choice],
+    **choice: Any,
 ) -> int:
     """Measure and write a report; return the exit code.
 
@@ -47,8 +39,8 @@ def report(
 
     Args:
         resume: Continue the newest session in `out` with its own notebooks and parameters.
-        choice: Where the summary is not among its notebooks, the front page shows what is there and measures
-            nothing.
+        choice: Arguments of `new_session`. Where the summary is not among its notebooks, the front page shows
+            what is there and measures nothing.
     Raises:
         UserError: Something is wrong, and nothing has been measured yet.
     """
@@ -71,7 +63,7 @@ def report(
         ]
         print(f"session {session.session}, preset {session.preset}: {', '.join(names)}", flush=True)
         front = jobs.pop() if names[-1] == SUMMARY else earlier.front(context, session)
-        return ReportRun(jobs, front, out=out, folder=folder, cell_timeout_s=cell_timeout_s).run()
+        return ReportRun(jobs, front, out=out, folder=folder).run()
 
 
 def _to_continue(old: ReportRequest, wanted: ReportRequest, folder: Path) -> list[str]:
@@ -91,7 +83,6 @@ def render(
     source: Path | None = None,
     notebooks: Sequence[str] = (),
     folder: Path = NOTEBOOKS,
-    cell_timeout_s: int | None = None,
 ) -> int:
     """Write the report of runs that exist already, the newest session of each study; measure nothing.
 
@@ -115,7 +106,7 @@ def render(
             f"nothing to render in {shown(source)}: no notebook has the name of a study there ({studies})"
         )
     with locked(out):
-        return ReportRun(jobs, front, out=out, folder=folder, cell_timeout_s=cell_timeout_s).run(source)
+        return ReportRun(jobs, front, out=out, folder=folder).run(source)
 
 
 class _Earlier:
@@ -157,11 +148,12 @@ class _Earlier:
         return self.job(SUMMARY, context, page_of) if known else None
 
 
-def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Unpack[Choice]) -> int:
+def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Any) -> int:
     """Print what a report would run, as the notebooks tell it; measure and write nothing.
 
     Args:
         out: Folder whose earlier runs tell how long a trial takes.
+        choice: Arguments of `new_session`.
     """
     wanted = new_session(folder=folder, **choice)
     environment = Context(id="", out=out, plan_only=True).environment()

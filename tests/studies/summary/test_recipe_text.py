@@ -34,7 +34,7 @@ def measured():
 
 def test_the_plain_trial_and_what_is_tried_on_it():
     search = search_of("precision", "batch_size")
-    other = Switch(factor="layout", fields=(("layout", "channels_last"),), found=1.3, model="wrn28_1")
+    other = Switch(factor="layout", fields=(("layout", "channels_last"),), alone=1.3, model="wrn28_1")
     search = replace(search, switches=(*search.switches, other))
     assert plain_sentence(search) == (
         "PyTorch, cnn10, channels_first, batch 16, 16 px, fp32, not compiled: to be switched on in this order: "

@@ -26,7 +26,7 @@ BATCH = {"factor": "batch_size", "values": (16, 64), "devices": 1}
 
 
 def won(*verdicts, start=START, **more):
-    return [(s.factor, dict(s.fields)[s.factor], s.found) for s in switches_that_won(verdicts, start, **more)]
+    return [(s.factor, dict(s.fields)[s.factor], s.alone) for s in switches_that_won(verdicts, start, **more)]
 
 
 # The plain trial.
@@ -104,7 +104,7 @@ def test_weak_scaling_is_no_gain_of_devices():
     strong = make_verdict(1.6, batch_size=16)
     assert won(weak) == []
     (switch,) = switches_that_won([weak, strong], START)
-    assert (switch.fields, switch.found) == ((("devices", 2), ("strategy", "ddp")), 1.6)
+    assert (switch.fields, switch.alone) == ((("devices", 2), ("strategy", "ddp")), 1.6)
 
 
 def test_devices_that_are_not_here_are_no_switch():
@@ -195,7 +195,7 @@ def test_every_factor_has_a_value_to_try_that_the_plain_trial_does_not_have(fram
     found = untested_switches(EVERY, start, [], devices=2)
     for switch in found:
         assert switch.on(start) != start
-        assert switch.found is None
+        assert switch.alone is None
     missing = {"compile"} if framework == "jax" else set()  # always compiled
     assert {switch.factor for switch in found} == set(EVERY) - missing
 
@@ -227,7 +227,7 @@ def test_a_search_tries_what_won_first_and_then_the_rest():
         margin_points=0.5,
         **FIELDS,
     )
-    assert [(s.factor, s.found) for s in search.switches] == [
+    assert [(s.factor, s.alone) for s in search.switches] == [
         ("layout", 1.2),
         ("devices", None),
         ("precision", None),

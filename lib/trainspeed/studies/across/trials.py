@@ -1,4 +1,4 @@
-"""The trials of two sides: what they are called beside each other, and why some have no counterpart.
+"""The trials of two sides: what they are called side by side, and why some have no counterpart.
 
 Knows no run and no time.
 """

@@ -57,12 +57,12 @@ def _panel(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
     ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5)
     labels, before = ["plain"], 1.0
     _number(ax, before, 0, before)
-    for place, (_, row) in enumerate(rows.iterrows(), 1):
+    for y, (_, row) in enumerate(rows.iterrows(), 1):
         now = row["speedup"]
         look = SETBACK if now < before else STEP
-        ax.barh(place, now - before, left=before, height=0.6, gid="step", **look)
-        ax.plot([before, before], [place - 1 + 0.3, place - 0.3], color=".5", linewidth=0.8)
-        _number(ax, now, place, max(before, now))
+        ax.barh(y, now - before, left=before, height=0.6, gid="step", **look)
+        ax.plot([before, before], [y - 1 + 0.3, y - 0.3], color=".5", linewidth=0.8)
+        _number(ax, now, y, max(before, now))
         labels.append(textwrap.fill(f"+ {row['switch']}", LABEL_LETTERS))
         before = now
     _total(ax, rows.iloc[-1], len(rows) + 1)
@@ -71,17 +71,17 @@ def _panel(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
     ax.grid(axis="y", visible=False)
 
 
-def _total(ax: Axes, last: pd.Series, place: int) -> None:
+def _total(ax: Axes, last: pd.Series, y: int) -> None:
     size, low, high = last["speedup"], last["low"], last["high"]
-    ax.barh(place, size - 1, left=1.0, height=0.6, gid="total", **TOTAL)
+    ax.barh(y, size - 1, left=1.0, height=0.6, gid="total", **TOTAL)
     right = max(1.0, size)
     if pd.notna(low) and pd.notna(high):
-        ax.hlines(place, low, high, color=".15", linewidth=2, gid="interval")
+        ax.hlines(y, low, high, color=".15", linewidth=2, gid="interval")
         right = max(right, high)
-    _number(ax, size, place, right, weight="bold")
+    _number(ax, size, y, right, weight="bold")
 
 
-def _number(ax: Axes, size: float, place: int, right: float, **look: Any) -> None:
+def _number(ax: Axes, size: float, y: int, right: float, **look: Any) -> None:
     """Write a speed-up to the right of where its bar ends."""
     look |= {"xytext": (5, 0), "textcoords": "offset points", "va": "center", "fontsize": SMALL_PT}
-    ax.annotate(f"{size:.2f}×", (right, place), gid="number", **look)
+    ax.annotate(f"{size:.2f}×", (right, y), gid="number", **look)

@@ -36,7 +36,7 @@ def plain_sentence(search: Search) -> str:
     switches = []
     for switch in search.switches:
         model = f" with {switch.model}" if switch.model else ""
-        alone = "no verdict calls it faster" if switch.found is None else f"{switch.found:.2f}x alone{model}"
+        alone = "no verdict calls it faster" if switch.alone is None else f"{switch.alone:.2f}x alone{model}"
         switches.append(f"{switch.words} ({alone})")
     return f"{start}: to be switched on in this order: {', '.join(switches)}."
 
@@ -73,7 +73,7 @@ def step_rows(searches: Sequence[Search]) -> pd.DataFrame:
             row = {
                 "where": where(search),
                 "switch": switch.words,
-                "alone": fixed(switch.found, 2, "x") + model,
+                "alone": fixed(switch.alone, 2, "x") + model,
                 "combined": _with_interval(step.time, "x", 2),
                 "accuracy": _with_interval(step.accuracy, " points", 1),
                 "decision": f"{step.decision}{f': {step.reason}' if step.reason else ''}",

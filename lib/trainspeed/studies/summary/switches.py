@@ -34,13 +34,13 @@ class Switch:
     Attributes:
         factor: One of `switchable`.
         fields: Fields of a trial and what they become.
-        found: Speed-up that a study found for it alone; None where no verdict calls it faster.
+        alone: Speed-up that a study found for it alone; None where no verdict calls it faster.
         model: The model that it was found on, where that is not the recipe's; None otherwise.
     """
 
     factor: str
     fields: tuple[tuple[str, Any], ...]
-    found: float | None = None
+    alone: float | None = None
     model: str | None = None
 
     def on(self, trial: Trial) -> Trial:
@@ -87,7 +87,7 @@ def switches_that_won(verdicts: Iterable[Verdict], start: Trial, devices: int | 
             continue
         fields = tuple((name, getattr(winner, name)) for name in (*row.fields, *row.extra_fields(winner)))
         other = None if winner.model == start.model else winner.model
-        ranked = other is None, gain, Switch(factor=verdict.factor, fields=fields, found=gain, model=other)
+        ranked = other is None, gain, Switch(factor=verdict.factor, fields=fields, alone=gain, model=other)
         if verdict.factor not in best or ranked[:2] > best[verdict.factor][:2]:
             best[verdict.factor] = ranked
     return [switch for _, _, switch in sorted(best.values(), key=lambda ranked: -ranked[1])]

@@ -5,8 +5,7 @@ import pytest
 import trainspeed.report.run
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
-from trainspeed.report.request import new_session
-from trainspeed.report.user_parameters import with_model
+from trainspeed.report.request import new_session, with_model
 
 NOTEBOOKS = ROOT / "notebooks"
 PRESETS = ("smoke", "quick", "standard", "article")
