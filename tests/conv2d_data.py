@@ -11,7 +11,6 @@ from trainspeed.core.convolution import CPU_LIBRARIES, Conv2dTrial
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.roofline import Ceiling
 from trainspeed.studies.conv2d.answers import EXPERIMENTS, Measurements
-from trainspeed.studies.conv2d.findings import device_verdicts, library_verdicts
 from trainspeed.studies.conv2d.sweeps import Sweep, SweepGrid, crossovers
 from trainspeed.studies.conv2d.trials import core_trials, library_trial
 
@@ -184,8 +183,6 @@ def asked(
         runs=runs,
         machine=machine,
         core=core,
-        by_library=library_verdicts(runs, core),
-        by_devices=device_verdicts(runs),
         grid=grid(*PAIR, sweeps, filters=filters, **SWEEP_SIZE),
     )
     stated = next(c for c in claims("conv2d") if c.id == claim)

@@ -13,7 +13,6 @@ from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.run import Status
 from trainspeed.snippets.code import lines
 from trainspeed.studies.conv2d.advice import advice, fastest_code
-from trainspeed.studies.conv2d.findings import cpu_verdicts, device_verdicts, residency_verdicts
 from trainspeed.studies.conv2d.sweeps import crossovers
 from trainspeed.studies.conv2d.trials import core_trials
 from trainspeed.worker.convolution.reference import convolve
@@ -28,9 +27,7 @@ NOISE = (0.5, 2.0, 0.5, 2.0, 0.5, 2.0)
 
 
 def advised(runs, *, core=CORE, sweeps=()):
-    return advice(
-        cpu_verdicts(runs, core), device_verdicts(runs), residency_verdicts(runs, core), sweeps, runs, core
-    )
+    return advice(runs, core, sweeps)
 
 
 def world(core=CORE, blocks=BLOCKS, resident=1.0, first=0.1, **seconds):

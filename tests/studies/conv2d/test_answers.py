@@ -25,7 +25,6 @@ from conv2d_data import (
 from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.text import reason
 from trainspeed.studies.conv2d.answers import EXPERIMENTS, NO_GPU, Measurements, answers
-from trainspeed.studies.conv2d.findings import device_verdicts, library_verdicts
 from trainspeed.studies.conv2d.trials import core_trials
 
 SIZES = {"images": 840, "height": 100, "width": 100, "filter_size": 3}
@@ -53,8 +52,6 @@ def test_every_claim_is_answered_whatever_was_measured(machine, blocks):
         runs=runs,
         machine=machine,
         core=CORE,
-        by_library=library_verdicts(runs, CORE),
-        by_devices=device_verdicts(runs),
         grid=grid(*PAIR, {}, **SWEEP_SIZE),
     )
     answered = answers(held)

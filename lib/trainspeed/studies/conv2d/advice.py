@@ -13,35 +13,26 @@ from trainspeed.judge.crossover import Kind
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
 from trainspeed.studies.conv2d.calls import calls_of, first_call_s
-from trainspeed.studies.conv2d.findings import fastest
+from trainspeed.studies.conv2d.findings import cpu_verdicts, device_verdicts, fastest, residency_verdicts
 from trainspeed.studies.conv2d.sweeps import Sweep
 
 WARM_UP_FROM = 2.0  # a first call that takes this many times a warm one is worth a sentence
 
 
-def advice(
-    by_cpu: Sequence[Verdict],
-    by_devices: Sequence[Verdict],
-    staying: Sequence[Verdict],
-    sweeps: Iterable[Sweep],
-    runs: Sequence[Run],
-    core: Sequence[Conv2dTrial],
-) -> list[str]:
+def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sweep]) -> list[str]:
     """Return what to do about a convolution of the size measured, each with the number that says so.
 
     Args:
-        by_cpu, by_devices, staying: As returned by `findings.cpu_verdicts`, `device_verdicts` and
-            `residency_verdicts`.
+        sweeps: As returned by `sweeps.crossovers`.
     """
     best = fastest(runs, core)
-    sentences = [
-        *(_processor(v) for v in by_cpu if {"device": v.candidate, "cpu": v.baseline} == best),
-        *_device_counts(by_devices),
-    ]
+    of_processors = cpu_verdicts(runs, core)
+    sentences = [_processor(v) for v in of_processors if {"device": v.candidate, "cpu": v.baseline} == best]
+    sentences += _device_counts(device_verdicts(runs))
     sentences += [
         f"Keep images and results on the device from call to call where you can: {library_of(v.candidate)} then "
         f"takes {percent(1 / v.speedup)} of a round trip."
-        for v in staying
+        for v in residency_verdicts(runs, core)
         if v.outcome == Outcome.FASTER
     ]
     # A crossover without an interval is not decided.

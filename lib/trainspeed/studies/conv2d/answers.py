@@ -30,7 +30,7 @@ from trainspeed.studies.conv2d.calls import (
     warm_call_s,
     warm_stage_s,
 )
-from trainspeed.studies.conv2d.findings import residency_verdicts
+from trainspeed.studies.conv2d.findings import device_verdicts, library_verdicts, residency_verdicts
 from trainspeed.studies.conv2d.sweeps import SWEEPS, SweepGrid
 from trainspeed.studies.conv2d.trials import ARTICLE, pair_of
 
@@ -46,15 +46,12 @@ class Measurements:
     Attributes:
         machine: As in the ledger.
         core: The trials at the article's size.
-        by_library, by_devices: Verdicts on them.
         grid: The grid of the sweeps; its first pair of libraries is the article's, or stands for it.
     """
 
     runs: Sequence[Run]
     machine: Mapping[str, Any]
     core: Sequence[Conv2dTrial]
-    by_library: Sequence[Verdict]
-    by_devices: Sequence[Verdict]
     grid: SweepGrid
 
     @property
@@ -70,7 +67,7 @@ class Measurements:
     @property
     def spread(self) -> list[Verdict]:
         """The verdicts on that library on several devices over one, the fewest devices first."""
-        verdicts = [v for v in self.by_devices if v.baseline == self.device]
+        verdicts = [v for v in device_verdicts(self.runs) if v.baseline == self.device]
         return sorted(verdicts, key=lambda v: v.candidate.devices)
 
     @cached_property
@@ -139,7 +136,8 @@ def _no_scaling(claim: Claim, measured: Measurements) -> Answer:
 def _unoptimised(claim: Claim, measured: Measurements) -> Answer:
     if measured.device.library != ARTICLE[0]:
         return decide(claim, [], "TensorFlow was not measured on the device.")
-    return decide(claim, _evidence(measured.by_library), "No other library was measured on the device.")
+    verdicts = library_verdicts(measured.runs, measured.core)
+    return decide(claim, _evidence(verdicts), "No other library was measured on the device.")
 
 
 def _grows(claim: Claim, measured: Measurements, *, factor: str) -> Answer:

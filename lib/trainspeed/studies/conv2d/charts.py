@@ -46,8 +46,8 @@ def plot_stages(stages: pd.DataFrame) -> Figure:
         stages: As returned by `frames.stage_rows`.
     """
     require(stages, STAGE_COLUMNS)
-    several = stages["devices"].map(lambda count: f",\n{count:g} devices" if count > 1 else "")
-    named = stages.assign(name=stages["library"] + several).rename(columns=STAGE_NAMES)
+    devices = stages["devices"].map(lambda count: f",\n{count} devices" if count > 1 else "")
+    named = stages.assign(name=stages["library"] + devices).rename(columns=STAGE_NAMES)
     measured = named.dropna(subset=list(STAGE_LOOKS), how="all")
     if measured.empty:
         return nothing("Nothing to draw: not measured on this machine.").get_figure()

@@ -13,20 +13,14 @@ from trainspeed.core.format import counted
 from trainspeed.core.run import Run
 from trainspeed.judge.roofline import Ceiling, Work, attainable_flop_per_s
 from trainspeed.judge.verdict import median_interval
-from trainspeed.studies.conv2d.calls import (
-    calls_at,
-    calls_of,
-    first_call_s,
-    warm_call_s,
-    warm_stage_s,
-)
+from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, warm_call_s, warm_stage_s
 from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import on_device
 
 STAGE_COLUMNS = ["library", "devices", "temperature", "import", *FIRST_STAGES]
 SWEEP_COLUMNS = ["library", "framework", "on_device", "size", "block", "call_s"]
-LIMIT_COLUMNS = ["library", "framework", "devices", "on_device", "case"]
-LIMIT_COLUMNS += ["intensity", "flop_per_s", "bytes_per_s", "limit", "share"]
+LIMIT_COLUMNS = ["library", "framework", "devices", "on_device", "case", "intensity", "flop_per_s"]
+LIMIT_COLUMNS += ["bytes_per_s", "limit", "share"]
 SERIES_COLUMNS = ["series", "framework", "x", "value", "low", "high", "blocks"]
 
 

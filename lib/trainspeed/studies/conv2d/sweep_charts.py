@@ -16,15 +16,7 @@ from trainspeed.core.check import check_name
 from trainspeed.core.convolution import library_of
 from trainspeed.core.format import three
 from trainspeed.judge.crossover import Kind
-from trainspeed.show.axes import (
-    NOTE_LETTERS,
-    legend_below,
-    log_axis,
-    note_below,
-    nothing,
-    panels,
-    size_axis,
-)
+from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels, size_axis
 from trainspeed.show.rows import by_framework, refuse_repeats, require
 from trainspeed.show.series import handles, how_to_read, series
 from trainspeed.show.theme import FILLS, GREY, PALE, SMALL_PT, Look, framework_colour

@@ -67,10 +67,10 @@ class Sweep:
     def sentence(self) -> str:
         """From what size on the device is faster, and what was held equal."""
         trial = self.device
+        followers = ["filters"] if self.filters_follow else []
         equal = [f"of {trial.height}×{trial.width}"] if self.factor == "images" else []
-        equal += ["as many filters"] if self.filters_follow else []
-        grown = ["filters"] if self.filters_follow else []
-        equal += trial.describe(without=["library", "devices", self.factor, *grown])
+        equal += [f"as many {name}" for name in followers]
+        equal += trial.describe(without=["library", "devices", self.factor, *followers])
         names = {"device": library_of(trial), "cpu": library_of(self.cpu)}
         text = crossover_sentence(self.crossover, unit=SWEEPS[self.factor].unit, **names)
         return f"{text[:-1]} ({', '.join(equal)})."
@@ -119,7 +119,7 @@ class SweepGrid:
         ]
 
     def sweeps(self, factor: str) -> list[Sweep]:
-        """Return the sweep of each pair of libraries, without a crossover; none where there are no sizes."""
+        """Return a sweep for each pair of libraries, before any run; none where the factor has no sizes."""
         return [
             Sweep(
                 factor=factor,
@@ -163,7 +163,7 @@ def crossovers(runs: Iterable[Run], grid: SweepGrid) -> list[Sweep]:
 
 
 def worth_telling(sweeps: Iterable[Sweep]) -> list[Sweep]:
-    """Return the first pair's sweeps, and those of the other pairs with a crossover: the table has all."""
+    """Return the sweeps of the first pair, and those of other pairs with a crossover: the table has all."""
     sweeps = list(sweeps)
     first = {sweep.factor: sweep for sweep in reversed(sweeps)}
     return [s for s in sweeps if s is first[s.factor] or s.crossover.kind in (Kind.FOUND, Kind.SEVERAL)]
@@ -171,9 +171,12 @@ def worth_telling(sweeps: Iterable[Sweep]) -> list[Sweep]:
 
 @dataclass
 class Bisection:
-    """Asks for sizes that halve the bracket of each crossover, so many of each sweep, then for nothing.
+    """Asks for sizes that halve the bracket of each crossover.
 
-    Its runs have the role `bisected`, so that a resumed report knows how many there were.
+    Their runs have the role `bisected`, so that a resumed report knows which sizes it has asked for.
+
+    Attributes:
+        rounds: How many sizes are asked for in each sweep.
     """
 
     grid: SweepGrid

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from trainspeed.core.check import check_name, check_whole
+from trainspeed.core.check import check_name, check_some, check_whole
 from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 
 ARTICLE = ("tensorflow", "scipy_signal")  # what article 004 compared: a device's library and the CPU's
-LIBRARY_FACTORS = ("library", "mode", "devices", "processor")
+LIBRARY_FACTORS = ("library", "mode", "devices", "processor")  # in which compared trials differ
 CPU_WORD = "cpu"  # after a library's name: on the CPU, also where there is a GPU
 
 
@@ -19,7 +19,6 @@ def library_trial(spec: str, **sizes: int) -> Conv2dTrial:
     Args:
         spec: Such as "tensorflow", "tensorflow eager" or "torch cpu".
         sizes: The other fields of the trial.
-
     Raises:
         UserError: A name that does not exist, or a size that a library cannot compute.
     """
@@ -61,8 +60,7 @@ def core_trials(
     Raises:
         UserError: No library, one that `library_trial` refuses, or a CPU library on several devices.
     """
-    if not libraries:
-        raise UserError("libraries is an empty list: name at least one.")
+    check_some("libraries", libraries, "name at least one.")
     alone = [library_trial(spec, **sizes) for spec in libraries]
     spread = [library_trial(spec, devices=count, **sizes) for count in counts for spec in device_libraries]
     return tuple(dict.fromkeys([*alone, *spread]))
