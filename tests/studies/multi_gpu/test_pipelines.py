@@ -184,7 +184,10 @@ def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
     )
 
     assert sentences[0].startswith("PyTorch, cnn_keras, 1 device, generator: an epoch takes 4 s")
-    assert "The input is the bottleneck (3.0 times the compute); together they take +33 %" in sentences[0]
+    assert (
+        "The input is the bottleneck (3.0 times the compute); whole steps take 33 % longer than"
+        in sentences[0]
+    )
     assert "PyTorch, cnn_keras, 1 device, processes (2 workers)" in sentences[1]
     assert "The compute is the bottleneck (2.0 times the input)" in sentences[1]
 

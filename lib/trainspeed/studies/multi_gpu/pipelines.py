@@ -14,7 +14,6 @@ import pandas as pd
 
 from trainspeed.core.check import check_name, check_some
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import percent
 from trainspeed.core.names import NAMES, devices_of, model_of, pipeline_of
 from trainspeed.core.phase import COMPUTE, INPUT, WHOLE
 from trainspeed.core.run import Run
@@ -163,10 +162,14 @@ def balance_sentences(balances: Sequence[Balance]) -> list[str]:
         shorter_s, longer_s = sorted((input_s, compute_s))
         times = longer_s / shorter_s
         bottleneck, other = ("input", "compute") if input_s > compute_s else ("compute", "input")
+        extra = round(100 * (both_s / longer_s - 1))
+        comparison = (
+            f"{abs(extra)} % {'longer' if extra > 0 else 'less time'} than" if extra else "as long as"
+        )
         sentences.append(
             f"{name}: an epoch takes {both_s:.3g} s, its input alone {input_s:.3g} s, its compute alone "
             f"{compute_s:.3g} s. The {bottleneck} is the bottleneck ({times:.{1 if times < 10 else 0}f} "
-            f"times the {other}); together they take {percent(both_s / longer_s - 1, sign='+')} against it alone."
+            f"times the {other}); whole steps take {comparison} the {bottleneck} alone."
         )
     return sentences
 
