@@ -104,7 +104,7 @@ def test_everything_augments_but_arrays():
         (["genrator"], (1,), "unknown pipeline 'genrator': did you mean 'generator'"),
         (["threads"], (), "workers is an empty list"),
         (["threads"], (0,), "needs workers of at least 1"),
-        (["threads"], (-1,), "workers (=-1) must be a whole number of at least 0"),
+        (["threads"], (-1,), "workers (=-1) must be a whole number from 0 to 512"),
     ],
 )
 def test_bad_input_is_one_line(pipelines, workers, words):
@@ -127,7 +127,7 @@ def test_bad_input_is_one_line(pipelines, workers, words):
             "Lower the one or raise the other.",
         ),
         ({"images_per_epoch": 0}, "pipeline_images_per_epoch (=0) must be a whole number of at least 1."),
-        ({"image_size": 4}, "image_size (=4) must be a whole number of at least 8."),
+        ({"image_size": 4}, "image_size (=4) must be a whole number from 8 to 1024."),
     ],
 )
 def test_messages_name_the_parameters_of_the_notebook(wrong, words):

@@ -72,7 +72,7 @@ def test_every_parameter_says_what_it_is():
         ("accuracy_margin: -0.5", "accuracy_margin (=-0.5) must be 0 points or more"),
         ("accuracy_margin: .nan", "accuracy_margin (=nan) must be"),
         ("batch_size: 0", "batch_size (=0) must be a whole number of at least 1"),
-        ("image_size: 0", "image_size (=0) must be a whole number of at least"),
+        ("image_size: 0", "image_size (=0) must be a whole number from 8 to 1024"),
         ("images_per_epoch: 0", "images_per_epoch (=0) must be a whole number"),
         ("epochs: 1", "epochs (=1) must be a whole number of at least"),
         ("seed: -1", "seed (=-1) must be a whole number"),
