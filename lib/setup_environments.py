@@ -1,7 +1,7 @@
 """Build the environments: `.venv` for the notebooks and `.venvs/<framework>` for each framework.
 
-Runs on a bare Python before anything is installed, so it uses the standard library only. It does
-not know what the environments are for.
+Runs on a bare Python before anything is installed, so it uses the standard library only. Does not know what the
+environments are for.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMEWORKS = ("tensorflow", "torch", "jax")
+STAMP = "trainspeed.stamp"  # file in an environment: what it was built from
 OLDEST, NEWEST = (3, 11), (3, 13)  # TensorFlow 2.21 has no wheels outside; torch 2.15 needs 3.11
 
 
 def check_python(version: tuple[int, int], has_venv: bool) -> str | None:
-    """Return one line saying why this Python cannot be used, or None."""
+    """Return one line that says why this Python cannot be used; None where it can."""
     if not OLDEST <= version <= NEWEST:
         return (
             f"Python {version[0]}.{version[1]} is not supported: Trainspeed needs 3.11, 3.12 or 3.13 "
             "(TensorFlow has no wheels for others). Try: make setup PYTHON=python3.12"
         )
     if not has_venv:
-        return (
-            "this Python has no venv module. On Debian and Ubuntu: apt install "
-            f"python{version[0]}.{version[1]}-venv"
-        )
+        package = f"python{version[0]}.{version[1]}-venv"
+        return f"this Python has no venv module. On Debian and Ubuntu: apt install {package}"
     return None
 
 
@@ -41,36 +40,31 @@ def has_nvidia_driver() -> bool:
     return Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
 
 
-def requirement_files(framework: str, cuda: bool) -> list[str]:
-    """Return the pinned files to try for a framework, the best first."""
-    if framework == "torch" or not cuda:
-        return [f"{framework}.txt"]
-    return [f"{framework}-cuda.txt"]
+def pinned_file(framework: str, cuda: bool) -> str:
+    """Return the name of the file with a framework's pinned versions; torch's serves with and without CUDA."""
+    return f"{framework}-cuda.txt" if cuda and framework != "torch" else f"{framework}.txt"
 
 
-def _stamp(*files: Path, extra: str) -> str:
-    digest = hashlib.sha256(extra.encode())
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+def _stamp(pins: Path, extra: str) -> str:
+    return hashlib.sha256(
+        extra.encode() + pins.read_bytes() + (ROOT / "pyproject.toml").read_bytes()
+    ).hexdigest()
 
 
 def _run(*command: str, env: dict[str, str] | None = None, quiet: bool = False) -> bool:
-    result = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **(env or {})}, capture_output=quiet, text=True
-    )
+    result = subprocess.run(command, cwd=ROOT, env={**os.environ, **(env or {})}, capture_output=quiet)
     return result.returncode == 0
 
 
 def _up_to_date(folder: Path, stamp: str) -> bool:
-    mark = folder / "trainspeed.stamp"
+    mark = folder / STAMP
     return mark.exists() and mark.read_text() == stamp
 
 
 def build_notebook_environment() -> None:
-    """Make `.venv` with uv in it; the later environments are installed by that uv."""
+    """Make `.venv` with uv in it; that uv installs the other environments."""
     folder, pins = ROOT / ".venv", ROOT / "requirements/report.txt"
-    stamp = _stamp(pins, ROOT / "pyproject.toml", extra=sys.version)
+    stamp = _stamp(pins, sys.version)
     if _up_to_date(folder, stamp):
         return
     print("setup: notebooks (.venv)", flush=True)
@@ -82,42 +76,39 @@ def build_notebook_environment() -> None:
         raise SystemExit("setup: could not make .venv or install uv into it; see the lines above")
     if not install(folder, pins):
         raise SystemExit("setup: could not install requirements/report.txt; see the lines above")
-    (folder / "trainspeed.stamp").write_text(stamp)
+    (folder / STAMP).write_text(stamp)
 
 
 def install(folder: Path, pins: Path, *, cpu_torch: bool = False) -> bool:
-    """Install pinned packages and this package into an environment; False when it failed."""
+    """Install pinned packages and this package into an environment; return whether it succeeded."""
     uv = str(ROOT / ".venv/bin/uv")
     pip = (uv, "pip", "install", "--quiet", "--python", str(folder / "bin/python"))
     # Containers often forbid Python to write bytecode; every import would then compile TensorFlow anew.
     pins_install = (*pip, "--compile-bytecode", "-r", str(pins))
-    installed = False
-    if cpu_torch:  # 0.2 GB; where that index cannot be reached, it fails at once without retries
-        installed = _run(*pins_install, "--torch-backend", "cpu", env={"UV_HTTP_RETRIES": "0"}, quiet=True)
-    installed = installed or _run(*pins_install)
-    return installed and _run(*pip, "--no-deps", "-e", str(ROOT))
+    # 0.2 GB; where that index cannot be reached, it fails at once without retries.
+    cpu_install = (*pins_install, "--torch-backend", "cpu")
+    installed = cpu_torch and _run(*cpu_install, env={"UV_HTTP_RETRIES": "0"}, quiet=True)
+    return (installed or _run(*pins_install)) and _run(*pip, "--no-deps", "-e", str(ROOT))
 
 
 def build_framework_environment(framework: str, cuda: bool) -> bool:
-    """Make `.venvs/<framework>`; False when it could not be installed."""
-    folder = ROOT / ".venvs" / framework
-    for name in requirement_files(framework, cuda):
-        pins = ROOT / "requirements" / name
-        stamp = _stamp(pins, ROOT / "pyproject.toml", extra=f"{sys.version} {cuda}")
-        if _up_to_date(folder, stamp):
-            return True
-        print(f"setup: {framework} (.venvs/{framework}, requirements/{name})", flush=True)
-        uv = str(ROOT / ".venv/bin/uv")
-        made = _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
-        if made and install(folder, pins, cpu_torch=framework == "torch" and not cuda):
-            (folder / "trainspeed.stamp").write_text(stamp)
-            return True
+    """Make `.venvs/<framework>`; return whether it could be installed."""
+    folder, pins = ROOT / ".venvs" / framework, ROOT / "requirements" / pinned_file(framework, cuda)
+    stamp = _stamp(pins, f"{sys.version} {cuda}")
+    if _up_to_date(folder, stamp):
+        return True
+    print(f"setup: {framework} (.venvs/{framework}, requirements/{pins.name})", flush=True)
+    uv = str(ROOT / ".venv/bin/uv")
+    made = _run(uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder))
+    if made and install(folder, pins, cpu_torch=framework == "torch" and not cuda):
+        (folder / STAMP).write_text(stamp)
+        return True
     shutil.rmtree(folder, ignore_errors=True)
     return False
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Build what is missing; a framework that cannot be installed is named and left out."""
+    """Build what is missing; name the frameworks that cannot be installed, and leave them out."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frameworks", nargs="*", default=list(FRAMEWORKS))
     wanted = parser.parse_args(arguments).frameworks

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import setup_environments as environments
-from setup_environments import FRAMEWORKS, check_python, main, requirement_files
+from setup_environments import FRAMEWORKS, check_python, main, pinned_file
 from trainspeed.core.paths import ROOT
 
 FILES = sorted((ROOT / "requirements").glob("*.txt"))
@@ -94,8 +94,7 @@ def test_setup_needs_nothing_but_python():
 @pytest.mark.parametrize("cuda", [False, True])
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_every_framework_has_its_pinned_file(framework, cuda):
-    for name in requirement_files(framework, cuda):
-        assert (ROOT / "requirements" / name).is_file()
+    assert (ROOT / "requirements" / pinned_file(framework, cuda)).is_file()
 
 
 def test_every_pinned_file_is_made_of_extras_and_every_extra_is_pinned():
@@ -139,8 +138,8 @@ def test_without_a_driver_no_cuda_library_is_installed():
 
 def test_with_a_driver_cuda_libraries_are():
     for framework in ("tensorflow", "jax"):
-        (name,) = requirement_files(framework, cuda=True)
-        assert "nvidia-cudnn" in (ROOT / "requirements" / name).read_text()
+        pins = ROOT / "requirements" / pinned_file(framework, cuda=True)
+        assert "nvidia-cudnn" in pins.read_text()
 
 
 def test_the_conda_environment_installs_extras_that_there_are():

@@ -19,15 +19,12 @@ class Note(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", forbid_u
     @property
     def subject(self) -> tuple[Any, ...]:
         """What two notes of one kind share when only their amounts differ: GPU, dtypes, texts."""
-        return tuple(value for name, value in self._items() if not _is_amount(name, value))
+        return tuple(v for name, v in msgspec.structs.asdict(self).items() if not _is_amount(name, v))
 
     @property
     def amounts(self) -> tuple[float, ...]:
         """The numbers in which two notes with the same subject may differ."""
-        return tuple(value for name, value in self._items() if _is_amount(name, value))
-
-    def _items(self) -> list[tuple[str, Any]]:
-        return [(name, getattr(self, name)) for name in self.__struct_fields__]
+        return tuple(v for name, v in msgspec.structs.asdict(self).items() if _is_amount(name, v))
 
 
 def _is_amount(name: str, value: object) -> bool:
@@ -107,7 +104,5 @@ AnyNote = (
 
 def scrubbed(note: AnyNote, scrub: Callable[[str], str]) -> AnyNote:
     """Return a note whose texts went through `scrub`."""
-    texts = {
-        name: scrub(value) for name in note.__struct_fields__ if isinstance(value := getattr(note, name), str)
-    }
+    texts = {name: scrub(v) for name, v in msgspec.structs.asdict(note).items() if isinstance(v, str)}
     return msgspec.structs.replace(note, **texts)

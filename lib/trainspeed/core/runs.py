@@ -26,25 +26,18 @@ class RunSet(Sequence[Run]):
     runs: tuple[Run, ...]
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the run at an index, or a tuple of runs for a slice."""
         return self.runs[index]
 
     def __len__(self) -> int:
-        """Return the number of runs."""
         return len(self.runs)
 
     def __iter__(self) -> Iterator[Run]:
-        """Yield the runs, oldest first."""
         return iter(self.runs)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
         """One row per run: see `trainspeed.core.frame`."""
         return to_frame(self.runs)
-
-    def __add__(self, other: RunSet) -> RunSet:
-        """Return these runs and the others."""
-        return RunSet((*self.runs, *other.runs))
 
     def where(self, condition: Callable[[Run], bool]) -> RunSet:
         """Return the runs that meet a condition."""
