@@ -92,7 +92,7 @@ def test_a_rank_that_ends_ends_the_run_as_a_row_and_the_next_run_runs(shared_wor
 def test_a_rank_that_hangs_ends_at_the_timeout(tmp_path):
     """And takes its worker along, which is why it has its own."""
     with own_worker("torch", tmp_path) as worker:
-        assert with_ranks_that("hang", worker, timeout_s=10).status == Status.TIMEOUT
+        assert with_ranks_that("hang", worker, timeout_s=4).status == Status.TIMEOUT
         assert not worker.processes()
 
 
