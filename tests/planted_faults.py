@@ -157,8 +157,8 @@ FAULTS = (
     _fault(
         "a claim the other way round has its interval upside down",
         "articles",
-        "low=judgement.high and 1 / judgement.high",
-        "low=judgement.low and 1 / judgement.low",
+        "low=self.high and 1 / self.high",
+        "low=self.low and 1 / self.low",
         "articles evidence claims",
     ),
     _fault(

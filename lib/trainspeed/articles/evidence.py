@@ -1,4 +1,4 @@
-"""Which of this machine's verdicts and runs bear on a statement of an article. Measures nothing."""
+"""Which of this machine's verdicts and runs bear on an article's statement. Measures nothing."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from trainspeed.core.phase import FIT
 from trainspeed.core.run import DATA_ROLES, Run, Status
 from trainspeed.core.trial import STRATEGIES, WITH_WORKERS, Trial
 from trainspeed.judge.comparison import Verdict, ratios
-from trainspeed.judge.verdict import Outcome, judge
+from trainspeed.judge.verdict import judge
 
 HALVES = ("fp16", "bf16")  # bf16 answers for the articles' fp16 where that was not measured
 ARTICLE_WORKERS = {"threads": 4, "processes": 32}  # article 002's
 
 
 def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] = ()) -> Answer:
-    """Return what this machine's verdicts say of a statement; runs answer what no verdict can.
+    """Return what this machine's verdicts say about a statement; runs answer what no verdict can.
 
-    Of several verdicts the one with the most blocks answers, and of these the nearest to the article's
-    devices, workers, batch and images. One about 8 GPUs is held against what is here, be it 2 CPU cores.
+    Of several verdicts the one with the most blocks answers, and of these the one nearest to the article's
+    devices, workers, batch and images. A statement about 8 GPUs is compared with what is here, be it 2 CPU cores.
     """
     if claim.kind == "larger_batch":
         return _larger_batch(claim, runs)
     if claim.kind == "gap_closes":
         return decide(claim, _gap(claim, runs), "It takes two batch sizes at which both were measured.")
-    seen = sorted(filter(None, (as_claimed(claim, v) for v in verdicts)), key=nearness(claim))
+    relevant = sorted(filter(None, (as_claimed(claim, v) for v in verdicts)), key=nearness(claim))
     if claim.model:
-        seen = seen[:1]
+        relevant = relevant[:1]
     else:  # about every model: what tells most comes first
-        alike = [v for v in seen if v.candidate.precision == seen[0].candidate.precision]
-        seen = sorted(alike, key=lambda v: v.speedup, reverse=claim.kind == "share")
-    return decide(claim, [Evidence(name=_name(v), judgement=v.judgement, verdict=v) for v in seen])
+        relevant = [v for v in relevant if v.candidate.precision == relevant[0].candidate.precision]
+        relevant = sorted(relevant, key=lambda v: v.speedup, reverse=claim.kind == "share")
+    return decide(claim, [Evidence(name=_name(v), judgement=v.judgement, verdict=v) for v in relevant])
 
 
 def as_claimed(claim: Claim, verdict: Verdict) -> Verdict | None:
@@ -41,12 +41,16 @@ def as_claimed(claim: Claim, verdict: Verdict) -> Verdict | None:
     quantity = "accuracy" if claim.kind == "none_worse" else "time"
     if (verdict.quantity, verdict.factor) != (quantity, claim.factor) or verdict.speedup is None:
         return None
-    both_ways = (verdict, _turned(verdict)) if quantity == "time" else (verdict,)
-    return next((v for v in both_ways if _fits(claim, v.baseline, v.candidate)), None)
+    if _fits(claim, verdict.baseline, verdict.candidate):
+        return verdict
+    if quantity == "time" and _fits(claim, verdict.candidate, verdict.baseline):
+        ends = {"baseline": verdict.candidate, "candidate": verdict.baseline}
+        return replace(verdict, **ends, judgement=verdict.judgement.turned)
+    return None
 
 
 def _fits(claim: Claim, one: Trial, other: Trial) -> bool:
-    """Whether two trials are the statement's, in its setting: fp32, not compiled, in whole steps.
+    """Return whether two trials are the statement's, in its setting: fp32, not compiled, in whole steps.
 
     Accuracy may be that of compiled models, and the batch may grow with the devices where a generator's
     gain is claimed: what it has to do in an epoch is the same at every batch size.
@@ -69,33 +73,18 @@ def _fits(claim: Claim, one: Trial, other: Trial) -> bool:
     )
 
 
-def _turned(verdict: Verdict) -> Verdict:
-    """Return the same comparison of times seen from its candidate."""
-    judgement = verdict.judgement
-    outcomes = {Outcome.FASTER: Outcome.SLOWER, Outcome.SLOWER: Outcome.FASTER}
-    turned = replace(
-        judgement,
-        speedup=1 / judgement.speedup,
-        low=judgement.high and 1 / judgement.high,
-        high=judgement.low and 1 / judgement.low,
-        outcome=outcomes.get(judgement.outcome, judgement.outcome),
-    )
-    return replace(verdict, baseline=verdict.candidate, candidate=verdict.baseline, judgement=turned)
-
-
 def nearness(claim: Claim) -> Callable[[Verdict], tuple]:
-    """Return a sort key of verdicts: most blocks, nearest to the article's, then an order that does not vary."""
+    """Return a sort key for verdicts: most blocks, nearest to the article's, then an order that does not vary."""
 
     def key(verdict: Verdict) -> tuple:
         one, other = verdict.baseline, verdict.candidate
-        fed = [
-            abs(t.workers - ARTICLE_WORKERS[t.pipeline]) for t in (one, other) if t.pipeline in WITH_WORKERS
-        ]
+        fed = (trial for trial in (one, other) if trial.pipeline in WITH_WORKERS)
+        extra_workers = sum(abs(trial.workers - ARTICLE_WORKERS[trial.pipeline]) for trial in fed)
         return (
             claim.candidate in HALVES and other.precision != claim.candidate,
             # Article 003 timed with validation.
             *(verdict.low is None, one.phase is not FIT, -verdict.blocks),
-            *(abs(other.devices - (claim.devices or 1)), sum(fed)),
+            *(abs(other.devices - (claim.devices or 1)), extra_workers),
             abs(math.log2(one.batch_size / claim.batch_size)) if claim.batch_size else 0,
             abs(one.image_size - claim.image_size) if claim.image_size else 0,
             *(one.batch_size, other.batch_size, one.image_size, one.layout),
@@ -106,14 +95,14 @@ def nearness(claim: Claim) -> Callable[[Verdict], tuple]:
 
 
 def _name(verdict: Verdict) -> str:
-    """Return what was compared; of frameworks on several devices, how the candidate spreads the batch, too."""
+    """Return what was compared; of frameworks on several devices also how the candidate spreads the batch."""
     other = verdict.candidate
     spread = f" ({other.framework}: {other.strategy})"
     return verdict.name + spread * (verdict.factor == "framework" and other.devices > 1)
 
 
 def _gap(claim: Claim, runs: Iterable[Run]) -> list[Evidence]:
-    """How many times larger the gap is at the smallest batch than at the largest, paired by block."""
+    """Return how many times larger the gap is at the smallest batch than at the largest, paired by block."""
     wanted = {"model": claim.model, "layout": claim.layout, "precision": "fp32", "compile": False}
     gaps: dict[int, dict[int, float]] = {}
     for row in ratios(runs, claim.factor, claim.baseline, claim.candidate):
@@ -128,7 +117,7 @@ def _gap(claim: Claim, runs: Iterable[Run]) -> list[Evidence]:
 
 
 def _larger_batch(claim: Claim, runs: Iterable[Run]) -> Answer:
-    """Whether the candidate ran at a batch size at which the baseline was tried and ran out of memory."""
+    """Return whether the candidate ran at a batch size at which the baseline was tried and ran out of memory."""
     sizes: dict[tuple[str, Status], set[int]] = {}
     for run in runs:
         if run.trial.model == claim.model and run.role in DATA_ROLES:

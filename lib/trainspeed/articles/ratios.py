@@ -1,8 +1,8 @@
 """The articles' ratios beside this machine's, as one kind of frame. Decides and draws nothing.
 
 Columns of all frames: series (who measured), kind ("published" or "measured"), framework, label (of the
-row or the line), x (batch size or devices), value, low, high (NaN: no interval), blocks; then a frame's
-own. Ratios, because neither the machine, the images nor the year are the same.
+row or the line), x (batch size or devices), value, low, high (NaN: no interval), blocks; then columns of the
+frame's own. They are ratios because neither the machine nor the images nor the year is the same.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from trainspeed.articles.evidence import ARTICLE_WORKERS, as_claimed, nearness
 from trainspeed.articles.numbers import convolution_gpus, pipelines, published, second_gpu
 from trainspeed.core.format import counted
 from trainspeed.core.phase import FIT
-from trainspeed.core.run import DATA_ROLES, Run, Status
+from trainspeed.core.run import Run
+from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS, PRECISIONS, ZOO, Trial
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.verdict import Judgement
 
 COLUMNS = ("series", "kind", "framework", "label", "x", "value", "low", "high", "blocks")
 THIS_MACHINE = "this machine"
@@ -27,25 +29,24 @@ ARTICLE_PX = 32  # CIFAR-10, in the articles on several GPUs
 WORKER_NAMES = {"threads": "thread", "processes": "process"}
 
 
-def _frame(theirs: pd.DataFrame, ours: Iterable[dict], more: Sequence[str] = ()) -> pd.DataFrame:
-    """Return the articles' rows and ours with the columns of all frames."""
+def _frame(theirs: pd.DataFrame, ours: Iterable[dict], own_columns: Sequence[str] = ()) -> pd.DataFrame:
+    """Return the articles' rows and ours, with the columns of all frames and the frame's own."""
     rows = [{"blocks": 1, **row, "kind": "published"} for row in theirs.to_dict("records")]
     rows += [{"blocks": 1, **row, "kind": "measured"} for row in ours]
-    data = pd.DataFrame(rows, columns=[*COLUMNS, *more])
+    data = pd.DataFrame(rows, columns=[*COLUMNS, *own_columns])
     return data.astype({"value": float, "low": float, "high": float, "blocks": int})
 
 
 def _usable(runs: Iterable[Run], **fields: object) -> list[Run]:
-    """Return the data of uncompiled whole steps in fp32 that have these fields."""
-    wanted = {"part": "both", "precision": "fp32", "compile": False, **fields}
-    usable = [run for run in runs if run.status == Status.OK and run.role in DATA_ROLES]
-    return [run for run in usable if wanted.items() <= run.trial.as_dict().items()]
+    """Return the data of uncompiled whole steps in fp32 whose trials have these fields."""
+    wanted = {"part": "both", "precision": "fp32", "compile": False, **fields}.items()
+    return [run for run in RunSet(tuple(runs)).data().ok() if wanted <= run.trial.as_dict().items()]
 
 
 def _series(table: pd.DataFrame, name: str = "") -> pd.Series:
-    """Return what an article's rows are called: its hardware, its year, its number."""
-    what = table[name] if name else table["gpu"] + ", " + table["year"].astype(str)
-    return what + " (article " + table["source"] + ")"
+    """Return the name of an article's rows: its hardware, its year, its number."""
+    hardware = table[name] if name else table["gpu"] + ", " + table["year"].astype(str)
+    return hardware + " (article " + table["source"] + ")"
 
 
 def batch_sizes(runs: Iterable[Run]) -> pd.DataFrame:
@@ -60,10 +61,10 @@ def batch_sizes(runs: Iterable[Run]) -> pd.DataFrame:
     data = data.groupby(["series", "kind", "label", "x"], as_index=False).agg(
         s=("s", "median"), blocks=("s", "size")
     )
-    alike = data.sort_values("x").groupby(["series", "label"])
-    data = data.assign(value=data["s"] / alike["s"].transform("first"))
-    several = alike["x"].transform("size").reindex(data.index) > 1  # one has nothing to be relative to
-    return data[several].assign(framework="torch").reindex(columns=list(COLUMNS)).reset_index(drop=True)
+    line = data.sort_values("x").groupby(["series", "label"])
+    data = data.assign(value=data["s"] / line["s"].transform("first"), framework="torch")
+    has_others = line["x"].transform("size") > 1  # a single one has nothing to be relative to
+    return data[has_others.sort_index()].reindex(columns=list(COLUMNS)).reset_index(drop=True)
 
 
 def second_device(verdicts: Iterable[Verdict]) -> pd.DataFrame:
@@ -73,31 +74,37 @@ def second_device(verdicts: Iterable[Verdict]) -> pd.DataFrame:
         series=_series(table), label=table["model"], x=table["batch_size"], value=table["speedup"]
     )
     stated = next(claim for claim in claims("multi_gpu") if claim.id == "torch_cnn10")
-    alike = [v for v in verdicts if as_claimed(replace(stated, model=""), v) and v.candidate.devices == 2]
     ours = [
         {
             "series": _here(v.candidate, v.candidate.strategy),
             "label": v.baseline.model,
             "x": v.baseline.batch_size,
+            **_numbers(v.judgement),
         }
-        | {"value": v.speedup, "low": v.low, "high": v.high, "blocks": v.blocks}
-        for v in alike
+        for v in verdicts
+        if as_claimed(replace(stated, model=""), v) and v.candidate.devices == 2
     ]
     return _frame(theirs, ours).assign(framework="torch")
 
 
-def _here(trial: Trial, *more: str) -> str:
-    """Return what our rows are called; images of another size than the article's are named."""
+def _numbers(judgement: Judgement) -> dict:
+    ends = {"low": judgement.low, "high": judgement.high}
+    return {"value": judgement.speedup, **ends, "blocks": judgement.blocks}
+
+
+def _here(trial: Trial, *setting: str) -> str:
+    """Return the name of our rows, which mentions images of another size than the article's."""
     px = [] if trial.image_size == ARTICLE_PX else [f"{trial.image_size} px images"]
-    return ", ".join([THIS_MACHINE, *more, *px])
+    return ", ".join([THIS_MACHINE, *setting, *px])
 
 
 def input_pipelines(runs: Iterable[Run]) -> pd.DataFrame:
-    """Return TensorFlow's epoch times relative to one device that threads feed, a row per arm.
+    """Return TensorFlow's epoch times relative to one device that is fed by threads, a row per arm.
 
-    Ours are medians over blocks; there are none where one device with threads was not measured. Of
-    several such arms the one with the most blocks is the first, and of these the one nearest to the
-    article's 4 threads. Further columns: batch_size, ms_per_step, accuracy, accuracy_points.
+    Ours are medians over blocks; there are none where one device with threads was not measured. Of several
+    such arms the others are relative to the one with the most blocks, and of these to the one that is nearest
+    to the article's 4 threads. Own columns: devices, pipeline, workers, batch_size, ms_per_step, accuracy,
+    accuracy_points.
     """
     arm, numbers = ["devices", "pipeline", "workers", "batch_size"], ["ms_per_step", "accuracy"]
     table = pipelines()
@@ -113,22 +120,19 @@ def input_pipelines(runs: Iterable[Run]) -> pd.DataFrame:
     ours = pd.DataFrame(rows, columns=["series", "px", "s", *arm, *numbers])
     ours = ours.astype(dict.fromkeys(("s", *numbers), float)).groupby(["px", "series", *arm], as_index=False)
     ours = ours.agg(blocks=("s", "size"), **{name: (name, "median") for name in ("s", *numbers)})
-    parts = [_relative_to_threads(alike) for _, alike in ours.groupby("px")]
-    found = pd.concat(parts).to_dict("records") if parts else []
-    data = _frame(theirs, found, [*arm, *numbers, "accuracy_points"]).assign(framework="tensorflow")
+    relative = [row for _, arms in ours.groupby("px") for row in _relative_to_threads(arms)]
+    data = _frame(theirs, relative, [*arm, *numbers, "accuracy_points"]).assign(framework="tensorflow")
     return data.assign(label=[_arm(row) for row in data.to_dict("records")])
 
 
-def _relative_to_threads(data: pd.DataFrame) -> pd.DataFrame:
+def _relative_to_threads(arms: pd.DataFrame) -> list[dict]:
     """Return the arms of one size of images relative to one device with threads; none without it."""
-    first = data[(data["devices"] == 1) & (data["pipeline"] == "threads")]
-    off = (first["workers"] - ARTICLE_WORKERS["threads"]).abs()
-    first = first.assign(off=off).sort_values(["blocks", "off"], ascending=[False, True], kind="stable")
-    if first.empty:
-        return data.iloc[:0]
-    base = first.iloc[0]
-    points = 100 * (data["accuracy"] - base["accuracy"])
-    return data.assign(value=data["s"] / base["s"], accuracy_points=points)
+    threads = arms[(arms["devices"] == 1) & (arms["pipeline"] == "threads")].to_dict("records")
+    if not threads:
+        return []
+    base = min(threads, key=lambda arm: (-arm["blocks"], abs(arm["workers"] - ARTICLE_WORKERS["threads"])))
+    points = 100 * (arms["accuracy"] - base["accuracy"])
+    return arms.assign(value=arms["s"] / base["s"], accuracy_points=points).to_dict("records")
 
 
 def _arm(row: dict) -> str:
@@ -142,39 +146,41 @@ def _arm(row: dict) -> str:
 def precision_shares(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """Return the share of FP32's time of each model in each precision; the article has one band for all.
 
-    A row per framework, model, precision, compile and part ("fit": as timed there): of several batch sizes
-    or layouts the one with an interval, the most blocks, nearest to the article's. Further columns: model,
-    precision, compile, part, batch_size. 1 is FP32's time.
+    1 is FP32's time. There is a row per framework, model, precision, compile and part ("fit": as timed in the
+    article). Of several batch sizes or layouts it is the one with an interval, with the most blocks, and nearest
+    to the article's. Own columns: model, precision, compile, part, batch_size.
     """
     stated = {claim.model: claim for claim in claims("amp")}
     best: dict[tuple, Verdict] = {}
 
-    def near(verdict: Verdict) -> tuple:
-        """Each precision has a row of its own, so that it is not the statement's matters nothing."""
+    def sort_key(verdict: Verdict) -> tuple:
+        """Leave out whether it is the statement's precision: each precision has a row of its own."""
         return nearness(stated.get(verdict.baseline.model, stated[""]))(verdict)[1:]
 
-    for verdict in sorted(filter(_is_share, verdicts), key=near):
+    for verdict in sorted(filter(_is_share, verdicts), key=sort_key):
         trial = verdict.candidate
-        place = ZOO.index(trial.model) if trial.model in ZOO else len(ZOO), trial.model
-        order = (*place, FRAMEWORKS.index(trial.framework), trial.compile, PRECISIONS.index(trial.precision))
-        best.setdefault((*order, trial.part), verdict)
-    ours = [_share_row(best[arm]) for arm in sorted(best)]
+        model = ZOO.index(trial.model) if trial.model in ZOO else len(ZOO), trial.model
+        arm = FRAMEWORKS.index(trial.framework), trial.compile, PRECISIONS.index(trial.precision), trial.part
+        best.setdefault((*model, *arm), verdict)
+    ours = [_share_row(verdict) for _, verdict in sorted(best.items(), key=lambda item: item[0])]
     return _frame(pd.DataFrame(), ours, ["model", "precision", "compile", "part", "batch_size"])
 
 
 def _is_share(verdict: Verdict) -> bool:
-    one, of_time = verdict.baseline, (verdict.factor, verdict.quantity) == ("precision", "time")
+    base, of_time = verdict.baseline, (verdict.factor, verdict.quantity) == ("precision", "time")
     known = verdict.speedup is not None
-    return of_time and known and one.precision == "fp32" and one.devices == 1 and one.phase.trains
+    return of_time and known and base.precision == "fp32" and base.devices == 1 and base.phase.trains
 
 
 def _share_row(verdict: Verdict) -> dict:
     trial = verdict.candidate
     unsaid = ["layout", "batch_size", "image_size", "pipeline", "part", *["compile"] * (not trial.compile)]
     words = [*trial.describe(without=unsaid), *["with validation"] * (trial.phase is FIT)]
-    ends = {"low": verdict.high and 1 / verdict.high, "high": verdict.low and 1 / verdict.low}
-    share = {"value": 1 / verdict.speedup, **ends, "blocks": verdict.blocks}
-    return trial.as_dict() | share | {"series": THIS_MACHINE, "label": ", ".join(words)}
+    return (
+        trial.as_dict()
+        | _numbers(verdict.judgement.turned)
+        | {"series": THIS_MACHINE, "label": ", ".join(words)}
+    )
 
 
 def convolution_times(ours: pd.DataFrame) -> pd.DataFrame:

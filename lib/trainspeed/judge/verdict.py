@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter
@@ -46,9 +46,21 @@ class Judgement:
     blocks: int
     outcome: Outcome
 
+    @property
+    def turned(self) -> Judgement:
+        """The same comparison of times seen from the candidate: 2x becomes 0.5x, and faster becomes slower."""
+        outcomes = {Outcome.FASTER: Outcome.SLOWER, Outcome.SLOWER: Outcome.FASTER}
+        return replace(
+            self,
+            speedup=self.speedup and 1 / self.speedup,
+            low=self.high and 1 / self.high,
+            high=self.low and 1 / self.low,
+            outcome=outcomes.get(self.outcome, self.outcome),
+        )
+
 
 class Judged:
-    """What holds a judgement and is drawn or tabled by its values: see `Judgement`."""
+    """Something that holds a judgement and is drawn or tabled by its values: see `Judgement`."""
 
     judgement: Judgement
     speedup = property(attrgetter("judgement.speedup"))
