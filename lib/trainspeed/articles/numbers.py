@@ -18,6 +18,11 @@ def published(name: str) -> pd.DataFrame:
     return pd.read_csv(FOLDER / f"{name}.csv", dtype={"source": str})
 
 
+def printed(name: str) -> pd.DataFrame:
+    """Return a file of `data/published` as text, with all digits as printed."""
+    return pd.read_csv(FOLDER / f"{name}.csv", dtype=str, keep_default_na=False)
+
+
 def second_gpu() -> pd.DataFrame:
     """Return article 001's speed-up of 2 GPUs over 1 (DataParallel): median epoch / median epoch.
 
@@ -55,40 +60,6 @@ def pipelines() -> pd.DataFrame:
     )
 
 
-def mixed_accuracy() -> pd.DataFrame:
-    """Return the accuracies in FP32 and in mixed precision that NVIDIA reported and article 003 cites.
-
-    Columns: those of the file (fp32 and mixed in %), points (mixed - fp32), decimals (how many are printed).
-    """
-    table = pd.read_csv(FOLDER / "nvidia_mixed_accuracy.csv", dtype=str, keep_default_na=False)
-    numbers = table.astype({"fp32": float, "mixed": float})
-    decimals = table["fp32"].str.partition(".")[2].str.len()
-    return numbers.assign(points=(numbers["mixed"] - numbers["fp32"]).round(2), decimals=decimals)
-
-
-def ec2_gpus() -> pd.DataFrame:
-    """Return article 003's two cloud instances, with its own arithmetic: TFLOPS for a dollar an hour, on paper.
-
-    Columns: those of the file, fp32_tflops_per_usd, mixed_tflops_per_usd, and mixed_over_fp32: the article
-    promises 16 times, which is the V100's; the T4 that it measured has 8 on paper.
-    """
-    table = published("ec2_gpus")
-    return table.assign(
-        fp32_tflops_per_usd=table["fp32_tflops"] / table["usd_per_hour"],
-        mixed_tflops_per_usd=table["mixed_tflops"] / table["usd_per_hour"],
-        mixed_over_fp32=table["mixed_tflops"] / table["fp32_tflops"],
-    )
-
-
-def matrix_units() -> pd.DataFrame:
-    """Return which precisions the matrix units (Tensor Cores) of three generations compute, oldest first.
-
-    Columns: those of the file, all text. The article prints "Tuning" for Turing and "BP16" for bf16;
-    compute_capability ("7.5") is not from the article.
-    """
-    return pd.read_csv(FOLDER / "matrix_unit_precisions.csv", dtype=str)
-
-
 def why_unsupported(precision: str, gpu_name: str, capability: str | None) -> str | None:
     """Return why a GPU's matrix units lack a precision, from the article's table; None where it has no reason.
 
@@ -100,7 +71,7 @@ def why_unsupported(precision: str, gpu_name: str, capability: str | None) -> st
     """
     if capability is None or precision == "fp32":
         return None
-    table = matrix_units()
+    table = printed("matrix_unit_precisions")  # oldest generation first
     not_newer = table[table["compute_capability"].astype(float) <= float(capability)]
     if not_newer.empty:
         first = table.iloc[0]
