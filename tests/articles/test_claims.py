@@ -3,7 +3,7 @@
 import pytest
 
 from scaling_data import make_verdict
-from trainspeed.articles.claims import BANDS, OUTCOMES, TALLIES, Evidence, Result, claims, decide
+from trainspeed.articles.claims import BANDS, OUTCOME_KINDS, TALLIES, Evidence, Result, claims, decide
 from trainspeed.core.trial import FRAMEWORKS, LAYOUTS, MODEL_NAMES, PRECISIONS, ZOO
 from trainspeed.judge.verdict import judge, judge_difference
 
@@ -45,7 +45,7 @@ def test_a_statement_is_about_something_that_can_be_measured(claim):
         "pipeline": ("threads", "processes", "arrays"),
     }[claim.factor]
     assert {claim.baseline, claim.candidate} <= set(known) and claim.baseline != claim.candidate
-    assert claim.kind in (*OUTCOMES, *BANDS, *TALLIES, "larger_batch")
+    assert claim.kind in (*OUTCOME_KINDS, *BANDS, *TALLIES, "larger_batch")
     assert claim.model in ("", *MODEL_NAMES, *ZOO)
     assert claim.framework in ("", *FRAMEWORKS) and claim.layout in ("", *LAYOUTS)
     assert claim.devices in (1, 2, 8) and claim.size

@@ -2,10 +2,10 @@
 
 `data/published/claims.csv` has the statements as data, one a row. The kind of a statement is its rule:
 
-- `faster`, `slower`, `same`: the outcome of the comparison that is nearest to the article's.
+- `faster`, `slower`, `same`: the comparison that is nearest to the article's has this outcome.
 - `share`: the share of the baseline's time lies between low and high. `times`, `gap_closes`: the ratio does.
-  `little_gain`: the gain is less than `high` of the ideal one. A statement about no model is one about all.
-- `any_faster`, `none_faster`, `none_worse`: of several comparisons some, or none, have that outcome.
+  `little_gain`: the gain is less than `high` of the ideal one. A statement that names no model is about all.
+- `any_faster`, `none_faster`, `none_worse`: some, or none, of several comparisons have that outcome.
 - `larger_batch`, `memory`: no times are compared.
 """
 
@@ -23,7 +23,7 @@ from trainspeed.judge.verdict import Judgement, Outcome, expected_false
 
 FOLDER = ROOT / "data/published"
 NUMBERS = {"year": int, "devices": int, "batch_size": int, "image_size": int, "low": float, "high": float}
-OUTCOMES = ("faster", "slower", "same")
+OUTCOME_KINDS = ("faster", "slower", "same")
 BANDS = ("share", "times", "little_gain", "gap_closes")
 TALLIES = {  # kind -> the outcome that is counted, and whether some should have it
     "any_faster": (Outcome.FASTER, True),
@@ -37,15 +37,15 @@ class Claim:
     """One statement of an article.
 
     Attributes:
-        study: Whose page shows it.
+        study: The study whose page shows it.
         place: The article's own words, and where they stand.
         year: None where the article does not say.
-        claim: In English; `size` has its numbers, or what the article proposes to try.
+        claim: The statement in English; `size` has its numbers, or what the article proposes to try.
         factor, baseline, candidate: What is compared; empty for a convolution.
-        model, framework, layout, pipeline: Where it was claimed; empty where any will do.
-        devices, batch_size, image_size: The article's; None where it does not say.
-        low, high: In the unit of the kind; None: no limit.
-        experiment: What tests it here, of a convolution.
+        model, framework, layout, pipeline: The setting in which it was claimed; empty where any will do.
+        devices, batch_size, image_size: Those of the article; None where it does not say.
+        low, high: Limits in the unit of the kind; None where there is no limit.
+        experiment: What tests a statement about a convolution here.
     """
 
     study: str
@@ -76,18 +76,13 @@ def claims(study: str, models: Collection[str] | None = None) -> list[Claim]:
     """Return the statements for a study: those about every model, and those about these models (None: all)."""
     with (FOLDER / "claims.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["study"] == study]
-    found = [Claim(**{name: _cell(name, text) for name, text in row.items()}) for row in rows]
-    return [claim for claim in found if models is None or claim.model in ("", *models)]
-
-
-def _cell(name: str, text: str) -> str | int | float | None:
-    if name in NUMBERS:
-        return NUMBERS[name](text) if text else None
-    return text
+    for row in rows:
+        row |= {name: number(row[name]) if row[name] else None for name, number in NUMBERS.items()}
+    return [Claim(**row) for row in rows if models is None or row["model"] in ("", *models)]
 
 
 class Result(StrEnum):
-    """What this machine says of a statement."""
+    """What this machine says about a statement."""
 
     AGREES = "agrees"
     DISAGREES = "disagrees"
@@ -101,7 +96,7 @@ class Evidence:
 
     Attributes:
         name: What was compared, in words.
-        verdict: Where the judgement is from; None where it was made for the statement alone.
+        verdict: The verdict that the judgement is from; None where it was made for the statement alone.
     """
 
     name: str
@@ -111,10 +106,10 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What this machine says of a statement, and why; `text.reason` has it in words.
+    """What this machine says about a statement, and why; `text.reason` puts it into words.
 
     Attributes:
-        evidence: What was compared; the nearest to the article's first, or what tells most.
+        evidence: What was compared; the comparison nearest to the article's first, or the one that tells most.
         note: What else there is to say, in whole sentences; without evidence, what is missing.
     """
 
@@ -125,29 +120,29 @@ class Answer:
 
 
 def decide(claim: Claim, evidence: Iterable[Evidence], missing: str = "") -> Answer:
-    """Return what the evidence says of a statement, by the rule of its kind.
+    """Return what the evidence says about a statement, by the rule of its kind.
 
     Args:
-        missing: What to do or to know first, for where there is no evidence.
+        missing: What has to be done or known first; it is the answer's note where there is no evidence.
     """
     known = tuple(item for item in evidence if item.judgement.speedup is not None)
     if not known:
         return Answer(claim=claim, result=Result.UNMEASURED, note=missing)
-    if claim.kind in OUTCOMES:
+    if claim.kind in OUTCOME_KINDS:
         outcome = known[0].judgement.outcome
         holds = None if outcome == Outcome.UNDECIDED else outcome == claim.kind
     elif claim.kind in BANDS:
         holds = _all_within(claim, known)
     else:
         outcome, wanted = TALLIES[claim.kind]
-        some = _some([item.judgement for item in known], outcome)
-        holds = None if some is None else some == wanted
+        any_has_it = _any_has([item.judgement for item in known], outcome)
+        holds = None if any_has_it is None else any_has_it == wanted
     result = {True: Result.AGREES, False: Result.DISAGREES, None: Result.UNDECIDED}[holds]
     return Answer(claim=claim, result=result, evidence=known)
 
 
 def limits(claim: Claim, item: Evidence) -> tuple[float, float]:
-    """Return between which speed-ups a statement of a band holds."""
+    """Return the speed-ups between which a statement about a band holds."""
     if claim.kind == "share":
         return 1 / claim.high if claim.high else 0.0, 1 / claim.low
     if claim.kind == "little_gain":
@@ -156,21 +151,24 @@ def limits(claim: Claim, item: Evidence) -> tuple[float, float]:
 
 
 def _all_within(claim: Claim, evidence: Sequence[Evidence]) -> bool | None:
-    """What has no interval does not count, unless its estimate alone is beyond the limits."""
-    found: list[bool | None] = []
+    """Return whether all lie between the limits; None where that is not sure.
+
+    What has no interval does not count, unless its estimate alone is beyond the limits.
+    """
+    sure: list[bool] = []
     for item in evidence:
         (low, high), judgement = limits(claim, item), item.judgement
         if judgement.low is None:
-            found += [] if low < judgement.speedup < high else [None]
+            sure += [] if low < judgement.speedup < high else [False]
         elif judgement.high < low or judgement.low > high:
             return False
         else:
-            found.append(True if low < judgement.low and judgement.high < high else None)
-    return True if found and None not in found else None
+            sure.append(low < judgement.low and judgement.high < high)
+    return True if sure and all(sure) else None
 
 
-def _some(judgements: Sequence[Judgement], outcome: Outcome) -> bool | None:
-    """Whether more have an outcome than noise makes; False: none has, and all are decided."""
+def _any_has(judgements: Sequence[Judgement], outcome: Outcome) -> bool | None:
+    """Return whether more have an outcome than noise makes; False where none has it and all are decided."""
     count = sum(judgement.outcome == outcome for judgement in judgements)
     if count > expected_false(sum(judgement.low is not None for judgement in judgements)):
         return True

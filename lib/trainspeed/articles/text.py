@@ -1,4 +1,4 @@
-"""Answers to the articles' statements in words. Decides nothing."""
+"""Answers to the articles' statements, in words. Decides nothing."""
 
 from __future__ import annotations
 
@@ -19,20 +19,23 @@ def reason(answer: Answer) -> str:
     claim, evidence = answer.claim, answer.evidence
     if not evidence:
         return answer.note or _missing(claim)
-    start = "Here "
+    start, judgements = "Here ", [item.judgement for item in evidence]
     if len(evidence) > MAX_NAMED:
-        counts = Counter(str(item.judgement.outcome) for item in evidence)
-        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
-        start = f"Here, of {len(evidence)} comparisons ({told}), "
-    told = "; ".join(f"{item.name}: {_size(claim, item.judgement)}" for item in evidence[:MAX_NAMED])
-    sentences = [f"{start}{told}{_claimed(answer)}."]
+        counts = Counter(str(judgement.outcome) for judgement in judgements)
+        tally = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        start = f"Here, of {len(evidence)} comparisons ({tally}), "
+    comparisons = "; ".join(f"{item.name}: {_size(claim, item.judgement)}" for item in evidence[:MAX_NAMED])
+    sentences = [f"{start}{comparisons}{_claimed(answer)}."]
     if claim.kind in TALLIES and answer.result == Result.UNDECIDED:
-        sentences += _chance(answer)
+        outcome, _ = TALLIES[claim.kind]
+        if any(judgement.outcome == outcome for judgement in judgements):
+            by_chance = expected_false(sum(judgement.low is not None for judgement in judgements))
+            sentences.append(f"Of so many, up to {by_chance:.1f} are wrong by chance.")
     return " ".join([*sentences, *filter(None, [answer.note])])
 
 
 def _size(claim: Claim, judgement: Judgement) -> str:
-    """Return a band's ratio without an outcome, which is about another limit than 1."""
+    """Return how large an effect is, for a band without the outcome, which is about another limit than 1."""
     if claim.kind not in BANDS:
         return measured(judgement, "accuracy" if claim.kind == "none_worse" else "time")
     share = claim.kind == "share"
@@ -49,7 +52,7 @@ def _size(claim: Claim, judgement: Judgement) -> str:
 
 
 def _claimed(answer: Answer) -> str:
-    """Return the limits of a band, after a semicolon."""
+    """Return the limits of a band, after a semicolon; nothing for other statements."""
     claim = answer.claim
     if claim.kind not in BANDS:
         return ""
@@ -62,24 +65,15 @@ def _claimed(answer: Answer) -> str:
     return f"; claimed: {f'{low:g} to' if low else 'less than'} {high:g}{unit}"
 
 
-def _chance(answer: Answer) -> list[str]:
-    outcome, _ = TALLIES[answer.claim.kind]
-    judgements = [item.judgement for item in answer.evidence]
-    if not any(judgement.outcome == outcome for judgement in judgements):
-        return []
-    by_chance = expected_false(sum(judgement.low is not None for judgement in judgements))
-    return [f"Of so many, up to {by_chance:.1f} are wrong by chance."]
-
-
 def _missing(claim: Claim) -> str:
     """Return which comparison was not made."""
-    arms = f"{_arm(claim.candidate)} with {_arm(claim.baseline)}"
+    candidate, baseline, framework = (
+        NAMES.get(name, name) for name in (claim.candidate, claim.baseline, claim.framework)
+    )
+    setting = [framework, claim.model, claim.layout, claim.pipeline]
+    arms = f"{candidate} with {baseline}"
     if claim.factor == "devices":
         arms = "more devices with one"
-    where = [_arm(claim.framework), claim.model, claim.layout, claim.pipeline]
-    where += ["several devices"] * (claim.factor != "devices" and (claim.devices or 1) > 1)
-    return f"Not compared here as in the article: {', '.join([arms, *filter(None, where)])}."
-
-
-def _arm(name: str) -> str:
-    return NAMES.get(name, name)
+    elif (claim.devices or 1) > 1:
+        setting.append("several devices")
+    return f"Not compared here as in the article: {', '.join([arms, *filter(None, setting)])}."

@@ -16,7 +16,7 @@ from trainspeed.core.names import NAMES, model_of
 from trainspeed.judge.verdict import Judgement
 
 BASELINE = "fp32"
-NUMBER_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}  # tf32 only multiplies with fewer bits
+PRECISION_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}  # tf32 only multiplies with fewer bits
 CEILING_VERBS = {"matmul_flop_per_s": "multiplies matrices", "conv_flop_per_s": "convolves"}
 
 
@@ -57,7 +57,11 @@ class Work:
 
     def bytes_in(self, precision: str) -> float | None:
         """Return the traffic in a precision, in bytes: 16 bits move half, as if nothing stayed in fp32."""
-        return None if self.bytes is None else self.bytes * NUMBER_BYTES[precision] / NUMBER_BYTES[BASELINE]
+        return (
+            None
+            if self.bytes is None
+            else self.bytes * PRECISION_BYTES[precision] / PRECISION_BYTES[BASELINE]
+        )
 
     def intensity(self, precision: str = BASELINE) -> float | None:
         """Return FLOPs per byte moved."""
@@ -93,7 +97,7 @@ def matrix_gain(base: Ceiling, candidate: Ceiling) -> float | None:
 
 def memory_gain(base: Ceiling, candidate: Ceiling) -> float:
     """Return how many times fewer bytes the candidate moves: 2 from fp32 to 16 bits, 1 to tf32."""
-    return NUMBER_BYTES[base.precision] / NUMBER_BYTES[candidate.precision]
+    return PRECISION_BYTES[base.precision] / PRECISION_BYTES[candidate.precision]
 
 
 def at_best_gain(

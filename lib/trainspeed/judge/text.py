@@ -9,7 +9,10 @@ from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
-OUTCOMES = {Outcome.SAME: "the same within the margin", Outcome.UNDECIDED: "undecided, measure more blocks"}
+OUTCOME_WORDS = {
+    Outcome.SAME: "the same within the margin",
+    Outcome.UNDECIDED: "undecided, measure more blocks",
+}
 
 
 def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str = "time") -> str:
@@ -65,7 +68,7 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     size = size_of(judgement, quantity, points=" points in test accuracy")
     if judgement.low is None:
         return f"{size}, no interval: undecided, measure {MIN_BLOCKS} blocks or more"
-    outcome = OUTCOMES.get(judgement.outcome, str(judgement.outcome))
+    outcome = OUTCOME_WORDS.get(judgement.outcome, str(judgement.outcome))
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
     return f"{size} ({ends}): {outcome}"
 
