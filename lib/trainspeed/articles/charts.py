@@ -1,9 +1,9 @@
-"""The articles' ratios and this machine's as charts: hollow, grey and dotted is an article's. Decides nothing."""
+"""The articles' ratios and this machine's as charts; an article's are hollow, grey and dotted. Decides nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from itertools import cycle
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -23,10 +23,9 @@ from trainspeed.show.theme import GREY, OKABE_ITO, PALE, WIDTH_IN, framework_col
 FAIRNESS_NOTE = "Machine, images and libraries differ: compare the ratios only."
 ARTICLE_GREY = ".4"
 MARKERS = ("o", "s", "^", "D", "v", "P")
-STYLES = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # of a colour's first, second, … line
+STYLES = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # of the first, second, … line of a colour
 NO_FRAMEWORK = tuple(OKABE_ITO[name] for name in ("black", "sky blue", "purple", "orange"))
-NO_LINE = {"linestyle": "none"}
-PAD_PT = 18  # of a title, over the heading of the blocks
+PAD_PT = 18  # between a title and the heading of the blocks
 LOG_FROM = 3.0  # a share beyond this would squeeze the article's band on a linear axis
 
 
@@ -91,14 +90,16 @@ def plot_published_pipelines(data: pd.DataFrame, *, ax: Axes | None = None) -> A
         xlim=(0, 1.1 * filled["high"].max()),
     )
     ax.set_title("Epoch time relative to 1 device with threads", pad=PAD_PT)
-    series = data.drop_duplicates("series")
-    named = zip(series["series"], series["kind"], strict=True)
-    legend_below(ax.get_figure(root=True), handles({name: looks[kind] | NO_LINE for name, kind in named}))
+    dots = {
+        name: {**looks[kind], "linestyle": "none"}
+        for name, kind in zip(data["series"], data["kind"], strict=True)
+    }
+    legend_below(ax.get_figure(root=True), handles(dots))
     return ax
 
 
 def plot_shares(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the share of FP32's time and article 003's band behind, as returned by `ratios.precision_shares`."""
+    """Draw the shares of FP32's time over article 003's band, as returned by `ratios.precision_shares`."""
     require(data, COLUMNS)
     title, highest = "Training time relative to FP32's", data[["value", "high"]].max().max()
     if data.empty:
@@ -120,33 +121,28 @@ def plot_shares(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def _lines(data: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw a line per label and series over x, with its intervals; what has no x is a horizontal line."""
+    """Draw a line per label and series over x, with its intervals; what has no x is a horizontal line.
+
+    A framework's lines share its colour; those of one colour differ in line and marker.
+    """
     require(data, COLUMNS)
     names = (data["label"] + ", " + data["series"]).str.removeprefix(", ")
     ax = ax or plt.figure(figsize=(WIDTH_IN, 3.6), layout="constrained").gca()
-    for (name, rows), look in zip(data.groupby(names, sort=False), _looks(data, names), strict=True):
-        rows, flat = rows.sort_values("x"), rows["x"].isna().all()
-        gid = rows["kind"].iloc[0]
-        if flat:
-            ax.axhline(rows["value"].iloc[0], label=name, gid=f"{gid} flat", **look | {"marker": ""})
+    used, other_colours = Counter(), cycle(NO_FRAMEWORK)
+    for name, rows in data.groupby(names, sort=False):
+        kind, framework = rows[["kind", "framework"]].iloc[0]
+        look = {"color": ARTICLE_GREY, "linestyle": ":", "fillstyle": "none"}
+        if kind == "measured":
+            colour = framework_colour(framework) if isinstance(framework, str) else next(other_colours)
+            look = {"color": colour, "linestyle": STYLES[used[colour] % len(STYLES)]}
+        look["marker"] = MARKERS[used[look["color"]] % len(MARKERS)]
+        used[look["color"]] += 1
+        if rows["x"].isna().all():
+            ax.axhline(rows["value"].iloc[0], label=name, gid=f"{kind} flat", **look | {"marker": ""})
             ax.axhspan(*rows[["low", "high"]].iloc[0], color=look["color"], alpha=0.15, linewidth=0)
-        else:
-            ax.plot(rows["x"], rows["value"], label=name, gid=gid, **look)
-            ax.vlines(rows["x"], rows["low"], rows["high"], color=look["color"], gid=f"{gid} interval")
+            continue
+        rows = rows.sort_values("x")
+        ax.plot(rows["x"], rows["value"], label=name, gid=kind, **look)
+        ax.vlines(rows["x"], rows["low"], rows["high"], color=look["color"], gid=f"{kind} interval")
     legend_below(ax.get_figure(root=True), ax.get_legend_handles_labels()[0])
     return ax
-
-
-def _looks(data: pd.DataFrame, names: pd.Series) -> list[dict[str, Any]]:
-    """A framework's lines share its colour; those of one colour differ in line and marker."""
-    looks, used, others = [], Counter(), iter(NO_FRAMEWORK * 9)
-    for row in data.groupby(names, sort=False).first().to_dict("records"):
-        article = row["kind"] == "published"
-        known = isinstance(row["framework"], str)
-        colour = ARTICLE_GREY if article else framework_colour(row["framework"]) if known else next(others)
-        count, used[colour] = used[colour], used[colour] + 1
-        style = ":" if article else STYLES[count % len(STYLES)]
-        fill = "none" if article else "full"
-        marker = MARKERS[count % len(MARKERS)]
-        looks.append({"color": colour, "linestyle": style, "marker": marker, "fillstyle": fill})
-    return looks
