@@ -15,7 +15,7 @@ from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import study_doubts
-from trainspeed.judge.text import OUTCOMES, interval_of, size_of
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary, in_order
@@ -86,7 +86,7 @@ def _in_fresh_blocks(confirmed: Confirmed) -> str:
 
 def _linked(report: ReportSummary, verdict: Verdict, more: str = "") -> str:
     size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
-    outcome = OUTCOMES.get(verdict.outcome, verdict.outcome)
+    outcome = OUTCOME_WORDS.get(verdict.outcome, verdict.outcome)
     page = report.place_of(verdict)
     study = f"[{escape(verdict.study)}]({page})" if page else escape(verdict.study)
     older = ", from an earlier session" if report.is_older(verdict.session) else ""
