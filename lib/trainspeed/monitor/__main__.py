@@ -121,7 +121,7 @@ def _cores(text: str) -> list[int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code is the command's own, 2 for wrong input."""
+    """Run the command line; return the exit code of the command, or 2 for wrong input."""
     own = list(sys.argv[1:] if arguments is None else arguments)
     command: list[str] | None = None
     if "--" in own:

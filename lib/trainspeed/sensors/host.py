@@ -6,7 +6,7 @@ Does not know GPUs (`trainspeed.sensors.nvml`), nor which cores matter (`trainsp
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -16,6 +16,7 @@ from trainspeed.sensors.sample import Sample
 
 POWERCAP = Path("/sys/class/powercap")
 HWMON = Path("/sys/class/hwmon")
+NO_STAT = "no /proc/stat on this system"
 CPU_THERMOMETERS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
 
 
@@ -54,29 +55,15 @@ class HostSensors:
             if energy_j is not None and self._last_energy_j is not None:
                 power_w = (energy_j - self._last_energy_j) / seconds
             self._last_s, self._last_cpu, self._last_energy_j = now_s, cpu, energy_j
-        samples = {"host": self._host(loads.get("cpu"), power_w, energy_j, has_stat="cpu" in cpu)}
-        for core in self._cores:
-            name, reasons = f"cpu{core}", {}
-            if name not in cpu:
-                missing = "/proc/stat does not list this core" if cpu else "no /proc/stat on this system"
-                reasons = {"load_percent": missing}
-            samples[f"core{core}"] = Sample(load_percent=loads.get(name), reasons=reasons)
-        return samples
-
-    def _host(
-        self, load_percent: float | None, power_w: float | None, energy_j: float | None, *, has_stat: bool
-    ) -> Sample:
         memory = psutil.virtual_memory()
         temperature_c = max((t for t in map(_celsius, self._thermometers) if t is not None), default=None)
-        reasons = {}
-        if not has_stat:
-            reasons["load_percent"] = "no /proc/stat on this system"
+        reasons = {} if "cpu" in cpu else {"load_percent": NO_STAT}
         if energy_j is None:
             reasons |= dict.fromkeys(("power_w", "energy_j"), self._rapl.reason)
         if temperature_c is None:
             reasons["temperature_c"] = "no CPU thermometer found"
-        return Sample(
-            load_percent=load_percent,
+        host = Sample(
+            load_percent=loads.get("cpu"),
             memory_used_bytes=memory.total - memory.available,
             memory_total_bytes=memory.total,
             power_w=power_w,
@@ -84,10 +71,19 @@ class HostSensors:
             temperature_c=temperature_c,
             reasons=reasons,
         )
+        return {"host": host} | {
+            f"core{core}": _core_sample(f"cpu{core}", cpu, loads) for core in self._cores
+        }
+
+
+def _core_sample(name: str, cpu: Mapping[str, CpuSeconds], loads: Mapping[str, float | None]) -> Sample:
+    if name in cpu:
+        return Sample(load_percent=loads.get(name))
+    return Sample(reasons={"load_percent": "/proc/stat does not list this core" if cpu else NO_STAT})
 
 
 def _busy_percent(before: CpuSeconds | None, after: CpuSeconds) -> float | None:
-    """Return the busy share of the time between two readings, 0 to 100; None where it cannot be told."""
+    """Return the busy share of the time between two readings, 0 to 100; None where it is not known."""
     if before is None or after.total <= before.total:
         return None
     share = (after.busy - before.busy) / (after.total - before.total)

@@ -1,6 +1,6 @@
 """Find out which machine this is: CPU, memory, GPUs, driver, system. Knows no framework.
 
-What comes back may be shared: no user name, host name or home path, and UUIDs only hashed.
+The result may be shared: it has no user name, host name or home path, and UUIDs only hashed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CONTAINERS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
 def detect_machine() -> dict[str, Any]:
-    """Return this machine as JSON; what cannot be found out is None.
+    """Return this machine as JSON; what is not known is None.
 
     `cpu_flags` are those of SPEED_FLAGS that the CPU has: none where it is not x86. `cores` counts those that
     this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
@@ -77,7 +77,7 @@ def physical_cores(root: Path = FILE_SYSTEM) -> int | None:
 
 
 def core_quota(root: Path = FILE_SYSTEM) -> float | None:
-    """Return how many cores' worth of time the control group grants (`docker run --cpus`); None: all."""
+    """Return how many cores' worth of time the control group grants (`docker run --cpus`); None if all."""
     quota, _, period = (_read(root / "sys/fs/cgroup/cpu.max") or "").partition(" ")
     if not period:  # version 1 of control groups
         quota = _read(root / "sys/fs/cgroup/cpu/cpu.cfs_quota_us") or ""
@@ -96,7 +96,7 @@ def operating_system() -> str:
 
 
 def in_container(root: Path = FILE_SYSTEM) -> bool:
-    """Whether this process runs in a container, by the marks that container engines leave."""
+    """Return whether this process runs in a container, by the marks that container engines leave."""
     if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
         return True
     groups = _read(root / "proc/1/cgroup") or ""

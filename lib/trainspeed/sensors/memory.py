@@ -11,7 +11,7 @@ import psutil
 
 from trainspeed.core.errors import UserError
 
-LIMIT_VARIABLE = "TRAINSPEED_MEMORY_BYTES"  # the reader's own limit for what one run may add
+LIMIT_VARIABLE = "TRAINSPEED_MEMORY_BYTES"  # the user's limit for what one run may add
 SPARE_SHARE = 0.05  # of the free memory, left to the machine so that it does not start to swap
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -34,7 +34,7 @@ def allowance_bytes(environment: Mapping[str, str] = os.environ, cgroup: Path = 
 
 
 def limit_memory(allowance: int) -> None:
-    """Make allocations fail once this process has added so many bytes, before the machine starts to swap.
+    """Make allocations fail once this process has added this many bytes, before the machine starts to swap.
 
     A framework then reports that memory ran out, as it does on a GPU, and the run is a row.
     """

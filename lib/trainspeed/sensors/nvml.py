@@ -1,7 +1,7 @@
 """Ask NVIDIA GPUs about themselves: the only module that imports pynvml (nvidia-ml-py).
 
-Every value that this machine cannot give is None, with a reason in words. Does not know what runs on
-the GPUs, nor which of them a worker may see (`trainspeed.sensors.gpus`).
+Every value that this machine cannot give is None, with a reason. Does not know what runs on the GPUs, nor
+which of them a worker may see (`trainspeed.sensors.gpus`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pynvml
 
 from trainspeed.sensors.sample import Sample
 
-# The only place where NVML's error codes become words. Source: nvml.h, nvmlReturn_t
+# The only place where NVML's error codes become text. Source: nvml.h, nvmlReturn_t
 ERROR_TEXTS = {
     pynvml.NVML_ERROR_NOT_SUPPORTED: "not supported by this GPU",
     pynvml.NVML_ERROR_NO_PERMISSION: "no permission to read it",
@@ -48,7 +48,7 @@ THROTTLE_REASONS = {
     0x200: "board_limit",
     0x400: "reliability",
 }
-PCIE_READ_S = 0.020  # NVML counts bytes for so long before it answers. Source: nvmlDeviceGetPcieThroughput
+PCIE_READ_S = 0.020  # how long NVML counts bytes before it answers. Source: nvmlDeviceGetPcieThroughput
 PCIE_SKIPPED = "not read at this interval: a reading takes 20 ms in each direction"
 ANCESTORS = {  # with nvidia-smi's names for them
     pynvml.NVML_TOPOLOGY_INTERNAL: "PCIe on one board",
@@ -97,7 +97,7 @@ class Gpu:
                 values[name], reason = self._ask(name)
                 if reason:
                     reasons[name] = reason
-        if self.lost:  # perhaps only since the last question: half a row would look like a measurement
+        if self.lost:  # perhaps only since the last reading: half a row would look like a measurement
             return Sample(reasons=dict.fromkeys((*SENSOR_READERS, "memory_total_bytes"), self.lost))
         if self.memory_total_bytes is None:
             reasons["memory_total_bytes"] = ERROR_TEXTS[pynvml.NVML_ERROR_NOT_SUPPORTED]
@@ -122,8 +122,8 @@ class Nvml:
     """The driver's view of this machine. Close it when done (`contextlib.closing`).
 
     Attributes:
-        gpus: In the order of the PCI bus, those included that do not answer.
-        reason: Why there are no GPUs; None when there are.
+        gpus: In the order of the PCI bus, including those that do not answer.
+        reason: Why there are no GPUs; None when there are some.
         driver: Version of the driver, "580.65.06".
         cuda: Newest CUDA version that the driver runs, "13.0".
     """
@@ -135,13 +135,13 @@ class Nvml:
     _opened: bool = False
 
     def close(self) -> None:
-        """Let go of the driver; the GPUs answer no more."""
+        """Close the driver; the GPUs no longer answer."""
         if self._opened:
             with suppress(pynvml.NVMLError):
                 pynvml.nvmlShutdown()
 
     def energy_j(self, uuids: Iterable[str]) -> float | None:
-        """Return the joules of these GPUs together, by their counters; None if any has none.
+        """Return the joules of these GPUs together, by their counters; None if one of them has none.
 
         Only the difference of two calls means something. A counter moves in steps of tens of
         milliseconds, so the two calls should be seconds apart.
@@ -151,7 +151,7 @@ class Nvml:
         return None if not counters or None in counters else sum(counters)
 
     def interconnect(self) -> str | None:
-        """Return how the GPUs reach each other, as text; None where there are not two of them."""
+        """Return how the GPUs are connected with each other, as text; None where there are fewer than two."""
         gpus = [gpu for gpu in self.gpus if not gpu.lost]
         links = {gpu.index: _nvlinks(gpu._handle) for gpu in gpus}
         kinds: dict[str, list[str]] = {}
@@ -179,7 +179,7 @@ def open_nvml() -> Nvml:
 
 
 def reason_of(error: pynvml.NVMLError) -> str:
-    """Return an NVML error in words."""
+    """Return the text of an NVML error."""
     return ERROR_TEXTS.get(error.value, f"NVML error {error.value}")
 
 
@@ -210,7 +210,7 @@ def _or_none(ask: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _memory(handle: Any) -> Any:
-    """The second version does not count what the driver reserves as used."""
+    """Return the memory by NVML's second version, which does not count what the driver reserves as used."""
     try:
         return pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
     except pynvml.NVMLError as error:

@@ -1,4 +1,4 @@
-"""What a worker tells the runner, one JSON line each: the other side decodes the same types."""
+"""The events that a worker sends to the runner, a JSON line each; both sides use these types."""
 
 from __future__ import annotations
 

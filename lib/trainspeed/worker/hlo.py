@@ -20,11 +20,11 @@ LAYOUT_OF_FORMAT = {"NHWC": "channels_last", "NCHW": "channels_first"}
 def convolutions(hlo: str) -> list[tuple[str, str | None]]:
     """Return layout in memory and dtype of every 2-D convolution in the text of an HLO module.
 
-    The labels alone do not tell the layout: on a GPU, XLA may keep the labels bf01 and lay the memory out as
-    b01f. Other dimension orders are given as they stand, such as "b0f1": b is the batch, 0 and 1 are height and
+    The labels alone do not decide the layout: on a GPU, XLA may keep the labels bf01 and lay the memory out as
+    b01f. Other dimension orders are returned as they are, such as "b0f1": b is the batch, 0 and 1 are height and
     width, f the channels.
 
-    The dtype is that of the input, None where it cannot be told. XLA may widen the operands of a 16-bit
+    The dtype is that of the input, None where it is not known. XLA may widen the operands of a 16-bit
     convolution first and multiply in float32, and a convolution of 16-bit operands may return its sums in
     float32.
     Source: https://openxla.org/xla/shapes (minor to major),

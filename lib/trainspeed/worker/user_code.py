@@ -1,4 +1,4 @@
-"""Run a function of the user's own file in this process, and say in one line what went wrong there.
+"""Run a function of the user's own file in this process, and report in one line what went wrong there.
 
 Knows no framework, and not what the function is for.
 """
@@ -35,8 +35,8 @@ def call(model: str, *arguments: Any, framework: str, function: str | None = Non
         UserError: There is no such file.
     """
     path = user_model.find_model(model)
-    file, _, own = model.rpartition(":")
-    function = function or own
+    file, _, named = model.rpartition(":")
+    function = function or named
     where = f"{file}:{function}"
     try:
         module = _imported(path)
@@ -80,7 +80,7 @@ def _imported(path: Path) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))  # last: a file there named as a package must not replace it
+        sys.path.append(str(path.parent))  # last: a file there with the name of a package must not replace it
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # as `import` does: a dataclass looks for its module there

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage, stats
 
-from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, MAX_SHIFT, draw, moved
+from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE, draw, moved
 
 HEIGHT, WIDTH = 16, 24
 
@@ -79,8 +79,8 @@ def test_shifts_are_uniform_and_half_of_the_images_are_mirrored():
     right = np.where(mirrored, WIDTH - 1 - at, at) - column
 
     uniform = stats.uniform(-1, 2).cdf
-    assert stats.kstest(down / (MAX_SHIFT * HEIGHT), uniform).pvalue > 0.01
-    assert stats.kstest(right / (MAX_SHIFT * WIDTH), uniform).pvalue > 0.01
+    assert stats.kstest(down / (SHIFT_SHARE * HEIGHT), uniform).pvalue > 0.01
+    assert stats.kstest(right / (SHIFT_SHARE * WIDTH), uniform).pvalue > 0.01
     assert abs(mirrored.mean() - FLIP_PROBABILITY) < 0.04
     assert np.abs(np.corrcoef([down, right, mirrored])[np.triu_indices(3, 1)]).max() < 0.1
 

@@ -10,7 +10,7 @@ from scipy import stats
 from probes.pipeline_probe import ARMS, BATCH, COLUMN, COUNT, EPOCHS, HEIGHT, ROW, WIDTH, images
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
-from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, MAX_SHIFT, draw, moved
+from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE, draw, moved
 
 STEPS = COUNT // BATCH
 TAKEN = EPOCHS * STEPS * BATCH
@@ -112,7 +112,7 @@ def test_shifts_are_uniform_and_half_of_the_images_are_mirrored(outputs, arm):
     """Kolmogorov and Smirnov's distance: 0.08 is passed by chance once in 100,000, by a tenth more shift always."""
     down, right, mirrored = draws(of(outputs, *arm, "x"))
 
-    for shift, most in ((down, MAX_SHIFT * HEIGHT), (right, MAX_SHIFT * WIDTH)):
+    for shift, most in ((down, SHIFT_SHARE * HEIGHT), (right, SHIFT_SHARE * WIDTH)):
         assert stats.kstest(shift, stats.uniform(-most, 2 * most).cdf).statistic < 0.08
         assert 0.97 * most < np.abs(shift).max() < 1.001 * most
     assert abs(mirrored.mean() - FLIP_PROBABILITY) < 0.07

@@ -54,7 +54,7 @@ class TensorFlowConvolution:
         return sent
 
     def _fill(self, layer: keras.Layer, share: _Share) -> None:
-        """Give a layer the filters; they are sent anew in each call, as in the other libraries."""
+        """Give a layer the filters, which are sent in each call, as in the other libraries."""
         if not layer.built:
             layer.build(share[0].shape)
         layer.kernel.assign(share[1])
@@ -88,7 +88,7 @@ class TensorFlowConvolution:
         return ", ".join(name.rpartition("device:")[2] for name in names)
 
     def _graph_devices(self, sent: Sequence[_Share]) -> list[str]:
-        fresh = tf.function(self._on_all)  # only a first call tells where it was put
+        fresh = tf.function(self._on_all)  # only a first call records where it was put
         context.context().enable_run_metadata()
         try:
             fresh(list(sent))

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-MAX_SHIFT = 0.1  # share of the height or width, in either direction
+SHIFT_SHARE = 0.1  # share of the height or width, in either direction
 FLIP_PROBABILITY = 0.5
 Draws = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def draw(count: int, height: int, width: int, random: np.random.Generator) -> Draws:
     """Return the shifts down and right, in pixels, and whether to mirror, each (count,)."""
-    down = height * random.uniform(-MAX_SHIFT, MAX_SHIFT, count)
-    right = width * random.uniform(-MAX_SHIFT, MAX_SHIFT, count)
+    down = height * random.uniform(-SHIFT_SHARE, SHIFT_SHARE, count)
+    right = width * random.uniform(-SHIFT_SHARE, SHIFT_SHARE, count)
     return down, right, random.random(count) < FLIP_PROBABILITY
 
 

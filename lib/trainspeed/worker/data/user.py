@@ -56,7 +56,8 @@ def checked(data: Any, name: str) -> Arrays:
         Invalid: These are not four arrays, or one has a wrong shape or type or values out of range, or is empty.
     """
     if not isinstance(data, tuple | list) or len(data) != 4:
-        raise Invalid(f"{name} must return {DATA_FORM}, not {_count(data)}")
+        count = f"{len(data)} values" if isinstance(data, tuple | list) else user_code.kind(data)
+        raise Invalid(f"{name} must return {DATA_FORM}, not {count}")
     train_x, train_y, test_x, test_y = (np.asarray(array) for array in data)
     for part, x, y in (("train", train_x, train_y), ("test", test_x, test_y)):
         if len(x.shape) and not len(x):
@@ -112,10 +113,6 @@ def _check_labels(train_y: np.ndarray, test_y: np.ndarray, name: str) -> None:
 
 def _as_float(x: np.ndarray) -> np.ndarray:
     return x / np.float32(BRIGHTEST) if x.dtype == np.uint8 else x
-
-
-def _count(data: Any) -> str:
-    return f"{len(data)} values" if isinstance(data, tuple | list) else user_code.kind(data)
 
 
 def _in_a_process_of_its_own(make: Callable[[], Arrays], name: str) -> Arrays:

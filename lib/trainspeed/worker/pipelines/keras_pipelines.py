@@ -15,7 +15,7 @@ from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
 
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.processes import use_all_cores
-from trainspeed.worker.data.augmentation import MAX_SHIFT
+from trainspeed.worker.data.augmentation import SHIFT_SHARE
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of, transposed
 from trainspeed.worker.pipelines.workers import Processes
@@ -107,7 +107,7 @@ def augmentation_layers(trial: Trial) -> list[keras.layers.Layer]:
     seed = 2 * trial.seed  # two streams: with one, flips would depend on shifts
     layers = [
         keras.layers.RandomTranslation(
-            MAX_SHIFT, MAX_SHIFT, fill_mode="nearest", interpolation="bilinear", seed=seed, **options
+            SHIFT_SHARE, SHIFT_SHARE, fill_mode="nearest", interpolation="bilinear", seed=seed, **options
         ),
         keras.layers.RandomFlip("horizontal", seed=seed + 1, **options),
     ]

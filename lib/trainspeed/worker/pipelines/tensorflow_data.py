@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from trainspeed.core.trial import Trial
-from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, MAX_SHIFT
+from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
 from trainspeed.worker.pipelines.batches import Batches, transposed
 
 AUTOTUNE = tf.data.AUTOTUNE
@@ -77,7 +77,7 @@ def _augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """
     count, height, width, _ = images.shape
     draws = tf.random.stateless_uniform((3, count), seed)
-    down, right = tf.unstack((2 * draws[:2] - 1) * [[MAX_SHIFT * height], [MAX_SHIFT * width]])
+    down, right = tf.unstack((2 * draws[:2] - 1) * [[SHIFT_SHARE * height], [SHIFT_SHARE * width]])
     mirrored = draws[2] < FLIP_PROBABILITY
     one, zero = tf.ones(count), tf.zeros(count)
     # An output pixel at (column, row) is read at (a0 column + a2, b1 row + b2).
@@ -95,7 +95,7 @@ def _augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def _order(trial: Trial, count: int) -> tf.data.Dataset:
-    """Return batches of image numbers, shuffled anew in each epoch."""
+    """Return batches of image numbers, shuffled again in each epoch."""
     order = tf.data.Dataset.range(count).shuffle(count, seed=trial.seed)
     return order.batch(trial.batch_size, drop_remainder=True).take(trial.steps_per_epoch).repeat()
 

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.processes import die_with_parent, use_all_cores
-from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, MAX_SHIFT
+from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
 from trainspeed.worker.pipelines.batches import Batches, batches_of
 
 BatchKey = tuple[int, int]  # epoch, index of the batch in it
@@ -52,7 +52,7 @@ def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tens
     """
     count, _, height, width = x.shape
     draws = torch.rand((3, count, 1), generator=generator, device=x.device)
-    down, right = (2 * draws[:2] - 1) * MAX_SHIFT
+    down, right = (2 * draws[:2] - 1) * SHIFT_SHARE
     mirror = torch.where(draws[2] < FLIP_PROBABILITY, -1.0, 1.0)
     # `affine_grid` would multiply matrices, in TF32 where that is on: a tenth of a pixel off at 224.
     # In its coordinates an image extends from -1 to 1, so a shift by a share of the size counts twice.
