@@ -16,6 +16,7 @@ from trainspeed.core import format
         (format.minutes(200), "3 min 20 s"),
         (format.minutes(7500), "2 h 05 min"),
         (format.clock(3661.2), "1:01:01"),
+        (format.clock(59.6), "0:01:00"),
         (format.digits(0), "0"),
         (format.digits(1.5), "1.50"),
         (format.digits(1234.5), "1,234"),

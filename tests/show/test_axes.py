@@ -1,4 +1,4 @@
-"""Ticks, as they come out on the narrowest axes that the report draws, and the legend below."""
+"""Ticks on the narrowest axes that the report draws, and the legend below the panels."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ ARM = "PyTorch, efficientnet_b0, bf16"  # 30 letters beside a row of a forest pl
 
 @pytest.fixture(autouse=True)
 def theme():
-    """The report's own letters."""
+    """Set the report's own letters."""
     with plt.rc_context():
         set_theme()
         yield
 
 
 def drawn_labels(axis, low, high):
-    """As `labels_of`, of a new ratio axis."""
+    """Make an axis of ratios and return its labels as `labels_of` does."""
     ratio_axis(axis, low, high)
     axis.get_figure(root=True).draw_without_rendering()
     return labels_of(axis)
 
 
 def labels_of(axis):
-    """Where the labels in view came to lie, in pixels, in order, and what they say."""
+    """Return both ends of each label in view, in pixels, and the text of each."""
     first, last = axis.get_view_interval()
     labels = [tick.label1 for tick in axis.get_major_ticks() if first <= tick.get_loc() <= last]
     boxes = [label.get_window_extent() for label in labels]
@@ -56,7 +56,7 @@ def labels_of(axis):
 
 
 def forest_ax():
-    """A row with a long label on the left and its number of blocks on the right leave x about half."""
+    """Return an Axes whose x has half of the width: a long label and a number of blocks take the rest."""
     ax = plt.subplots(figsize=(WIDTH_IN, 2), layout="constrained")[1]
     ax.set_yticks([0], [ARM], fontsize=SMALL_PT)
     ax.text(1.02, 0, "blocks", transform=ax.transAxes, fontsize=SMALL_PT)
@@ -66,7 +66,7 @@ def forest_ax():
 @pytest.mark.parametrize(("low", "high"), RANGES)
 @pytest.mark.parametrize("name", ["x", "y"])
 def test_labels_of_ratios_never_touch_and_1_is_among_them(name, low, high):
-    """Of a forest plot, and of the lowest panels."""
+    """They do so on the x axis of a forest plot, and on the y axis of the lowest panels."""
     axis = forest_ax().xaxis if name == "x" else plt.subplots(figsize=(WIDTH_IN, 2))[1].yaxis
     ends, texts = drawn_labels(axis, low, high)
 

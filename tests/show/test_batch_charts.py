@@ -1,4 +1,4 @@
-"""The charts over batch size, by their artists: what is drawn, where, and what is written beside it."""
+"""The charts over batch size, by their artists: what is drawn, where, and what is written next to it."""
 
 import matplotlib as mpl
 import numpy as np
@@ -33,7 +33,7 @@ def xticks(ax):
 
 
 def intervals(ax):
-    """Return the bars and bands."""
+    """Return the intervals, which are bars or bands."""
     return [artist for artist in ax.collections if artist.get_gid() == "interval"]
 
 
@@ -69,7 +69,7 @@ class TestTimeVsBatch:
         assert len(looks) == 6
 
     def test_six_blocks_have_an_interval_and_one_block_has_none(self, frame):
-        """Six values: the bar is from the fastest to the slowest run. Of one size among others: no band."""
+        """With six values the bar reaches from the fastest to the slowest run; one size alone has no band."""
         one = select(frame, framework="jax", model="cnn10", layout="channels_last")
         (bars,) = intervals(batch_charts.plot_time_vs_batch(one).axes[0])
         known = [list(part[:, 1]) for part in bars.get_segments() if part.size and not np.isnan(part).any()]
@@ -96,17 +96,17 @@ class TestTimeVsBatch:
         assert legend(figure) == ["fp32", "bf16"]
         assert [dots.get_fillstyle() for dots in found(ax, "runs")] == ["full", "none"]
 
-    def test_a_precision_of_one_framework_only_is_said(self):
+    def test_a_precision_of_one_framework_only_is_in_its_name(self):
         """bf16 in PyTorch against fp32 in TensorFlow must not read as framework against framework."""
         runs = [make_run("torch", precision="bf16"), make_run("tensorflow", precision="fp32")]
         assert legend(batch_charts.plot_time_vs_batch(to_frame(runs))) == ["TensorFlow fp32", "PyTorch bf16"]
 
-    def test_compiled_jax_beside_plain_torch_is_no_variant(self, time_figure):
+    def test_compiled_jax_next_to_plain_torch_is_no_variant(self, time_figure):
         """JAX is always compiled: its name needs no addition."""
         assert not any("compiled" in label for label in legend(time_figure))
 
     def test_failures_stand_above_the_panel(self, time_figure):
-        """OOM and timeout, each under a mark of its arm, and the title over them."""
+        """OOM and timeout are written above a mark of their arm, and below the title."""
         time_figure.draw_without_rendering()
         ax = time_figure.axes[1]
         assert sorted(texts(ax, "failure")) == ["OOM", "timeout"]
@@ -149,7 +149,7 @@ class TestTimeVsBatch:
     @pytest.mark.parametrize(
         "rows", [{"framework": "torch"}, {"batch_size": 32}, {"batch_size": 8, "framework": "jax"}]
     )
-    def test_parts_of_a_study_are_drawn_too(self, frame, rows):
+    def test_a_part_of_a_study_is_drawn_too(self, frame, rows):
         """One framework, or one batch size, is enough."""
         figure = batch_charts.plot_time_vs_batch(select(frame, **rows))
         assert found(figure.axes[0], "median")

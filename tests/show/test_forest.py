@@ -26,11 +26,11 @@ class TestAccuracy:
         assert list(middle.get_xdata()) == pytest.approx([100 * rows["test_accuracy"].median()])
 
     def test_pooled_batch_sizes_are_named(self, frame):
-        """Accuracy depends on the batch size, so pooling it is said."""
+        """Accuracy depends on the batch size, so the note says that sizes are pooled."""
         assert "batch sizes 8, 16, 32, 64 together" in texts(forest.plot_accuracy(frame).axes[1], "note")[0]
 
-    def test_missing_accuracy_is_said_in_its_row(self, frame):
-        """A row without a dot says why."""
+    def test_a_row_without_accuracy_says_why(self, frame):
+        """A failure and a run that was not evaluated differ."""
         figure = forest.plot_accuracy(frame.assign(test_accuracy=None))
         assert texts(figure.axes[1], "missing") == ["1 OOM", *["not evaluated"] * 4, "1 timeout"]
 
@@ -62,7 +62,7 @@ class TestSpeedups:
         assert "fewer than 6 blocks: no interval" in legend(ax.get_figure())
 
     def test_two_comparisons_of_one_name_are_two_rows(self):
-        """Such as one of an earlier session."""
+        """One of them may be from an earlier session."""
         ax = forest.plot_speedups(make_verdicts()[:2] * 2)
         assert len(ax.get_yticks()) == 4 and len(found(ax, "faster")[0].get_xdata()) == 2
 
@@ -83,7 +83,7 @@ class TestSpeedups:
         assert texts(forest.plot_speedups([Verdict()]), "blocks") == ["8"]
 
     def test_nothing_decided_is_a_sentence(self):
-        """No verdict at all, or none with a pair of runs."""
+        """There may be no verdict at all, or none with a pair of runs."""
         for verdicts in ([], make_verdicts()[5:6]):
             assert texts(forest.plot_speedups(verdicts), "sentence") == [
                 "No comparison has a pair of finished runs."

@@ -26,7 +26,7 @@ def make_core_samples(*cores):
 
 class TestMonitor:
     def test_panels_share_time_since_the_first_run(self, monitor_figure):
-        """Five quantities; the first run starts at 0 seconds."""
+        """There are five quantities, and the first run starts at 0 seconds."""
         names = [ax.get_ylabel().replace("\n", " ") for ax in monitor_figure.axes]
         assert names == ["load in %", "memory in GB", "power in W", "temperature in °C", "SM clock in MHz"]
         assert monitor_figure.axes[-1].get_xlabel() == "seconds since the start of the first run"
@@ -39,7 +39,7 @@ class TestMonitor:
         assert found(figure.axes[0], "gpu0")[0].get_xdata()[-1] == pytest.approx(20)
 
     def test_a_missing_sensor_is_a_line_of_text(self):
-        """A host has no power sensor here: no empty panel, but a sentence."""
+        """A host without a power sensor has a sentence in place of an empty panel."""
         samples = make_samples(devices=("host",)).assign(sm_clock_mhz=None)
         figure = monitor.plot_monitor(samples, make_spans())
         assert len(figure.axes) == 2
@@ -64,7 +64,7 @@ class TestMonitor:
         assert listed[2:] == ["runs of TensorFlow", "runs of PyTorch", "runs of JAX"]
 
     def test_epoch_ends_are_ticks(self, monitor_figure):
-        """Six runs of four epochs: 24 ticks, and the caption explains them."""
+        """Six runs of four epochs have 24 ticks, which the caption explains."""
         assert len(found(monitor_figure.axes[0], "epoch ends")[0].get_xdata()) == 24
         assert "ends of epochs" in texts(monitor_figure.axes[-1], "note")[0]
 

@@ -1,4 +1,4 @@
-"""What every notebook shows beside its question, where a part of the folder is missing or damaged."""
+"""What every notebook shows besides its question, where a part of the folder is missing or damaged."""
 
 import json
 from dataclasses import replace
@@ -53,7 +53,7 @@ def test_a_studys_verdicts_take_the_place_of_its_older_ones_and_no_others(tmp_pa
 
 
 @pytest.mark.parametrize("text", ["{", "[1, 2", "\x00"])
-def test_damaged_verdicts_are_kept_under_another_name_by_who_writes_new_ones(tmp_path, text):
+def test_damaged_verdicts_are_kept_under_another_name(tmp_path, text):
     (tmp_path / VERDICTS).write_text(text)
     record_verdicts(of(tmp_path), verdicts_of(runs_of("layout")))
 

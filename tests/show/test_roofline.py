@@ -56,7 +56,7 @@ def note(figure):
 
 
 class TestRoofs:
-    def test_rise_with_the_bandwidth_and_stay_at_the_peak(self):
+    def test_roofs_rise_with_the_bandwidth_and_stay_at_the_peak(self):
         """fp32: up to 200 GFLOP/s at 10 FLOP per byte."""
         roof = found(draw().axes[0], "roof")[0]
         xs, ys = roof.get_xdata(), roof.get_ydata()
@@ -69,19 +69,19 @@ class TestRoofs:
         assert ax.get_xlabel() == "FLOP per byte of memory traffic"
         assert ax.get_ylabel() == "GFLOP/s achieved\n(more is better)"
 
-    def test_are_named_with_their_peaks(self):
+    def test_roofs_are_named_with_their_peaks(self):
         figure = draw(make_points(MODELS, PEAKS), make_ceilings(PEAKS))
         peaks = {"fp32": 200, "tf32": 400, "fp16": 790, "bf16": 800}
         assert legend(figure)[:4] == [f"{name}: {peak} GFLOP/s at most" for name, peak in peaks.items()]
 
-    def test_a_fast_device_is_told_in_tera(self):
+    def test_a_fast_device_has_tera_as_its_unit(self):
         ceilings = make_ceilings().assign(peak_flop_per_s=[50e12, 800e12], bandwidth_bytes_per_s=4e12)
         figure = draw(ceilings=ceilings)
         assert legend(figure)[:2] == ["fp32: 50 TFLOP/s at most", "bf16: 800 TFLOP/s at most"]
         assert figure.axes[0].get_ylabel().startswith("TFLOP/s")
 
     @pytest.mark.parametrize("column", ["peak_flop_per_s", "bandwidth_bytes_per_s"])
-    def test_a_missing_ceiling_leaves_the_point_and_is_said(self, column):
+    def test_a_missing_ceiling_leaves_the_point_and_is_in_the_note(self, column):
         ceilings = make_ceilings()
         ceilings.loc[1, column] = math.nan
         figure = draw(ceilings=ceilings)
@@ -89,7 +89,7 @@ class TestRoofs:
         assert len(found(figure.axes[0], "point")) == 2
         assert "no roof for bf16: peak or bandwidth was not measured" in note(figure)
 
-    def test_no_ceiling_at_all(self):
+    def test_without_ceilings_the_points_are_drawn_alone(self):
         figure = draw(ceilings=make_ceilings(()))
         assert len(found(figure.axes[0], "point")) == 2
         assert "no roof for fp32, bf16" in note(figure)
@@ -97,12 +97,12 @@ class TestRoofs:
 
 
 class TestPoints:
-    def test_stand_at_their_intensity_and_speed(self):
+    def test_points_stand_at_their_intensity_and_speed(self):
         first, second = found(draw().axes[0], "point")
         assert (first.get_xdata()[0], first.get_ydata()[0]) == (30, 100)
         assert (second.get_xdata()[0], second.get_ydata()[0]) == (60, 400)
 
-    def test_have_the_shape_of_the_model_and_the_colour_of_the_precision(self):
+    def test_points_have_the_shape_of_the_model_and_the_colour_of_the_precision(self):
         points = found(draw(make_points(("cnn10", "resnet50"))).axes[0], "point")
         assert [p.get_marker() for p in points] == [SHAPES[0], SHAPES[0], SHAPES[1], SHAPES[1]]
         colours = [to_hex(p.get_color()) for p in points]
@@ -110,7 +110,7 @@ class TestPoints:
         assert colours == wanted * 2
         assert all(p.get_fillstyle() == "full" for p in points)
 
-    def test_of_one_model_and_as_many_bits_do_not_hide_each_other(self):
+    def test_points_of_one_model_and_as_many_bits_do_not_hide_each_other(self):
         points = make_points(precisions=("fp16", "bf16")).assign(flop_per_s=4e11)
         figure = draw(points, make_ceilings(("fp16", "bf16")))
         first, second = found(figure.axes[0], "point")
@@ -123,7 +123,7 @@ class TestPoints:
         shift = point.get_transform().transform((60, 400)) - point.axes.transData.transform((60, 400))
         assert list(shift) == pytest.approx([0, 0])
 
-    def test_without_bytes_is_not_drawn_but_named(self):
+    def test_a_point_without_bytes_is_not_drawn_but_named(self):
         points = make_points()
         points.loc[1, "intensity"] = None
         assert "not drawn, FLOPs or bytes unknown: cnn10 bf16" in note(draw(points))
@@ -148,7 +148,7 @@ class TestFigure:
         figure = draw(make_points(("cnn10", "resnet50")), make_ceilings(("fp32",)))
         assert legend(figure) == ["fp32: 200 GFLOP/s at most", "bf16", "cnn10", "resnet50"]
 
-    def test_nothing_measured_is_said(self):
+    def test_without_a_measurement_the_chart_is_a_sentence(self):
         figure = draw(make_points().iloc[:0])
         assert texts(figure.axes[0], "sentence")[0].startswith("Nothing to draw")
 
@@ -156,7 +156,7 @@ class TestFigure:
         assert not {look["color"] for look in PRECISION_STYLES.values()} & set(FRAMEWORK_COLOURS.values())
         assert SWATCH not in SHAPES
 
-    def test_refuses_what_it_cannot_read(self):
+    def test_missing_columns_and_unknown_precisions_are_refused(self):
         with pytest.raises(UserError, match="lacks the columns"):
             draw(make_points().drop(columns="flop_per_s"))
         with pytest.raises(UserError, match="unknown precision 'int8'"):

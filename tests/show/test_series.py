@@ -38,7 +38,7 @@ def test_the_line_goes_through_the_medians_and_every_run_is_a_dot():
     assert sorted(found(ax, "runs")[0].get_ydata()) == [3, 4, 5, 6, 9]
 
 
-def test_an_interval_of_every_size_is_a_band_and_of_some_sizes_a_bar():
+def test_intervals_are_a_band_where_every_size_has_one_and_bars_elsewhere():
     """A band between a size with an interval and one without has no width."""
     (band,) = found(drawn({1: range(6), 2: range(6)}), "interval")
     assert isinstance(band, mpl.collections.FillBetweenPolyCollection)
@@ -47,13 +47,13 @@ def test_an_interval_of_every_size_is_a_band_and_of_some_sizes_a_bar():
 
 
 def test_the_medians_of_a_logarithmic_axis_are_those_of_the_values():
-    """Of 1 and 100 the median is 50.5, not their geometric mean."""
+    """The median of 1 and 100 is 50.5, not their geometric mean."""
     ax = drawn({1: [1.0, 100.0]})
     ax.set_yscale("log")
     assert list(found(ax, "median")[0].get_ydata()) == [50.5]
 
 
-def test_arms_at_one_size_stand_beside_each_other():
+def test_arms_at_one_size_stand_side_by_side():
     both = pd.concat([rows({8: [1.0]}), rows({8: [1.0]}).assign(arm="b")])
     assert list(nudged(both, ["a", "b"], 1.21)["x"]) == pytest.approx([8 / 1.1, 8 * 1.1])
 

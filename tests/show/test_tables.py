@@ -1,4 +1,4 @@
-"""The tables, by their cells: what is derived from the frame, and what stands where nothing was measured."""
+"""The tables, by their cells: what is derived from the frame, and what replaces a missing value."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from showing_data import failed_run, make_frame, make_run, make_verdicts
-from trainspeed.core.format import MISSING, clock, digits, fixed
+from trainspeed.core.format import MISSING, digits, fixed
 from trainspeed.core.frame import to_frame
 from trainspeed.core.layer_table import row
 from trainspeed.show import tables
@@ -45,7 +45,7 @@ class TestEveryTable:
         assert "<caption>Largest batch size by memory</caption>" in html and "row_heading" not in html
 
     def test_columns_of_numbers_are_set_to_the_right(self):
-        """By what made the cell, not by its looks: "12" may be a name. A dash is neither."""
+        """A cell is a number by what made it, not by its looks: "12" may be a name. A dash is neither."""
         rows = [
             {
                 "name": "12",
@@ -112,8 +112,8 @@ class TestMachine:
         assert table["NVIDIA driver"] == "—" and table["trained on"] == "GPU"
         assert table["system"] == "Debian GNU/Linux 12 (in a container)"
 
-    def test_without_a_gpu_the_reason_stands_there(self):
-        """And no rows about its driver."""
+    def test_without_a_gpu_the_table_gives_the_reason(self):
+        """It has no rows about a driver, either."""
         machine = {"device": "cpu", "gpus": [], "no_gpus": "no NVIDIA driver library found"}
         table = {r["what"]: r["value"] for r in rows(tables.machine_table(machine, {}))}
         assert table["GPUs"] == "none: no NVIDIA driver library found"
@@ -134,7 +134,7 @@ class TestMachine:
 
 class TestResults:
     def test_a_row_is_the_median_over_blocks(self, frame):
-        """Six blocks at batch 32; the control's second half is no data."""
+        """There are six blocks at batch 32; the control's second half is no data."""
         row = cells(
             tables.results_table(frame),
             framework="PyTorch",
@@ -159,7 +159,7 @@ class TestResults:
         assert row["training time"] == "1:00:01"
 
     def test_a_failure_keeps_its_row_with_the_reason(self, frame):
-        """Nothing was measured, so nothing but dashes; and the reason."""
+        """Nothing was measured, so there are only dashes and the reason."""
         row = cells(
             tables.results_table(frame),
             framework="TensorFlow",
@@ -172,7 +172,7 @@ class TestResults:
         assert row["blocks"] == "0"
 
     def test_a_block_that_failed_is_counted(self):
-        """One timeout of three blocks leaves two blocks, and is told."""
+        """One timeout in three blocks leaves two blocks, and the status says so."""
         runs = [make_run(), make_run(block=1), failed_run("timeout", "longer than 300 s", block=2)]
         row = rows(tables.results_table(to_frame(runs)))[0]
         assert row["blocks"] == "2" and row["status"] == "ok. timeout in 1 of 3 blocks: longer than 300 s"
@@ -191,7 +191,7 @@ class TestResults:
         row = rows(tables.results_table(to_frame([make_run(test_accuracy=None)])))[0]
         assert row["accuracy % after 5 epochs"] == "—"
 
-    def test_a_named_data_set_stands_beside_the_accuracy(self):
+    def test_a_named_data_set_is_in_the_heading_of_the_accuracy(self):
         """An accuracy on digits is not one on CIFAR-10."""
         table = tables.results_table(to_frame([make_run(dataset="digits")]))
         assert "accuracy % after 5 epochs on digits" in table.data
@@ -253,8 +253,8 @@ def test_a_layer_that_only_one_layout_has_leaves_the_other_empty():
     assert both["channels_first: shape"] == both["channels_last: shape"] == "3 × 8 × 8"
 
 
-def test_the_largest_batch_is_beside_the_smallest_that_did_not_fit(frame):
-    """Where none ran out of memory, none was tried that would."""
+def test_the_largest_batch_stands_next_to_the_smallest_that_did_not_fit(frame):
+    """Where no size ran out of memory, the table says that none was tried."""
     table = tables.largest_batch_table(frame)
     row = cells(table, framework="TensorFlow", model="wrn28_2", layout="channels_first")
     assert (row["largest batch that ran"], row["smallest batch out of memory"]) == ("32", "64")
@@ -317,16 +317,3 @@ def test_a_study_in_which_every_run_failed_has_tables(table, all_failed):
 
 def test_no_run_that_worked_leaves_the_layouts_empty():
     assert tables.layout_effect_table(to_frame([failed_run("timeout", "x")])).data.empty
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(3661.2, "1:01:01"), (59.6, "0:01:00"), (float("nan"), "—")])
-def test_a_clock_reads_hours_minutes_seconds(seconds, text):
-    assert clock(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(1234.5, "1,234"), (12.345, "12.3"), (0.012345, "0.0123"), (0.0, "0"), (float("nan"), "—")],
-)
-def test_numbers_keep_three_digits(value, text):
-    assert digits(value) == text

@@ -11,7 +11,7 @@ mpl.use("Agg")
 
 @pytest.fixture(autouse=True)
 def own_style():
-    """Leave no style and no figure behind."""
+    """Undo the style and close the figures after each test."""
     with mpl.rc_context():
         yield
     plt.close("all")
@@ -19,7 +19,7 @@ def own_style():
 
 @pytest.fixture
 def displayed(monkeypatch):
-    """What was displayed, with its metadata."""
+    """Collect what is displayed, with its metadata."""
     calls = []
     monkeypatch.setattr(theme, "display", lambda thing, metadata: calls.append((thing, metadata)))
     return calls

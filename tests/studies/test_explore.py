@@ -23,7 +23,7 @@ SMALL = {"batch_size": 8, "images_per_epoch": 16, "epochs": 3, "image_size": 8, 
 
 @pytest.fixture
 def out(monkeypatch, tmp_path):
-    """A folder that a notebook measures to, with every framework played by the fake backend."""
+    """Return the folder that a notebook measures to; the fake backend plays every framework."""
     monkeypatch.setenv("TRAINSPEED_OUT", str(tmp_path))
     monkeypatch.setenv(
         "PYTHONPATH", os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
@@ -35,8 +35,8 @@ def out(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def said(monkeypatch):
-    """What is displayed as Markdown."""
+def displayed(monkeypatch):
+    """Collect what is displayed as Markdown."""
     texts = []
     monkeypatch.setattr(explore.notebook, "display", lambda shown, **_: texts.append(shown.data))
     monkeypatch.setattr(explore, "show", lambda drawing, alt: texts.append("chart"))
@@ -52,7 +52,7 @@ def plan_small(**fields):
 
 
 def plan_layouts(**changed):
-    """The plan of a notebook: both layouts in two frameworks."""
+    """Return the plan of a notebook: both layouts in two frameworks."""
     parameters = {
         "frameworks": ["tensorflow", "torch"],
         "models": ["cnn10"],
@@ -75,7 +75,7 @@ def plan_layouts(**changed):
     return plan_layout(**parameters | changed)
 
 
-def test_each_core_trial_is_compared_with_what_the_change_made_of_it():
+def test_each_core_trial_is_compared_with_its_changed_self():
     plan = plan_layouts()
     pairs = explore.changed_pairs(plan, plan.change(batch_sizes=[16]))
 
@@ -91,7 +91,7 @@ def test_a_plan_can_be_narrowed_first():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         ({}, "makes the same trials"),
         ({"batch_sizes": [8]}, "makes the same trials"),
@@ -101,8 +101,8 @@ def test_a_plan_can_be_narrowed_first():
         ({"batchsizes": [8]}, "did you mean 'batch_sizes'"),
     ],
 )
-def test_a_change_that_cannot_be_is_one_line_and_measures_nothing(out, parameters, words):
-    with pytest.raises(UserError, match=words):
+def test_an_impossible_change_is_one_line_and_measures_nothing(out, parameters, message):
+    with pytest.raises(UserError, match=message):
         explore.change(plan_layouts(), **parameters)
     assert not (out / "runs.jsonl").exists()
 
@@ -112,7 +112,7 @@ def test_a_field_that_a_trial_does_not_have_is_named():
         explore.change(plan_small(), batchsize=8)
 
 
-def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out, said):
+def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out, displayed):
     explored = explore.change(plan_small(), blocks=2, batch_size=16, interval_s=0.2)
 
     runs = Ledger(out).read()[0]
@@ -121,7 +121,7 @@ def test_both_trials_are_measured_in_the_same_blocks_in_a_study_of_their_own(out
     (verdict,) = explored.verdicts
     assert verdict.factor == "batch_size" and verdict.blocks == 2
     explore.show_change(explored)
-    assert "batch 16 vs batch 8" in said[0] and "on each" not in said[0] and said[1] == "chart"
+    assert "batch 16 vs batch 8" in displayed[0] and "on each" not in displayed[0] and displayed[1] == "chart"
 
 
 def test_devices_and_their_strategy_are_one_change():
@@ -131,19 +131,19 @@ def test_devices_and_their_strategy_are_one_change():
     )
 
 
-def test_a_failed_run_is_told_with_its_reason(said):
+def test_a_failed_run_is_shown_with_its_reason(displayed):
     explore.show_change(explore.Explored((), measured(make_run(status=Status.OOM))))
 
-    assert said == ["- oom: for a test"]
+    assert displayed == ["- oom: for a test"]
 
 
-def test_in_a_report_nothing_is_measured(monkeypatch, out, said):
+def test_in_a_report_nothing_is_measured(monkeypatch, out, displayed):
     monkeypatch.setenv("TRAINSPEED_REPORT", "1")
 
     small = explore.narrowed(plan_layouts(), frameworks=["none"])
     explore.show_change(explore.change(small, batch_sizes=[4096]))
 
-    assert "Not measured in a report" in said[0] and not (out / "runs.jsonl").exists()
+    assert "Not measured in a report" in displayed[0] and not (out / "runs.jsonl").exists()
 
 
 @pytest.mark.parametrize("name", ["layout", "multi_gpu", "amp", "conv2d"])

@@ -37,7 +37,7 @@ def one(sentences):
 # What really ran.
 
 
-def test_a_framework_that_ran_as_asked_is_told_so():
+def test_a_framework_that_ran_as_asked_has_one_short_sentence():
     assert one(effect_sentences(ran("torch", FIRST, LAST))) == (
         "PyTorch: the convolutions ran in the layout that was asked for, in both arms."
     )
@@ -52,15 +52,15 @@ def test_a_framework_that_ran_one_layout_for_both_compares_transposes(layout):
     assert "the price of transposing" in sentence
 
 
-def test_a_mixed_arm_is_told_as_it_is():
+def test_an_arm_that_ran_both_layouts_names_both():
     mixed = {FIRST: 2, LAST: 8}
     assert one(effect_sentences(ran("jax", mixed, LAST))) == (
         f"JAX (compiled): channels_first ran as {layouts_text(mixed)}, channels_last ran as channels_last."
     )
 
 
-def test_arms_that_each_ran_both_layouts_are_not_said_to_compare_transposes():
-    """One model ran as asked, another the other way round: both arms have seen both."""
+def test_arms_that_each_ran_both_layouts_do_not_compare_transposes():
+    """One model ran as asked, another the other way round, so each arm ran both layouts."""
     runs = ran("torch", FIRST, LAST) + ran("torch", LAST, FIRST, model="wrn28_2")
     assert one(effect_sentences(runs)) == (
         "PyTorch: channels_first ran as channels_first or channels_last, "
@@ -72,14 +72,14 @@ def test_swapped_layouts_are_not_what_was_asked_for():
     assert "channels_first ran as channels_last" in one(effect_sentences(ran("torch", LAST, FIRST)))
 
 
-def test_an_arm_that_was_not_looked_at_is_said_to_be_not_found_out():
+def test_the_layout_of_an_arm_that_was_not_looked_at_is_not_found_out():
     assert one(effect_sentences(ran("torch", None, LAST))) == (
         "PyTorch: channels_first ran as not found out, channels_last ran as channels_last."
     )
     assert effect_sentences(ran("torch", None, None)) == []
 
 
-def test_compiled_and_not_compiled_are_told_apart():
+def test_compiled_and_not_compiled_have_a_sentence_each():
     runs = ran("torch", FIRST, LAST) + ran("torch", LAST, LAST, compile=True)
     first, second = effect_sentences(runs)
     assert first.startswith("PyTorch: the convolutions ran in the layout that was asked for")
@@ -121,18 +121,18 @@ def test_without_a_layer_table_nothing_is_claimed():
     assert forgotten_sentence([make_run()]) == "No layer table was recorded."
 
 
-def test_layer_tables_stand_by_framework_and_model():
+def test_layer_tables_are_grouped_by_framework_and_model():
     runs = [
         make_run(framework=framework, layout=layout, model=model, layers=table(layout, length=length))
         for framework, length in (("torch", 3), ("tensorflow", 4))
         for layout in LAYOUTS
         for model in ("cnn10", "wrn28_2")
     ]
-    found = layers_by_model([*runs, make_run(block=1)])
-    assert set(found) == {
+    tables = layers_by_model([*runs, make_run(block=1)])
+    assert set(tables) == {
         f"{name}, {model}" for name in ("PyTorch", "TensorFlow") for model in ("cnn10", "wrn28_2")
     }
-    assert {layout: len(rows) for layout, rows in found["TensorFlow, cnn10"].items()} == dict.fromkeys(
+    assert {layout: len(rows) for layout, rows in tables["TensorFlow, cnn10"].items()} == dict.fromkeys(
         LAYOUTS, 4
     )
     assert layers_by_model([]) == {}
@@ -185,7 +185,7 @@ def test_a_decided_layout_comes_with_its_gain_and_the_code_to_switch_it_on():
     assert text.endswith("\n```")
 
 
-def test_where_channels_first_won_its_own_gain_is_told():
+def test_where_channels_first_won_the_gain_is_its_own():
     text = one(settings_of(layout_pair([0.8] * 6, framework="tensorflow")))
     assert text.startswith("**TensorFlow**, channels_first (TensorFlow, cnn10, batch 32: 1.25x)")
     assert 'keras.config.set_image_data_format("channels_first")' in text

@@ -39,8 +39,8 @@ def test_both_layouts_and_the_control_are_compared(smoke_report):
     assert {v.factor for v in verdicts_of(smoke_report, "layout")} >= {"layout", "control"}
 
 
-def test_a_number_in_the_page_is_that_of_the_ledger(runs, smoke_report):
-    """Recomputed by hand: first epoch and throughput of one run."""
+def test_numbers_on_the_page_are_those_of_the_ledger(runs, smoke_report):
+    """The first epoch and the throughput of one run are computed again by hand."""
     run = next(run for run in runs if run.trial.framework == INSTALLED[0] and not run.label)
     table = next(t for t in pd.read_html(smoke_report / "layout.html") if "images/s" in t)
     row = table[(table["layout"] == run.trial.layout)].iloc[0]
@@ -51,12 +51,12 @@ def test_a_number_in_the_page_is_that_of_the_ledger(runs, smoke_report):
     assert float(row["images/s"]) == pytest.approx(run.images_per_epoch / median, rel=0.01)
 
 
-def test_every_figure_is_there(page):
+def test_the_page_has_every_figure(page):
     assert len(re.findall(r"<img[^>]*>", page)) >= 8
 
 
 def test_rendering_again_measures_nothing_and_shows_the_same_runs(smoke_report, tmp_path):
-    """Without a front page, as the folder has no other notebook."""
+    """There is no front page, as the folder has no other notebook."""
     folder, out = tmp_path / "notebooks", tmp_path / "out"
     folder.mkdir()
     shutil.copy(NOTEBOOKS / "layout.ipynb", folder)
@@ -70,11 +70,11 @@ def test_rendering_again_measures_nothing_and_shows_the_same_runs(smoke_report, 
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         ("batch_sizes: [0]", "batch_size (=0) must be a whole number of at least 1"),
         ("batch_size: [8]", "did you mean 'batch_sizes'?"),
     ],
 )
-def test_bad_input_is_told_before_anything_is_measured(parameters, words, tmp_path, monkeypatch):
-    assert words in mistake_in("layout", parameters, tmp_path, monkeypatch)
+def test_bad_input_is_reported_before_anything_is_measured(parameters, message, tmp_path, monkeypatch):
+    assert message in mistake_in("layout", parameters, tmp_path, monkeypatch)
