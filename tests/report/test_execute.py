@@ -36,7 +36,6 @@ def run(folder, out, name, *cells, parameters=None, environment=None, **options)
             out,
             parameters or {},
             environment=environment or {},
-            folder=folder,
             interruption=interruption,
             metadata={"session": "s"},
             **options,
@@ -225,7 +224,7 @@ def test_after_an_interruption_no_kernel_starts(folder, out):
     with Interruption() as interruption:
         signal.raise_signal(signal.SIGTERM)
         source = write(folder, "late", "print(1)")
-        result = execute(source, out, {}, environment={}, folder=folder, interruption=interruption)
+        result = execute(source, out, {}, environment={}, interruption=interruption)
 
     assert (result.status, result.error) == (NotebookStatus.INTERRUPTED, "interrupted before it began")
 

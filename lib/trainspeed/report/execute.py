@@ -47,12 +47,11 @@ def execute(
     parameters: Mapping[str, Any],
     *,
     environment: Mapping[str, str],
-    folder: Path,
     interruption: Interruption,
     scrub: Callable[[str], str] = str,
     metadata: Mapping[str, Any] | None = None,
 ) -> NotebookResult:
-    """Run a notebook and save it as `<name>.ipynb`, or as `<name>.failed.ipynb` when it did not end well.
+    """Run a notebook in its own folder; save it as `<name>.ipynb`, or as `<name>.failed.ipynb` if it did not end well.
 
     papermill calls every cell completed even after a killed kernel, a timeout or Ctrl-C, so the metadata says
     how the notebook ended, under `trainspeed`. The file is written once, at the end: the ledger holds what was
@@ -60,14 +59,13 @@ def execute(
 
     Args:
         environment: Variables for the kernel, in addition to those of this process.
-        folder: The kernel's working directory.
         scrub: Takes paths and names out of what is saved.
         metadata: What else the notebook's metadata say of the report.
     """
     name = source.stem
     finished, failed = out / f"{name}.ipynb", out / f"{name}.failed.ipynb"
     start = time.monotonic()
-    run = NotebookRun(source, parameters, environment, folder, interruption)
+    run = NotebookRun(source, parameters, environment, interruption)
     end = run.run()
     seconds = time.monotonic() - start
 

@@ -59,11 +59,10 @@ class _Stopped(Exception):
 
 @dataclass
 class NotebookRun:
-    """One run of a notebook.
+    """One run of a notebook, in its own folder.
 
     Attributes:
         environment: Variables for the kernel, in addition to those of this process.
-        folder: The kernel's working directory.
         planning: Whether the notebook is run only for what it prints, until it raises PlanOnly.
         notebook: The notebook with what its cells have put out, however they ended; None where no kernel was
             asked for.
@@ -72,7 +71,6 @@ class NotebookRun:
     source: Path
     parameters: Mapping[str, Any]
     environment: Mapping[str, str]
-    folder: Path
     interruption: Interruption
     planning: bool = False
     notebook: nbformat.NotebookNode | None = field(default=None, init=False)
@@ -122,7 +120,9 @@ class NotebookRun:
             iopub_timeout=60,
             on_cell_start=self._before_cell,
             on_cell_executed=self._cell_replied,
-            kernel_manager_class=kernel_class(sockets, self.environment, self.folder, self.interruption),
+            kernel_manager_class=kernel_class(
+                sockets, self.environment, self.source.parent, self.interruption
+            ),
             config=sockets.config,
         )
 

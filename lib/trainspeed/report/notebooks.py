@@ -133,7 +133,6 @@ class ReportRun:
             self._out,
             job.parameters,
             environment={**job.context.environment(), **job.variables},
-            folder=self._folder,
             interruption=interruption,
             scrub=self._scrub,
             metadata={**metadata, "version": version("trainspeed")},

@@ -161,7 +161,7 @@ def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Any) -> int:
     with Interruption() as interruption:
         for name in wanted.notebooks:
             source, values = folder / f"{name}.ipynb", wanted.parameters[name]
-            end = NotebookRun(source, values, environment, folder, interruption, planning=True).run()
+            end = NotebookRun(source, values, environment, interruption, planning=True).run()
             ends.append(end)
             if end.error:
                 print(f"{name}: {one_line(end.error)}", flush=True)

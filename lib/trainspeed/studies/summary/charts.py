@@ -65,20 +65,16 @@ def _panel(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
         _number(ax, now, y, max(before, now))
         labels.append(textwrap.fill(f"+ {row['switch']}", LABEL_LETTERS))
         before = now
-    _total(ax, rows.iloc[-1], len(rows) + 1)
+    last, y = rows.iloc[-1], len(rows) + 1
+    ax.barh(y, last["speedup"] - 1, left=1.0, height=0.6, gid="total", **TOTAL)
+    right = max(1.0, last["speedup"])
+    if pd.notna(last["low"]) and pd.notna(last["high"]):
+        ax.hlines(y, last["low"], last["high"], color=".15", linewidth=2, gid="interval")
+        right = max(right, last["high"])
+    _number(ax, last["speedup"], y, right, weight="bold")
     ax.set_yticks(range(len(rows) + 2), [*labels, "all together"], fontsize=SMALL_PT)
     ax.set_ylim(len(rows) + 1.6, -0.6)
     ax.grid(axis="y", visible=False)
-
-
-def _total(ax: Axes, last: pd.Series, y: int) -> None:
-    size, low, high = last["speedup"], last["low"], last["high"]
-    ax.barh(y, size - 1, left=1.0, height=0.6, gid="total", **TOTAL)
-    right = max(1.0, size)
-    if pd.notna(low) and pd.notna(high):
-        ax.hlines(y, low, high, color=".15", linewidth=2, gid="interval")
-        right = max(right, high)
-    _number(ax, size, y, right, weight="bold")
 
 
 def _number(ax: Axes, size: float, y: int, right: float, **look: Any) -> None:

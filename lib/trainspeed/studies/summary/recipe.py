@@ -115,21 +115,14 @@ class Search:
         time, accuracy = judge_runs(without, with_it, "time"), self._accuracy(without, with_it)
         decisions = {Outcome.FASTER: Decision.KEPT, Outcome.UNDECIDED: Decision.UNDECIDED}
         decision = decisions.get(time.outcome, Decision.NOT_FASTER)
-        if decision is Decision.KEPT and self._hurts(accuracy):
+        # To wait until the whole interval lies below the margin would keep a loss of 3 points that varies by 1.
+        lost = accuracy is not None and accuracy.high is not None and accuracy.high < 0
+        if decision is Decision.KEPT and lost and accuracy.speedup < -self.margin_points:
             decision = Decision.HURTS
         return replace(step, decision=decision, time=time, accuracy=accuracy)
 
     def _accuracy(self, before: Sequence[Run], after: Sequence[Run]) -> Judgement | None:
         return judge_runs(before, after, "accuracy", self.margin_points) if _learned(before) else None
-
-    def _hurts(self, accuracy: Judgement | None) -> bool:
-        """Whether accuracy is lost for sure, and more of it than the margin.
-
-        To wait until the whole interval lies below the margin would keep a loss of 3 points that varies by 1.
-        """
-        if accuracy is None or accuracy.high is None:
-            return False
-        return accuracy.high < 0 and accuracy.speedup < -self.margin_points
 
     def _runs_of(self, label: str, trial: Trial) -> list[Run]:
         """Return the runs of a trial, the last one of each block: a resumed session repeats what crashed."""
