@@ -152,6 +152,7 @@ def test_libraries_devices_and_where_the_data_stay_are_compared(smoke_report):
     ("parameters", "words"),
     [
         ("devices: [2], images: 7", "images (=7) must be divisible by devices (=2): try 6 or 8."),
+        ("devices: [840], images: 840", "devices (=840) is more than there are"),
         ("devices: ['2']", "devices (='2') must be a whole number of at least 1"),
         ("max_devices: -1", "max_devices (=-1)"),
         ("libraries: [tensorflwo]", "did you mean 'tensorflow'?"),
@@ -164,7 +165,7 @@ def test_libraries_devices_and_where_the_data_stay_are_compared(smoke_report):
             "9000000 images of 100x100x1 with 1 filter need about 2,160.0 GB",
         ),
         ("filter_sizes: [3, 0]", "filter_size (=0) must be a whole number from 1 to 255"),
-        ("channels: [5000]", "(=5000) must be a whole number from 1 to 4096"),
+        ("channels: [5000]", "channels (=5000) must be a whole number from 1 to 4096"),
         (
             "device_libraries: [opencv], devices: [2]",
             "library 'opencv' runs on one CPU core, not on 2 devices",
