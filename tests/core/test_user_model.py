@@ -183,7 +183,7 @@ def test_what_was_wrong_is_told_once_with_how_often(own):
     ]
 
     assert user_model.fault_sentences([*bad, *others]) == [
-        "my.py:build raised ValueError: no. So ended 2 of 4 runs of it."
+        "my.py:build raised ValueError: no. This happened in 2 of its 4 runs."
     ]
 
 

@@ -7,10 +7,11 @@ Does not know what the function returns: `trainspeed.worker.user_code` calls it,
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from trainspeed.core.errors import UserError
@@ -18,9 +19,7 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS, USER_MODEL
 
-FOLDER_VARIABLE = (
-    "TRAINSPEED_MODEL_FOLDER"  # variable that names the folder to which the paths of models are relative
-)
+FOLDER_VARIABLE = "TRAINSPEED_MODEL_FOLDER"  # names the folder to which the paths of models are relative
 DATA = "data"  # name of the function that returns the user's images
 TORCH_PACKAGES = {"torch", "torchvision", "timm"}
 KERAS_PACKAGES = {"keras", "keras_hub", "keras_cv"}
@@ -115,11 +114,11 @@ def version_of(model: str) -> dict[str, str]:
 
     Return nothing for Trainspeed's own models, and where the file is no longer there.
     """
-    try:
-        path = find_model(model) if is_user_model(model) else None
-        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12]} if path else {}
-    except (UserError, OSError):
-        return {}
+    with contextlib.suppress(UserError, OSError):
+        if is_user_model(model):
+            path = find_model(model)
+            return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:12]}
+    return {}
 
 
 def still_holds(run: Run) -> bool:
@@ -141,7 +140,7 @@ def fault_sentences(runs: Sequence[Run]) -> list[str]:
             if run.failure and run.failure.in_user_file:
                 faults[model, run.reason] += 1
     return [
-        f"{reason}. So ended {count} of {totals[model]} runs of it."
+        f"{reason}. This happened in {count} of its {totals[model]} runs."
         for (model, reason), count in faults.items()
     ]
 
@@ -162,14 +161,12 @@ def _parsed(model: str) -> ast.Module:
         raise UserError(f"cannot read {file}: {getattr(problem, 'strerror', None) or problem}.") from None
 
 
-def _imported(statements: Iterator[ast.AST] | list[ast.stmt]) -> Iterator[str]:
+def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the packages that statements import, also within `if` and `try`, but not within functions."""
     for statement in statements:
         if isinstance(statement, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in statement.names)
         elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
             yield statement.module.partition(".")[0]
-        elif isinstance(statement, ast.If | ast.Try | ast.With):
-            inner = [node for node in ast.iter_child_nodes(statement) if isinstance(node, ast.stmt)]
-            handlers = getattr(statement, "handlers", [])
-            yield from _imported([*inner, *(s for handler in handlers for s in handler.body)])
+        elif isinstance(statement, ast.If | ast.Try | ast.ExceptHandler | ast.With):
+            yield from _imported(ast.iter_child_nodes(statement))
