@@ -62,8 +62,8 @@ def test_a_new_factor_is_switched_by_a_recipe(optimizer, runs):
     (verdict,) = compare(runs, "optimizer", "sgd", "adam", question="?")
     (won,) = switches_that_won([verdict], optimizer)
     (tried,) = untested_switches(["optimizer"], optimizer, won=[])
-    assert (won.words, won.on(optimizer).optimizer, won.found) == ("with adam", "adam", 1.5)
-    assert (tried.words, tried.found) == ("with adam", None)
+    assert (won.words, won.on(optimizer).optimizer, won.alone) == ("with adam", "adam", 1.5)
+    assert (tried.words, tried.alone) == ("with adam", None)
 
 
 @pytest.mark.parametrize(("kind", "rows"), [(Trial, TRAINING), (Conv2dTrial, CONVOLUTION)])
