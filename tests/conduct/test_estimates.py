@@ -83,7 +83,7 @@ def test_images_beyond_the_hosts_memory_are_refused_with_what_they_need_and_what
     with pytest.raises(UserError) as caught:
         check_memory(plan, 8 * GB)
     assert str(caught.value) == (
-        "840000 images of 100x100x1 with 1 filter need about 201.6 GB of memory, and 8.0 GB are there "
+        "840000 images of 100x100x1 with 1 filter need about 201.6 GB of memory, and 8.0 GB are available "
         "for a run: lower images, channels or filters."
     )
 
@@ -104,7 +104,9 @@ def test_a_wide_filter_of_many_channels_counts_too():
     """4 TB of filters alone; the images are few."""
     huge = conv2d(images=1, channels=4096, filters=4096, filter_size=255)
 
-    with pytest.raises(UserError, match=r"need about \d\d,\d{3}\.\d GB of memory, and 64\.0 GB are there"):
+    with pytest.raises(
+        UserError, match=r"need about \d\d,\d{3}\.\d GB of memory, and 64\.0 GB are available"
+    ):
         check_memory([planned(huge)], 64 * GB)
 
 
@@ -123,7 +125,7 @@ LARGE = conv2d(images=84_000)  # 6.72 GB of images and results
 def test_a_gpu_must_hold_its_share():
     with pytest.raises(UserError) as caught:
         check_memory([planned(LARGE)], 99 * GB, [GPU] * 4)
-    assert "need about 6.7 GB of a GPU's memory, and 2.0 GB are there" in str(caught.value)
+    assert "need about 6.7 GB of a GPU's memory, and 2.0 GB are available" in str(caught.value)
     assert "\n" not in str(caught.value)
 
     check_memory([planned(replace(LARGE, devices=4))], 99 * GB, [GPU] * 4)
@@ -135,7 +137,7 @@ def test_the_smallest_of_the_gpus_in_use_decides():
     shared = planned(replace(LARGE, devices=4))
 
     check_memory([shared], 99 * GB, [GPU] * 4 + [small])
-    with pytest.raises(UserError, match=r"1\.7 GB of a GPU's memory, and 1\.0 GB are there"):
+    with pytest.raises(UserError, match=r"1\.7 GB of a GPU's memory, and 1\.0 GB are available"):
         check_memory([shared], 99 * GB, [GPU, GPU, GPU, small])
 
 

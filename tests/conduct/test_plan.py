@@ -243,7 +243,7 @@ def test_images_that_would_not_fit_into_memory_are_refused_with_how_much_they_ne
         check_memory(plan, 8 * 10**9)
     assert str(caught.value) == (
         "1000000000 images per epoch with an image_size of 16 need 3,072.0 GB of memory, with the data set "
-        "digits, and 8.0 GB are there for a run: lower images_per_epoch or image_size."
+        "digits, and 8.0 GB are available for a run: lower images_per_epoch or image_size."
     )
 
 

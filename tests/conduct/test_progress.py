@@ -1,5 +1,3 @@
-import io
-
 import pytest
 
 from trainspeed.conduct.progress import Lines, Progress
@@ -91,22 +89,16 @@ def test_at_the_end_nothing_is_left(fake_clock):
     assert progress.left_s == 0.0
 
 
-def test_lines_are_sparse(fake_clock):
-    stream = io.StringIO()
-    lines = Lines("layout", stream, every_s=15.0, clock=fake_clock)
+def test_lines_are_sparse(fake_clock, capsys):
+    lines = Lines("layout", clock=fake_clock)
     for done in range(31):
         lines(done, 31, None if done == 0 else 60.0, f"run {done}")
         fake_clock.advance(1.0)
-    assert stream.getvalue().splitlines() == [
+    assert capsys.readouterr().out.splitlines() == [
         "layout: run 1 of 31: run 0",
         "layout: run 16 of 31, 1 min 00 s left: run 15",
         "layout: run 31 of 31, 1 min 00 s left: run 30",
     ]
-
-
-def test_lines_go_to_what_is_standard_output_when_they_are_printed(fake_clock, capsys):
-    Lines("layout", clock=fake_clock)(0, 1, None, "torch")
-    assert capsys.readouterr().out == "layout: run 1 of 1: torch\n"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def _check_images(trial: Trial, allowance_bytes: int) -> None:
         raise UserError(
             f"{trial.images_per_epoch} images per epoch with an image_size of {trial.image_size} need "
             f"{gigabytes(needed, 1)} of memory, with the data set {trial.dataset}, and "
-            f"{gigabytes(allowance_bytes, 1)} are there for a run: lower images_per_epoch or image_size."
+            f"{gigabytes(allowance_bytes, 1)} are available for a run: lower images_per_epoch or image_size."
         )
 
 
@@ -114,6 +114,6 @@ def _check_call(trial: Conv2dTrial, allowance_bytes: int, gpus: Sequence[Mapping
             size = f"{trial.height}x{trial.width}x{trial.channels}"
             raise UserError(
                 f"{trial.images} images of {size} with {counted(trial.filters, 'filter')} need about "
-                f"{gigabytes(needed, 1)} of {what}, and {gigabytes(available, 1)} are there for a run: lower images, "
-                "channels or filters."
+                f"{gigabytes(needed, 1)} of {what}, and {gigabytes(available, 1)} are available for a run: lower "
+                "images, channels or filters."
             )

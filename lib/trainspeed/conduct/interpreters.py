@@ -5,20 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 
 
-def find_interpreter(
-    framework: str,
-    *,
-    environment: Mapping[str, str] = os.environ,
-    root: Path = ROOT,
-    is_installed: Callable[[str], bool] = lambda name: importlib.util.find_spec(name) is not None,
-) -> str | None:
+def find_interpreter(framework: str) -> str | None:
     """Return the interpreter that has a framework, or None where none is known.
 
     It looks at `TRAINSPEED_PYTHON_<FRAMEWORK>`, then at the environment that `make setup` built, then at the
@@ -28,11 +21,11 @@ def find_interpreter(
         UserError: The variable does not name a program.
     """
     variable = f"TRAINSPEED_PYTHON_{framework.upper()}"
-    if named := environment.get(variable):
+    if named := os.environ.get(variable):
         if not os.access(named, os.X_OK) or Path(named).is_dir():
             raise UserError(variable, named, "is not a program: give the path of a Python interpreter.")
         return named
-    built = root / ".venvs" / framework / "bin/python"
+    built = ROOT / ".venvs" / framework / "bin/python"
     if built.exists():
         return str(built)
-    return sys.executable if is_installed(framework) else None
+    return sys.executable if importlib.util.find_spec(framework) else None

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from statistics import fmean
-from typing import TextIO
 
 from trainspeed.core.format import minutes
 
@@ -65,25 +63,17 @@ class Progress:
 class Lines:
     """Prints a line now and then, for logs."""
 
-    def __init__(
-        self,
-        study: str,
-        stream: TextIO | None = None,
-        *,
-        every_s: float = LINE_EVERY_S,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._study, self._stream, self._every_s, self._clock = study, stream, every_s, clock
+    def __init__(self, study: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._study, self._clock = study, clock
         self._last: float | None = None
 
     def __call__(self, done: int, total: int, left_s: float | None, name: str) -> None:
         """Print a line unless the last one is too recent."""
         now = self._clock()
-        if self._last is None or now - self._last >= self._every_s:
+        if self._last is None or now - self._last >= LINE_EVERY_S:
             self._last = now
             left = "" if left_s is None else f", {minutes(left_s)} left"
-            line = f"{self._study}: run {done + 1} of {total}{left}: {name}"
-            print(line, file=self._stream or sys.stdout, flush=True)
+            print(f"{self._study}: run {done + 1} of {total}{left}: {name}", flush=True)
 
 
 class Bar:

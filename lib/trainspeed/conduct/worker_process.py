@@ -151,7 +151,7 @@ class WorkerProcess:
             reason = (
                 f"not finished after {timeout_s:g} s, in stage {stage!r}: raise timeout_s or ask for less"
             )
-            return RunOutcome(status=Status.TIMEOUT, reason=reason, failure=Failure(stage=stage))
+            return _failed(Status.TIMEOUT, reason, stage)
         return _died(events.Exited(code=self._process.returncode), stage, kills_before, who="worker")
 
 
@@ -159,19 +159,19 @@ def _died(event: events.Exited, stage: str, kills_before: int | None, who: str =
     """Return why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
     code, kills = event.code, host_oom_kills()
     if code == -signal.SIGKILL and None not in (kills, kills_before) and kills > kills_before:
-        return RunOutcome(
-            status=Status.OOM,
-            reason=f"killed by the kernel in stage {stage!r}: the machine ran out of memory",
-            failure=Failure(stage=stage, error="SIGKILL"),
-        )
+        reason = f"killed by the kernel in stage {stage!r}: the machine ran out of memory"
+        return _failed(Status.OOM, reason, stage, "SIGKILL")
     if says_out_of_memory(event.stderr_tail):
-        reason = f"ran out of memory in stage {stage!r} and aborted"
-        return RunOutcome(status=Status.OOM, reason=reason, failure=Failure(stage=stage))
+        return _failed(Status.OOM, f"ran out of memory in stage {stage!r} and aborted", stage)
     error = signal.Signals(-code).name if code < 0 else None
     ending = f"killed by {error}" if error else f"ended with exit code {code}"
     last = _last_line(event.stderr_tail)[:200]
     reason = f"the {who} was {ending} in stage {stage!r}" + (f": {last}" if last else "")
-    return RunOutcome(status=Status.CRASHED, reason=reason, failure=Failure(stage=stage, error=error))
+    return _failed(Status.CRASHED, reason, stage, error)
+
+
+def _failed(status: Status, reason: str, stage: str, error: str | None = None) -> RunOutcome:
+    return RunOutcome(status=status, reason=reason, failure=Failure(stage=stage, error=error))
 
 
 def _last_line(text: str) -> str:
