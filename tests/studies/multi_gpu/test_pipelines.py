@@ -184,12 +184,25 @@ def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
     )
 
     assert sentences[0].startswith("PyTorch, cnn_keras, 1 device, generator: an epoch takes 4 s")
-    assert (
-        "The input is the bottleneck (3.0 times the compute); whole steps take 33 % longer than"
-        in sentences[0]
-    )
+    assert "The input is the bottleneck (3.0 times the compute)" in sentences[0]
+    assert sentences[0].endswith("whole steps take 33 % longer than the input alone.")
     assert "PyTorch, cnn_keras, 1 device, processes (2 workers)" in sentences[1]
     assert "The compute is the bottleneck (2.0 times the input)" in sentences[1]
+
+
+@pytest.mark.parametrize(
+    ("both_s", "words"),
+    [
+        (1.002, "as long as the compute"),
+        (1.1, "10 % longer than the compute"),
+        (0.9, "10 % less time than the"),
+    ],
+)
+def test_whole_steps_are_compared_with_their_longer_part(both_s, words):
+    (trial,) = [t for t in trials(pipelines=["arrays"], frameworks=("jax",)) if t.part == "both"]
+    (sentence,) = balance_sentences([Balance(trial=trial, input_s=0.1, compute_s=1.0, both_s=both_s)])
+
+    assert f"whole steps take {words}" in sentence
 
 
 def test_a_part_that_was_not_measured_is_said_and_not_made_up():

@@ -163,9 +163,9 @@ def balance_sentences(balances: Sequence[Balance]) -> list[str]:
         times = longer_s / shorter_s
         bottleneck, other = ("input", "compute") if input_s > compute_s else ("compute", "input")
         extra = round(100 * (both_s / longer_s - 1))
-        comparison = (
-            f"{abs(extra)} % {'longer' if extra > 0 else 'less time'} than" if extra else "as long as"
-        )
+        comparison = "as long as"
+        if extra:
+            comparison = f"{extra} % longer than" if extra > 0 else f"{-extra} % less time than"
         sentences.append(
             f"{name}: an epoch takes {both_s:.3g} s, its input alone {input_s:.3g} s, its compute alone "
             f"{compute_s:.3g} s. The {bottleneck} is the bottleneck ({times:.{1 if times < 10 else 0}f} "
