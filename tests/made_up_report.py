@@ -21,8 +21,8 @@ from recipe_world import World, drive
 from trainspeed.conduct.plan import Planned, schedule
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.errors import PlanOnly
+from trainspeed.core.files import SUMMARY
 from trainspeed.core.ledger import SESSIONS_FILE, Ledger, append_line
-from trainspeed.core.outputs import SUMMARY
 from trainspeed.core.run import Run, Status
 from trainspeed.report import parameters
 from trainspeed.report.request import ReportRequest

@@ -11,8 +11,8 @@ import pytest
 from command_line import trainspeed as run_command
 from study_data import make_run
 from trainspeed.core.errors import UserError
+from trainspeed.core.files import COMPARE
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.outputs import COMPARE
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.report.compare import compare_reports

@@ -5,7 +5,7 @@ from nbformat.v4 import new_output
 
 from exported import export
 from tiny_notebooks import code, text
-from trainspeed.core.outputs import slug
+from trainspeed.core.files import slug
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.outputs import COMPARE
+from trainspeed.core.files import COMPARE
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import Trial

@@ -9,7 +9,7 @@ import pytest
 from conv2d_data import GPU_MACHINE
 from front_data import runs_of, verdicts_of
 from study_data import make_run
-from trainspeed.core.outputs import VERDICTS
+from trainspeed.core.files import VERDICTS
 from trainspeed.core.run import Role
 from trainspeed.core.runs import Measured
 from trainspeed.show.monitor import plot_monitor

@@ -9,7 +9,7 @@ import contextlib
 from pathlib import Path
 
 from trainspeed.conduct.context import Context
-from trainspeed.core.outputs import COMPARE
+from trainspeed.core.files import COMPARE
 from trainspeed.core.paths import ROOT
 from trainspeed.report.notebooks import Job, ReportRun
 from trainspeed.report.output_folder import locked

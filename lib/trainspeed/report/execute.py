@@ -13,8 +13,7 @@ from typing import Any
 
 import nbformat
 
-from trainspeed.core.files import write_atomically
-from trainspeed.core.outputs import METADATA
+from trainspeed.core.files import METADATA, write_atomically
 from trainspeed.core.scrub import scrub_all
 from trainspeed.report.gaps import MARKS, gaps_in, one_line, summary_of
 from trainspeed.report.interruption import Interruption

@@ -23,8 +23,7 @@ from latex2mathml.converter import convert as tex_to_mathml
 from nbconvert import HTMLExporter
 from traitlets.config import Config
 
-from trainspeed.core.files import write_atomically
-from trainspeed.core.outputs import METADATA, slug
+from trainspeed.core.files import METADATA, slug, write_atomically
 from trainspeed.report.execute import title_of
 from trainspeed.report.parameters import TAG, parameters_of
 

@@ -18,7 +18,7 @@ import yaml
 
 from trainspeed.core.check import check_name, suggest
 from trainspeed.core.errors import UserError
-from trainspeed.core.outputs import notebook_names
+from trainspeed.core.files import notebook_names
 
 TAG = "parameters"
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool, "list": list}

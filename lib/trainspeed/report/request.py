@@ -19,8 +19,8 @@ import msgspec
 from trainspeed.conduct.context import new_id
 from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
+from trainspeed.core.files import COMPARE, SUMMARY
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
-from trainspeed.core.outputs import COMPARE, SUMMARY
 from trainspeed.core.trial import FRAMEWORKS, USER_DATA
 from trainspeed.report import parameters
 

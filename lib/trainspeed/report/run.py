@@ -12,8 +12,8 @@ from typing import Any
 
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
+from trainspeed.core.files import SUMMARY
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
-from trainspeed.core.outputs import SUMMARY
 from trainspeed.core.paths import ROOT
 from trainspeed.report import parameters
 from trainspeed.report.gaps import one_line

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from notebook_mistakes import mistake_in
-from trainspeed.core.outputs import SUMMARY
+from trainspeed.core.files import SUMMARY
 from trainspeed.report.parameters import read_notebook
 from trainspeed.report.run import NOTEBOOKS
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from trainspeed.conduct.machine import resolve_data_set
 from trainspeed.core.check import check_name
+from trainspeed.core.files import COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.format import counted
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.outputs import COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet

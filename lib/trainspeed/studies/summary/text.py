@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from trainspeed.core.files import SUMMARY, VERDICTS
 from trainspeed.core.format import counted, minutes
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.names import NAMES
-from trainspeed.core.outputs import SUMMARY, VERDICTS
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, controls
