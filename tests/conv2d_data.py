@@ -100,6 +100,15 @@ def by_library(**seconds: float) -> Seconds:
     return lambda trial, block: seconds[trial.library]
 
 
+SECONDS = by_library(tensorflow=4.0, torch=1.0, scipy_signal=2.0, opencv=0.5)
+
+
+def shared(trial: Conv2dTrial, block: int) -> float:
+    """Return `SECONDS` where devices share the work, but for half a second of TensorFlow."""
+    alone = SECONDS(trial, block)
+    return alone / trial.devices + (0.5 if trial.library == "tensorflow" and trial.devices > 1 else 0)
+
+
 PAIR = (["tensorflow"], ["scipy_signal"])
 SWEEP_SIZE = {**ARTICLE_SIZE, "images": 12, "filter_size": 3}
 Libraries = tuple[Sequence[str], Sequence[str]]  # (devices', CPU's)

@@ -8,7 +8,20 @@ import pytest
 import scipy.ndimage
 import scipy.signal
 
-from conv2d_data import BLOCKS, by_library, grid, make_run, make_runs, make_trial
+from conv2d_data import (
+    ARTICLE_LIBRARIES,
+    ARTICLE_SIZE,
+    BLOCKS,
+    CORE,
+    NOISE,
+    PAIR,
+    SWEEP_SIZE,
+    by_library,
+    grid,
+    make_run,
+    make_runs,
+    make_trial,
+)
 from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.run import Status
 from trainspeed.snippets.code import lines
@@ -17,13 +30,7 @@ from trainspeed.studies.conv2d.sweeps import crossovers
 from trainspeed.studies.conv2d.trials import core_trials
 from trainspeed.worker.convolution.reference import convolve
 
-SIZES = {"images": 840, "height": 100, "width": 100}
-SMALL = {"images": 12, "height": 100, "width": 100, "filter_size": 3}
-PAIR = (["tensorflow"], ["scipy_signal"])
-NAMES = ["tensorflow", "torch", "scipy_signal", "opencv"]
-CORE = core_trials(NAMES, ["tensorflow"], [1, 2, 4], **SIZES)
-EQUAL = {"tensorflow": 4.0, "torch": 4.0, "scipy_signal": 4.0, "opencv": 4.0}
-NOISE = (0.5, 2.0, 0.5, 2.0, 0.5, 2.0)
+EQUAL = dict.fromkeys(ARTICLE_LIBRARIES, 4.0)
 
 
 def advised(runs, *, core=CORE, sweeps=()):
@@ -78,7 +85,7 @@ def test_what_is_undecided_says_so(runs):
 
 @pytest.mark.parametrize("names", [["torch"], ["opencv"]])
 def test_without_both_nothing_is_said_of_the_size(names):
-    core = core_trials(names, [], [], **SIZES)
+    core = core_trials(names, [], [], **ARTICLE_SIZE)
 
     assert with_word(advised(world(core), core=core), "this size") == []
 
@@ -146,7 +153,7 @@ def test_a_slow_first_call_is_to_be_made_before(first, said):
 def swept(a, b, c, *, blocks=BLOCKS, factor="images"):
     """Return the sweep of a device that takes a + b n against a CPU that takes c n."""
     values = [1, 4, 8, 12, 16, 64]
-    trials = grid(*PAIR, {factor: values}, **SMALL).trials()
+    trials = grid(*PAIR, {factor: values}, **SWEEP_SIZE).trials()
     runs = make_runs(
         trials,
         lambda t, _: (
@@ -154,7 +161,7 @@ def swept(a, b, c, *, blocks=BLOCKS, factor="images"):
         ),
         blocks=blocks,
     )
-    return crossovers(runs, grid(*PAIR, {factor: values}, **SMALL))
+    return crossovers(runs, grid(*PAIR, {factor: values}, **SWEEP_SIZE))
 
 
 def test_images_are_to_be_put_into_a_call_from_the_crossover_on():

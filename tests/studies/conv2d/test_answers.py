@@ -7,6 +7,8 @@ import re
 import pytest
 
 from conv2d_data import (
+    ARTICLE_LIBRARIES,
+    ARTICLE_SIZE,
     BLOCKS,
     CORE,
     CPU_MACHINE,
@@ -27,8 +29,6 @@ from trainspeed.articles.text import reason
 from trainspeed.studies.conv2d.answers import EXPERIMENTS, NO_GPU, Measurements, answers
 from trainspeed.studies.conv2d.trials import core_trials
 
-SIZES = {"images": 840, "height": 100, "width": 100, "filter_size": 3}
-LIBRARIES = ["tensorflow", "torch", "scipy_signal", "opencv"]
 AGREES, DISAGREES, UNDECIDED, UNMEASURED = Result
 
 
@@ -87,7 +87,7 @@ def test_the_cpu_wins_where_its_warm_calls_are_faster_than_those_of_the_most_dev
 
 
 def test_of_one_device_no_number_is_told():
-    core = core_trials(LIBRARIES, [], [], **SIZES)
+    core = core_trials(ARTICLE_LIBRARIES, [], [], **ARTICLE_SIZE)
     answer, why = asked("cpu_wins", world(core, scipy_signal=1.0), core=core)
 
     assert answer == AGREES
@@ -99,7 +99,7 @@ def test_noise_leaves_it_open_whether_the_cpu_wins():
 
 
 def test_the_cpu_that_was_not_measured_did_not_win():
-    core = core_trials(["tensorflow"], [], [], **SIZES)
+    core = core_trials(["tensorflow"], [], [], **ARTICLE_SIZE)
     answer, why = asked("cpu_wins", make_runs(core, 1.0), core=core)
 
     assert (answer, why) == (UNMEASURED, "No library was measured on the CPU.")
@@ -167,7 +167,9 @@ def test_few_devices_are_extremely_slow_where_every_first_call_takes_twice_that_
 
 
 def test_from_four_devices_on_they_are_not_few():
-    core = core_trials(LIBRARIES, ["tensorflow"], [1, 2, 3, 4, 5, 8], **{**SIZES, "images": 120})
+    core = core_trials(
+        ARTICLE_LIBRARIES, ["tensorflow"], [1, 2, 3, 4, 5, 8], **{**ARTICLE_SIZE, "images": 120}
+    )
     seconds = {1: 8.0, 2: 8.0, 3: 9.0, 4: 1.0, 5: 1.0, 8: 2.0}
     answer, why = asked("few_gpus_slow", cold_on(seconds, core=core), core=core)
 
@@ -181,13 +183,13 @@ def test_from_four_devices_on_they_are_not_few():
 
 @pytest.mark.parametrize(("counts", "most"), [([1, 2], 2), ([1, 2, 3], 3), ([1], 1)], ids=["2", "3", "1"])
 def test_fewer_than_four_devices_say_nothing_about_few(counts, most):
-    core = core_trials(LIBRARIES, ["tensorflow"], counts, **SIZES)
+    core = core_trials(ARTICLE_LIBRARIES, ["tensorflow"], counts, **ARTICLE_SIZE)
     answer, why = asked("few_gpus_slow", world(core), core=core)
 
     assert (answer, why) == (UNMEASURED, f"It takes 4 devices or more, and at most {most} were measured.")
 
 
-ELSEWHERE = core_trials(["tensorflow", "torch"], ["torch"], [1, 2, 4], **SIZES)
+ELSEWHERE = core_trials(["tensorflow", "torch"], ["torch"], [1, 2, 4], **ARTICLE_SIZE)
 
 
 def test_few_devices_of_a_library_that_was_not_spread_are_not_measured():
@@ -197,7 +199,7 @@ def test_few_devices_of_a_library_that_was_not_spread_are_not_measured():
 @pytest.mark.parametrize("claim", ["few_gpus_slow", "no_scaling"])
 def test_another_mode_of_the_library_does_not_answer_for_the_articles(claim):
     """Eager is measured on four devices first, and far slower than the graph on one: no matter."""
-    core = core_trials(["tensorflow"], ["tensorflow eager", "tensorflow"], [1, 4], **SIZES)
+    core = core_trials(["tensorflow"], ["tensorflow eager", "tensorflow"], [1, 4], **ARTICLE_SIZE)
     runs = [
         run
         for trial in core
@@ -227,7 +229,7 @@ def test_noise_leaves_it_open_whether_more_devices_are_faster():
 
 
 def test_one_device_alone_says_nothing_of_scaling():
-    core = core_trials(LIBRARIES, ["tensorflow"], [1], **SIZES)
+    core = core_trials(ARTICLE_LIBRARIES, ["tensorflow"], [1], **ARTICLE_SIZE)
 
     assert asked("no_scaling", world(core), core=core) == (
         UNMEASURED,
@@ -255,7 +257,7 @@ def test_it_is_not_optimised_where_another_library_is_faster_on_the_device(secon
 
 
 def test_one_that_is_faster_is_enough_and_every_one_is_told():
-    core = core_trials(["tensorflow", "torch", "jax", "keras"], [], [], **SIZES)
+    core = core_trials(["tensorflow", "torch", "jax", "keras"], [], [], **ARTICLE_SIZE)
     runs = make_runs(core, by_library(tensorflow=4.0, torch=8.0, jax=1.0, keras=4.0))
     answer, why = asked("unoptimised", runs, core=core)
 
@@ -272,13 +274,13 @@ def test_noise_leaves_it_open_whether_it_is_optimised():
 
 
 def test_without_another_library_it_is_not_known_whether_it_is_optimised():
-    core = core_trials(["tensorflow", "opencv"], [], [], **SIZES)
+    core = core_trials(["tensorflow", "opencv"], [], [], **ARTICLE_SIZE)
 
     assert asked("unoptimised", world(core), core=core)[0] == UNMEASURED
 
 
 def test_without_tensorflow_it_is_not_known_whether_it_is_optimised():
-    core = core_trials(["torch", "jax"], [], [], **SIZES)
+    core = core_trials(["torch", "jax"], [], [], **ARTICLE_SIZE)
     answer, why = asked("unoptimised", make_runs(core, by_library(torch=1.0, jax=2.0)), core=core)
 
     assert (answer, why) == (UNMEASURED, "TensorFlow was not measured on the device.")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from conv2d_data import BLOCKS, by_library, make_run, make_runs, make_trial
+from conv2d_data import (
+    ARTICLE_LIBRARIES,
+    ARTICLE_SIZE,
+    BLOCKS,
+    SECONDS,
+    make_run,
+    make_runs,
+    make_trial,
+    shared,
+)
 from study_data import make_run as make_training
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import Outcome
@@ -17,19 +26,10 @@ from trainspeed.studies.conv2d.findings import (
 )
 from trainspeed.studies.conv2d.trials import core_trials
 
-SIZES = {"images": 840, "height": 100, "width": 100}
-LIBRARIES = ["tensorflow", "torch", "scipy_signal", "opencv"]
-SECONDS = by_library(tensorflow=4.0, torch=1.0, keras=4.0, scipy_signal=2.0, opencv=0.5)
-CORE = core_trials(LIBRARIES, ["tensorflow", "torch"], [1, 2, 4], **SIZES)
+CORE = core_trials(ARTICLE_LIBRARIES, ["tensorflow", "torch"], [1, 2, 4], **ARTICLE_SIZE)
 
 
-def shared(trial, block):
-    """Devices share the work, but for half a second of TensorFlow."""
-    alone = SECONDS(trial, block)
-    return alone / trial.devices + (0.5 if trial.library == "tensorflow" and trial.devices > 1 else 0)
-
-
-def told(verdicts):
+def speedups_of(verdicts):
     return {(v.candidate.library, v.baseline.library): v.speedup for v in verdicts}
 
 
@@ -39,13 +39,13 @@ def told(verdicts):
 def test_frameworks_are_held_against_the_first_one_on_one_device():
     verdicts = library_verdicts(make_runs(CORE, shared), CORE)
 
-    assert told(verdicts) == {("torch", "tensorflow"): 4.0}
+    assert speedups_of(verdicts) == {("torch", "tensorflow"): 4.0}
     assert [(v.low, v.high, v.outcome, v.blocks) for v in verdicts] == [(4.0, 4.0, Outcome.FASTER, BLOCKS)]
     assert {(v.baseline.devices, v.candidate.devices) for v in verdicts} == {(1, 1)}
 
 
 def test_another_mode_is_another_library():
-    core = core_trials(["tensorflow", "tensorflow eager"], [], [], **SIZES)
+    core = core_trials(["tensorflow", "tensorflow eager"], [], [], **ARTICLE_SIZE)
     (verdict,) = library_verdicts(make_runs(core, lambda t, _: 2.0 if t.mode == "eager" else 1.0), core)
 
     assert (verdict.candidate.mode, verdict.speedup, verdict.outcome) == ("eager", 0.5, Outcome.SLOWER)
@@ -54,7 +54,7 @@ def test_another_mode_is_another_library():
 def test_frameworks_are_held_against_every_baseline_of_the_cpu():
     verdicts = cpu_verdicts(make_runs(CORE, shared), CORE)
 
-    assert told(verdicts) == {
+    assert speedups_of(verdicts) == {
         ("tensorflow", "scipy_signal"): 0.5,
         ("tensorflow", "opencv"): 0.125,
         ("torch", "scipy_signal"): 2.0,
@@ -64,7 +64,7 @@ def test_frameworks_are_held_against_every_baseline_of_the_cpu():
 
 
 def test_a_framework_on_the_cpu_is_a_baseline():
-    core = core_trials(["torch", "torch cpu"], [], [], **SIZES)
+    core = core_trials(["torch", "torch cpu"], [], [], **ARTICLE_SIZE)
     runs = make_runs(core, lambda t, _: 8.0 if t.processor == "cpu" else 1.0)
 
     assert library_verdicts(runs, core) == []
@@ -172,10 +172,10 @@ def test_trainings_among_the_runs_are_left_alone():
 
 
 def test_a_seed_of_the_notebook_changes_nothing():
-    core = core_trials(LIBRARIES, ["torch"], [1, 2], **SIZES, seed=5)
+    core = core_trials(ARTICLE_LIBRARIES, ["torch"], [1, 2], **ARTICLE_SIZE, seed=5)
     runs = make_runs(core, SECONDS)
 
-    assert told(library_verdicts(runs, core)) == {("torch", "tensorflow"): 4.0}
+    assert speedups_of(library_verdicts(runs, core)) == {("torch", "tensorflow"): 4.0}
     assert len(cpu_verdicts(runs, core)) == 4
     assert len(device_verdicts(runs)) == 1
     assert len(residency_verdicts(runs, core)) == 2

@@ -6,7 +6,16 @@ import json
 
 import pytest
 
-from conv2d_data import BLOCKS, CPU_MACHINE, GPU_MACHINE, by_library, make_runs, make_trial
+from conv2d_data import (
+    ARTICLE_LIBRARIES,
+    ARTICLE_SIZE,
+    BLOCKS,
+    CPU_MACHINE,
+    GPU_MACHINE,
+    make_runs,
+    make_trial,
+    shared,
+)
 from trainspeed.studies.conv2d.findings import (
     cpu_verdicts,
     device_verdicts,
@@ -15,16 +24,7 @@ from trainspeed.studies.conv2d.findings import (
 )
 from trainspeed.studies.conv2d.trials import core_trials
 
-SIZES = {"images": 840, "height": 100, "width": 100}
-LIBRARIES = ["tensorflow", "torch", "scipy_signal", "opencv"]
-SECONDS = by_library(tensorflow=4.0, torch=1.0, keras=4.0, scipy_signal=2.0, opencv=0.5)
-CORE = core_trials(LIBRARIES, ["tensorflow", "torch"], [1, 2, 4], **SIZES)
-
-
-def shared(trial, block):
-    """Devices share the work, but for half a second of TensorFlow."""
-    alone = SECONDS(trial, block)
-    return alone / trial.devices + (0.5 if trial.library == "tensorflow" and trial.devices > 1 else 0)
+CORE = core_trials(ARTICLE_LIBRARIES, ["tensorflow", "torch"], [1, 2, 4], **ARTICLE_SIZE)
 
 
 def every_verdict(machine=CPU_MACHINE):

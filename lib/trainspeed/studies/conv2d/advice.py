@@ -1,4 +1,4 @@
-"""What to do instead, from what won: sentences and the lines to copy. Pure functions on verdicts and runs."""
+"""What to do instead, from what won: sentences and the lines to copy. Pure functions on runs."""
 
 from __future__ import annotations
 
