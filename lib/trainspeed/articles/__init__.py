@@ -1,1 +1,1 @@
-"""What the five articles of 2018 and 2019 measured and claimed, beside what is measured here."""
+"""What five published articles measured and claimed, next to what is measured here."""

@@ -37,7 +37,7 @@ def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] =
 
 
 def as_claimed(claim: Claim, verdict: Verdict) -> Verdict | None:
-    """Return a verdict that compares what the statement does, in its direction; None: it does not."""
+    """Return a verdict in the direction of the statement; None where it compares something else."""
     quantity = "accuracy" if claim.kind == "none_worse" else "time"
     if (verdict.quantity, verdict.factor) != (quantity, claim.factor) or verdict.speedup is None:
         return None

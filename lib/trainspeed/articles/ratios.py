@@ -1,4 +1,4 @@
-"""The articles' ratios beside this machine's, as one kind of frame. Decides and draws nothing.
+"""The articles' ratios next to this machine's, as one kind of frame. Decides and draws nothing.
 
 Columns of all frames: series (who measured), kind ("published" or "measured"), framework, label (of the
 row or the line), x (batch size or devices), value, low, high (NaN: no interval), blocks; then columns of the
@@ -61,18 +61,17 @@ def batch_sizes(runs: Iterable[Run]) -> pd.DataFrame:
     data = data.groupby(["series", "kind", "label", "x"], as_index=False).agg(
         s=("s", "median"), blocks=("s", "size")
     )
-    line = data.sort_values("x").groupby(["series", "label"])
-    data = data.assign(value=data["s"] / line["s"].transform("first"), framework="torch")
-    has_others = line["x"].transform("size") > 1  # a single one has nothing to be relative to
-    return data[has_others.sort_index()].reindex(columns=list(COLUMNS)).reset_index(drop=True)
+    lines = data.groupby(["series", "label"])  # sorted by x within each
+    data = data.assign(value=data["s"] / lines["s"].transform("first"), framework="torch")
+    comparable = lines["x"].transform("size") > 1  # a single size has nothing to be relative to
+    return data[comparable].reindex(columns=list(COLUMNS)).reset_index(drop=True)
 
 
 def second_device(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """Return PyTorch's speed-up of 2 devices over 1 at the same batch of all devices, over the batch size."""
     table = second_gpu()
-    theirs = table.assign(
-        series=_series(table), label=table["model"], x=table["batch_size"], value=table["speedup"]
-    )
+    theirs = table.rename(columns={"model": "label", "batch_size": "x", "speedup": "value"})
+    theirs["series"] = _series(table)
     stated = next(claim for claim in claims("multi_gpu") if claim.id == "torch_cnn10")
     ours = [
         {
@@ -108,9 +107,8 @@ def input_pipelines(runs: Iterable[Run]) -> pd.DataFrame:
     """
     arm, numbers = ["devices", "pipeline", "workers", "batch_size"], ["ms_per_step", "accuracy"]
     table = pipelines()
-    theirs = table.assign(
-        series=_series(table, "instance"), value=table["relative_time"], accuracy=table["val_accuracy"]
-    )
+    theirs = table.rename(columns={"relative_time": "value", "val_accuracy": "accuracy"})
+    theirs["series"] = _series(table, "instance")
     rows = [
         {"series": _here(run.trial), "px": run.trial.image_size, "s": run.median_epoch_s}
         | {name: getattr(run.trial, name) for name in arm}

@@ -1,4 +1,4 @@
-"""The articles' statements and numbers, and this machine's beside them, as tables. Decides nothing."""
+"""The articles' statements and numbers, and this machine's next to them, as tables. Decides nothing."""
 
 from __future__ import annotations
 
