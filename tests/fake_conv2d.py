@@ -18,7 +18,7 @@ SECONDS = {TO_DEVICE: 1 / 16, KERNEL: 1 / 64, FROM_DEVICE: 1 / 32}  # exact in b
 
 
 class FakeConvolution:
-    """Computes rightly on pretended devices, takes made-up times and writes down what it was told to do.
+    """Computes correctly on pretended devices, takes made-up times and logs what it is called for.
 
     Args:
         queues: `send` and `compute` return at once, and `wait` and `fetch` take as long as they should have.

@@ -24,7 +24,7 @@ IDLE = HostLoad(monotonic_s=100.0, cpu=CpuSeconds(busy=50.0, stolen=1.0, total=4
 
 
 def later(seconds, *, busy_s=0.0, steal_s=0.0, own_s=0.0, cores=4):
-    """The reading that comes `seconds` after IDLE, with so much CPU time used in between."""
+    """Return the reading `seconds` after IDLE, with this CPU time used in between."""
     busy, stolen, total = IDLE.cpu
     return HostLoad(
         monotonic_s=IDLE.monotonic_s + seconds,

@@ -109,7 +109,7 @@ def test_the_peak_is_what_was_added_at_most_even_if_it_was_given_back():
 
 @linux
 def test_where_the_mark_cannot_be_reset_the_peak_is_not_known(monkeypatch):
-    """Else the peak of what the worker imported would be told as the run's."""
+    """Otherwise the peak of what the worker imported would be reported as the run's."""
 
     def refuse(*_):
         raise PermissionError

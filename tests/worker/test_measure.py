@@ -1,4 +1,4 @@
-"""What a run notes of others on its device, with a backend that has no framework."""
+"""What a run notes about others on its device, with a backend that has no framework."""
 
 import time
 

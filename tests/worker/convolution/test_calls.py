@@ -72,7 +72,7 @@ def test_each_cold_stage_holds_its_own_work_and_the_wait_for_it(fake_clock):
 
 
 def test_what_is_checked_is_the_whole_result_of_the_first_call(fake_clock):
-    """Of all devices, in the order of the images."""
+    """The result holds the shares of all devices, in the order of the images."""
     checked = []
     timed(fake_clock, FakeConvolution(fake_clock, devices=2), check=checked.append)
 

@@ -34,7 +34,7 @@ def measure(shared_worker: SharedWorkers, trial: Conv2dTrial) -> RunOutcome:
 
 
 def a_trial(library: str, mode: str, *, devices: int = 1, each: int = 1, **sizes: int) -> Conv2dTrial:
-    """Return a trial with so many images on each device; a CPU library has one device."""
+    """Return a trial with `each` images on each device; a CPU library has one device."""
     devices = 1 if library in CPU_LIBRARIES else min(devices, MAX_DEVICES)
     return Conv2dTrial(library=library, mode=mode, devices=devices, images=devices * each, calls=3, **sizes)
 
@@ -81,7 +81,7 @@ HARD = (EVEN, WIDER_THAN_THE_IMAGE, ONE_PIXEL)
 
 
 def shapes(count: int):
-    """Have a test called with the hard shapes, and so many random ones: the same ones every time."""
+    """Call a test with the hard shapes and with random ones, which are the same every time."""
 
     def decorate(test):
         for sizes in HARD:

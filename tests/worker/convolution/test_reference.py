@@ -40,7 +40,7 @@ TRIALS = st.builds(
 
 
 def correlated(images, filters, before, after):
-    """Return SciPy's own cross-correlation in float64 of images with so many zeros around."""
+    """Return SciPy's own cross-correlation in float64 of images framed by zeros."""
     framed = np.pad(images.astype(np.float64), ((0, 0), (before, after), (before, after), (0, 0)))
     planes = [
         [
@@ -71,7 +71,7 @@ def in_float32(images, filters):
 
 
 def rounded(numbers, bits):
-    """Return float32 numbers with so many bits of mantissa, rounded as hardware does it."""
+    """Return float32 numbers with fewer bits of mantissa, rounded as hardware does it."""
     dropped = 23 - bits
     whole = numbers.view(np.uint32) + np.uint32(1 << (dropped - 1))
     return (whole >> np.uint32(dropped) << np.uint32(dropped)).view(np.float32)
@@ -162,7 +162,7 @@ def test_what_float32_rounds_is_accepted_in_every_shape(trial):
 
 
 def test_long_sums_in_float32_are_accepted():
-    """Of 6,400 terms each."""
+    """Each number is a sum of 6,400 terms."""
     images, filters = random_data(trial(channels=64, filter_size=10))
 
     check_result(in_float32(images, filters), images, filters)
@@ -251,7 +251,7 @@ def test_the_other_padding_of_an_even_filter_is_refused(size):
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 100])
 def test_an_error_in_the_first_or_the_last_image_alone_is_refused(count):
-    """Of many images some are compared: those at both ends, since the last device has the last ones."""
+    """Some of many images are compared: among them both ends, since the last device has the last ones."""
     images, filters = random_data(trial(images=count))
     right = convolve(images, filters).astype(np.float32)
     for place in (0, -1):

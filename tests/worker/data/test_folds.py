@@ -161,7 +161,7 @@ def test_all_folds_of_a_trial_are_cut_from_images_loaded_once_and_no_more_than_n
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_a_worker_tells_of_folds_that_cannot_be_and_goes_on(plain):
-    """Unless it is plain: then it has had its one request."""
+    """A plain worker ends: it has had its one request."""
     asked = Request(trial=trial(folds=1001, fold=0), device="cpu", requested_at=0.0)
     lines = io.StringIO(2 * (asked.as_json().decode() + "\n"))
     events = []

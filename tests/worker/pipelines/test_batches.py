@@ -1,4 +1,4 @@
-"""Batches without a framework: shuffled anew in each epoch, and the same from any number of workers."""
+"""Batches without a framework: shuffled again in each epoch, and the same from any number of workers."""
 
 from __future__ import annotations
 

@@ -71,16 +71,15 @@ class Images:
 
 def download(
     folder: Path = DOWNLOADS, sources: Mapping[str, Source] = DATA_SOURCES, *, progressbar: bool = True
-) -> list[Path]:
-    """Fetch every data set that is missing, check it, and return the files.
+) -> None:
+    """Fetch every data set that is missing, and check it.
 
     Raises:
         UserError: A file cannot be fetched, or is not the expected one.
     """
-    paths = []
     for name, source in sources.items():
         try:
-            path = pooch.retrieve(
+            pooch.retrieve(
                 source.url,
                 known_hash=f"sha256:{source.sha256}",
                 fname=source.file,
@@ -94,8 +93,6 @@ def download(
                 f"{name}: cannot fetch {source.url} ({type(problem).__name__}). "
                 "Without it, the digits are used."
             ) from None
-        paths.append(Path(path))
-    return paths
 
 
 def resolve_data_set(name: str, folder: Path = DOWNLOADS, *, auto: str = "cifar10") -> str:
