@@ -69,8 +69,8 @@ def exception_text(problem: BaseException, path: Path) -> str:
     return f"{type(problem).__name__}{line}: {first_line(problem, path.parent, ROOT)}"
 
 
-def kind(value: object) -> str:
-    """Return what a value is, for a message: "None", "str", "Sequential"."""
+def type_name(value: object) -> str:
+    """Return the type of a value for a message: "None", "str", "Sequential"."""
     return "None" if value is None else type(value).__name__
 
 

@@ -56,7 +56,7 @@ def checked(data: Any, name: str) -> Arrays:
         Invalid: These are not four arrays, or one has a wrong shape or type or values out of range, or is empty.
     """
     if not isinstance(data, tuple | list) or len(data) != 4:
-        count = f"{len(data)} values" if isinstance(data, tuple | list) else user_code.kind(data)
+        count = f"{len(data)} values" if isinstance(data, tuple | list) else user_code.type_name(data)
         raise Invalid(f"{name} must return {DATA_FORM}, not {count}")
     train_x, train_y, test_x, test_y = (np.asarray(array) for array in data)
     for part, x, y in (("train", train_x, train_y), ("test", test_x, test_y)):

@@ -28,7 +28,7 @@ def build_user_keras(model: str, *, layout: str, image_size: int, classes: int, 
     shape = (image_size, image_size, 3) if layout == "channels_last" else (3, image_size, image_size)
     made = user_code.call(model, shape, classes, layout, framework=keras.backend.backend(), seed=seed)
     if not isinstance(made, keras.Model):
-        raise Invalid(f"{model} must return a keras.Model, not {user_code.kind(made)}")
+        raise Invalid(f"{model} must return a keras.Model, not {user_code.type_name(made)}")
     network = _with_input(model, made, shape)
     returned = tuple(tuple(output.shape) for output in network.outputs)
     if returned != ((None, classes),):

@@ -24,7 +24,7 @@ def build_user_torch(model: str, *, layout: str, image_size: int, classes: int, 
     shape = (3, image_size, image_size)
     made = user_code.call(model, shape, classes, layout, framework="torch", seed=seed)
     if not isinstance(made, nn.Module):
-        raise Invalid(f"{model} must return a torch.nn.Module, not {user_code.kind(made)}")
+        raise Invalid(f"{model} must return a torch.nn.Module, not {user_code.type_name(made)}")
     first = next(made.parameters(), None)
     images = torch.zeros(TRIED_IMAGES, *shape, device=None if first is None else first.device)
     try:
@@ -34,7 +34,9 @@ def build_user_torch(model: str, *, layout: str, image_size: int, classes: int, 
         text = user_code.exception_text(problem, user_model.find_model(model))
         raise Invalid(f"{model}: its model raised {text}, on images of {tuple(images.shape)}") from problem
     if not isinstance(logits, torch.Tensor):
-        raise Invalid(f"{model}: its model must return one tensor of logits, not {user_code.kind(logits)}")
+        raise Invalid(
+            f"{model}: its model must return one tensor of logits, not {user_code.type_name(logits)}"
+        )
     if logits.shape != (TRIED_IMAGES, classes):
         raise Invalid(
             f"{model}: its model returns {tuple(logits.shape)} for images of {tuple(images.shape)}: it must be "
