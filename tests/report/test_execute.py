@@ -10,8 +10,8 @@ import pytest
 from tiny_notebooks import text, write
 from trainspeed.core.scrub import scrubber
 from trainspeed.report.execute import NotebookStatus, execute
-from trainspeed.report.gaps import ANSI
 from trainspeed.report.interruption import Interruption
+from trainspeed.report.notebook_run import ANSI
 
 pytestmark = pytest.mark.slow
 

@@ -5,19 +5,22 @@ Knows neither presets nor sessions: parameters and environment variables are giv
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
 from trainspeed.core.files import METADATA, write_atomically
+from trainspeed.core.format import counted
 from trainspeed.core.scrub import scrub_all
-from trainspeed.report.gaps import MARKS, gaps_in, one_line, summary_of
 from trainspeed.report.interruption import Interruption
-from trainspeed.report.notebook_run import End, NotebookRun, NotebookStatus
+from trainspeed.report.notebook_run import End, NotebookRun, NotebookStatus, error_text, one_line
+
+MARKS = re.compile(r"[*`]|<[^>]+>")  # Markdown and HTML in a heading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +77,9 @@ def execute(
     ]
     if end.status.ran_to_its_end and (stopped := _stopped_early(notebook)):
         end = stopped
-    missing = [replace(gap, error=scrub(gap.error)) for gap in gaps_in(notebook) if gap.cell != end.cell]
+    missing = [gap for gap in _gaps_in(notebook, scrub) if gap["cell"] != end.cell]
     if end.status is NotebookStatus.INCOMPLETE:
-        end = replace(end, error=summary_of(missing))
+        end = replace(end, error=_summary_of(missing))
     error = None if end.error is None else one_line(scrub(end.error))
     title = title_of(notebook) or name
     notebook.metadata.setdefault("papermill", {}).update(input_path=source.name, output_path=finished.name)
@@ -87,7 +90,7 @@ def execute(
         "status": str(end.status),
         "error": error,
         "cell": end.cell,
-        "gaps": [asdict(gap) for gap in missing],
+        "gaps": missing,
         "seconds": round(seconds, 1),
     }
     path, stale = (finished, failed) if end.status is NotebookStatus.OK else (failed, finished)
@@ -112,6 +115,28 @@ def title_of(notebook: nbformat.NotebookNode) -> str | None:
                 if line.startswith("# "):
                     return MARKS.sub("", line[2:]).strip()
     return None
+
+
+def _gaps_in(notebook: nbformat.NotebookNode, scrub: Callable[[str], str]) -> list[dict[str, Any]]:
+    """Return what a notebook could not show: index of the cell, heading above it, error in one line.
+
+    These are the errors among the outputs of a notebook that ran on (see `guard.py`).
+    """
+    gaps, section = [], ""
+    for index, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            headings = [line for line in cell.source.splitlines() if re.match("#{1,6} ", line)]
+            section = MARKS.sub("", headings[-1].lstrip("#")).strip() if headings else section
+        for output in cell.get("outputs", ()):
+            if output.output_type == "error":
+                error = scrub(one_line(error_text(output.ename, output.evalue)))
+                gaps.append({"cell": index, "section": section, "error": error})
+    return gaps
+
+
+def _summary_of(gaps: Sequence[Mapping[str, Any]]) -> str:
+    first = ": " if len(gaps) == 1 else "; the first is "
+    return f"{counted(len(gaps), 'part')} could not be shown{first}{gaps[0]['section']}: {gaps[0]['error']}"
 
 
 def _stopped_early(notebook: nbformat.NotebookNode) -> End | None:

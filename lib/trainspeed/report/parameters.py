@@ -44,11 +44,6 @@ class Parameter:
     group: str = ""
 
 
-def preset_names(folder: Path) -> tuple[str, ...]:
-    """Return the names of the presets in the notebooks' folder."""
-    return tuple(sorted(path.stem for path in (folder / "presets").glob("*.yaml")))
-
-
 def check_notebooks(names: Iterable[str], folder: Path) -> tuple[str, ...]:
     """Return the names without repeats and without ".ipynb".
 
@@ -70,7 +65,8 @@ def resolve_parameters(
     Both files are checked as a whole, including the parts on notebooks that are not asked for.
     """
     if preset is not None:
-        check_name("preset", preset, ("auto", *preset_names(folder)))
+        known = sorted(path.stem for path in (folder / "presets").glob("*.yaml"))
+        check_name("preset", preset, ["auto", *known])
     layers = [read_file(folder / "presets" / f"{preset}.yaml", folder)] if preset else []
     if params_file is not None:
         layers.append(read_file(params_file, folder))

@@ -16,9 +16,8 @@ from trainspeed.core.files import SUMMARY
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
 from trainspeed.report import parameters
-from trainspeed.report.gaps import one_line
 from trainspeed.report.interruption import Interruption
-from trainspeed.report.notebook_run import NotebookRun
+from trainspeed.report.notebook_run import NotebookRun, one_line
 from trainspeed.report.notebooks import Job, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.request import ReportRequest, check_session, new_session, read_sessions, still_valid

@@ -1,7 +1,7 @@
 """The trials that two sets of runs have in common, side by side: another machine, other versions, another day.
 
 Works on runs; `trainspeed.judge.verdict` does the deciding. Reads no file, draws nothing, and knows neither what
-else differs between the two (`facts`) nor what it costs (`costs`).
+else differs between the two (`sides`) nor what it costs (`costs`).
 """
 
 from __future__ import annotations

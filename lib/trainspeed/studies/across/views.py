@@ -62,7 +62,7 @@ def sides_table(rows: Sequence[Mapping[str, str]]) -> Styler:
     """Return what both sides were measured with.
 
     Args:
-        rows: As `facts.fact_rows` returns them.
+        rows: As `sides.fact_rows` returns them.
     """
     caption = "What the common trials were measured with"
     return styled(rows, "sides", caption, columns=["what", "A", "B", ""])

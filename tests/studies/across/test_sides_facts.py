@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from study_data import MACHINE, make_run
-from trainspeed.studies.across import facts
+from trainspeed.studies.across import sides
 from trainspeed.studies.across.pairs import side_by_side
 from trainspeed.studies.across.sides import Side
 
@@ -38,7 +38,7 @@ def run(**more):
 
 def differences(a, b):
     """What differs between what measured the common trials."""
-    return facts.difference_sentences(*side_by_side(a, b).runs)
+    return sides.difference_sentences(*side_by_side(a, b).runs)
 
 
 def test_the_same_machine_and_versions_differ_in_nothing():
@@ -117,11 +117,11 @@ def test_what_changed_within_a_side_is_listed():
 )
 def test_a_side_is_introduced_by_what_trained_and_when(more, sentence):
     side = Side(letter="A", path=Path("old/runs.jsonl"), name="old", runs=())
-    assert facts.side_sentence(side, [run(**more)]) == sentence
+    assert sides.side_sentence(side, [run(**more)]) == sentence
 
 
 def test_the_table_leaves_out_what_neither_side_knows_and_marks_differences():
-    rows = facts.fact_rows([run()], [run(machine={**FULL, "driver": "590.2"})])
+    rows = sides.fact_rows([run()], [run(machine={**FULL, "driver": "590.2"})])
     by_name = {row["what"]: row for row in rows}
     assert "interconnect" not in by_name
     assert by_name["NVIDIA driver"] == {"what": "NVIDIA driver", "A": "580.1", "B": "590.2", "": "differs"}
