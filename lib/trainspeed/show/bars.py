@@ -58,14 +58,14 @@ def stack(table: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> pd.Ser
         table: Index: the names of the bars. A column for each piece, in any order; less than 0 is drawn as 0.
         looks: Piece -> facecolor, edgecolor and hatch, in the order of the stack.
     """
-    places = range(len(table) - 1, -1, -1)
+    ys = range(len(table) - 1, -1, -1)
     ends = pd.Series(0.0, index=table.index)
     for piece in (piece for piece in looks if piece in table and (table[piece] > 0).any()):
         widths = table[piece].astype(float).fillna(0.0).clip(lower=0.0)
         look = {"height": THICK, "linewidth": 0.6, "gid": piece, "label": piece, **looks[piece]}
-        ax.barh(places, widths, left=ends, **look)
+        ax.barh(ys, widths, left=ends, **look)
         ends = ends + widths
-    ax.set_yticks(places, table.index)
+    ax.set_yticks(ys, table.index)
     ax.set_ylim(-0.6, len(table) - 0.4)
     ax.set_xlim(left=0)
     ax.grid(visible=False, axis="y")

@@ -30,7 +30,7 @@ def styled(
     """
     # The type object keeps cells as they are.
     table = pd.DataFrame(rows, columns=None if len(rows) else columns, dtype=object)
-    sides = ["right" if _are_numbers(table.iloc[:, place]) else "left" for place in range(table.shape[1])]
+    sides = ["right" if _are_numbers(table.iloc[:, n]) else "left" for n in range(table.shape[1])]
     styles = [{"selector": "caption", "props": "caption-side: top; text-align: left; font-weight: bold"}]
     styles += [{"selector": f".col{n}", "props": f"text-align: {side}"} for n, side in enumerate(sides)]
     row = ["number" if side == "right" else "" for side in sides]

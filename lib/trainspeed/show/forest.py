@@ -48,20 +48,20 @@ def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = N
     """
     texts = [textwrap.fill(str(label), LABEL_LETTERS) for label in data["label"]]
     heights = pd.Series([text.count("\n") + 1.5 for text in texts])
-    places = (heights.cumsum() - heights / 2).to_numpy()
+    ys = (heights.cumsum() - heights / 2).to_numpy()
     if ax is None:
         ax = plt.subplots(figsize=(WIDTH_IN, ROW_IN * heights.sum() + 1.3), layout="constrained")[1]
-    rows = data.assign(x=data["value"], y=places)
+    rows = data.assign(x=data["value"], y=ys)
     for kind, of_kind in rows[rows["value"].notna()].groupby("kind", sort=False):
         marks(ax, of_kind, along="x", look=looks[kind], gid=kind)
-    ax.set_yticks(places, texts, fontsize=SMALL_PT)
+    ax.set_yticks(ys, texts, fontsize=SMALL_PT)
     ax.set_ylim(heights.sum(), 0)
     ax.grid(axis="y", visible=False)
     if "blocks" in data:
         small = {"fontsize": SMALL_PT, "transform": ax.get_yaxis_transform()}
         ax.text(1.02, 0, "blocks", color=GREY, va="bottom", **small)
-        for place, blocks in rows[["y", "blocks"]].dropna().to_numpy():
-            ax.text(1.02, place, f"{blocks:g}", va="center", gid="blocks", **small)
+        for y, blocks in rows[["y", "blocks"]].dropna().to_numpy():
+            ax.text(1.02, y, f"{blocks:g}", va="center", gid="blocks", **small)
     return ax
 
 
@@ -82,9 +82,9 @@ def plot_speedups(verdicts: Iterable[Any], *, ax: Axes | None = None) -> Axes:
         return nothing("No comparison has a pair of finished runs.", title=title, ax=ax)
     kinds = data["outcome"].where(data["outcome"].isin(OUTCOME_STYLES), "undecided")
     ax = forest(data.assign(kind=kinds, value=data["speedup"]), looks=OUTCOME_STYLES, ax=ax)
-    for place, speedup in zip(ax.get_yticks(), data["speedup"], strict=True):
+    for y, speedup in zip(ax.get_yticks(), data["speedup"], strict=True):
         if pd.isna(speedup):
-            _write_in_row(ax, place, "no pair of runs finished")
+            _write_in_row(ax, y, "no pair of runs finished")
     ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
     ax.axvspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5, gid="margin")
     ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
@@ -101,10 +101,10 @@ def plot_speedups(verdicts: Iterable[Any], *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _write_in_row(ax: Axes, place: float, text: str) -> None:
+def _write_in_row(ax: Axes, y: float, text: str) -> None:
     """Write at the left of a row why it has no mark."""
     look = {"fontsize": SMALL_PT, "color": GREY, "bbox": {"facecolor": "white", "linewidth": 0, "pad": 1}}
-    ax.text(0.01, place, text, transform=ax.get_yaxis_transform(), va="center", gid="missing", **look)
+    ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", gid="missing", **look)
 
 
 def plot_accuracy(frame: pd.DataFrame) -> Figure:
@@ -123,11 +123,11 @@ def plot_accuracy(frame: pd.DataFrame) -> Figure:
             dots = {"palette": colours, "jitter": False, "size": 6, "alpha": 0.8, "gid": "runs"}
             sns.stripplot(**options, hue="arm", **dots)
             sns.pointplot(**options, estimator="median", errorbar=None, gid="median", **MEDIAN)
-        for place, arm in enumerate(colours):
+        for y, arm in enumerate(colours):
             runs = rows[rows["arm"] == arm]
             if runs["value"].isna().all():
                 why = count_failures(runs) or ("not measured" if runs.empty else "not evaluated")
-                _write_in_row(ax, place, why)
+                _write_in_row(ax, y, why)
         ax.set(title=model_of(model), ylabel="", ylim=(len(colours) - 0.5, -0.5))
         ax.set_yticks(range(len(colours)), colours, fontsize=SMALL_PT)
         ax.grid(axis="y", visible=False)

@@ -175,7 +175,7 @@ def _looks(devices: pd.Series) -> dict[str, Look]:
     """Return each device's line: the host in grey first, below the accelerators and cores."""
     others = sorted(set(devices) - {"host"}, key=_kind_and_number)
     host = {"host": HOST_LOOK} if "host" in set(devices) else {}
-    return host | {name: LOOKS[place % len(LOOKS)] for place, name in enumerate(others)}
+    return host | {name: LOOKS[index % len(LOOKS)] for index, name in enumerate(others)}
 
 
 def _label(device: str, samples: pd.DataFrame) -> str:

@@ -31,7 +31,7 @@ def how_to_read(panels: Iterable[pd.DataFrame]) -> str:
 
 def nudged(data: pd.DataFrame, arms: Sequence[str], factor: float) -> pd.DataFrame:
     """Return the rows with the arms' x a factor apart, so that no dot hides another."""
-    steps = data["arm"].map({arm: place - (len(arms) - 1) / 2 for place, arm in enumerate(arms)})
+    steps = data["arm"].map({arm: index - (len(arms) - 1) / 2 for index, arm in enumerate(arms)})
     return data.assign(x=data["x"] * factor ** steps.astype(float))
 
 
@@ -107,9 +107,9 @@ def mark_failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) ->
         if not text:
             continue
         sizes, up_pt = [x for x, *_ in group], rows_of_marks * STEP_PT + 4
-        place = {"xycoords": ax.get_xaxis_transform(), "xytext": (0, up_pt), "textcoords": "offset points"}
+        above = {"xycoords": ax.get_xaxis_transform(), "xytext": (0, up_pt), "textcoords": "offset points"}
         middle = math.sqrt(sizes[0] * sizes[-1])
-        ax.annotate(text, (middle, 1), ha="center", fontsize=SMALL_PT, color=".15", gid="failure", **place)
+        ax.annotate(text, (middle, 1), ha="center", fontsize=SMALL_PT, color=".15", gid="failure", **above)
         highest = max(highest, up_pt + (text.count("\n") + 1) * 1.3 * SMALL_PT)
     return highest
 
@@ -117,8 +117,8 @@ def mark_failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) ->
 def _mark_arms(ax: Axes, x: float, looks: Sequence[Look]) -> None:
     """Draw a mark per arm, side by side, in points: two arms that failed at one size stay two marks."""
     inch = ax.get_figure(root=True).dpi_scale_trans
-    for place, look in enumerate(looks):
-        row, column = divmod(place, IN_A_ROW)
+    for index, look in enumerate(looks):
+        row, column = divmod(index, IN_A_ROW)
         in_row = min(IN_A_ROW, len(looks) - row * IN_A_ROW)
         right_pt, up_pt = (column - (in_row - 1) / 2) * STEP_PT, (row + 0.7) * STEP_PT
         where = ax.get_xaxis_transform() + ScaledTranslation(right_pt / 72, up_pt / 72, inch)
