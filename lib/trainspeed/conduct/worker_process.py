@@ -164,9 +164,9 @@ def _died(event: events.Exited, stage: str, kills_before: int | None, who: str =
     if says_out_of_memory(event.stderr_tail):
         return _failed(Status.OOM, f"ran out of memory in stage {stage!r} and aborted", stage)
     error = signal.Signals(-code).name if code < 0 else None
-    ending = f"killed by {error}" if error else f"ended with exit code {code}"
+    ending = f"was killed by {error}" if error else f"ended with exit code {code}"
     last = _last_line(event.stderr_tail)[:200]
-    reason = f"the {who} was {ending} in stage {stage!r}" + (f": {last}" if last else "")
+    reason = f"the {who} {ending} in stage {stage!r}" + (f": {last}" if last else "")
     return _failed(Status.CRASHED, reason, stage, error)
 
 
@@ -185,7 +185,7 @@ def _import_path() -> dict[str, str]:
 
 
 class _Lines:
-    """Lines of a pipe, with a deadline."""
+    """Reads the lines of a pipe, each with a deadline."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._buffer = descriptor, b""

@@ -1,7 +1,7 @@
 """The code to paste: what was measured, as a program or as the lines that switch it on, in current APIs.
 
-Text only, made from `templates`; knows no framework. A program asks the reader for `make_model`, `images` and
-`labels` in its first comment, and runs with GPUs and without.
+Makes text from `templates` and knows no framework. The first comment of a program asks the reader for `make_model`,
+`images` and `labels`; the program runs with and without GPUs.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ TORCH_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 @cache
 def _templates() -> Environment:
     loader = PackageLoader("trainspeed.snippets")
-    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    made.globals |= {"keras_policies": KERAS_POLICIES, "torch_dtypes": TORCH_DTYPES}
-    return made
+    templates = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    templates.globals |= {"keras_policies": KERAS_POLICIES, "torch_dtypes": TORCH_DTYPES}
+    return templates
 
 
 def lines(setting: str, **values: Any) -> str:
     """Return the lines that switch a setting on.
 
     Args:
-        setting: A template: layout, strategy, precision or convolution.
-        values: What it is made from: framework and layout, strategy or precision; library and mode.
+        setting: Name of a template: layout, strategy, precision or convolution.
+        values: What the template needs: framework and layout, strategy or precision; library and mode.
     Raises:
         LookupError: The template has no lines for these values.
-        jinja2.TemplateError: No such template, or a value of it is missing.
+        jinja2.TemplateError: There is no such template, or a value that it needs is missing.
     """
     text = _templates().get_template(f"{setting}.py.j2").render(values).rstrip("\n")
     if not text:
@@ -60,6 +60,10 @@ def block(heading: str, code: str) -> str:
 
 
 def faster_block(framework: str, name: str, gains: Sequence[tuple[str, float]], code: str) -> str:
-    """Return the lines of a setting as Markdown, with how many times as fast it was, and where."""
+    """Return the lines of a setting as Markdown, below how many times as fast it was and where.
+
+    Args:
+        gains: (what was measured, speed-up) of each comparison that found the setting faster.
+    """
     where = "; ".join(f"{label}: {gain:.2f}x" for label, gain in gains)
     return block(f"**{NAMES[framework]}**, {name} ({where})", code)
