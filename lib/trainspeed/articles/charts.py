@@ -1,4 +1,4 @@
-"""The articles' ratios and this machine's as charts; an article's are hollow, grey and dotted. Decides nothing."""
+"""The articles' ratios and this machine's as charts; the articles' are hollow, grey and dotted."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def plot_second_device(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_convolutions(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the time of one convolution over the number of devices, as returned by `ratios.convolution_times`."""
+    """Draw the time of one convolution over the devices, as returned by `ratios.convolution_times`."""
     ax = _lines(data, ax)
     ends = data[["value", "low", "high"]]
     log_axis(ax.yaxis, ends.min().min() / 1.4, 1.4 * ends.max().max())

@@ -73,7 +73,7 @@ class Claim:
 
 
 def claims(study: str, models: Collection[str] | None = None) -> list[Claim]:
-    """Return the statements for a study: those about every model, and those about these models (None: all)."""
+    """Return a study's statements about every model, and those about these models (None: all)."""
     with (FOLDER / "claims.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["study"] == study]
     for row in rows:
@@ -109,7 +109,7 @@ class Answer:
     """What this machine says about a statement, and why; `text.reason` puts it into words.
 
     Attributes:
-        evidence: What was compared; the comparison nearest to the article's first, or the one that tells most.
+        evidence: What was compared; first the one nearest to the article's, or the one that tells most.
         note: What else there is to say, in whole sentences; without evidence, what is missing.
     """
 

@@ -21,7 +21,8 @@ def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] =
     """Return what this machine's verdicts say about a statement; runs answer what no verdict can.
 
     Of several verdicts the one with the most blocks answers, and of these the one nearest to the article's
-    devices, workers, batch and images. A statement about 8 GPUs is compared with what is here, be it 2 CPU cores.
+    devices, workers, batch and images. A statement about 8 GPUs is compared with what is here, even if that
+    is 2 CPU cores.
     """
     if claim.kind == "larger_batch":
         return _larger_batch(claim, runs)
@@ -74,7 +75,7 @@ def _fits(claim: Claim, one: Trial, other: Trial) -> bool:
 
 
 def nearness(claim: Claim) -> Callable[[Verdict], tuple]:
-    """Return a sort key for verdicts: most blocks, nearest to the article's, then an order that does not vary."""
+    """Return a sort key for verdicts: most blocks, nearest to the article's, then a fixed order."""
 
     def key(verdict: Verdict) -> tuple:
         one, other = verdict.baseline, verdict.candidate
@@ -117,7 +118,7 @@ def _gap(claim: Claim, runs: Iterable[Run]) -> list[Evidence]:
 
 
 def _larger_batch(claim: Claim, runs: Iterable[Run]) -> Answer:
-    """Return whether the candidate ran at a batch size at which the baseline was tried and ran out of memory."""
+    """Return whether the candidate ran at a batch size at which the baseline ran out of memory."""
     sizes: dict[tuple[str, Status], set[int]] = {}
     for run in runs:
         if run.trial.model == claim.model and run.role in DATA_ROLES:

@@ -61,7 +61,7 @@ def pipelines() -> pd.DataFrame:
 
 
 def why_unsupported(precision: str, gpu_name: str, capability: str | None) -> str | None:
-    """Return why a GPU's matrix units lack a precision, from the article's table; None where it has no reason.
+    """Return why a GPU's matrix units lack a precision, by the article's table; None where it has no reason.
 
     The generation is the last one of the table that is not newer than the GPU. Matrix units are not used for
     fp32, and a CPU has none.

@@ -144,9 +144,9 @@ def _arm(row: dict) -> str:
 def precision_shares(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """Return the share of FP32's time of each model in each precision; the article has one band for all.
 
-    1 is FP32's time. There is a row per framework, model, precision, compile and part ("fit": as timed in the
-    article). Of several batch sizes or layouts it is the one with an interval, with the most blocks, and nearest
-    to the article's. Own columns: model, precision, compile, part, batch_size.
+    1 is FP32's time. There is a row per framework, model, precision, compile and part ("fit": as timed in
+    the article). Of several batch sizes or layouts it is the one with an interval, with the most blocks, and
+    nearest to the article's. Own columns: model, precision, compile, part, batch_size.
     """
     stated = {claim.model: claim for claim in claims("amp")}
     best: dict[tuple, Verdict] = {}

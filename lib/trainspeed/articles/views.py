@@ -37,7 +37,7 @@ def claims_table(answers: Iterable[Answer]) -> Styler:
 
 
 def experiments_table(claims: Iterable[Claim]) -> Styler:
-    """Return a row per statement about a convolution: what the article found or guessed, and what tests it here."""
+    """Return a row per statement about a convolution, and the experiment that tests it here."""
     rows = [{"article": c.claim, "there": c.size, "tested here by": c.experiment} for c in claims]
     return styled(rows, "conv2d_guesses", "What the article found or guessed, and the experiment for it")
 
@@ -79,7 +79,7 @@ def pipelines_table(data: pd.DataFrame) -> Styler:
 
 
 def shares_table(data: pd.DataFrame) -> Styler:
-    """Return the share of FP32's time of each model and precision, as returned by `ratios.precision_shares`."""
+    """Return the shares of FP32's time, a row per model and precision: see `ratios.precision_shares`."""
     rows = []
     for row in data.to_dict("records"):
         setting = {
@@ -146,7 +146,7 @@ def accuracies_table() -> Styler:
 def prices_table() -> Styler:
     """Return a row per cloud instance: TFLOPS on paper, the price of an hour, TFLOPS for a dollar an hour.
 
-    The article promises 16 times as many in mixed precision, which is the V100's; the T4 that it measured has 8.
+    The article promises 16 times as many in mixed precision, as the V100 has; the T4 that it measured has 8.
     """
     data = published("ec2_gpus")
     rows = [

@@ -1,4 +1,4 @@
-"""What a device does at most, measured: matrix products, convolutions, copies. The trials, and what they show."""
+"""What a device does at most: the trials that measure matrix products, convolutions, copies; their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CEILING_STEPS = 5  # in an epoch of a ceiling
 
 
 def ceiling_trials(precisions: Sequence[str], *, dataset: str, seed: int) -> tuple[Trial, ...]:
-    """Return the trials that measure the ceilings of the device in each precision, and its memory bandwidth."""
+    """Return the trials that measure the device's ceilings in each precision, and its memory bandwidth."""
     base = Trial(
         framework="torch",
         model="cnn10",

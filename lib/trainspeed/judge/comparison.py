@@ -1,4 +1,4 @@
-"""Pair the runs of two trials block by block, and judge them: which trials are compared, and the verdicts on them.
+"""Which trials are compared, and the verdicts on them, from runs that are paired block by block.
 
 Works on runs, not on frames or figures. `trainspeed.judge.verdict` decides, `trainspeed.judge.text` says it.
 """

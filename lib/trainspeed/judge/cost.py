@@ -1,4 +1,4 @@
-"""What a training costs: money by the price of an hour, energy by a counter. Measures nothing, decides nothing.
+"""What a training costs: money by the price of an hour, energy by a counter. Neither measures nor decides.
 
 The price is that of the machine as a whole, busy or not: an idle second costs as much as any other.
 """

@@ -1,7 +1,7 @@
 """From what size on a device beats the CPU, how sure that is, and which size to measure next.
 
-Pure functions on numbers: measures nothing, draws nothing, knows no framework. A size is a number of images or
-of channels, or the width of a filter: it grows while everything else is held equal.
+Pure functions on numbers: measures nothing, draws nothing, knows no framework. A size is a number of images
+or of channels, or the width of a filter: it grows while everything else is held equal.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ class Point:
 
     @property
     def sign(self) -> int:
-        """1: measured as faster than the CPU; -1: as slower; 0: undecided. Without an interval, the estimate decides.
+        """1: measured as faster than the CPU; -1: as slower; 0: undecided.
 
-        The margin of `verdict` does not apply: what is looked for is where both are equal.
+        Without an interval the estimate decides. The margin of `verdict` does not apply, since the search is
+        for where both are equal.
         """
         low, high = self.speedup if self.low is None else self.low, self.high or self.speedup
         return int(low > 1) - int(high < 1)
@@ -63,7 +64,7 @@ class Crossover:
     """Where the device becomes faster than the CPU.
 
     Attributes:
-        points: What was judged, by size. Where two or more sizes have an interval, those without are left out.
+        points: What was judged, by size. Where two or more have an interval, those without are left out.
         size: Where the speed-up is 1, interpolated; None unless found.
         bracket: The two sizes tried between which it lies, one measured as slower and one as faster.
         low, high: The bracket as the uncertainty: what lies between is interpolated, and overheads bend the
@@ -166,17 +167,19 @@ def crossover_sentence(result: Crossover, *, device: str, cpu: str, unit: str = 
         return f"{device} against {cpu}: crossover undecided, no size was measured in both."
     tried = f"within the sizes tried ({_sizes(points)} {unit})"
     if result.kind is Kind.FOUND:
-        (first, last), about = map(three, result.bracket), f"about {three(result.size)} {unit}"
-        text = f"{device} is faster than {cpu} up to {about} (measured as faster at {first}, as slower at {last})"
+        size, (first, last) = f"about {three(result.size)} {unit}", map(three, result.bracket)
+        where, one, other = f"up to {size}", "faster", "slower"
         if result.rising:
-            text = f"{device} is faster than {cpu} from {about} on (measured as slower at {first}, as faster at {last})"
+            where, one, other = f"from {size} on", "slower", "faster"
+        text = f"{device} is faster than {cpu} {where} (measured as {one} at {first}, as {other} at {last})"
     elif result.kind in (Kind.ALWAYS, Kind.NEVER):
         nearest = min(points, key=lambda point: abs(math.log(point.speedup)))
         interval = "" if nearest.low is None else f", {nearest.low:.3g}x to {nearest.high:.3g}x"
+        at = f"{three(nearest.size)} ({nearest.speedup:.3g}x{interval})"
         text = f"{device} is faster than {cpu} at every size tried"
         if result.kind is Kind.NEVER:
             text = f"{device} is nowhere faster than {cpu}"
-        text += f": the crossover is not {tried}; nearest at {three(nearest.size)} ({nearest.speedup:.3g}x{interval})"
+        text += f": the crossover is not {tried}; nearest at {at}"
     else:
         text = f"{device} against {cpu}: no single crossover {tried}: {device} is {_stretches(points)}"
     if any(point.low is None for point in points):

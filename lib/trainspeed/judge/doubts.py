@@ -1,4 +1,4 @@
-"""Reasons to distrust a run or a study, each with a remedy in words. Pure functions on runs; they decide no verdict.
+"""Reasons to distrust a run or a study, each with a remedy. Pure functions on runs; they decide no verdict.
 
 The notes that a run stores are values of `trainspeed.core.notes`; those made here follow from its epochs.
 """
@@ -56,7 +56,7 @@ def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
 
 
 def control_doubts(control: Sequence[Verdict]) -> list[str]:
-    """Return the doubts that follow from measuring the same trial twice: whether the interval is there and covers 1."""
+    """Return the doubts about the same trial, measured twice: has it an interval, and does that cover 1?"""
     if not control:
         return ["No A/A control ran: nothing here shows how far apart two equal runs are. Add one."]
     doubts = []

@@ -82,7 +82,7 @@ def fit_interconnect(points: Sequence[tuple[int, float, float]]) -> Interconnect
 
     Least squares of the relative errors: the sizes span decades, and with absolute errors the largest
     would leave alpha to its noise. None where alpha or beta comes out negative (time that grows faster than
-    the size, or falls with it): raising that constant to 0 would make forecasts with a model that does not hold.
+    the size, or falls with it): with that constant raised to 0, a model that does not hold would forecast.
 
     Args:
         points: (devices, size in bytes, seconds), one per measured all-reduce; of 2 or more devices each.

@@ -106,9 +106,9 @@ def at_best_gain(
     """Return the most that a switch of precision could give: base time / candidate time, both ideal.
 
     With `matrix_share`, by Amdahl's law: that part of a step gains as the peaks do, the rest as its bytes do,
-    as if memory limited all of it: 1 / (share / matrix gain + (1 - share) / memory gain). Without it, the ratio
-    of the shortest steps under the roofs, where traffic hides behind arithmetic. It is a bound only as far
-    as the base comes equally near to its ceiling: a base that wastes more can gain more. None where a
+    as if memory limited all of it: 1 / (share / matrix gain + (1 - share) / memory gain). Without it, the
+    ratio of the shortest steps under the roofs, where traffic hides behind arithmetic. It is a bound only as
+    far as the base comes equally near to its ceiling: a base that wastes more can gain more. None where a
     ceiling or the work is not known.
 
     Args:

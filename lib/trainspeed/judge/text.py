@@ -53,7 +53,7 @@ def label(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
 
 
 def name(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
-    """Return what was compared and where, such as "channels_last vs channels_first, PyTorch, cnn10, batch 16"."""
+    """Return what was compared and where: "channels_last vs channels_first, PyTorch, cnn10, batch 16"."""
     row = baseline.factor(factor)
     words = [] if row.lead else [row.versus(baseline, candidate)]
     words.append(label(baseline, candidate, factor))

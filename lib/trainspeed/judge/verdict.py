@@ -48,7 +48,7 @@ class Judgement:
 
     @property
     def turned(self) -> Judgement:
-        """The same comparison of times seen from the candidate: 2x becomes 0.5x, and faster becomes slower."""
+        """The same comparison of times seen from the candidate: 2x becomes 0.5x, faster becomes slower."""
         outcomes = {Outcome.FASTER: Outcome.SLOWER, Outcome.SLOWER: Outcome.FASTER}
         return replace(
             self,
@@ -172,7 +172,7 @@ def _sign_rank(count: int, confidence: float) -> int:
 
 
 def _ratio_rank(count: int, other: int) -> int:
-    """Return k of `judge_unpaired`; against an exact other side each value of a side is `other` equal ratios."""
+    """Return k of `judge_unpaired`; against an exact other side each value makes `other` equal ratios."""
     signs = other * _sign_rank(count, CONFIDENCE), count * _sign_rank(other, CONFIDENCE)
     return min(rank_sum_rank(count, other), *signs)
 
