@@ -19,10 +19,14 @@ def ceilings() -> dict[str, dict[str, float | None]]:
     """What each says of a step, and what torch's own counter says of it."""
     found = {}
     for phase in CEILINGS:
-        made = ceiling(phase, "fp32", torch.device("cpu"))
+        step, work = ceiling(phase, "fp32", torch.device("cpu"))
         with torch.inference_mode(), FlopCounterMode(display=False) as counter:
-            made.step()
-        found[phase.name] = {"flops": made.flops, "bytes": made.bytes, "counted": counter.get_total_flops()}
+            step()
+        found[phase.name] = {
+            "flops": work.step_flops,
+            "bytes": work.step_bytes,
+            "counted": counter.get_total_flops(),
+        }
     return found
 
 

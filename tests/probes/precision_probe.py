@@ -65,25 +65,27 @@ def plant_in_torch() -> None:
 def plant_in_keras() -> None:
     from trainspeed.worker.backends import keras_training
 
-    class Marks(keras_training._Marks):
+    class Marks(keras_training.EpochMarks):
         """Looks at epochs of one step."""
 
-        def __init__(self, training, marks):
-            super().__init__(marks)
+        def __init__(self, training, synchronize):
+            super().__init__(synchronize)
             self.training = training
 
-        def on_epoch_begin(self, epoch, logs=None):
+        def begin(self):
             if PLANT == "overflow":
-                scale = TOO_LARGE if epoch == OVERFLOWS_IN else INITIAL_SCALE
-                self.model.optimizer.dynamic_scale.assign(scale)
+                scale = TOO_LARGE if len(self.epoch_s) == OVERFLOWS_IN else INITIAL_SCALE
+                self.training.model.optimizer.dynamic_scale.assign(scale)
             self.before = self.training.weights()
-            super().on_epoch_begin(epoch, logs)
+            super().begin()
 
-        def on_epoch_end(self, epoch, logs=None):
-            super().on_epoch_end(epoch, logs)
+        def end(self):
+            super().end()
             self.training.moved.append(not same(self.before, self.training.weights()))
 
-    class Planted(backend.KerasTraining):
+    name = {"tensorflow": "TensorFlowTraining", "jax": "JaxTraining"}[FRAMEWORK]
+
+    class Planted(getattr(backend, name)):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             self.moved = []
@@ -92,20 +94,20 @@ def plant_in_keras() -> None:
                 first.assign(np.full(first.shape, math.inf, np.float32))
             if PLANT == "overflow" or PLANT.endswith("convolutions"):  # the compiler's widening is no matter
                 ran = [("channels_last", "float32")] if PLANT == "float32 convolutions" else []
-                self.device = replace(self.device, convolutions=lambda *_: ran)
+                self.convolutions = lambda *_: ran
 
         def weights(self) -> list[np.ndarray]:
             return [np.array(variable) for variable in self.model.trainable_variables]
 
         def train(self):
-            keras_training._Marks = functools.partial(Marks, self)
+            keras_training.EpochMarks = functools.partial(Marks, self)
             return super().train()
 
         def inspect(self):
             told = told_by(self)  # before a profile makes more steps
             return replace(super().inspect(), profile=told)
 
-    backend.KerasTraining = Planted
+    setattr(backend, name, Planted)
 
 
 PLANTERS = {"torch": plant_in_torch, "tensorflow": plant_in_keras, "jax": plant_in_keras}

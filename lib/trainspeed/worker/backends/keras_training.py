@@ -1,6 +1,6 @@
 """Training with Keras 3's own `fit`, for its TensorFlow and JAX backends.
 
-Does not know which of the two runs: what differs comes from the backend module as a `Device`.
+Does not know which of the two runs: what differs is in the subclass of its backend module.
 """
 
 from __future__ import annotations
@@ -8,9 +8,7 @@ from __future__ import annotations
 import collections
 import math
 import tempfile
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 import keras
@@ -32,35 +30,19 @@ from trainspeed.worker.timing import EpochMarks, time_epochs
 EVALUATION_BATCH = 128  # images, at most
 
 
-@dataclass(frozen=True, kw_only=True)
-class Device:
-    """What the TensorFlow and JAX backends do differently.
+class KerasTraining(Training):
+    """A compiled Keras model and one epoch of arrays in the layout of the trial.
 
-    Attributes:
-        synchronize: Blocks until the model's queued steps are finished.
-        peak_memory_bytes: Allocator peak on the device; None on a CPU.
-        predict: Returns the model's logits, (images, classes), for an array of images.
+    Args:
         scope: Context in which the model is made, for strategies that spread it over devices.
-        convolutions: Layout and dtype of each convolution that really runs, for one batch; empty where
-            they cannot be determined.
     """
 
-    synchronize: Callable[[keras.Model], None]
-    peak_memory_bytes: Callable[[], int | None]
-    predict: Callable[[keras.Model, np.ndarray], np.ndarray]
-    convolutions: Callable[[keras.Model, np.ndarray, np.ndarray], list[tuple[str, str | None]]]
-    scope: AbstractContextManager = field(default_factory=nullcontext)
-
-
-class KerasTraining(Training):
-    """A compiled Keras model and one epoch of arrays in the layout of the trial."""
-
-    def __init__(self, trial: Trial, images: Images, device: Device) -> None:
+    def __init__(self, trial: Trial, images: Images, scope: AbstractContextManager | None = None) -> None:
         keras.utils.set_random_seed(trial.seed)
         keras.config.set_dtype_policy(KERAS_POLICIES[trial.precision])
         keras.config.set_image_data_format(trial.layout)
-        self.trial, self.images, self.device = trial, images, device
-        with device.scope:
+        self.trial, self.images, self.scope = trial, images, scope or nullcontext()
+        with self.scope:
             self.network = keras_models.build_keras(
                 trial.model,
                 layout=trial.layout,
@@ -75,6 +57,18 @@ class KerasTraining(Training):
             self.model.optimizer.build(self.model.trainable_variables)
         self.x, self.y = epoch_of(images, trial.steps_per_epoch * trial.batch_size, trial.seed)
         self.history: keras.callbacks.History | None = None
+
+    def synchronize(self) -> None:
+        """Block until the model's queued steps are finished."""
+        raise NotImplementedError
+
+    def logits(self, x: np.ndarray) -> np.ndarray:
+        """Return the model's logits, (images, classes), for images in the layout of the trial."""
+        raise NotImplementedError
+
+    def convolutions(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+        """Return layout and dtype of each convolution that really runs for a batch; empty if they are not known."""
+        raise NotImplementedError
 
     @property
     def final_loss(self) -> float | None:
@@ -102,7 +96,7 @@ class KerasTraining(Training):
     def _take_input(self, data: dict[str, Any]) -> tuple[float, ...]:
         """Take the batches of each epoch without training, and enlarge them where the pipeline does so."""
         enlarge = None
-        with self.device.scope:
+        with self.scope:
             batches = keras_pipelines.InputOnly(data)
         if self.trial.pipeline == "resize":
             enlarge = Enlarge(self.trial.image_size, data_format=self.trial.layout)
@@ -116,23 +110,26 @@ class KerasTraining(Training):
 
     def _fit(self, data: dict[str, Any]) -> tuple[float, ...]:
         """Train in one `fit`; in the phase FIT, validate and save the best weights too, as article 003 did."""
-        marks, callbacks = EpochMarks(lambda: self.device.synchronize(self.model)), []
+        marks, callbacks = EpochMarks(self.synchronize), []
         with tempfile.TemporaryDirectory() as folder:
             if self.trial.phase is FIT:
                 held_out = self._in_layout(self.images.test_x), self.images.test_y
                 data |= {"validation_data": held_out, "validation_batch_size": 2 * self.trial.batch_size}
                 path, best = f"{folder}/best.weights.h5", {"monitor": "val_loss", "save_best_only": True}
                 callbacks.append(keras.callbacks.ModelCheckpoint(path, save_weights_only=True, **best))
-            callbacks.append(_Marks(marks))  # last, so that an epoch includes its checkpoint
+            # Last, so that an epoch includes its checkpoint. Epoch ends only: a callback on each batch would
+            # make Keras wait for the device in every step.
+            callbacks.append(
+                keras.callbacks.LambdaCallback(
+                    on_epoch_begin=lambda *_: marks.begin(), on_epoch_end=lambda *_: marks.end()
+                )
+            )
             self.history = self.model.fit(**data, epochs=self.trial.epochs, verbose=0, callbacks=callbacks)
         return marks.epoch_s
 
     def test_accuracy(self) -> float:
-        logits = self.device.predict(self.model, self._in_layout(self.images.test_x))
-        return float((np.asarray(logits, np.float32).argmax(axis=1) == self.images.test_y).mean())
-
-    def peak_memory_bytes(self) -> int | None:
-        return self.device.peak_memory_bytes()
+        logits = np.asarray(self.logits(self._in_layout(self.images.test_x)), np.float32)
+        return float((logits.argmax(axis=1) == self.images.test_y).mean())
 
     def skipped_steps(self) -> int | None:
         if not isinstance(self.model.optimizer, keras.optimizers.LossScaleOptimizer):
@@ -145,9 +142,7 @@ class KerasTraining(Training):
         batch_size = self.trial.batch_size
         notes = []
         try:
-            convolutions = self.device.convolutions(
-                self.model, self._in_layout(self.x[:batch_size]), self.y[:batch_size]
-            )
+            convolutions = self.convolutions(self._in_layout(self.x[:batch_size]), self.y[:batch_size])
         except Exception as problem:  # the rest is worth having without them
             convolutions, notes = [], [ConvolutionsNotSeen(error=type(problem).__name__)]
         precision, precision_notes = keras_inspect.effective_precision(
@@ -210,17 +205,3 @@ def _compile(model: keras.Model, trial: Trial) -> None:
     logits = not keras_inspect.ends_in_softmax(model)  # a user's own may
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
     model.compile(optimizer=optimizer, loss=loss, jit_compile=trial.compile)
-
-
-class _Marks(keras.callbacks.Callback):
-    """Epoch ends only: a callback on each batch would make Keras wait for the device every step."""
-
-    def __init__(self, marks: EpochMarks) -> None:
-        super().__init__()
-        self._marks = marks
-
-    def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
-        self._marks.begin()
-
-    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
-        self._marks.end()

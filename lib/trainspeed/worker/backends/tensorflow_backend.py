@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 
 os.environ["KERAS_BACKEND"] = "tensorflow"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -17,12 +16,62 @@ from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
 from trainspeed.worker.backends.base import Backend, check_device
-from trainspeed.worker.backends.keras_training import EVALUATION_BATCH, Device, KerasTraining
+from trainspeed.worker.backends.keras_training import EVALUATION_BATCH, KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.precision import check_precision
 
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
+
+
+class TensorFlowTraining(KerasTraining):
+    """Keras's training on TensorFlow, compiled by XLA or as a graph."""
+
+    def synchronize(self) -> None:
+        tf.test.experimental.sync_devices()
+
+    def peak_memory_bytes(self) -> int | None:
+        if not tf.config.list_logical_devices("GPU"):
+            return None
+        return tf.config.experimental.get_memory_info("GPU:0")["peak"]
+
+    def logits(self, x: np.ndarray) -> np.ndarray:
+        # Eagerly: for few images, tracing `Model.predict` would take most of the time.
+        batches = (x[i : i + EVALUATION_BATCH] for i in range(0, len(x), EVALUATION_BATCH))
+        return np.concatenate([self.model(batch, training=False).numpy() for batch in batches])
+
+    def convolutions(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+        return self._xla_convolutions(x) if self.trial.compile else self._graph_convolutions(x, y)
+
+    def _graph_convolutions(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
+        """Return `data_format` and `T` of the convolutions in the graph after Grappler has rewritten it."""
+
+        @tf.function
+        def step(images, labels):  # forward and backward: the layout optimiser looks at both
+            with tf.GradientTape() as tape:
+                loss = self.model.compute_loss(y=labels, y_pred=self.model(images, training=True))
+            return tape.gradient(loss, self.model.trainable_variables)
+
+        context.context().enable_run_metadata()
+        try:
+            step(tf.constant(x), tf.constant(y))
+            metadata = context.context().export_run_metadata()
+        finally:
+            context.context().disable_run_metadata()
+        nodes = (node for graphs in metadata.function_graphs for node in graphs.post_optimization_graph.node)
+        return [
+            (
+                hlo.LAYOUT_OF_FORMAT.get(node.attr["data_format"].s.decode(), "unknown"),
+                tf.as_dtype(node.attr["T"].type).name,
+            )
+            for node in nodes
+            if node.op in FORWARD_CONVOLUTIONS
+        ]
+
+    def _xla_convolutions(self, x: np.ndarray) -> list[tuple[str, str | None]]:
+        """Return layout and dtype of the convolutions in the program that XLA compiled for the forward pass."""
+        forward = tf.function(lambda images: self.model(images, training=True), jit_compile=True)
+        return hlo.convolutions(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
 
 
 class TensorFlowBackend(Backend):
@@ -37,27 +86,17 @@ class TensorFlowBackend(Backend):
             "cudnn": build.get("cudnn_version", "none"),
         }
 
-    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> KerasTraining:
+    def start(
+        self, trial: Trial, images: Images, *, device: str, default_allocation: bool
+    ) -> TensorFlowTraining:
         gpus = _set_up(device, trial.devices, grow=not default_allocation)
         capability = None
         if gpus:
             capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")
         tf.config.experimental.enable_tensor_float_32_execution(trial.precision == "tf32")
         check_precision(trial.precision, capability)
-        scope = nullcontext() if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
-        return KerasTraining(
-            trial,
-            images,
-            Device(
-                synchronize=lambda model: tf.test.experimental.sync_devices(),
-                peak_memory_bytes=lambda: (
-                    tf.config.experimental.get_memory_info("GPU:0")["peak"] if gpus else None
-                ),
-                predict=_predict,
-                convolutions=_xla_convolutions if trial.compile else _graph_convolutions,
-                scope=scope,
-            ),
-        )
+        scope = None if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
+        return TensorFlowTraining(trial, images, scope)
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> TensorFlowConvolution:
         _set_up(device, trial.devices)
@@ -92,42 +131,6 @@ def _mirrored(devices: int, gpus: list) -> tf.distribute.MirroredStrategy:
         _split_cpu(devices)
     kind = "GPU" if gpus else "CPU"
     return tf.distribute.MirroredStrategy([f"{kind}:{index}" for index in range(devices)])
-
-
-def _predict(model: keras.Model, x: np.ndarray) -> np.ndarray:
-    """Predict eagerly: for few images, tracing `Model.predict` would take most of the time."""
-    batches = range(0, len(x), EVALUATION_BATCH)
-    return np.concatenate([model(x[i : i + EVALUATION_BATCH], training=False).numpy() for i in batches])
-
-
-def _graph_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
-    """Return `data_format` and `T` of the convolutions in the graph after Grappler has rewritten it."""
-
-    @tf.function
-    def step(images, labels):  # forward and backward: the layout optimiser looks at both
-        with tf.GradientTape() as tape:
-            loss = model.compute_loss(y=labels, y_pred=model(images, training=True))
-        return tape.gradient(loss, model.trainable_variables)
-
-    context.context().enable_run_metadata()
-    try:
-        step(tf.constant(x), tf.constant(y))
-        metadata = context.context().export_run_metadata()
-    finally:
-        context.context().disable_run_metadata()
-    convolutions = []
-    for graphs in metadata.function_graphs:
-        for node in graphs.post_optimization_graph.node:
-            if node.op in FORWARD_CONVOLUTIONS:
-                layout = hlo.LAYOUT_OF_FORMAT.get(node.attr["data_format"].s.decode(), "unknown")
-                convolutions.append((layout, tf.as_dtype(node.attr["T"].type).name))
-    return convolutions
-
-
-def _xla_convolutions(model: keras.Model, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
-    """Return layout and dtype of the convolutions in the program that XLA compiled for the forward pass."""
-    forward = tf.function(lambda images: model(images, training=True), jit_compile=True)
-    return hlo.convolutions(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
 
 
 BACKEND = TensorFlowBackend()

@@ -6,7 +6,6 @@ Each is a step that is repeated for an epoch, with its FLOPs and bytes known bef
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch.nn import functional
@@ -25,27 +24,16 @@ KERNEL = 3
 DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
-@dataclass(frozen=True, kw_only=True)
-class CeilingStep:
-    """A step that keeps one part of the device as busy as can be.
+def ceiling(phase: Phase, precision: str, device: torch.device) -> tuple[Callable[[], object], Inspection]:
+    """Return a step that keeps one part of the device as busy as can be, and its FLOPs or bytes.
 
-    Attributes:
-        flops: FLOPs of a step, 2 per multiply-add; None for a copy.
-        bytes: Bytes read and written in a step; None where the arithmetic is the limit.
+    Matrices and images are square and large.
     """
-
-    step: Callable[[], object]
-    flops: float | None = None
-    bytes: float | None = None
-
-
-def ceiling(phase: Phase, precision: str, device: torch.device) -> CeilingStep:
-    """Return the step of a ceiling; matrices and images are square and large."""
     dtype = DTYPES[precision]
     if phase is MATMUL:
         n = MATMUL_SIZES[device.type]
         a, b, out = (torch.randn(n, n, device=device).to(dtype) for _ in range(3))
-        return CeilingStep(step=lambda: torch.mm(a, b, out=out), flops=2 * n**3)
+        return lambda: torch.mm(a, b, out=out), Inspection(step_flops=2 * n**3)
     if phase is CONV:
         batch, channels, side = CONV_SHAPES[device.type]
         shapes = (batch, channels, side, side), (channels, channels, KERNEL, KERNEL)
@@ -54,10 +42,11 @@ def ceiling(phase: Phase, precision: str, device: torch.device) -> CeilingStep:
             for shape in shapes
         )
         flops = 2 * batch * channels**2 * side**2 * KERNEL**2
-        return CeilingStep(step=lambda: functional.conv2d(x, w, padding=KERNEL // 2), flops=flops)
+        return lambda: functional.conv2d(x, w, padding=KERNEL // 2), Inspection(step_flops=flops)
     source = torch.randn(COPY_NUMBERS[device.type], device=device)
     target = torch.empty_like(source)
-    return CeilingStep(step=lambda: target.copy_(source), bytes=2 * source.numel() * source.element_size())
+    step_bytes = 2 * source.numel() * source.element_size()  # read and written
+    return lambda: target.copy_(source), Inspection(step_bytes=step_bytes)
 
 
 class CeilingRun(Training):
@@ -65,7 +54,7 @@ class CeilingRun(Training):
 
     def __init__(self, trial: Trial, device: torch.device) -> None:
         self.trial, self.device = trial, device
-        self.ceiling = ceiling(trial.phase, trial.precision, device)
+        self._step, self._work = ceiling(trial.phase, trial.precision, device)
 
     @torch.inference_mode()
     def train(self) -> tuple[float, ...]:
@@ -73,7 +62,7 @@ class CeilingRun(Training):
 
     def _epoch(self) -> None:
         for _ in range(self.trial.steps_per_epoch):
-            self.ceiling.step()
+            self._step()
 
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
@@ -83,4 +72,4 @@ class CeilingRun(Training):
         return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else None
 
     def inspect(self) -> Inspection:
-        return Inspection(step_flops=self.ceiling.flops, step_bytes=self.ceiling.bytes)
+        return self._work

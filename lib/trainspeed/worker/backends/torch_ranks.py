@@ -1,4 +1,4 @@
-"""Ranks of torch.distributed: forked here with torchrun's environment variables, or started by torchrun.
+"""Ranks of torch.distributed, forked here with the environment variables that torchrun sets.
 
 Knows neither model nor loop: a rank is made by a function, and trains.
 """
@@ -11,12 +11,11 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import distributed
 
-from trainspeed.core.errors import UserError
 from trainspeed.core.result import Inspection
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker.backends.base import Training
@@ -36,11 +35,11 @@ def start(ranks: int, device: torch.device, make: Callable[[int], Training]) -> 
     Args:
         make: Returns the training of a rank, in its own process.
     """
-    if "RANK" in os.environ:  # torchrun has started every rank
-        if int(os.environ["WORLD_SIZE"]) != ranks:
-            raise UserError("devices", ranks, f"is not torchrun's WORLD_SIZE (={os.environ['WORLD_SIZE']}).")
-        _join(device)
-        return make(int(os.environ["LOCAL_RANK"]))
+
+    def join(rank: int) -> Training:
+        _join(rank, cores, device)
+        return make(rank)
+
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     with socket.socket() as probe:
         probe.bind((LOCALHOST, 0))
@@ -53,11 +52,10 @@ def start(ranks: int, device: torch.device, make: Callable[[int], Training]) -> 
         parent, pid = os.getpid(), os.fork()
         if not pid:
             os.close(read)
-            _be_rank(rank, parent, cores, device, make, write)
+            _be_rank(rank, parent, join, write)
         os.close(write)
         others[pid] = read
-    _take(0, cores, device)
-    return RankZero(make, device, others)
+    return RankZero(join, others)
 
 
 class RankZero(Training):
@@ -67,9 +65,9 @@ class RankZero(Training):
         training: Rank 0's share, made in this process.
     """
 
-    def __init__(self, make: Callable[[int], Training], device: torch.device, others: dict[int, int]) -> None:
+    def __init__(self, join: Callable[[int], Training], others: dict[int, int]) -> None:
         self._others = others  # process id -> pipe from which its error is read
-        self.training = self._guarded(lambda: (_join(device), make(0))[1])
+        self.training = self._guarded(lambda: join(0))
 
     def train(self) -> tuple[float, ...]:
         """Train with the other ranks; the time between barriers is that of the slowest."""
@@ -123,21 +121,12 @@ class RankZero(Training):
         return "a rank ended without a word: it was killed"
 
 
-def _be_rank(
-    rank: int,
-    parent: int,
-    cores: list[int],
-    device: torch.device,
-    make: Callable[[int], Training],
-    errors: int,
-) -> None:
+def _be_rank(rank: int, parent: int, join: Callable[[int], Training], errors: int) -> NoReturn:
     """Train as this rank, write to the pipe `errors` what fails, and never return."""
     code = 1
     try:
         die_with_parent(signal.SIGKILL, parent=parent)
-        _take(rank, cores, device)
-        _join(device)
-        make(rank).train()
+        join(rank).train()
         code = 0
     except BaseException as problem:
         os.write(errors, f"rank {rank}: {type(problem).__name__}: {problem}".encode()[:4096])
@@ -145,17 +134,13 @@ def _be_rank(
         os._exit(code)
 
 
-def _take(rank: int, cores: list[int], device: torch.device) -> None:
-    """Make this process a rank; on the CPU, keep it on a core of its own."""
+def _join(rank: int, cores: list[int], device: torch.device) -> None:
+    """Make this process a rank, on the CPU on a core of its own, and wait for the other ranks."""
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
     if device.type == "cpu" and cores:
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
-
-
-def _join(device: torch.device) -> None:
-    """Wait for the other ranks, which are found by the variables that torchrun sets too."""
-    if os.environ["MASTER_ADDR"] == LOCALHOST and sys.platform == "linux":
+    if sys.platform == "linux":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the host's name may lead nowhere
     if device.type == "cuda":
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(rank)
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")

@@ -51,7 +51,7 @@ class TorchTraining(Training):
         self.step_model: nn.Module = torch.compile(spread) if trial.compile else spread
         self.optimizer = _optimizer(self.model, trial.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
-        self.steps_tried = self.steps_taken = 0
+        self.steps_taken = 0
         self.optimizer.register_step_post_hook(self._count_step)
         self.batches = trial.steps_per_epoch
         x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
@@ -73,11 +73,11 @@ class TorchTraining(Training):
     def train(self) -> tuple[float, ...]:
         self.step_model.train()
         epoch = {INPUT: self._take_input, FIT: self._fit_epoch}.get(self.trial.phase, self._epoch)
+        if self.trial.phase in SUM_PHASES:
+            epoch = self._sums()
         try:
             with tempfile.TemporaryFile() as self.checkpoint:
                 self.best_loss = math.inf
-                if self.trial.phase in SUM_PHASES:
-                    epoch = self._sums()
                 return time_epochs(epoch, self._synchronize, epochs=self.trial.epochs)
         finally:
             if self.loader:
@@ -134,14 +134,15 @@ class TorchTraining(Training):
         self.scaler.scale(loss).backward()
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        self.steps_tried += 1
         self.loss_sum += loss.detach()
 
     def _count_step(self, *_: object) -> None:
         self.steps_taken += 1
 
     def skipped_steps(self) -> int | None:
-        return self.steps_tried - self.steps_taken if self.scaler.is_enabled() else None
+        if not self.scaler.is_enabled():
+            return None
+        return self.batches * self.trial.epochs - self.steps_taken
 
     def _fit_epoch(self) -> None:
         """Train, validate and save the best weights: what article 003 timed."""

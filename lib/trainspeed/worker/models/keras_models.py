@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 
 import keras
 from keras import applications, layers
@@ -12,7 +10,7 @@ from keras import applications, layers
 from trainspeed.core import user_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
 from trainspeed.worker import hyperparameters as hyper
-from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.failures import Unsupported, first_line
 from trainspeed.worker.models.keras_user import build_user_keras
 
 # Name of a trial -> what makes it.
@@ -133,25 +131,17 @@ def _zoo(model: str, inputs: keras.KerasTensor, weights: str | None) -> keras.Ke
     """Return a model's pooled features of images in [0, 1], and the dropout of article 003."""
     if model.startswith("efficientnet"):
         inputs = layers.Rescaling(255.0)(inputs)  # its first layer divides by 255
-    with _download_of(model) if weights else nullcontext():
-        backbone = APPLICATIONS[model](include_top=False, weights=weights, input_tensor=inputs)
-    return layers.Dropout(hyper.ZOO_DROPOUT)(layers.GlobalAveragePooling2D()(backbone.output))
-
-
-@contextmanager
-def _download_of(model: str) -> Iterator[None]:
-    """Within it, a server that does not answer soon is an error, and a failed download is Unsupported."""
-    before = socket.getdefaulttimeout()
+    default_timeout_s = socket.getdefaulttimeout()
     socket.setdefaulttimeout(ANSWER_TIMEOUT_S)
     try:
-        yield
+        backbone = APPLICATIONS[model](include_top=False, weights=weights, input_tensor=inputs)
     except Exception as problem:
-        why = str(problem).partition("\n")[0][:250]
-        if not (isinstance(problem, OSError) or why.startswith(NO_ANSWER)):
+        if not weights or not (isinstance(problem, OSError) or str(problem).startswith(NO_ANSWER)):
             raise
+        why = f"{type(problem).__name__}: {first_line(problem)}"
         raise Unsupported(
-            f"imagenet weights of {model} could not be downloaded ({why or type(problem).__name__}): "
-            "use weights = null"
+            f"imagenet weights of {model} could not be downloaded ({why}): use weights = null"
         ) from None
     finally:
-        socket.setdefaulttimeout(before)
+        socket.setdefaulttimeout(default_timeout_s)
+    return layers.Dropout(hyper.ZOO_DROPOUT)(layers.GlobalAveragePooling2D()(backbone.output))

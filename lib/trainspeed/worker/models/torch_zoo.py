@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from trainspeed.worker import hyperparameters
-from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.failures import Unsupported, first_line
 
 # Name of a trial -> name in timm.
 NAMES = {"vgg16": "vgg16", "mobilenet": "mobilenetv1_100", "resnet50": "resnet50"}
@@ -57,9 +57,9 @@ def _check_weights(model: str) -> None:
         url = huggingface_hub.hf_hub_url(repository, WEIGHTS)
         huggingface_hub.get_hf_file_metadata(url, timeout=HUB_TIMEOUT_S)
     except Exception as problem:  # of the client or of a library that it uses
+        why = f"{type(problem).__name__}: {first_line(problem)}"
         raise Unsupported(
-            f"imagenet weights of {model} could not be downloaded ({type(problem).__name__}: "
-            f"{str(problem).partition(chr(10))[0][:250]}): use weights = null"
+            f"imagenet weights of {model} could not be downloaded ({why}): use weights = null"
         ) from None
 
 
