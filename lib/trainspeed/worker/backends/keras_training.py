@@ -195,13 +195,13 @@ class Enlarge(keras.layers.Layer):
 
 def _compile(model: keras.Model, trial: Trial) -> None:
     """Compile a model by its recipe; XLA is always explicit, since Keras's "auto" differs by device."""
-    how = recipe(trial.model)
-    if how.optimizer == "adam":
-        optimizer = keras.optimizers.Adam(how.learning_rate, epsilon=ADAM_EPSILON)
-    elif how.optimizer == "rmsprop":
-        optimizer = keras.optimizers.RMSprop(how.learning_rate, rho=RMSPROP_RHO, epsilon=ADAM_EPSILON)
+    settings = recipe(trial.model)
+    if settings.optimizer == "adam":
+        optimizer = keras.optimizers.Adam(settings.learning_rate, epsilon=ADAM_EPSILON)
+    elif settings.optimizer == "rmsprop":
+        optimizer = keras.optimizers.RMSprop(settings.learning_rate, rho=RMSPROP_RHO, epsilon=ADAM_EPSILON)
     else:
-        optimizer = keras.optimizers.SGD(how.learning_rate, momentum=how.momentum)
+        optimizer = keras.optimizers.SGD(settings.learning_rate, momentum=settings.momentum)
     logits = not keras_inspect.ends_in_softmax(model)  # a user's own may
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
     model.compile(optimizer=optimizer, loss=loss, jit_compile=trial.compile)

@@ -59,8 +59,9 @@ class TorchTraining(Training):
         self.loader = None
         if trial.pipeline not in PLAIN:
             self.loader = torch_pipelines.loader(trial, x, y, rank=rank, ranks=self.ranks)
-        self.in_model = trial.augment and trial.pipeline == "in_model"
-        self.draws = torch.Generator(device).manual_seed(trial.seed + rank) if self.in_model else None
+        self.draws = None
+        if trial.augment and trial.pipeline == "in_model":
+            self.draws = torch.Generator(device).manual_seed(trial.seed + rank)
         self.order = torch.Generator().manual_seed(trial.seed)
         self.loss_sum = torch.zeros((), device=device)
 
@@ -126,7 +127,7 @@ class TorchTraining(Training):
             self._step(x, y)
 
     def _step(self, x: torch.Tensor, y: torch.Tensor) -> None:
-        if self.in_model:
+        if self.draws:
             x = torch_pipelines.augment_on_device(x, self.draws)
         self.optimizer.zero_grad(set_to_none=True)
         with self._autocast():
@@ -237,10 +238,10 @@ def _spread(model: nn.Module, trial: Trial, device: torch.device) -> nn.Module:
 
 
 def _optimizer(model: nn.Module, name: str) -> torch.optim.Optimizer:
-    how = recipe(name)
-    options = {"params": model.parameters(), "lr": how.learning_rate}
-    if how.optimizer == "adam":
+    settings = recipe(name)
+    options = {"params": model.parameters(), "lr": settings.learning_rate}
+    if settings.optimizer == "adam":
         return torch.optim.Adam(**options, eps=ADAM_EPSILON)
-    if how.optimizer == "rmsprop":
+    if settings.optimizer == "rmsprop":
         return torch.optim.RMSprop(**options, alpha=RMSPROP_RHO, eps=ADAM_EPSILON)
-    return torch.optim.SGD(**options, momentum=how.momentum)
+    return torch.optim.SGD(**options, momentum=settings.momentum)

@@ -1,4 +1,7 @@
-"""The models in Keras 3, for its TensorFlow and JAX backends; those of others come from keras.applications."""
+"""The models in Keras 3, for its TensorFlow and JAX backends: ours, those of keras.applications, and users'.
+
+Import it after the backend module, which determines the library that Keras runs on.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from keras import applications, layers
 from trainspeed.core import user_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
 from trainspeed.worker import hyperparameters as hyper
-from trainspeed.worker.failures import Unsupported, first_line
-from trainspeed.worker.models.keras_user import build_user_keras
+from trainspeed.worker import user_code
+from trainspeed.worker.failures import Invalid, Unsupported, first_line
+from trainspeed.worker.models.keras_inspect import leaves
 
 # Name of a trial -> what makes it.
 APPLICATIONS = {
@@ -21,6 +25,7 @@ APPLICATIONS = {
     **{f"efficientnet_b{n}": getattr(applications, f"EfficientNetB{n}") for n in range(6)},
 }
 ANSWER_TIMEOUT_S = 10  # of a server; Keras itself waits for ever
+IMAGES = 4  # dimensions of a batch of images; layers of other inputs have no layout to heed
 NO_ANSWER = "URL fetch failure"  # Keras raises a plain Exception that says so
 
 
@@ -38,15 +43,18 @@ def build_keras(
     Logits are float32 in every precision: the loss needs the range.
 
     Args:
+        model: Name of a model, or `file.py:function`: a user's, given (height, width, 3) or (3, height, width), the
+            number of classes and the layout.
         weights: "imagenet" downloads those of Keras, for a model of others; None draws them at random.
         seed: Seeds Python's and NumPy's random numbers, which only a user's model may draw.
     Raises:
-        Unsupported: The weights are not here and cannot be downloaded, or as raised by `build_user_keras`.
-        Invalid: As raised by `build_user_keras`.
+        Unsupported: The weights are not here and cannot be downloaded, or as raised by `user_code.call`.
+        Invalid: A user's model is no classifier of such images, has nothing to train, or ignores the layout; or as
+            raised by `user_code.call`.
     """
-    if user_model.is_user_model(model):
-        return build_user_keras(model, layout=layout, image_size=image_size, classes=classes, seed=seed)
     shape = (image_size, image_size, 3) if layout == "channels_last" else (3, image_size, image_size)
+    if user_model.is_user_model(model):
+        return _users_network(model, shape, layout, classes, seed)
     inputs = keras.Input(shape)
     kit = _Layers(layout)
     if model in ZOO:
@@ -145,3 +153,65 @@ def _zoo(model: str, inputs: keras.KerasTensor, weights: str | None) -> keras.Ke
     finally:
         socket.setdefaulttimeout(default_timeout_s)
     return layers.Dropout(hyper.ZOO_DROPOUT)(layers.GlobalAveragePooling2D()(backbone.output))
+
+
+def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int, seed: int) -> keras.Model:
+    """Return a model of one input and one output, made of what the user's function returns."""
+    built = user_code.call(model, shape, classes, layout, framework=keras.backend.backend(), seed=seed)
+    if not isinstance(built, keras.Model):
+        raise Invalid(f"{model} must return a keras.Model, not {user_code.type_name(built)}")
+    network = _with_input(model, built, shape)
+    returned = tuple(tuple(output.shape) for output in network.outputs)
+    if returned != ((None, classes),):
+        raise Invalid(
+            f"{model}: its model returns {', '.join(map(str, returned))}: it must be {(None, classes)}, a logit "
+            "for each class"
+        )
+    if not network.trainable_weights:
+        raise Invalid(f"{model}: its model has no trainable weights")
+    if deviation := _other_layout(network, layout):
+        raise Invalid(f"{model} ignores the layout: its layer {deviation}, {layout} was asked for")
+    return network
+
+
+def _with_input(model: str, built: keras.Model, shape: tuple[int, ...]) -> keras.Model:
+    """Return a model with an input of this shape: the user's may be of any size, or a class that has none yet."""
+    if inputs := getattr(built, "inputs", None):
+        taken = tuple(tuple(x.shape[1:]) for x in inputs)
+        if taken == (shape,):
+            return built
+        fits = len(taken) == 1 and len(taken[0]) == len(shape)
+        if not fits or any(size not in (None, wanted) for size, wanted in zip(taken[0], shape, strict=True)):
+            raise Invalid(
+                f"{model}: its model takes {', '.join(map(str, taken))}, and not the input_shape that the function "
+                f"is given, {shape}"
+            )
+    x = keras.Input(shape)
+    try:
+        return keras.Model(x, built(x), name=built.name)
+    except Exception as problem:
+        text = user_code.exception_text(problem, user_model.find_model(model))
+        raise Invalid(f"{model}: its model raised {text}, on images of {shape}") from problem
+
+
+def _other_layout(network: keras.Model, layout: str) -> str | None:
+    """Return the first layer that has another layout, and which; None where there is no such layer."""
+    channels = 1 if layout == "channels_first" else IMAGES - 1
+    for layer in leaves(network):
+        if _dimensions(layer) != IMAGES:
+            continue
+        data_format = getattr(layer, "data_format", None)
+        if data_format not in (None, layout):
+            return f"{layer.name} is {data_format}"
+        if isinstance(layer, layers.BatchNormalization) and layer.axis % IMAGES != channels:
+            return f"{layer.name} normalises axis {layer.axis % IMAGES} and not {channels}"
+    return None
+
+
+def _dimensions(layer: layers.Layer) -> int | None:
+    """Return the number of dimensions of a layer's input, with the batch; None where it is not known."""
+    try:
+        return len(layer.input.shape)
+    except AttributeError:  # inside a user's class, or with several inputs
+        spec = layer.input_spec
+        return getattr(spec, "ndim", None) or getattr(spec, "min_ndim", None)

@@ -1,4 +1,4 @@
-"""The models in torch."""
+"""The models in torch: ours, and users'; those of timm are in `torch_zoo`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from torch import nn
 from trainspeed.core import user_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
 from trainspeed.worker import hyperparameters as hyper
-from trainspeed.worker.models.torch_user import build_user_torch
+from trainspeed.worker import user_code
+from trainspeed.worker.failures import Invalid
 
+TRIED_IMAGES = 2  # images of the batch that a user's model is tried with
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut at 2; Keras's he_normal divides by it
 
 
@@ -27,15 +29,18 @@ def build_torch(
     """Return a model from (batch, 3, height, width) images to logits.
 
     Args:
+        model: Name of a model, or `file.py:function`: a user's, given (3, height, width), the number of classes and
+            the layout.
         weights: "imagenet" downloads those of timm, for a model of others; None draws them at random.
         layout: Only a user's function is given it: a layout is the memory format of a model's weights and input.
         seed: Seeds Python's and NumPy's random numbers, which only a user's model may draw.
     Raises:
-        Unsupported: The weights are not here and cannot be downloaded, or as raised by `build_user_torch`.
-        Invalid: As raised by `build_user_torch`.
+        Unsupported: The weights are not here and cannot be downloaded, or as raised by `user_code.call`.
+        Invalid: A user's model is no module from such images to logits, or has nothing to train; or as raised by
+            `user_code.call`.
     """
     if user_model.is_user_model(model):
-        return build_user_torch(model, layout=layout, image_size=image_size, classes=classes, seed=seed)
+        return _users_network(model, (3, image_size, image_size), layout, classes, seed)
     if model in ZOO:
         from trainspeed.worker.models.torch_zoo import ZooModel
 
@@ -138,3 +143,31 @@ class WideResNet(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = torch.relu(self.norm(self.blocks(self.stem(x))))
         return self.head(self.pool(x).flatten(1))
+
+
+def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int, seed: int) -> nn.Module:
+    """Return the module that the user's function returns; it need not heed the layout, a memory format here."""
+    built = user_code.call(model, shape, classes, layout, framework="torch", seed=seed)
+    if not isinstance(built, nn.Module):
+        raise Invalid(f"{model} must return a torch.nn.Module, not {user_code.type_name(built)}")
+    first = next(built.parameters(), None)
+    images = torch.zeros(TRIED_IMAGES, *shape, device=None if first is None else first.device)
+    try:
+        with torch.no_grad():
+            logits = built.eval()(images)  # draws lazy weights, too
+    except Exception as problem:
+        text = user_code.exception_text(problem, user_model.find_model(model))
+        raise Invalid(f"{model}: its model raised {text}, on images of {tuple(images.shape)}") from problem
+    if not isinstance(logits, torch.Tensor):
+        raise Invalid(
+            f"{model}: its model must return one tensor of logits, not {user_code.type_name(logits)}"
+        )
+    if logits.shape != (TRIED_IMAGES, classes):
+        raise Invalid(
+            f"{model}: its model returns {tuple(logits.shape)} for images of {tuple(images.shape)}: it must be "
+            f"{(TRIED_IMAGES, classes)}, a logit for each class"
+        )
+    if not any(p.requires_grad for p in built.parameters()):
+        raise Invalid(f"{model}: its model has no trainable weights")
+    built.train()
+    return built

@@ -15,7 +15,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.sensors.cpu import FLAGS_VARIABLE
 
 pytestmark = pytest.mark.slow
-PROBES = Path(__file__).parents[1] / "probes"
+PROBES = Path(__file__).parents[2] / "probes"
 
 
 @pytest.fixture(params=["tensorflow", "torch"])
