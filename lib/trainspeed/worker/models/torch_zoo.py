@@ -11,8 +11,8 @@ from trainspeed.worker import hyperparameters
 from trainspeed.worker.failures import Unsupported, first_line
 
 # Name of a trial -> name in timm.
-NAMES = {"vgg16": "vgg16", "mobilenet": "mobilenetv1_100", "resnet50": "resnet50"}
-NAMES |= {f"efficientnet_b{n}": f"efficientnet_b{n}" for n in range(6)}
+TIMM_NAMES = {"vgg16": "vgg16", "mobilenet": "mobilenetv1_100", "resnet50": "resnet50"}
+TIMM_NAMES |= {f"efficientnet_b{n}": f"efficientnet_b{n}" for n in range(6)}
 WEIGHTS = "model.safetensors"  # the file that timm looks for first
 HUB_TIMEOUT_S = 10
 
@@ -33,7 +33,7 @@ class ZooModel(nn.Module):
         if weights is not None:
             _check_weights(model)
         self.backbone = timm.create_model(
-            NAMES[model], pretrained=weights == "imagenet", num_classes=0, global_pool=""
+            TIMM_NAMES[model], pretrained=weights == "imagenet", num_classes=0, global_pool=""
         )
         if hasattr(
             self.backbone, "pre_logits"
@@ -50,7 +50,7 @@ class ZooModel(nn.Module):
 
 def _check_weights(model: str) -> None:
     """Ask once. The hub's own client asks 14 times: 47 s without a network, 13 minutes where a server is silent."""
-    repository = timm.get_pretrained_cfg(NAMES[model]).hf_hub_id
+    repository = timm.get_pretrained_cfg(TIMM_NAMES[model]).hf_hub_id
     if isinstance(huggingface_hub.try_to_load_from_cache(repository, WEIGHTS), str):
         return
     try:
