@@ -56,48 +56,10 @@ def checked(data: Any, name: str) -> Arrays:
         Invalid: These are not four arrays, or one has a wrong shape or type or values out of range, or is empty.
     """
     if not isinstance(data, tuple | list) or len(data) != 4:
-        count = f"{len(data)} values" if isinstance(data, tuple | list) else user_code.type_name(data)
-        raise Invalid(f"{name} must return {DATA_FORM}, not {count}")
-    train_x, train_y, test_x, test_y = (np.asarray(array) for array in data)
-    for part, x, y in (("train", train_x, train_y), ("test", test_x, test_y)):
-        if len(x.shape) and not len(x):
-            raise Invalid(f"{name}: {part}_x is empty: it needs images")
-        if x.ndim not in (3, 4) or (x.ndim == 4 and x.shape[3] not in (1, 3)):
-            raise Invalid(
-                f"{name}: {part}_x has the shape {x.shape}: it must be (count, height, width, 3), or "
-                "(count, height, width) for grey images"
-            )
-        if y.shape not in ((len(x),), (len(x), 1)):
-            raise Invalid(
-                f"{name}: {part}_y has the shape {y.shape}, with {len(x)} images: it must be ({len(x)},)"
-            )
-    _check_labels(train_y, test_y, name)
-    return (
-        _images(train_x, f"{name}: train_x"),
-        train_y.reshape(-1).astype(np.int32),
-        _images(test_x, f"{name}: test_x"),
-        test_y.reshape(-1).astype(np.int32),
-    )
-
-
-def _images(x: np.ndarray, name: str) -> np.ndarray:
-    x = x[..., None] if x.ndim == 3 else x
-    if x.dtype == np.uint8:
-        return x
-    if not np.issubdtype(x.dtype, np.floating):
-        raise Invalid(f"{name} has the type {x.dtype}: it must be uint8, or float from 0 to 1")
-    low, high = float(x.min()), float(x.max())
-    if not (low >= 0 and high <= 1):  # written in this way, nan is out of range
-        raise Invalid(
-            f"{name} goes from {low:g} to {high:g}: floats must be from 0 to 1. Normalise in the model instead."
-        )
-    return x.astype(np.float32)
-
-
-def _check_labels(train_y: np.ndarray, test_y: np.ndarray, name: str) -> None:
-    for part, y in (("train_y", train_y), ("test_y", test_y)):
-        if not np.issubdtype(y.dtype, np.integer):
-            raise Invalid(f"{name}: {part} has the type {y.dtype}: labels must be whole numbers")
+        returned = f"{len(data)} values" if isinstance(data, tuple | list) else user_code.type_name(data)
+        raise Invalid(f"{name} must return {DATA_FORM}, not {returned}")
+    train_x, train_y = _checked_part("train", data[0], data[1], name)
+    test_x, test_y = _checked_part("test", data[2], data[3], name)
     labels = np.unique(train_y)
     if labels[0] != 0 or labels[-1] != len(labels) - 1 or len(labels) < 2:
         raise Invalid(
@@ -109,6 +71,35 @@ def _check_labels(train_y: np.ndarray, test_y: np.ndarray, name: str) -> None:
             f"{name}: test_y goes from {test_y.min()} to {test_y.max()}, train_y from 0 to {labels[-1]}: the model "
             "cannot learn the others"
         )
+    return train_x, train_y.astype(np.int32), test_x, test_y.astype(np.int32)
+
+
+def _checked_part(part: str, x: Any, y: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    x, y = np.asarray(x), np.asarray(y)
+    if x.ndim and not len(x):
+        raise Invalid(f"{name}: {part}_x is empty: it needs images")
+    if x.ndim not in (3, 4) or (x.ndim == 4 and x.shape[3] not in (1, 3)):
+        raise Invalid(
+            f"{name}: {part}_x has the shape {x.shape}: it must be (count, height, width, 3), or "
+            "(count, height, width) for grey images"
+        )
+    if y.shape not in ((len(x),), (len(x), 1)):
+        raise Invalid(
+            f"{name}: {part}_y has the shape {y.shape}, with {len(x)} images: it must be ({len(x)},)"
+        )
+    if not np.issubdtype(y.dtype, np.integer):
+        raise Invalid(f"{name}: {part}_y has the type {y.dtype}: labels must be whole numbers")
+    if x.dtype != np.uint8:
+        if not np.issubdtype(x.dtype, np.floating):
+            raise Invalid(f"{name}: {part}_x has the type {x.dtype}: it must be uint8, or float from 0 to 1")
+        low, high = float(x.min()), float(x.max())
+        if not (low >= 0 and high <= 1):  # written in this way, nan is out of range
+            raise Invalid(
+                f"{name}: {part}_x goes from {low:g} to {high:g}: floats must be from 0 to 1. Normalise in the "
+                "model instead."
+            )
+        x = x.astype(np.float32)
+    return x[..., None] if x.ndim == 3 else x, y.reshape(-1)
 
 
 def _as_float(x: np.ndarray) -> np.ndarray:
