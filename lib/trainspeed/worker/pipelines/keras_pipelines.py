@@ -42,7 +42,7 @@ def feed(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         return {"x": _tf_data(trial, batches), "steps_per_epoch": batches.steps, "shuffle": False}
     if trial.pipeline in PLAIN:
         return _jax_arrays(trial, x, y)
-    return {"x": _Adapter(_PyDataset(batches.steps, batches, workers=0), batches), "shuffle": False}
+    return {"x": _Adapter(batches, batches, workers=0), "shuffle": False}
 
 
 def same_batch(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def same_batch(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
 def close(fed: Mapping[str, Any]) -> None:
     """End the worker processes of a feed, where it has any."""
     if isinstance(fed["x"], _Adapter):
-        fed["x"].py_dataset.close()
+        fed["x"].close()
 
 
 class InputOnly:
@@ -120,12 +120,9 @@ def augmentation_layers(trial: Trial) -> list[keras.layers.Layer]:
 class _PyDataset(keras.utils.PyDataset):
     """One epoch of batches at a time, which Keras takes one by one or hands to its worker threads."""
 
-    def __init__(
-        self, steps: int, make: Make, *, close: Callable[[], None] = lambda: None, **options: Any
-    ) -> None:
+    def __init__(self, steps: int, make: Make, **options: Any) -> None:
         super().__init__(**options)
-        self._steps, self._make, self.close = steps, make, close
-        self._epoch = 0
+        self._steps, self._make, self._epoch = steps, make, 0
 
     def __len__(self) -> int:
         return self._steps
@@ -145,8 +142,11 @@ class _Adapter(PyDatasetAdapter):
     again; Keras keeps what its threads had made by then, which shifts all epochs by that much.
     """
 
-    def __init__(self, data: _PyDataset, batches: Batches) -> None:
-        super().__init__(data)
+    def __init__(
+        self, batches: Batches, make: Make, *, close: Callable[[], None] = lambda: None, **options: Any
+    ) -> None:
+        super().__init__(_PyDataset(batches.steps, make, **options))
+        self.close = close
         if _on_tensorflow():
             from trainspeed.worker.pipelines import tensorflow_data
 
@@ -186,8 +186,7 @@ def _threads(trial: Trial, batches: Batches) -> _Adapter:
         with at_work:
             return batches(epoch, index)
 
-    threads = max(2, trial.workers)
-    return _Adapter(_PyDataset(batches.steps, make, workers=threads, max_queue_size=trial.queue), batches)
+    return _Adapter(batches, make, workers=max(2, trial.workers), max_queue_size=trial.queue)
 
 
 def _processes(trial: Trial, batches: Batches) -> _Adapter:
@@ -197,10 +196,8 @@ def _processes(trial: Trial, batches: Batches) -> _Adapter:
     """
     processes = Processes(batches, trial.workers)
     waiting = max(2, min(trial.queue, 2 * trial.workers))
-    data = _PyDataset(
-        batches.steps, processes, close=processes.close, workers=waiting, max_queue_size=trial.queue
-    )
-    return _Adapter(data, batches)
+    close = processes.close
+    return _Adapter(batches, processes, close=close, workers=waiting, max_queue_size=trial.queue)
 
 
 WORKER_FEEDS: Mapping[str, Callable[[Trial, Batches], _Adapter]] = {
