@@ -15,7 +15,7 @@ from trainspeed.report.notebooks import Job, ReportRun
 from trainspeed.report.output_folder import locked
 from trainspeed.studies.across.costs import check_prices
 from trainspeed.studies.across.pairs import side_by_side
-from trainspeed.studies.across.sides import VARIABLES, read_sides
+from trainspeed.studies.across.sides import LEDGER_VARIABLES, read_sides
 
 
 def compare_reports(
@@ -46,7 +46,7 @@ def compare_reports(
         name=COMPARE,
         context=Context(id="", out=out, in_report=True),
         parameters=dict(zip(("a", "b", "a_usd_per_hour", "b_usd_per_hour"), values, strict=True)),
-        variables={VARIABLES[side.letter]: str(side.path.resolve()) for side in sides},
+        variables={LEDGER_VARIABLES[side.letter]: str(side.path.resolve()) for side in sides},
         rendered=True,
     )
     with locked(out):

@@ -8,7 +8,7 @@ import pytest
 from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
-from trainspeed.studies.across.sides import VARIABLES, read_sides
+from trainspeed.studies.across.sides import LEDGER_VARIABLES, read_sides
 
 
 @pytest.fixture
@@ -56,7 +56,10 @@ def test_sides_of_the_same_name_are_told_apart_by_their_letters(folder):
 
 def test_the_environment_says_where_ledgers_are_that_have_only_a_name(folder):
     """So that no path of a machine stands in a notebook."""
-    environment = {VARIABLES["A"]: str(folder / "old"), VARIABLES["B"]: str(folder / "new/runs.jsonl")}
+    environment = {
+        LEDGER_VARIABLES["A"]: str(folder / "old"),
+        LEDGER_VARIABLES["B"]: str(folder / "new/runs.jsonl"),
+    }
     sides = read_sides("shown", "too", environment=environment)
     assert [side.name for side in sides] == ["old", "new"]
 

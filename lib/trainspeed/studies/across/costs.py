@@ -19,7 +19,7 @@ from trainspeed.studies.across.pairs import SIDES, TrialPair, timed
 
 # These fields of a trial say what the job is; the others say how it is done.
 JOB = ("model", "weights", "dataset", "folds", "image_size", "images_per_epoch", "augment")
-OUTCOMES = {
+CHEAPER = {
     Outcome.FASTER: "B is cheaper",
     Outcome.SLOWER: "A is cheaper",
     Outcome.SAME: "A and B cost the same within the margin",
@@ -118,7 +118,7 @@ def _cheapest(settings: Sequence[PairCost], prices: Prices) -> str:
     if judged.low is not None:
         ends = f" ({percent(judged.confidence)} interval {interval(judged.low, judged.high)})"
     ratio = f"A costs {judged.speedup:.2f}x as much as B{ends}"
-    return f"{job}: {OUTCOMES[judged.outcome]}. {'; '.join(costs)}; {ratio}."
+    return f"{job}: {CHEAPER[judged.outcome]}. {'; '.join(costs)}; {ratio}."
 
 
 def _cheapest_of(settings: Sequence[PairCost], side: int) -> PairCost | None:

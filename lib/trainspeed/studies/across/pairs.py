@@ -22,7 +22,7 @@ from trainspeed.judge.verdict import Judged, Judgement, Outcome, expected_false,
 from trainspeed.studies.across.trials import TrialKey, descriptions, nothing_common, sort_key
 
 SIDES = ("A", "B")
-OUTCOMES = {
+COUNTED_OUTCOMES = {
     Outcome.FASTER: "faster on B",
     Outcome.SLOWER: "slower on B",
     Outcome.SAME: "the same within the margin",
@@ -146,7 +146,9 @@ def count_sentences(both: SideBySide) -> list[str]:
     for study, pairs in both.studies.items():
         counts = Counter(pair.outcome for pair in pairs if pair.speedup is not None)
         parts = [
-            f"{counts[outcome]} {OUTCOMES.get(outcome, outcome)}" for outcome in Outcome if counts[outcome]
+            f"{counts[outcome]} {COUNTED_OUTCOMES.get(outcome, outcome)}"
+            for outcome in Outcome
+            if counts[outcome]
         ]
         if without := len(pairs) - counts.total():
             parts.append(f"{without} without a result on a side")

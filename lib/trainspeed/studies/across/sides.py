@@ -19,7 +19,7 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import SCHEMA, Run
 
 # Where the command line says which ledgers are meant, so that no path of a machine gets into a notebook.
-VARIABLES = {"A": "TRAINSPEED_COMPARE_A", "B": "TRAINSPEED_COMPARE_B"}
+LEDGER_VARIABLES = {"A": "TRAINSPEED_COMPARE_A", "B": "TRAINSPEED_COMPARE_B"}
 NOT_KNOWN = "none or not known"
 DATE_LETTERS = 10  # of an ISO 8601 time: 2026-11-20
 DATE = "measured on"  # two sets always differ in it, so it is shown without a warning
@@ -52,7 +52,7 @@ def read_sides(
 
     Args:
         seen_from: Folder that relative paths start in; for a notebook, the project's.
-        environment: The VARIABLES in it take precedence over `a` and `b`.
+        environment: The LEDGER_VARIABLES in it take precedence over `a` and `b`.
     Raises:
         UserError: One is missing, is no ledger, is of another schema or has no runs; or both are the same.
     """
@@ -69,7 +69,7 @@ def read_sides(
 
 
 def _ledger(letter: str, text: str, seen_from: Path, environment: Mapping[str, str]) -> Path:
-    given = environment.get(VARIABLES[letter]) or text
+    given = environment.get(LEDGER_VARIABLES[letter]) or text
     if not given.strip():
         raise UserError(f"{letter} is missing: name a folder with runs, or a ledger: `{USAGE}`.")
     path = seen_from / Path(given).expanduser()

@@ -14,10 +14,10 @@ from trainspeed.show.rows import require
 from trainspeed.show.theme import OKABE_ITO, PALE, SMALL_PT
 from trainspeed.studies.summary.recipe_text import CHAIN_COLUMNS
 
-SIZES = ["speedup", "low", "high"]
-ROW_IN = 0.42
+SIZE_COLUMNS = ["speedup", "low", "high"]
+BAR_IN = 0.42
 OUTSIDE_ROWS = 1.2  # of a panel, for its title and the room above and below the bars
-LABEL_LETTERS = 22
+SWITCH_LETTERS = 22
 NUMBER_ROOM = 0.14  # share of the log axis behind the longest bar, for its number
 STEP = {"color": OKABE_ITO["sky blue"], "edgecolor": ".25"}
 # A switch that costs time after all.
@@ -35,15 +35,15 @@ def plot_waterfall(rows: pd.DataFrame) -> Figure:
             before it, with its interval (None where there is none).
     """
     require(rows, CHAIN_COLUMNS)
-    rows = rows.astype(dict.fromkeys(SIZES, float))
+    rows = rows.astype(dict.fromkeys(SIZE_COLUMNS, float))
     names = list(dict.fromkeys(rows["where"]))
     if not names:
         return nothing("No switch was kept: nothing to put together.").get_figure()
     # Besides its own switches, each panel has a row for the plain trial and one for the total.
     counts = [int((rows["where"] == name).sum()) + 2 for name in names]
-    heights_in = [ROW_IN * (count + OUTSIDE_ROWS) for count in counts]
+    heights_in = [BAR_IN * (count + OUTSIDE_ROWS) for count in counts]
     figure, axes = panels(len(names), "What each switch adds", height_in=heights_in, share_y=False)
-    ends = rows[SIZES].stack().dropna()
+    ends = rows[SIZE_COLUMNS].stack().dropna()
     low, high = min(ends.min(), 1.0), max(ends.max(), 1.0)
     for ax, name in zip(axes, names, strict=True):
         _panel(ax, rows[rows["where"] == name], low, high * (high / low) ** NUMBER_ROOM)
@@ -63,7 +63,7 @@ def _panel(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
         ax.barh(y, now - before, left=before, height=0.6, gid="step", **look)
         ax.plot([before, before], [y - 1 + 0.3, y - 0.3], color=".5", linewidth=0.8)
         _number(ax, now, y, max(before, now))
-        labels.append(textwrap.fill(f"+ {row['switch']}", LABEL_LETTERS))
+        labels.append(textwrap.fill(f"+ {row['switch']}", SWITCH_LETTERS))
         before = now
     last, y = rows.iloc[-1], len(rows) + 1
     ax.barh(y, last["speedup"] - 1, left=1.0, height=0.6, gid="total", **TOTAL)

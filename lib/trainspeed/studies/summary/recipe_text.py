@@ -15,7 +15,7 @@ from trainspeed.judge.text import measured
 from trainspeed.judge.verdict import Judgement
 from trainspeed.studies.summary.recipe import Search
 
-QUESTION = "What do all switches that were kept bring together?"
+RECIPE_QUESTION = "What do all switches that were kept bring together?"
 STEP_COLUMNS = ["where", "switch", "alone", "combined", "accuracy", "decision"]
 CHAIN_COLUMNS = ["where", "switch", "speedup", "low", "high"]
 
@@ -119,7 +119,7 @@ def recipe_verdicts(searches: Sequence[Search], runs: Sequence[Run]) -> list[Ver
                 verdict = Verdict(
                     session=own.session,
                     study=own.study,
-                    question=QUESTION,
+                    question=RECIPE_QUESTION,
                     quantity=quantity,
                     factor=RECIPE,
                     baseline=search.start.spec,

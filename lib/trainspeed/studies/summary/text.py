@@ -29,7 +29,7 @@ DATA_SETS = {
     "own": "the data of the user's own file",
 }
 COUNTED = (Outcome.FASTER, Outcome.SLOWER, Outcome.BETTER, Outcome.WORSE, Outcome.SAME, Outcome.UNDECIDED)
-CODE = re.compile(r"(`[^`\n]*`)")
+INLINE_CODE = re.compile(r"(`[^`\n]*`)")
 MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
 
 
@@ -38,7 +38,7 @@ def escape(text: str) -> str:
 
     `Code` between backticks stays code.
     """
-    parts = CODE.split(" ".join(text.split()))
+    parts = INLINE_CODE.split(" ".join(text.split()))
     parts[::2] = [MARKUP.sub(r"\\\1", part) for part in parts[::2]]
     return "".join(parts)
 
