@@ -81,11 +81,11 @@ def test_without_a_model_of_ones_own_those_in_parameter_files_are_seen_from_wher
 
 
 def test_two_sides_and_their_prices_reach_the_comparison(monkeypatch):
-    import trainspeed.report.compare
+    import trainspeed.report.run
 
     calls = []
     note = lambda *sides, **options: calls.append((sides, options))  # noqa: E731
-    monkeypatch.setattr(trainspeed.report.compare, "compare_reports", note)
+    monkeypatch.setattr(trainspeed.report.run, "compare_reports", note)
     command.main(["compare", "a b", "new", "--out", "c d", "--a-usd-per-hour", "-1", "--b-usd-per-hour", "x"])
     command.main(["compare"])
 

@@ -15,10 +15,10 @@ from trainspeed.core.files import COMPARE
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
-from trainspeed.report.compare import compare_reports
 from trainspeed.report.execute import NotebookResult, NotebookStatus
 from trainspeed.report.parameters import read_notebook
 from trainspeed.report.request import new_session
+from trainspeed.report.run import compare_reports
 
 PRICES = {"a_usd_per_hour": "1.5", "b_usd_per_hour": "3"}
 

@@ -10,8 +10,7 @@ from bs4 import BeautifulSoup
 
 from planted import drawing, plant
 from trainspeed.core.paths import ROOT
-from trainspeed.report.compare import compare_reports
-from trainspeed.report.run import render
+from trainspeed.report.run import compare_reports, render
 
 SECTION = re.compile(r"#[\w-]+\)")
 

@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     choice.add_argument("--preset", default="auto", help=presets)
     params = "YAML file: notebook -> parameters, on top of the preset"
     choice.add_argument("--params", type=Path, help=params)
-    model = "a model of your own, path/file.py:function, in the place of all others: see examples/"
+    model = "a model of your own, path/file.py:function, in place of all others: see examples/"
     choice.add_argument("--model", help=model)
 
     parser = argparse.ArgumentParser(
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     render = commands.add_parser("render", parents=[folder], help=render_help)
     render.add_argument("--from", dest="source", type=Path, help="folder with the runs (default: --out)")
     render.set_defaults(run=_render)
-    compare_help = "the same trials of two folders of runs side by side"
+    compare_help = "show the same trials of two folders of runs side by side"
     compare = commands.add_parser("compare", parents=[out], help=compare_help)
     for name in ("a", "b"):
         # Optional here, so that a missing one gets our own message of one line.
@@ -89,7 +89,7 @@ def _render(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from trainspeed.report.compare import compare_reports
+    from trainspeed.report.run import compare_reports
 
     prices = {"a_usd_per_hour": options.a_usd_per_hour, "b_usd_per_hour": options.b_usd_per_hour}
     return compare_reports(options.a, options.b, out=options.out, **prices)

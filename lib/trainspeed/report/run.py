@@ -1,10 +1,11 @@
-"""Run notebooks as a report: check everything first, then measure, save and export each of them.
+"""The commands report, render, plan and compare: check everything first, then run, save and export the notebooks.
 
 Does not know what a notebook measures: it hands over parameters and a context, and shows what came back.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import SUMMARY
+from trainspeed.core.files import COMPARE, SUMMARY
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
 from trainspeed.report import parameters
@@ -21,17 +22,14 @@ from trainspeed.report.notebook_run import NotebookRun, one_line
 from trainspeed.report.notebooks import Job, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.request import ReportRequest, check_session, new_session, read_sessions, still_valid
+from trainspeed.studies.across.costs import check_prices
+from trainspeed.studies.across.pairs import side_by_side
+from trainspeed.studies.across.sides import LEDGER_VARIABLES, read_sides
 
 NOTEBOOKS = ROOT / "notebooks"
 
 
-def report(
-    *,
-    out: Path,
-    resume: bool = False,
-    folder: Path = NOTEBOOKS,
-    **choice: Any,
-) -> int:
+def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choice: Any) -> int:
     """Measure and write a report; return the exit code.
 
     0: all notebooks ran to their end. 1: one failed. 2: the user's mistake. 130: interrupted.
@@ -77,11 +75,7 @@ def _to_continue(old: ReportRequest, wanted: ReportRequest, folder: Path) -> lis
 
 
 def render(
-    *,
-    out: Path,
-    source: Path | None = None,
-    notebooks: Sequence[str] = (),
-    folder: Path = NOTEBOOKS,
+    *, out: Path, source: Path | None = None, notebooks: Sequence[str] = (), folder: Path = NOTEBOOKS
 ) -> int:
     """Write the report of runs that exist already, the newest session of each study; measure nothing.
 
@@ -167,3 +161,50 @@ def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Any) -> int:
             if interruption.asked:
                 break
         return exit_code(ends, interruption.asked)
+
+
+def compare_reports(
+    a: str,
+    b: str,
+    *,
+    out: Path,
+    a_usd_per_hour: str | None = None,
+    b_usd_per_hour: str | None = None,
+    folder: Path = NOTEBOOKS,
+) -> int:
+    """Write `compare.ipynb` and `compare.html`; return the exit code, as `make report` does.
+
+    The notebook learns from its environment where the ledgers are, and from its parameters only what the two
+    sides are called: the page shows those.
+
+    Args:
+        a, b: Folders with runs, or ledgers, relative to the user's working directory.
+        a_usd_per_hour, b_usd_per_hour: Prices of the machines that A and B were measured on, as typed.
+    Raises:
+        UserError: Something is wrong, and nothing has been written.
+    """
+    prices = check_prices(_number(a_usd_per_hour), _number(b_usd_per_hour))
+    sides = read_sides(a, b, seen_from=Path.cwd(), environment={})
+    pairs = side_by_side(sides[0].runs, sides[1].runs).pairs
+    values = (sides[0].name, sides[1].name, *prices)
+    job = Job(
+        name=COMPARE,
+        context=Context(id="", out=out, in_report=True),
+        parameters=dict(zip(("a", "b", "a_usd_per_hour", "b_usd_per_hour"), values, strict=True)),
+        variables={LEDGER_VARIABLES[side.letter]: str(side.path.resolve()) for side in sides},
+        rendered=True,
+    )
+    with locked(out):
+        for doubt in (*sides[0].doubts, *sides[1].doubts):
+            print(doubt, flush=True)
+        print(f"{COMPARE}: {len(pairs)} trials that both have", flush=True)
+        return ReportRun([job], None, out=out, folder=folder).run()
+
+
+def _number(text: str | None) -> float | str | None:
+    """Return the number that was typed; other text as it is, to be shown in an error message."""
+    if text is None or not text.strip():
+        return None
+    with contextlib.suppress(ValueError):
+        return float(text)
+    return text
