@@ -9,14 +9,12 @@ from trainspeed.judge.forecast import ring_allreduce_s
 from trainspeed.studies.multi_gpu.costs import (
     NO_FORECAST,
     SUMS_PER_EPOCH,
-    StepCosts,
     check_forecast,
     cost_sentences,
     exchange_trials,
     forecasts,
     interconnect_of,
     share_trials,
-    step_cost_frame,
     step_costs,
 )
 from trainspeed.studies.multi_gpu.scaling import scaling_trials, scaling_verdicts
@@ -86,49 +84,48 @@ def test_a_step_is_taken_apart_into_share_exchange_and_rest():
             return sums_of(trial)
         return 0.100 if trial.devices == 2 else 0.020 * trial.batch_size
 
-    (cost,) = step_costs(runs_of(given, step_s))
+    costs = step_costs(runs_of(given, step_s))
+    (cost,) = costs.itertuples()
 
+    assert (cost.framework, cost.what, cost.devices) == ("torch", "cnn10, batch 8", "2 devices (ddp)")
     assert cost.step_s == pytest.approx(0.100)
     assert cost.compute_s == pytest.approx(0.080)  # 4 of the 8 images
     assert cost.exchange_s == pytest.approx(2e-3 + 4e6 / 1e9)
     assert cost.exchange_bytes == 4 * COUNT
     assert cost.rest_s == pytest.approx(0.014)
-    (sentence,) = cost_sentences([cost])
+    (sentence,) = cost_sentences(costs)
     assert "a step takes 100 ms. One device alone takes 80 ms for its share of 4 images; summing" in sentence
     assert "of 4 MB takes 6 ms with nothing beside it. The other 14 ms (14 %) are launching" in sentence
-    (row,) = step_cost_frame([cost]).to_dict("records")
-    assert (row["where"], row["framework"]) == ("cnn10, batch 8\n2 devices (ddp)", "torch")
 
 
 def test_parts_that_ran_side_by_side_are_told_as_such():
-    (trial,) = [t for t in trials() if t.devices == 2 and t.batch_size == 8]
-    cost = StepCosts(trial=trial, step_s=0.1, compute_s=0.09, exchange_s=0.02)
+    given = [t for t in trials() if t.batch_size == 8 and t.devices == 2]
+    seconds = {"both": 0.09, "exchange": 0.02, "latency": 0.001}
+    runs = runs_of(
+        [*given, *share_trials(given), *exchange_trials(given)],
+        lambda trial: 0.1 if trial in given else seconds[trial.part],
+    )
 
-    assert "Together that is 10 ms more than the step: so much ran side by side." in cost_sentences([cost])[0]
+    (sentence,) = cost_sentences(step_costs(runs))
+    assert sentence.endswith("Together that is 10 ms more than the step: so much ran side by side.")
 
 
 def test_a_framework_without_an_exchange_of_its_own_has_it_in_the_rest():
-    (trial,) = [t for t in trials(frameworks=("tensorflow",)) if t.devices == 2 and t.batch_size == 8]
-    cost = StepCosts(trial=trial, step_s=0.1, compute_s=0.04)
+    given = [t for t in trials(frameworks=("tensorflow",)) if t.devices == 2 and t.batch_size == 8]
+    runs = runs_of([*given, *share_trials(given)], lambda trial: 0.1 if trial in given else 0.04)
 
-    assert "The other 60 ms (60 %) are the exchange, launching" in cost_sentences([cost])[0]
-    assert cost_sentences([replace(cost, compute_s=None)]) == []
+    (sentence,) = cost_sentences(step_costs(runs))
+    assert "The other 60 ms (60 %) are the exchange, launching" in sentence
+    assert cost_sentences(step_costs(runs[:1])) == cost_sentences(step_costs([])) == []
 
 
 def test_precisions_are_told_apart_where_there_are_several():
     (trial,) = [t for t in trials() if t.devices == 2 and t.batch_size == 8]
-    costs = [
-        StepCosts(trial=replace(trial, precision=name), step_s=0.1, compute_s=0.05)
-        for name in ("fp32", "bf16")
-    ]
+    costs = step_costs(
+        runs_of([replace(trial, precision=name) for name in ("fp32", "bf16")], lambda trial: 0.1)
+    )
 
-    assert [text.split(", batch")[0] for text in cost_sentences(costs)] == [
-        "PyTorch, cnn10, fp32",
-        "PyTorch, cnn10, bf16",
-    ]
-    assert list(step_cost_frame(costs)["where"]) == [
-        f"cnn10, {name}, batch 8\n2 devices (ddp)" for name in ("fp32", "bf16")
-    ]
+    assert list(costs["what"]) == ["cnn10, fp32, batch 8", "cnn10, bf16, batch 8"]
 
 
 def test_the_interconnect_is_found_from_sums_between_gpus():
@@ -219,8 +216,8 @@ def test_data_parallel_gathers_on_one_device_and_has_no_ring():
     runs = runs_of([*ddp, *gathered, *exchange_trials(ddp)], lambda t: 0.06, blocks=6)
     link = interconnect_of(runs, alpha_s=ALPHA_S, bytes_per_s=BYTES_PER_S)
 
-    exchanges = {cost.trial.strategy: cost.exchange_s for cost in step_costs(runs)}
+    exchanges = step_costs(runs).set_index("devices")["exchange_s"].notna()
     rows, _ = forecasts(runs, scaling_verdicts(runs), [2, 4], link, overlap=0.0)
 
-    assert exchanges["data_parallel"] is None and exchanges["ddp"] is not None
+    assert exchanges["2 devices (ddp)"] and not exchanges["2 devices (data_parallel)"]
     assert set(rows["strategy"]) == {"ddp"}

@@ -1,11 +1,10 @@
 import matplotlib as mpl
+import pandas as pd
 import pytest
 
 from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.studies.multi_gpu.pipelines import (
-    Balance,
-    balance_frame,
     balance_sentences,
     pipeline_balances,
     pipeline_trials,
@@ -65,13 +64,12 @@ def measured(blocks=6, **kwargs):
     return [make_run(seconds_of(t), block=b, trial=t) for t in trials(**kwargs) for b in range(blocks)]
 
 
-def balance(found, framework, pipeline, devices=1) -> Balance:
-    (one,) = [
-        b
-        for b in found
-        if (b.trial.framework, b.trial.pipeline, b.trial.devices) == (framework, pipeline, devices)
-    ]
-    return one
+def balance(balances, framework, pipeline, devices="1 device"):
+    """Return input, compute and whole steps of one pipeline."""
+    (row,) = balances[
+        (balances["where"] == f"{framework}, cnn_keras, {devices}") & (balances["pipeline"] == pipeline)
+    ].itertuples()
+    return row.input_s, row.compute_s, row.both_s
 
 
 def test_every_pipeline_is_measured_whole_and_alone_and_the_computing_once():
@@ -164,16 +162,15 @@ def test_no_pipelines_is_nothing_to_measure():
 def test_a_balance_has_the_median_epoch_of_each_part():
     found = pipeline_balances(measured())
 
-    slow = balance(found, "tensorflow", "generator")
-    assert (slow.input_s, slow.compute_s, slow.both_s) == (3.0, 1.0, 4.0)
-    assert balance(found, "tensorflow", "in_model").input_s == 0.1, "its images are those of arrays"
+    assert balance(found, "TensorFlow", "generator") == (3.0, 1.0, 4.0)
+    assert balance(found, "TensorFlow", "in_model")[0] == 0.1, "its images are those of arrays"
 
 
 def test_more_devices_have_their_own_computing_and_the_input_of_one_but_for_ranks():
     found = pipeline_balances(measured(counts=(2,)))
 
-    two = balance(found, "tensorflow", "processes", devices=2)
-    assert (two.input_s, two.compute_s, two.both_s) == (0.5, 0.5, 1.0)
+    two = balance(found, "TensorFlow", "processes (2 workers)", "2 devices (mirrored)")
+    assert two == (0.5, 0.5, 1.0)
     inputs = {(t.framework, t.devices) for t in trials(counts=(2,)) if t.part == "input"}
     assert inputs == {("tensorflow", 1), ("torch", 2)}
 
@@ -199,8 +196,8 @@ def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
     ],
 )
 def test_whole_steps_are_compared_with_their_longer_part(both_s, words):
-    (trial,) = [t for t in trials(pipelines=["arrays"], frameworks=("jax",)) if t.part == "both"]
-    (sentence,) = balance_sentences([Balance(trial=trial, input_s=0.1, compute_s=1.0, both_s=both_s)])
+    row = {"where": "JAX, cnn10, 1 device", "pipeline": "arrays", "input_s": 0.1, "compute_s": 1.0}
+    (sentence,) = balance_sentences(pd.DataFrame([row | {"both_s": both_s}]))
 
     assert f"whole steps take {words}" in sentence
 
@@ -210,7 +207,8 @@ def test_a_part_that_was_not_measured_is_said_and_not_made_up():
 
     found = pipeline_balances(runs)
     assert all(sentence.endswith("not measured in all parts.") for sentence in balance_sentences(found))
-    assert balance_frame(found)["input_s"].isna().all()
+    assert found["input_s"].isna().all() and found["both_s"].notna().all()
+    assert balance_sentences(pipeline_balances([])) == []
 
 
 def test_pipelines_are_compared_with_the_generator_on_the_same_devices():

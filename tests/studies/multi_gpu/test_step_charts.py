@@ -8,12 +8,12 @@ from trainspeed.studies.multi_gpu.step_charts import plot_costs, plot_pipelines
 
 mpl.use("Agg")
 
-COSTS = ["where", "framework", "step_s", "compute_s", "exchange_s", "rest_s"]
+COSTS = ["what", "framework", "step_s", "compute_s", "exchange_s", "rest_s"]
 BALANCES = ["where", "pipeline", "input_s", "compute_s", "both_s"]
 
 
 def costs(*rows):
-    return pd.DataFrame(rows, columns=COSTS)
+    return pd.DataFrame(rows, columns=COSTS).assign(devices="2 devices (ddp)")
 
 
 def balances(*rows):

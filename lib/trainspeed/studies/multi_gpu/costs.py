@@ -6,7 +6,7 @@ Pure functions on trials and runs; every sentence with a result in it is compute
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pandas as pd
 
@@ -23,34 +23,11 @@ from trainspeed.studies.multi_gpu.scaling import STRONG, scaling_frame, scaling_
 
 GRADIENT_BYTES = 4  # gradients are summed in fp32, under mixed precision too
 SUMS_PER_EPOCH = 16  # in an "epoch" of nothing but sums
+MEASURED_COSTS = ["step_s", "compute_s", "exchange_s", "exchange_bytes"]
 NO_FORECAST = (
     "No forecast: it needs the interconnect of several GPUs, or link_alpha_s and link_bytes_per_s. CPU cores "
     "have none: they share a memory."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepCosts:
-    """What a training step on several devices is made of, in seconds; None where it was not measured.
-
-    Attributes:
-        trial: The whole steps on several devices.
-        step_s: Median duration of a step.
-        compute_s: Step of one device alone, with as many images as its share of the batch.
-        exchange_s: Sum of all gradients alone, with no computing to hide behind.
-        exchange_bytes: Size of all gradients.
-    """
-
-    trial: Trial
-    step_s: float
-    compute_s: float | None = None
-    exchange_s: float | None = None
-    exchange_bytes: int | None = None
-
-    @property
-    def rest_s(self) -> float | None:
-        """What neither part explains: launching, waiting, shared memory. Below 0 where the parts overlap."""
-        return None if self.compute_s is None else self.step_s - self.compute_s - (self.exchange_s or 0.0)
 
 
 def share_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
@@ -73,27 +50,41 @@ def exchange_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
     return tuple(trial.only(phase) for trial in sums for phase in (EXCHANGE, LATENCY))
 
 
-def step_costs(runs: Sequence[Run]) -> list[StepCosts]:
-    """Return the costs of every trial on several devices that finished; those of ddp with their exchange."""
+def step_costs(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return what a step is made of, in seconds: a row for each trial on several devices that finished.
+
+    Columns, NaN where not measured:
+        framework, what, devices: The trial; `what` and `devices` in words.
+        share: Images of one device in a step.
+        step_s: The whole step.
+        compute_s: Step of one device alone, with its share of the batch.
+        exchange_s: Sum of all gradients alone, with no computing to hide behind; of ddp only.
+        exchange_bytes: Size of all gradients.
+        rest_s: What neither part explains: launching, waiting, shared memory. Below 0 where the parts overlap.
+    """
     seconds, sizes = _step_seconds(runs), _gradient_sizes(runs)
     sums = {(t.model, t.devices): sum_s for t, sum_s in seconds.items() if t.phase is EXCHANGE}
-    costs = [
-        StepCosts(
-            trial=trial,
-            step_s=step_s,
-            compute_s=seconds.get(_share(trial)),
-            exchange_s=sums.get((trial.model, trial.devices)) if trial.strategy == "ddp" else None,
-            exchange_bytes=sizes.get((trial.framework, trial.model)),
-        )
-        for trial, step_s in seconds.items()
-        if trial.whole_steps and trial.devices > 1
-    ]
 
-    def position(cost: StepCosts) -> tuple:
-        trial = cost.trial
+    def position(trial: Trial) -> tuple:
         return FRAMEWORKS.index(trial.framework), trial.model, trial.strategy, trial.devices, trial.batch_size
 
-    return sorted(costs, key=position)
+    trials = sorted((t for t in seconds if t.whole_steps and t.devices > 1), key=position)
+    rows = [
+        {
+            "framework": trial.framework,
+            "what": f"{model}, batch {trial.batch_size}",
+            "devices": devices_of(trial),
+            "share": trial.batch_size // trial.devices,
+            "step_s": seconds[trial],
+            "compute_s": seconds.get(_share(trial)),
+            "exchange_s": sums.get((trial.model, trial.devices)) if trial.strategy == "ddp" else None,
+            "exchange_bytes": sizes.get((trial.framework, trial.model)),
+        }
+        for trial, model in zip(trials, _models(trials), strict=True)
+    ]
+    costs = pd.DataFrame(rows, columns=["framework", "what", "devices", "share", *MEASURED_COSTS])
+    costs = costs.astype(dict.fromkeys(MEASURED_COSTS, float))
+    return costs.assign(rest_s=costs["step_s"] - costs["compute_s"] - costs["exchange_s"].fillna(0))
 
 
 def _step_seconds(runs: Iterable[Run]) -> dict[Trial, float]:
@@ -110,54 +101,39 @@ def _gradient_sizes(runs: Iterable[Run]) -> dict[tuple[str, str], int]:
     }
 
 
-def _models(costs: Sequence[StepCosts]) -> list[str]:
+def _models(trials: Sequence[Trial]) -> list[str]:
     """Return the model of each trial, with the settings that vary between them: "cnn10, bf16"."""
-    trials = [cost.trial for cost in costs]
     varying = [name for name in ("layout", "precision") if len({getattr(t, name) for t in trials}) > 1]
     if len({trial.compile for trial in trials if trial.framework != "jax"}) > 1:  # JAX always compiles
         varying.append("compile")
     return [", ".join([model_of(t.model), *(t.factor(name).words(t) for name in varying)]) for t in trials]
 
 
-def cost_sentences(costs: Sequence[StepCosts]) -> list[str]:
-    """Return what a step is made of, where one device alone was measured with its share of the batch."""
+def cost_sentences(costs: pd.DataFrame) -> list[str]:
+    """Return what a step is made of, where one device alone was measured with its share of the batch.
+
+    Args:
+        costs: As returned by `step_costs`.
+    """
     sentences = []
-    for cost, model in zip(costs, _models(costs), strict=True):
-        if cost.compute_s is None:
-            continue
-        trial, share = cost.trial, cost.trial.batch_size // cost.trial.devices
-        parts = [
-            f"{NAMES[trial.framework]}, {model}, batch {trial.batch_size}, {devices_of(trial)}: a step "
-            f"takes {_ms(cost.step_s)}. One device alone takes {_ms(cost.compute_s)} for its share of {share} images"
-        ]
-        if cost.exchange_s is not None:
-            size = "" if cost.exchange_bytes is None else f" of {cost.exchange_bytes / 1e6:.3g} MB"
-            parts.append(f"; summing the gradients{size} takes {_ms(cost.exchange_s)} with nothing beside it")
+    for cost in costs.dropna(subset="compute_s").itertuples():
+        exchange, hidden = "", "the exchange, "
+        if pd.notna(cost.exchange_s):
+            size = f" of {cost.exchange_bytes / 1e6:.3g} MB" if pd.notna(cost.exchange_bytes) else ""
+            exchange = f"; summing the gradients{size} takes {_ms(cost.exchange_s)} with nothing beside it"
+            hidden = ""
         if cost.rest_s >= 0:
-            exchange = "the exchange, " if cost.exchange_s is None else ""
-            parts.append(
-                f". The other {_ms(cost.rest_s)} ({percent(cost.rest_s / cost.step_s)}) are {exchange}launching, "
+            rest = (
+                f"The other {_ms(cost.rest_s)} ({percent(cost.rest_s / cost.step_s)}) are {hidden}launching, "
                 "waiting for the slower device, and what the devices share."
             )
         else:
-            overlap = _ms(-cost.rest_s)
-            parts.append(f". Together that is {overlap} more than the step: so much ran side by side.")
-        sentences.append("".join(parts))
+            rest = f"Together that is {_ms(-cost.rest_s)} more than the step: so much ran side by side."
+        sentences.append(
+            f"{NAMES[cost.framework]}, {cost.what}, {cost.devices}: a step takes {_ms(cost.step_s)}. One device "
+            f"alone takes {_ms(cost.compute_s)} for its share of {cost.share} images{exchange}. {rest}"
+        )
     return sentences
-
-
-def step_cost_frame(costs: Sequence[StepCosts]) -> pd.DataFrame:
-    """Return a row per trial: where, framework, step_s, compute_s, exchange_s, rest_s; None where not measured."""
-    seconds = ["step_s", "compute_s", "exchange_s", "rest_s"]
-    rows = [
-        {
-            "where": f"{model}, batch {cost.trial.batch_size}\n{devices_of(cost.trial)}",
-            "framework": cost.trial.framework,
-            **{name: getattr(cost, name) for name in seconds},
-        }
-        for cost, model in zip(costs, _models(costs), strict=True)
-    ]
-    return pd.DataFrame(rows, columns=["where", "framework", *seconds])
 
 
 def interconnect_of(

@@ -6,7 +6,7 @@ Pure functions on trials and runs; every sentence with a result in it is compute
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -34,20 +34,6 @@ GENERATOR_QUESTION = (
 )
 # Field of a trial -> the parameter of the notebook that it comes from.
 PARAMETERS = {name: f"pipeline_{name}" for name in ("batch_size", "devices", "images_per_epoch")}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Balance:
-    """Median epoch of one pipeline, in seconds: its input alone, the compute alone, and both together.
-
-    Attributes:
-        trial: The whole steps.
-    """
-
-    trial: Trial
-    input_s: float | None
-    compute_s: float | None
-    both_s: float | None
 
 
 def pipeline_trials(
@@ -130,34 +116,39 @@ def _input_alone(trial: Trial) -> Trial:
     return trial.only(INPUT)
 
 
-def pipeline_balances(runs: Sequence[Run]) -> list[Balance]:
-    """Return a balance for every pipeline and number of devices whose whole steps were tried."""
+def pipeline_balances(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the median epochs of every pipeline whose whole steps were tried, in seconds: a row for each.
+
+    Columns: where (framework, model and devices in words), pipeline, input_s (input alone), compute_s (compute
+    alone), both_s (whole steps); NaN where not measured.
+    """
     seconds = RunSet(tuple(runs)).medians(lambda run: run.median_epoch_s)
-    tried = dict.fromkeys(run.trial.spec for run in runs if run.trial.whole_steps)
 
     def position(trial: Trial) -> tuple:
         framework, pipeline = FRAMEWORKS.index(trial.framework), PIPELINES.index(trial.pipeline)
         return framework, trial.model, trial.devices, pipeline, trial.workers
 
-    return [
-        Balance(
-            trial=trial,
-            input_s=seconds.get(_input_alone(trial)),
-            compute_s=seconds.get(replace(trial, pipeline="arrays", workers=0, augment=False).only(COMPUTE)),
-            both_s=seconds.get(trial),
-        )
-        for trial in sorted(tried, key=position)
-    ]
+    tried = dict.fromkeys(run.trial.spec for run in runs if run.trial.whole_steps)
+    rows = []
+    for trial in sorted(tried, key=position):
+        compute = replace(trial, pipeline="arrays", workers=0, augment=False).only(COMPUTE)
+        where = f"{NAMES[trial.framework]}, {model_of(trial.model)}, {devices_of(trial)}"
+        epochs_s = [seconds.get(part) for part in (_input_alone(trial), compute, trial)]
+        rows.append((where, pipeline_of(trial), *epochs_s))
+    parts = ["input_s", "compute_s", "both_s"]
+    return pd.DataFrame(rows, columns=["where", "pipeline", *parts]).astype(dict.fromkeys(parts, float))
 
 
-def balance_sentences(balances: Sequence[Balance]) -> list[str]:
-    """Return, for each pipeline that was measured in all parts, what holds it back and how far."""
+def balance_sentences(balances: pd.DataFrame) -> list[str]:
+    """Return, for each pipeline that was measured in all parts, what holds it back and how far.
+
+    Args:
+        balances: As returned by `pipeline_balances`.
+    """
     sentences = []
-    for balance in balances:
-        name = f"{_where(balance.trial)}, {pipeline_of(balance.trial)}"
-        input_s, compute_s, both_s = balance.input_s, balance.compute_s, balance.both_s
-        if not (input_s and compute_s and both_s):
-            sentences.append(f"{name}: not measured in all parts.")
+    for where, pipeline, input_s, compute_s, both_s in balances.itertuples(index=False):
+        if pd.isna([input_s, compute_s, both_s]).any():
+            sentences.append(f"{where}, {pipeline}: not measured in all parts.")
             continue
         shorter_s, longer_s = sorted((input_s, compute_s))
         times = longer_s / shorter_s
@@ -167,29 +158,11 @@ def balance_sentences(balances: Sequence[Balance]) -> list[str]:
         if extra:
             comparison = f"{extra} % longer than" if extra > 0 else f"{-extra} % less time than"
         sentences.append(
-            f"{name}: an epoch takes {both_s:.3g} s, its input alone {input_s:.3g} s, its compute alone "
-            f"{compute_s:.3g} s. The {bottleneck} is the bottleneck ({times:.{1 if times < 10 else 0}f} "
+            f"{where}, {pipeline}: an epoch takes {both_s:.3g} s, its input alone {input_s:.3g} s, its compute "
+            f"alone {compute_s:.3g} s. The {bottleneck} is the bottleneck ({times:.{1 if times < 10 else 0}f} "
             f"times the {other}); whole steps take {comparison} the {bottleneck} alone."
         )
     return sentences
-
-
-def balance_frame(balances: Sequence[Balance]) -> pd.DataFrame:
-    """Return a row per balance: where, pipeline, input_s, compute_s, both_s; None where not measured."""
-    seconds = ["input_s", "compute_s", "both_s"]
-    rows = [
-        {
-            "where": _where(balance.trial),
-            "pipeline": pipeline_of(balance.trial),
-            **{name: getattr(balance, name) for name in seconds},
-        }
-        for balance in balances
-    ]
-    return pd.DataFrame(rows, columns=["where", "pipeline", *seconds])
-
-
-def _where(trial: Trial) -> str:
-    return f"{NAMES[trial.framework]}, {model_of(trial.model)}, {devices_of(trial)}"
 
 
 def pipeline_verdicts(runs: Sequence[Run]) -> list[Verdict]:

@@ -34,9 +34,9 @@ def plot_costs(costs: pd.DataFrame) -> Figure:
     """Draw the milliseconds of a step: a stacked bar per trial, a panel per framework.
 
     Args:
-        costs: As returned by `costs.step_cost_frame`; rows without compute_s are left out.
+        costs: As returned by `costs.step_costs`; rows without compute_s are left out.
     """
-    require(costs, ("where", "framework", "step_s", *PIECE_COLUMNS))
+    require(costs, ("framework", "what", "devices", "step_s", *PIECE_COLUMNS))
     groups = list(costs[costs["compute_s"].notna()].groupby("framework", sort=False))
     if not groups:
         return nothing("Nothing to draw: not measured on more than one device.").get_figure()
@@ -44,7 +44,7 @@ def plot_costs(costs: pd.DataFrame) -> Figure:
     title = "What a step on several devices is made of"
     figure, axes = panels(len(groups), title, height_in=heights_in, share_y=False)
     for ax, (framework, group) in zip(axes, groups, strict=True):
-        table = 1000 * group.set_index("where")[PIECE_COLUMNS].astype(float)
+        table = 1000 * group.set_index(group["what"] + "\n" + group["devices"])[PIECE_COLUMNS].astype(float)
         stack(table.set_axis(list(PIECE_LOOKS), axis="columns"), looks=PIECE_LOOKS, ax=ax)
         mark = {"color": "black", "markersize": 18, "markeredgewidth": 2, "linestyle": "none"}
         (step,) = ax.plot(1000 * group["step_s"], ax.get_yticks(), marker="|", label="the whole step", **mark)
@@ -61,7 +61,7 @@ def plot_pipelines(balances: pd.DataFrame) -> Figure:
     """Draw the seconds of an epoch: a row per pipeline, a mark for each part, a panel per framework and devices.
 
     Args:
-        balances: As returned by `pipelines.balance_frame`.
+        balances: As returned by `pipelines.pipeline_balances`.
     """
     require(balances, ("where", "pipeline", *PART_COLUMNS))
     seconds = balances[PART_COLUMNS].astype(float)
