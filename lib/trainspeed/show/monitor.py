@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -97,18 +98,8 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     sampled = samples[samples[[panel.column for panel in recorded]].notna().any(axis=1)]
     devices = _looks(sampled["device"])
     for ax, panel in zip(axes, recorded, strict=True):
-        for device, look in devices.items():
-            rows = samples[(samples["device"] == device) & samples[panel.column].notna()]
-            if rows.empty:
-                continue
-            # matplotlib thins a line of more points than pixels by itself, and keeps its spikes.
-            width = 1.3 if len(rows) < DENSE else 0.8
-            values = rows[panel.column].astype(float) / panel.divisor
-            ax.plot(rows["x"], values, linewidth=width, label=device, gid=device, **look)
+        _draw_lines(ax, panel, samples, devices)
         _shade(ax, runs)
-        ax.set_ylabel(f"{panel.sensor}\nin {panel.unit}")
-        ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-        ax.set_ylim(0, 1.1 * max(samples[panel.column].max() / panel.divisor, panel.least_top))
     axes[-1].set_xlabel(f"{'minutes' if long else 'seconds'} since the start of the first run")
     notes = _meanings(samples)
     if 0 < len(epoch_ends) <= MAX_TICKS:
@@ -125,6 +116,19 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     lines = [Line2D([], [], label=_label(device, samples), **look) for device, look in devices.items()]
     legend_below(figure, [*lines, *_run_patches(runs)])
     return figure
+
+
+def _draw_lines(ax: Axes, panel: Panel, samples: pd.DataFrame, devices: Mapping[str, Look]) -> None:
+    """Draw a line per device that has the sensor; matplotlib thins a long one and keeps its spikes."""
+    for device, look in devices.items():
+        rows = samples[(samples["device"] == device) & samples[panel.column].notna()]
+        if len(rows):
+            width = 1.3 if len(rows) < DENSE else 0.8
+            values = rows[panel.column].astype(float) / panel.divisor
+            ax.plot(rows["x"], values, linewidth=width, label=device, gid=device, **look)
+    ax.set_ylabel(f"{panel.sensor}\nin {panel.unit}")
+    ax.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    ax.set_ylim(0, 1.1 * max(samples[panel.column].max() / panel.divisor, panel.least_top))
 
 
 def _shade(ax: Axes, runs: pd.DataFrame) -> None:

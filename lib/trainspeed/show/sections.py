@@ -15,14 +15,14 @@ from trainspeed.show.monitor import plot_monitor
 from trainspeed.show.theme import show
 
 HOW_TO_READ_SPEEDUPS = """
-How to read the chart: right of 1, what is named first is faster. The bar is the 95 % interval over the blocks; a
-hollow mark has too few blocks for one. Inside the grey band a difference is not worth switching for. The controls
-are one trial measured twice in each block: their bars show what noise alone does here.
+How to read the chart: right of 1, what is named first is faster. The bar is the 95 % interval over the
+blocks; a hollow mark has too few blocks for one. Inside the grey band a difference is not worth switching
+for. The controls are one trial measured twice in each block: their bars show what noise alone does here.
 """
 HOW_TO_READ_THE_MONITOR = """
-Sampled beside the runs by a process of its own. Load of a GPU is the share of time in which any kernel was running,
-not how full the GPU was; load of the host is the share of all its cores that was busy. Shaded: runs. Ticks: ends of
-epochs.
+Sampled beside the runs by a process of its own. Load of a GPU is the share of time in which any kernel was
+running, not how full the GPU was; load of the host is the share of all its cores that was busy. Shaded: runs.
+Ticks: ends of epochs.
 """
 
 
