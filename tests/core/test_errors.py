@@ -4,8 +4,15 @@ import pickle
 
 import pytest
 
-from trainspeed.core.check import check_name, check_shared, check_some, check_whole, suggest
-from trainspeed.core.errors import NAME_FORM, UserError
+from trainspeed.core.errors import (
+    NAME_FORM,
+    UserError,
+    check_name,
+    check_shared,
+    check_some,
+    check_whole,
+    suggest,
+)
 
 
 def raised(check, *arguments, **options):

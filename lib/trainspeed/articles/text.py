@@ -6,8 +6,7 @@ import math
 from collections import Counter
 
 from trainspeed.articles.claims import BANDS, TALLIES, Answer, Claim, Result, limits
-from trainspeed.core.format import percent
-from trainspeed.core.names import NAMES
+from trainspeed.core.format import NAMES, percent
 from trainspeed.judge.text import measured
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, expected_false
 

@@ -11,8 +11,7 @@ from trainspeed.articles.charts import FAIRNESS_NOTE
 from trainspeed.articles.claims import Answer, Claim
 from trainspeed.articles.numbers import convolution_gpus, printed, published
 from trainspeed.articles.text import reason
-from trainspeed.core.format import MISSING, fixed, interval, percent
-from trainspeed.core.names import NAMES
+from trainspeed.core.format import MISSING, NAMES, fixed, interval, percent
 from trainspeed.judge.verdict import CONFIDENCE
 from trainspeed.show.cells import styled
 

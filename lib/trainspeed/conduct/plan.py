@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ParamSpec
 
-from trainspeed.core.check import check_name, check_whole
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_name, check_whole
 from trainspeed.core.format import counted
 from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, Trial

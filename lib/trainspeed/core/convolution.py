@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from trainspeed.core.check import check_name, check_shared, check_whole
-from trainspeed.core.errors import NAME_FORM, UserError
+from trainspeed.core.errors import NAME_FORM, UserError, check_name, check_shared, check_whole
 from trainspeed.core.factors import CONTROL, RESIDENCY, BaseTrial, Factor, always, never, rows
 from trainspeed.core.format import counted
 from trainspeed.core.layer_table import FP32_BYTES

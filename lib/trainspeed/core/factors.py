@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
-from trainspeed.core.format import counted
-from trainspeed.core.names import DATA_SET_NAMES, NAMES, devices_of, model_of, pipeline_of
+from trainspeed.core.format import DATA_SET_NAMES, NAMES, counted, devices_of, model_of, pipeline_of
 from trainspeed.core.phase import PHASES, WHOLE
 
 CONTROL = "control"  # no field of a trial: the same trial twice

@@ -1,4 +1,4 @@
-"""Numbers in words: durations, sizes, shares, intervals, counts. Does not know what they mean.
+"""Numbers and names in words: durations, sizes, shares, intervals, counts; what readers call models and devices.
 
 A value that is None or NaN was not measured: it is `MISSING`.
 """
@@ -11,6 +11,8 @@ from typing import Any
 
 MISSING = "—"  # not measured, not there or not known
 MAX_DECIMALS = 6
+NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX", "scipy": "SciPy and OpenCV"}
+DATA_SET_NAMES = {"own": "your own data"}
 
 
 class Number(str):
@@ -99,6 +101,21 @@ def listed(values: Iterable[object], last: str = "and") -> str:
     """Return values as a list in words: "2, 4 and 8"."""
     *first, end = map(str, values)
     return f"{', '.join(first)} {last} {end}" if first else end
+
+
+def model_of(model: str) -> str:
+    """Return a model's name in a sentence or a chart: a user's model goes without its folder."""
+    return model.rpartition("/")[2]
+
+
+def pipeline_of(trial: Any) -> str:
+    """Return an input pipeline and its workers in words."""
+    return f"{trial.pipeline} ({counted(trial.workers, 'worker')})" if trial.workers else trial.pipeline
+
+
+def devices_of(trial: Any) -> str:
+    """Return the number of devices, and what spreads the batch over them, in words."""
+    return "1 device" if trial.devices == 1 else f"{trial.devices} devices ({trial.strategy})"
 
 
 def _absent(value: Any) -> bool:

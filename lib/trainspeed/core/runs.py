@@ -12,9 +12,8 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.format import minutes, percent
+from trainspeed.core.format import NAMES, minutes, percent
 from trainspeed.core.frame import to_frame
-from trainspeed.core.names import NAMES
 from trainspeed.core.run import DATA_ROLES, Role, Run, Status
 from trainspeed.core.user_model import fault_sentences
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import PurePath
 from typing import Any
 
-from trainspeed.core.check import check_name, check_shared, check_some, check_whole
-from trainspeed.core.errors import NAME_FORM, UserError
+from trainspeed.core.errors import NAME_FORM, UserError, check_name, check_shared, check_some, check_whole
 from trainspeed.core.factors import TRAINING, BaseTrial
-from trainspeed.core.names import NAMES
+from trainspeed.core.format import NAMES
 from trainspeed.core.phase import PHASES, WHOLE, Phase
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")

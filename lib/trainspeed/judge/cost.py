@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import usd
-from trainspeed.core.names import NAMES, model_of
+from trainspeed.core.format import NAMES, model_of, usd
 from trainspeed.judge.verdict import MARGIN
 
 BASELINE = "fp32"

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from trainspeed.core import notes
-from trainspeed.core.format import percent
-from trainspeed.core.names import NAMES
+from trainspeed.core.format import NAMES, percent
 from trainspeed.core.notes import AnyNote, Note
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.comparison import Verdict

@@ -15,8 +15,7 @@ from statistics import fmean
 
 import numpy as np
 
-from trainspeed.core.check import check_name, check_some, check_whole
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_name, check_some, check_whole
 from trainspeed.core.format import listed, percent
 
 SCALINGS = ("strong", "weak")  # the global batch is fixed; the batch per device is fixed

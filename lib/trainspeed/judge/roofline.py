@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from trainspeed.core.format import percent, three
-from trainspeed.core.names import NAMES, model_of
+from trainspeed.core.format import NAMES, model_of, percent, three
 from trainspeed.judge.verdict import Judgement
 
 BASELINE = "fp32"

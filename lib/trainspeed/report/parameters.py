@@ -16,8 +16,7 @@ from typing import Any
 import nbformat
 import yaml
 
-from trainspeed.core.check import check_name, suggest
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_name, suggest
 from trainspeed.core.files import notebook_names
 
 TAG = "parameters"

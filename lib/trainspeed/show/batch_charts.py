@@ -8,8 +8,8 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from trainspeed.core.check import check_name
-from trainspeed.core.names import model_of
+from trainspeed.core.errors import check_name
+from trainspeed.core.format import model_of
 from trainspeed.show.axes import (
     batch_axis,
     legend_below,

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from trainspeed.core.names import model_of
+from trainspeed.core.format import model_of
 from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import legend_below, note_below, nothing, panels, ratio_axis
 from trainspeed.show.rows import (

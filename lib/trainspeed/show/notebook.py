@@ -18,9 +18,8 @@ from IPython.display import HTML, Markdown, display
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.files import METADATA, VERDICTS, write_atomically
-from trainspeed.core.format import gigabytes, percent
+from trainspeed.core.format import NAMES, gigabytes, percent
 from trainspeed.core.monitor_csv import no_samples, read_monitor
-from trainspeed.core.names import NAMES
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, as_json

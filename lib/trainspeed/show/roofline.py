@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
-from trainspeed.core.check import check_name
-from trainspeed.core.format import three
-from trainspeed.core.names import model_of
+from trainspeed.core.errors import check_name
+from trainspeed.core.format import model_of, three
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels
 from trainspeed.show.rows import by_framework, require
 from trainspeed.show.series import handles

@@ -9,7 +9,7 @@ import pandas as pd
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.names import DATA_SET_NAMES
+from trainspeed.core.format import DATA_SET_NAMES
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES
 from trainspeed.core.trial import FRAMEWORKS

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.names import NAMES
+from trainspeed.core.format import NAMES
 
 # Eight colours that colour-blind readers can tell apart.
 # Source: https://jfly.uni-koeln.de/color/ (Okabe and Ito, 2008)

@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from trainspeed.core.names import NAMES
+from trainspeed.core.format import NAMES
 from trainspeed.core.trial import KERAS_POLICIES, Trial
 
 KERAS = {"tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}

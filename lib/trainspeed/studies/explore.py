@@ -11,9 +11,8 @@ from typing import Any
 from trainspeed.conduct.context import current
 from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.conduct.study import measure
-from trainspeed.core.check import check_name
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.run import Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, verdict_between

@@ -9,7 +9,7 @@ import pytest
 from notebook_mistakes import mistake_in
 from smoke_report import runs_of, verdicts_of
 from trainspeed.conduct import interpreters
-from trainspeed.core.names import NAMES
+from trainspeed.core.format import NAMES
 from trainspeed.core.phase import CEILINGS
 from trainspeed.core.result import precision_text
 from trainspeed.core.run import Status

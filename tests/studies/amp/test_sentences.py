@@ -7,8 +7,8 @@ import pytest
 
 from amp_data import speedups
 from study_data import make_run, make_trial
+from trainspeed.core.format import NAMES
 from trainspeed.core.frame import to_frame
-from trainspeed.core.names import NAMES
 from trainspeed.core.phase import CEILINGS
 from trainspeed.core.run import Status
 from trainspeed.core.runs import RunSet

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.format import NAMES
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import RUNS_FILE, OtherSchema, parsed, read_lines
 from trainspeed.core.machine_text import machine_name, machine_parts
-from trainspeed.core.names import NAMES
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import SCHEMA, Run
 

@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from trainspeed.core.format import model_of
 from trainspeed.core.frame import ARTICLE_EPOCHS
-from trainspeed.core.names import model_of
 from trainspeed.core.trial import ZOO
 from trainspeed.core.user_model import is_user_model
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, note_below, nothing, panels

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from trainspeed.articles.numbers import why_unsupported
-from trainspeed.core.format import percent
-from trainspeed.core.names import NAMES, model_of
+from trainspeed.core.format import NAMES, model_of, percent
 from trainspeed.core.phase import COMPUTE, INPUT, PHASES
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
-from trainspeed.core.check import check_name
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.trial import FOLDED_IMAGES, FRAMEWORKS, ZOO, Trial, grid
 from trainspeed.judge.ceilings import ceiling_trials
 from trainspeed.judge.cost import check_price

@@ -12,8 +12,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trainspeed.core.check import check_name
 from trainspeed.core.convolution import library_of
+from trainspeed.core.errors import check_name
 from trainspeed.core.format import three
 from trainspeed.judge.crossover import Kind
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels, size_axis

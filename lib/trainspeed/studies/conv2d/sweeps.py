@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from trainspeed.conduct.estimates import call_s
 from trainspeed.conduct.plan import TrialSet
-from trainspeed.core.check import check_name, check_whole
 from trainspeed.core.convolution import Conv2dTrial, library_of
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_name, check_whole
 from trainspeed.core.run import Role, Run
 from trainspeed.judge.crossover import (
     Crossover,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from trainspeed.core.check import check_name, check_some, check_whole
 from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES, AnyTrial, Conv2dTrial
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_name, check_some, check_whole
 
 ARTICLE = ("tensorflow", "scipy_signal")  # what article 004 compared: a device's library and the CPU's
 LIBRARY_FACTORS = ("library", "mode", "devices", "processor")  # in which compared trials differ

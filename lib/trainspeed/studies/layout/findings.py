@@ -12,7 +12,7 @@ from itertools import combinations
 import pandas as pd
 
 from trainspeed.core import layer_table
-from trainspeed.core.names import NAMES, model_of
+from trainspeed.core.format import NAMES, model_of
 from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS

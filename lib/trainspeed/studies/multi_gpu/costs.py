@@ -11,8 +11,7 @@ from dataclasses import replace
 import pandas as pd
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import percent
-from trainspeed.core.names import NAMES, devices_of, model_of
+from trainspeed.core.format import NAMES, devices_of, model_of, percent
 from trainspeed.core.phase import EXCHANGE, LATENCY
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet

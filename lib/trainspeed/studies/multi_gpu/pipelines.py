@@ -12,9 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from trainspeed.core.check import check_name, check_some
-from trainspeed.core.errors import UserError
-from trainspeed.core.names import NAMES, devices_of, model_of, pipeline_of
+from trainspeed.core.errors import UserError, check_name, check_some
+from trainspeed.core.format import NAMES, devices_of, model_of, pipeline_of
 from trainspeed.core.phase import COMPUTE, INPUT, WHOLE
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet

@@ -11,10 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from trainspeed.core.check import check_name, check_whole
-from trainspeed.core.errors import UserError
-from trainspeed.core.format import percent
-from trainspeed.core.names import NAMES
+from trainspeed.core.errors import UserError, check_name, check_whole
+from trainspeed.core.format import NAMES, percent
 from trainspeed.core.run import Run
 from trainspeed.core.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
 from trainspeed.judge.comparison import Verdict, compare_with

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from trainspeed.core.check import check_name
+from trainspeed.core.errors import check_name
 from trainspeed.core.factors import TRAINING
 from trainspeed.judge.forecast import SCALINGS
 from trainspeed.show.axes import legend_below, note_below, nothing, panels, write_sentence

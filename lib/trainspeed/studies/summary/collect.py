@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trainspeed.conduct.machine import resolve_data_set
-from trainspeed.core.check import check_name
+from trainspeed.core.errors import check_name
 from trainspeed.core.files import COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.format import counted
 from trainspeed.core.ledger import Ledger

@@ -8,7 +8,7 @@ from functools import partial
 
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, planner
-from trainspeed.core.check import check_whole
+from trainspeed.core.errors import check_whole
 from trainspeed.core.trial import PLAIN_PIPELINES
 from trainspeed.judge.comparison import Verdict
 from trainspeed.studies.summary.collect import ReportSummary, data_set

@@ -15,9 +15,8 @@ from statistics import median
 from typing import Any
 
 from trainspeed.conduct.plan import TrialSet
-from trainspeed.core.check import check_name
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict, judge_runs

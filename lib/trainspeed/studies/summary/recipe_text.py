@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.format import MISSING, counted, fixed, interval
-from trainspeed.core.names import NAMES
+from trainspeed.core.format import MISSING, NAMES, counted, fixed, interval
 from trainspeed.core.run import Role, Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import measured

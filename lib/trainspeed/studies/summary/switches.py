@@ -11,7 +11,7 @@ from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
-from trainspeed.core.check import check_name
+from trainspeed.core.errors import check_name
 from trainspeed.core.factors import TRAINING
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.files import SUMMARY, VERDICTS
-from trainspeed.core.format import counted, minutes
+from trainspeed.core.format import NAMES, counted, minutes
 from trainspeed.core.machine_text import machine_name
-from trainspeed.core.names import NAMES
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, controls

@@ -10,8 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from trainspeed.core import user_model
-from trainspeed.core.check import check_whole
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UserError, check_whole
 from trainspeed.core.trial import FOLDED_IMAGES, USER_DATA, Trial
 from trainspeed.worker.data import user
 from trainspeed.worker.data.sets import Images, images_from, load_data_set, resolve_data_set
