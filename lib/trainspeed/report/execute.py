@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,9 @@ def execute(
         end = stopped
     missing = [gap for gap in _gaps_in(notebook, scrub) if gap["cell"] != end.cell]
     if end.status is NotebookStatus.INCOMPLETE:
-        end = replace(end, error=_summary_of(missing))
+        first = ": " if len(missing) == 1 else "; the first is "
+        error = f"could not be shown{first}{missing[0]['section']}: {missing[0]['error']}"
+        end = replace(end, error=f"{counted(len(missing), 'part')} {error}")
     error = None if end.error is None else one_line(scrub(end.error))
     title = title_of(notebook) or name
     notebook.metadata.setdefault("papermill", {}).update(input_path=source.name, output_path=finished.name)
@@ -132,11 +134,6 @@ def _gaps_in(notebook: nbformat.NotebookNode, scrub: Callable[[str], str]) -> li
                 error = scrub(one_line(error_text(output.ename, output.evalue)))
                 gaps.append({"cell": index, "section": section, "error": error})
     return gaps
-
-
-def _summary_of(gaps: Sequence[Mapping[str, Any]]) -> str:
-    first = ": " if len(gaps) == 1 else "; the first is "
-    return f"{counted(len(gaps), 'part')} could not be shown{first}{gaps[0]['section']}: {gaps[0]['error']}"
 
 
 def _stopped_early(notebook: nbformat.NotebookNode) -> End | None:

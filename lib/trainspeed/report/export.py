@@ -68,11 +68,13 @@ def export_html(
     executed = nbformat.read(notebook, 4)
     ending = executed.metadata.get(METADATA, {})
     title = title_of(executed) or notebook.stem
+    cells = enumerate(executed.cells)
+    removed = [index for index, cell in cells if REMOVED_CELL_TAG in cell.metadata.get("tags", [])]
     page = {
         "title": title,
         "status": ending.get("status", "ok"),
         "error": ending.get("error") or "",
-        "gaps": [gap for gap in ending.get("gaps", ()) if not _is_removed(executed.cells[gap["cell"]])],
+        "gaps": [gap for gap in ending.get("gaps", ()) if gap["cell"] not in removed],
         "css": (TEMPLATES / "report.css").read_text(encoding="utf-8"),
         "policy": POLICY,
         "front_page": front_page,
@@ -154,10 +156,6 @@ def _prepared(notebook: nbformat.NotebookNode, ending: dict[str, Any]) -> nbform
                 for p in parameters_of(notebook, "notebook").values()
             ]
     return notebook
-
-
-def _is_removed(cell: nbformat.NotebookNode) -> bool:
-    return REMOVED_CELL_TAG in cell.metadata.get("tags", [])
 
 
 def _value(value: Any) -> str:

@@ -44,7 +44,7 @@ class Job:
         return replace(self, context=replace(self.context, render_from=source), rendered=True)
 
     def told_of(self, results: Sequence[NotebookResult]) -> Job:
-        """Return the job whose notebook is told what became of other notebooks."""
+        """Return the job whose notebook learns what became of other notebooks."""
         statuses = tuple(status_of(result) for result in results)
         return replace(self, context=replace(self.context, notebook_statuses=statuses))
 
@@ -167,7 +167,7 @@ class ReportRun:
 
 
 def status_of(result: NotebookResult) -> dict[str, Any]:
-    """Return what the front page is told of a notebook; see `studies.summary.collect.ReportNotebook`."""
+    """Return what the front page learns about a notebook; see `studies.summary.collect.ReportNotebook`."""
     return {
         "name": result.name,
         "title": result.title,
