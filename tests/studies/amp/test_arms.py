@@ -10,12 +10,10 @@ from study_data import make_pair, make_run
 from trainspeed.core.format import MISSING
 from trainspeed.core.frame import to_frame
 from trainspeed.core.run import Status
-from trainspeed.judge.ceilings import ceiling_frame, ceilings_of
 from trainspeed.judge.cost import cost_frame
 from trainspeed.judge.roofline import Ceiling
 from trainspeed.studies.amp import tables
 from trainspeed.studies.amp.arms import (
-    POINT_COLUMNS,
     cost_rows,
     gain_sentences,
     roofline_points,
@@ -41,39 +39,6 @@ def step(seconds=4.0, **more):
     return make_run(seconds, **{**ZOO, **looked_up, **more})
 
 
-# Ceilings.
-
-
-def test_a_ceiling_is_the_work_of_a_step_over_its_time_by_medians():
-    runs = [ceiling("matmul", 6e9, seconds, block=b) for b, seconds in enumerate((5.0, 15.0, 50.0))]
-    runs += [ceiling("conv", 1e9), ceiling("copy", 4e9), ceiling("matmul", 8e9, precision="bf16")]
-
-    assert ceilings_of(runs) == {
-        "fp32": Ceiling(
-            precision="fp32", matmul_flop_per_s=2e9, conv_flop_per_s=1e9, bandwidth_bytes_per_s=4e9
-        ),
-        "bf16": Ceiling(precision="bf16", matmul_flop_per_s=8e9, bandwidth_bytes_per_s=4e9),
-    }
-
-
-def test_what_was_not_measured_has_no_ceiling():
-    failed = ceiling("matmul", None, status=Status.UNSUPPORTED, precision="fp16")
-
-    assert ceilings_of([failed, step(), ceiling("copy", 4e9)]) == {}
-    (found,) = ceilings_of([ceiling("conv", 1e9)]).values()
-    assert (found.matmul_flop_per_s, found.bandwidth_bytes_per_s) == (None, None)
-
-
-def test_the_roofs_are_a_row_per_precision():
-    frame = ceiling_frame(CEILINGS.values())
-    assert frame.to_dict("list") == {
-        "precision": ["fp32", "bf16"],
-        "peak_flop_per_s": [128e9, 512e9],
-        "bandwidth_bytes_per_s": [10e9, 10e9],
-    }
-    assert list(ceiling_frame([])) == list(frame)
-
-
 # Points below the roofs.
 
 
@@ -82,9 +47,10 @@ def test_a_point_is_the_work_of_a_step_over_its_median_time():
     runs = [step(seconds, block=block) for block, seconds in enumerate((2.0, 4.0, 40.0))]
     found = roofline_points([*runs, step(1.0, precision="bf16")], CEILINGS)
 
+    arm = {"framework": "torch", "model": "resnet50", "flops_per_image": 2e9, "parameters": 25_600_000}
     assert found.to_dict("records") == [
-        dict(zip(POINT_COLUMNS, ("torch", "resnet50", name, *numbers, 2e9, 25_600_000), strict=True))
-        for name, numbers in (("fp32", (8.0, 64e9, 0.5)), ("bf16", (16.0, 256e9, 0.5)))
+        arm | {"precision": "fp32", "intensity": 8.0, "flop_per_s": 64e9, "mfu": 0.5},
+        arm | {"precision": "bf16", "intensity": 16.0, "flop_per_s": 256e9, "mfu": 0.5},
     ]
 
 
@@ -96,7 +62,7 @@ def test_a_later_block_that_was_looked_at_tells_for_all():
 def test_what_is_no_whole_training_or_was_not_looked_at_is_no_point():
     runs = [step(step_flops=None), step(part="compute"), step(status=Status.OOM), ceiling("matmul", 1e9)]
     assert roofline_points(runs, CEILINGS).empty
-    assert list(roofline_points([], {})) == POINT_COLUMNS
+    assert list(roofline_points([], {})) == list(roofline_points([step()], CEILINGS))
 
 
 def test_without_a_ceiling_there_is_no_share_of_it():

@@ -1,12 +1,14 @@
 """The tables of the amp notebook, by their cells."""
 
+import math
+
 import pandas as pd
 
 from study_data import make_run
 from trainspeed.core.format import MISSING
 from trainspeed.core.result import EffectivePrecision
 from trainspeed.judge.cost import cost_frame
-from trainspeed.studies.amp.arms import POINT_COLUMNS
+from trainspeed.studies.amp.arms import roofline_points
 from trainspeed.studies.amp.tables import cost_table, kernel_table, roofline_table
 
 POINT = {
@@ -47,7 +49,7 @@ def test_the_share_of_the_ceiling_stands_beside_the_speed():
 
 
 def test_what_is_unknown_is_a_dash():
-    unknown = POINT | {"mfu": None, "intensity": None, "parameters": None}
+    unknown = POINT | dict.fromkeys(("mfu", "intensity", "parameters"), math.nan)
     (row,) = cells(roofline_table(pd.DataFrame([unknown])))
     assert {row[name] for name in ("share of the ceiling", "FLOP per byte", "parameters")} == {"—"}
 
@@ -92,5 +94,4 @@ def test_a_run_that_failed_has_dashes():
 
 
 def test_no_rows_are_a_table_without_rows():
-    points = pd.DataFrame(columns=POINT_COLUMNS)
-    assert cells(roofline_table(points)) == cells(cost_table(cost_frame([], None))) == []
+    assert cells(roofline_table(roofline_points([], {}))) == cells(cost_table(cost_frame([], None))) == []

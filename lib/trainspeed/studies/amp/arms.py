@@ -18,14 +18,14 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.cost import KEY_COLUMNS, MEASURED
 from trainspeed.judge.roofline import Ceiling, Work, gain_sentence, mfu
 
-POINT_COLUMNS = [*KEY_COLUMNS, "intensity", "flop_per_s", "mfu", "flops_per_image", "parameters"]
+ROOFLINE_NUMBERS = ["intensity", "flop_per_s", "mfu", "flops_per_image", "parameters"]
 
 
 def roofline_points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.DataFrame:
     """Return where each framework, model and precision stands under the roofs, a row per arm.
 
     Columns: framework, model, precision, intensity (FLOPs per byte), flop_per_s, mfu (share of the ceiling),
-    flops_per_image, parameters; None where not known.
+    flops_per_image, parameters; NaN where not known.
     """
     rows = []
     for trial, arm in trained_arms(runs).items():
@@ -44,7 +44,8 @@ def roofline_points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.Dat
                 "parameters": first_known(arm, "parameters"),
             }
         )
-    return pd.DataFrame(rows, columns=POINT_COLUMNS)
+    points = pd.DataFrame(rows, columns=[*KEY_COLUMNS, *ROOFLINE_NUMBERS])
+    return points.astype(dict.fromkeys(ROOFLINE_NUMBERS, float))
 
 
 def gain_sentences(

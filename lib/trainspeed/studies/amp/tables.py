@@ -10,14 +10,10 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.format import MISSING, clock, digits, fixed, whole
 from trainspeed.core.result import precision_text
 from trainspeed.core.run import Run
-from trainspeed.judge.cost import DERIVED, KEY_COLUMNS
+from trainspeed.judge.cost import KEY_COLUMNS
 from trainspeed.show.cells import styled
-from trainspeed.show.rows import require
 from trainspeed.show.theme import framework_name
 from trainspeed.studies.amp.arms import first_known, trained_arms
-
-ROOFLINE = ("flops_per_image", "flop_per_s", "mfu", "intensity", "parameters")
-COST = ("training_s", *DERIVED, "usd_per_hour")
 
 
 def roofline_table(points: pd.DataFrame) -> Styler:
@@ -26,7 +22,6 @@ def roofline_table(points: pd.DataFrame) -> Styler:
     Args:
         points: As returned by `arms.roofline_points`.
     """
-    require(points, (*KEY_COLUMNS, *ROOFLINE))
     rows = [
         _names(row)
         | {
@@ -36,7 +31,7 @@ def roofline_table(points: pd.DataFrame) -> Styler:
             "FLOP per byte": digits(row["intensity"]),
             "parameters": whole(row["parameters"]),
         }
-        for row in points.astype(dict.fromkeys(ROOFLINE, float)).to_dict("records")
+        for row in points.to_dict("records")
     ]
     caption = "Achieved speed, and its share of the measured ceiling (MFU)"
     return styled(rows, "roofline", caption, columns=KEY_COLUMNS)
@@ -65,16 +60,14 @@ def cost_table(costs: pd.DataFrame) -> Styler:
         costs: As returned by `judge.cost.cost_frame`. Columns of money are left out where no price was given,
             and the column of energy where there is no counter.
     """
-    require(costs, (*KEY_COLUMNS, *COST))
-    table = costs.astype(dict.fromkeys(COST, float))
-    prices = ", ".join(f"{price:g}" for price in table["usd_per_hour"].dropna().unique())
+    prices = ", ".join(f"{price:g}" for price in costs["usd_per_hour"].dropna().unique())
     rows = []
-    for row in table.to_dict("records"):
+    for row in costs.to_dict("records"):
         cells = _names(row) | {"training time": clock(row["training_s"])}
         if prices:
             cells["USD a training"] = digits(row["usd_per_training"])
             cells["images per USD"] = whole(row["images_per_usd"])
-        if table["energy_j_per_image"].notna().any():
+        if costs["energy_j_per_image"].notna().any():
             cells["J per 1000 images"] = digits(1000 * row["energy_j_per_image"])
         rows.append(cells)
     caption = f"What a training costs, at {prices} USD an hour" if prices else "What a training costs"

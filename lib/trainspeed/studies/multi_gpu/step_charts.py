@@ -27,7 +27,7 @@ PART_LOOKS = {
     "whole steps": {"marker": "o", "color": OKABE_ITO["vermillion"], "markersize": 7, "linestyle": "none"},
 }
 BAR_ROW_IN, MARK_ROW_IN = 0.5, 0.32  # height of a row of a panel: of a bar, of marks
-AROUND_IN = 0.7  # height of a panel's title and labels
+PANEL_EDGES_IN = 0.7  # height of a panel's title and labels
 
 
 def plot_costs(costs: pd.DataFrame) -> Figure:
@@ -40,7 +40,7 @@ def plot_costs(costs: pd.DataFrame) -> Figure:
     groups = list(costs[costs["compute_s"].notna()].groupby("framework", sort=False))
     if not groups:
         return nothing("Nothing to draw: not measured on more than one device.").get_figure()
-    heights_in = [AROUND_IN + BAR_ROW_IN * len(group) for _, group in groups]
+    heights_in = [PANEL_EDGES_IN + BAR_ROW_IN * len(group) for _, group in groups]
     title = "What a step on several devices is made of"
     figure, axes = panels(len(groups), title, height_in=heights_in, share_y=False)
     for ax, (framework, group) in zip(axes, groups, strict=True):
@@ -68,7 +68,7 @@ def plot_pipelines(balances: pd.DataFrame) -> Figure:
     if seconds.isna().all(axis=None):
         return nothing("Nothing to draw: not measured on this machine.").get_figure()
     groups = list(balances.groupby("where", sort=False))
-    heights_in = [AROUND_IN + MARK_ROW_IN * len(group) for _, group in groups]
+    heights_in = [PANEL_EDGES_IN + MARK_ROW_IN * len(group) for _, group in groups]
     figure, axes = panels(len(groups), "What holds a training step back", height_in=heights_in, share_y=False)
     for ax, (where, group) in zip(axes, groups, strict=True):
         rows = range(len(group))
