@@ -8,7 +8,7 @@ from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.across import pairs, trials
+from trainspeed.studies.across import pairs
 from trainspeed.studies.across.pairs import failed, median_of, side_by_side, timed
 
 OLD, NEW = "20250101T000000Z-aaaa", "20260101T000000Z-bbbb"
@@ -21,11 +21,6 @@ def blocks(seconds, count=6, **more):
 
 def pairs_of(a, b):
     return side_by_side(a, b).pairs
-
-
-def unmatched(a, b):
-    both = side_by_side(a, b)
-    return trials.unmatched_sentences(both.only_a, both.only_b)
 
 
 def only(found):
@@ -183,11 +178,11 @@ def test_alike_sessions_show_how_far_apart_two_sessions_are():
 def test_trials_of_one_side_are_counted_with_what_keeps_them_apart():
     a = [*blocks(1.0), *blocks(1.0, dataset="digits"), *blocks(1.0, study="amp")]
     b = [*blocks(1.0), *blocks(1.0, dataset="cifar10"), *blocks(1.0, dataset="cifar10", batch_size=64)]
-    assert unmatched(a, b) == [
+    assert pairs.unmatched_sentences(side_by_side(a, b)) == [
         "layout: 1 trial only in A, 2 trials only in B; dataset digits in A, cifar10 in B.",
         "amp: 1 trial only in A.",
     ]
-    assert unmatched(a, a) == []
+    assert pairs.unmatched_sentences(side_by_side(a, a)) == []
 
 
 @pytest.mark.parametrize(
