@@ -1,4 +1,4 @@
-"""Trials and runs for the tests of what judges them: exact numbers, no noise."""
+"""Trials and runs for the tests of judgements: exact numbers without noise."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ VERSIONS = {"torch": "2.15.0", "tensorflow": "2.21.0", "jax": "0.10.2"}
 
 
 def make_trial(**changed) -> Trial:
-    """Return a trial that differs from the usual one as told; JAX is compiled, as `grid` has it."""
+    """Return the usual trial with these changes; JAX is compiled, as by `grid`."""
     compiled = {"compile": True} if changed.get("framework") == "jax" else {}
     return Trial(**{**TRIAL, **compiled, **changed})
 
 
 def make_run(seconds: float = 1.0, *, block: int = 0, status: Status = Status.OK, **more) -> Run:
-    """Return a run whose epochs after the first took so many seconds; `more` is of the run or the trial."""
+    """Return a run whose later epochs took so many seconds; `more` are fields of the run or of the trial."""
     of_trial = {name: more.pop(name) for name in list(more) if name in Trial.__dataclass_fields__}
     given = {"images_per_epoch": more["trial"].images_per_epoch} if "trial" in more else {}
     trial = make_trial(**{"seed": block, **given, **of_trial})

@@ -16,7 +16,7 @@ FILES = sorted((ROOT / "requirements").glob("*.txt"))
 CONDA = ROOT / "environment.yml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-# Which extras each pinned file is made of; see requirements/lock.sh.
+# Pinned file -> the extras that it is made of; see requirements/lock.sh.
 PINNED = {"report": ["report", "dev"], "torch": ["torch"]}
 PINNED |= {name: [name] for name in ("tensorflow", "tensorflow-cuda", "jax", "jax-cuda")}
 

@@ -36,7 +36,7 @@ def test_a_kernel_runs_its_notebook_in_the_context_that_its_report_has_made():
 
 
 def test_no_kernel_inherits_what_was_told_to_another(tmp_path, monkeypatch):
-    """A report may be started from a notebook of another one."""
+    """A report may be started from another report's notebook."""
     for variable, value in EVERYTHING.environment().items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setenv("OTHER", "1")

@@ -1,4 +1,4 @@
-"""What a plan of convolutions is refused for, how long it may take, and where each of its runs is sent."""
+"""Why a plan of convolutions is refused, how long it may take, and where each of its runs is sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GB = 10**9
 
 
 def conv2d(library: str = "tensorflow", **changed) -> Conv2dTrial:
-    """Return the article's convolution, changed as told."""
+    """Return the article's convolution with these changes."""
     usual = {"mode": LIBRARIES[library][0], "images": 840, "height": 100, "width": 100}
     return Conv2dTrial(library=library, **{**usual, **changed})
 
@@ -60,7 +60,7 @@ def test_a_resumed_plan_leaves_out_what_was_measured_and_what_is_hopeless():
     assert [(p.block, p.trial) for p in still_to_do(plan, done)] == [(1, well.in_block(1))]
 
 
-# What is refused beforehand.
+# What is refused before it runs.
 
 
 def memory_needed(trial: Conv2dTrial) -> int:
@@ -190,13 +190,13 @@ def test_more_operations_are_estimated_to_take_longer(library, sizes, data):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_articles_convolution_is_estimated_to_take_seconds(library):
-    """On this project's machines it took from 0.6 to 3."""
+    """On this project's machines it took from 0.6 to 3 s."""
     assert 0.3 < seconds(conv2d(library)) < 10
 
 
 @pytest.mark.parametrize("library", CPU_LIBRARIES)
 def test_calls_of_many_planes_are_estimated_to_take_longer_in_a_loop_over_them(library):
-    """As many operations, in more calls."""
+    """The number of operations is the same, in more calls."""
     few = conv2d(library, images=10, height=100, width=100)
     many = conv2d(library, images=100_000, height=1, width=1)
 
@@ -226,7 +226,7 @@ class FakeWorker:
     alive: bool = True
 
     def wait_until_ready(self) -> None:
-        """It is."""
+        """It always is."""
 
     def run(self, request, timeout_s):
         self.requests.append(request)

@@ -26,10 +26,10 @@ SURVEY = grid(
 
 def blocks_of(plan):
     """Return block -> [(label, trial without seed)] in order."""
-    found = {}
+    kinds = {}
     for planned in plan:
-        found.setdefault(planned.block, []).append(planned.kind)
-    return found
+        kinds.setdefault(planned.block, []).append(planned.kind)
+    return kinds
 
 
 # The plan.
@@ -51,7 +51,7 @@ def test_the_order_is_another_in_every_block():
 
 
 def test_the_arms_of_a_comparison_are_neighbours_in_random_order():
-    """So a machine that slows down for minutes meets both arms of a pair, and the control's too."""
+    """A machine that slows down for minutes then affects both arms of a pair, and of the control."""
     part = TrialSet(trials=CORE, blocks=6, factors=("layout",), controls=one_per_framework(CORE, ["torch"]))
     orders = set()
     for kinds in blocks_of(schedule([part], seed=0)).values():
@@ -114,8 +114,8 @@ def test_both_runs_of_a_control_have_the_same_seed():
 
 def test_a_survey_runs_only_in_its_own_blocks():
     plan = schedule([TrialSet(trials=CORE, blocks=6), TrialSet(trials=SURVEY, blocks=2)], seed=0)
-    found = blocks_of(plan)
-    assert [len(kinds) for kinds in found.values()] == [len(CORE) + len(SURVEY)] * 2 + [len(CORE)] * 4
+    blocks = blocks_of(plan)
+    assert [len(kinds) for kinds in blocks.values()] == [len(CORE) + len(SURVEY)] * 2 + [len(CORE)] * 4
 
 
 def test_a_trial_that_two_parts_name_runs_once_by_the_first():
@@ -145,7 +145,7 @@ def test_nothing_asked_for_is_nothing_planned(parts):
 
 
 @pytest.mark.parametrize(
-    ("parameter", "blocks", "words"),
+    ("parameter", "blocks", "message"),
     [
         ("blocks", 0, r"^blocks \(=0\) must be a whole number from 1 to 1000: 6 or more give an interval\.$"),
         ("blocks", -1, r"^blocks \(=-1\)"),
@@ -156,8 +156,8 @@ def test_nothing_asked_for_is_nothing_planned(parts):
         ("pipeline_blocks", 1001, r"^pipeline_blocks \(=1001\)"),
     ],
 )
-def test_blocks_that_make_no_study_are_refused_by_the_name_of_their_parameter(parameter, blocks, words):
-    with pytest.raises(UserError, match=words):
+def test_blocks_that_make_no_study_are_refused_by_the_name_of_their_parameter(parameter, blocks, message):
+    with pytest.raises(UserError, match=message):
         TrialSet(trials=CORE, blocks=blocks, parameter=parameter)
 
 
@@ -170,7 +170,7 @@ def test_one_trial_per_framework_is_measured_twice_the_last_layout_of_its_first(
     assert one_per_framework(()) == ()
 
 
-# What is left when a report is continued.
+# What a resumed report has left.
 
 
 def run_of(planned, status):
@@ -212,14 +212,14 @@ def test_what_would_end_the_same_is_not_tried_again_in_any_block(status):
 
 
 def test_a_framework_that_was_not_installed_is_tried_again():
-    """It may have been installed meanwhile; its row has no versions."""
+    """It may be installed by now; its row has no versions."""
     plan = plan_of_two_trials()
     missing = dataclasses.replace(run_of(plan[0], Status.UNSUPPORTED), versions={})
     assert still_to_do(plan, [missing]) == plan
 
 
 def test_an_ok_run_of_one_label_is_not_that_of_another():
-    """Of the control, "A" may be there and "A again" not."""
+    """Of a control, "A" may have been measured and "A again" not."""
     plan = plan_of_two_trials()
     (a,) = (p for p in plan if (p.label, p.block) == (Role.CONTROL, 0))
     left = still_to_do(plan, [run_of(a, Status.OK)])
@@ -231,7 +231,7 @@ def test_another_batch_size_is_another_trial_to_do():
     assert still_to_do(plan, [make_run(batch_size=16)]) == plan
 
 
-# What it takes of the memory.
+# How much memory it takes.
 
 
 def test_images_that_would_not_fit_into_memory_are_refused_with_how_much_they_need():
@@ -301,7 +301,7 @@ def test_data_parallel_of_torch_ends_at_once_on_a_cpu_and_is_estimated_so():
 
 
 def test_all_estimates_read_the_ledger_once():
-    """With a ledger of thousands of runs, a comparison of each with each took minutes."""
+    """With a ledger of thousands of runs, comparing each with each took minutes."""
     known = iter([make_run(stages_s={"train": 7.0})])
     assert estimates_s([planned(), planned(seed=1)], known, "cpu") == [7.0, 7.0]
 

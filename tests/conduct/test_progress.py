@@ -6,7 +6,9 @@ from trainspeed.core.format import minutes
 
 def make_progress(fake_clock, *estimates_s, kinds=None):
     shown = []
-    return Progress(estimates_s, lambda *told: shown.append(told), kinds=kinds, clock=fake_clock), shown
+    return Progress(
+        estimates_s, lambda *arguments: shown.append(arguments), kinds=kinds, clock=fake_clock
+    ), shown
 
 
 def run_all(progress, fake_clock, seconds):
@@ -54,7 +56,7 @@ def test_a_kind_to_come_is_scaled_by_all_that_ran(fake_clock):
 
 
 def test_cheap_runs_do_not_make_the_kinds_to_come_cheap(fake_clock):
-    """Runs took a tenth of their estimate; a kind not seen is taken for half of its own at least."""
+    """Runs took a tenth of their estimates; a kind that has not run yet counts for at least half of its own."""
     progress, _ = make_progress(fake_clock, *[10.0] * 4, kinds="aaab")
     run_all(progress, fake_clock, [1.0, 1.0])
     assert progress.left_s == 1.0 + 10.0 / 2
@@ -63,7 +65,7 @@ def test_cheap_runs_do_not_make_the_kinds_to_come_cheap(fake_clock):
 def test_a_core_that_takes_longer_than_estimated_is_not_taken_for_the_survey(fake_clock):
     """As a quick preset measured: block 0 holds a survey far below its estimates, the core repeats.
 
-    Telling by one pace for all kinds said 4 s with 120 s to go.
+    One pace for all kinds gave 4 s with 120 s to go.
     """
     survey, core = [f"input {n}" for n in range(30)], ["traced"] * 2 + ["ranks"] * 2
     truth = {"traced": 4.0, "ranks": 2.0} | dict.fromkeys(survey, 0.5)
@@ -75,7 +77,7 @@ def test_a_core_that_takes_longer_than_estimated_is_not_taken_for_the_survey(fak
 
 
 def test_what_happens_before_a_run_is_not_its_time(fake_clock):
-    """Workers that take 60 s to start tell nothing of the runs."""
+    """Workers that take 60 s to start tell nothing about the runs."""
     progress, _ = make_progress(fake_clock, 5.0, 5.0, kinds="aa")
     fake_clock.advance(60.0)
     run_all(progress, fake_clock, [5.0])
@@ -102,7 +104,7 @@ def test_lines_are_sparse(fake_clock, capsys):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [
         (0, "0 s"),
         (45.4, "45 s"),
@@ -113,5 +115,5 @@ def test_lines_are_sparse(fake_clock, capsys):
         (100 * 3600, "100 h 00 min"),
     ],
 )
-def test_a_duration_is_said_as_a_reader_says_it(seconds, said):
-    assert minutes(seconds) == said
+def test_a_duration_is_said_as_a_reader_says_it(seconds, text):
+    assert minutes(seconds) == text

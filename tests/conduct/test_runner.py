@@ -1,4 +1,4 @@
-"""The runner, with workers that only pretend: what is asked of them, and what becomes a line."""
+"""The runner with workers that only pretend: what it asks of them, and which lines it writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trainspeed.core.trial import grid
 
 @dataclass
 class FakeWorker:
-    """Answers with `outcomes` in turn, then with a good run; dies after the ones in `dies_after`."""
+    """Answers with `outcomes` in turn, then with good runs; with `dies`, it dies in its first run."""
 
     log: list
     framework: str
@@ -104,7 +104,7 @@ def test_accuracy_is_asked_for_in_the_blocks_meant(tmp_path, log):
 
 
 def test_a_program_is_looked_at_until_it_was_seen_once(tmp_path, log):
-    """Not at every batch size, and again where the first look failed: it costs seconds."""
+    """Inspecting takes seconds: not at every batch size, but again where the first attempt failed."""
     other_batch = tuple(replace(trial, batch_size=trial.batch_size * 2) for trial in TRIALS[:1])
     crash = RunOutcome(status=Status.CRASHED, reason="why")
     seen = RunOutcome(status=Status.OK, result=RunResult(epoch_s=(1.0, 1.0, 1.0), layers=()))
@@ -173,9 +173,9 @@ def test_a_reason_in_the_ledger_names_no_user_no_machine_and_no_folder(tmp_path,
     monkeypatch.setattr("socket.gethostname", lambda: "gpu-17")
     monkeypatch.setenv("HOME", "/home/adalovelace")
     monkeypatch.setenv("LOGNAME", "adalovelace")
-    said = f"no /home/adalovelace/weights.h5 on gpu-17, see {tmp_path}/monitor"
-    note = NotInspected(error="OSError", message=f"adalovelace: {said}")
-    crash = RunOutcome(status=Status.CRASHED, reason=said, result=RunResult(notes=(note,)))
+    message = f"no /home/adalovelace/weights.h5 on gpu-17, see {tmp_path}/monitor"
+    note = NotInspected(error="OSError", message=f"adalovelace: {message}")
+    crash = RunOutcome(status=Status.CRASHED, reason=message, result=RunResult(notes=(note,)))
 
     (run,) = measure_all(
         runner(tmp_path, log, lambda name: FakeWorker(log, name, [crash])),

@@ -32,7 +32,7 @@ PROGRAM = Path(__file__).parents[1].joinpath("fake_study.py")
 
 @pytest.fixture(autouse=True)
 def untouched(monkeypatch):
-    """`run_study` sets variables and backends for its own process: put them back."""
+    """Put back the variables and backends that `run_study` sets for its own process."""
     monkeypatch.setattr(os, "environ", os.environ.copy())
     monkeypatch.setattr(backends, "MODULES", dict(backends.MODULES))
 
@@ -43,7 +43,7 @@ def descendants() -> set[psutil.Process]:
 
 @pytest.fixture(scope="module")
 def whole_and_left(tmp_path_factory):
-    """A whole study, and the processes that it left behind: those there before are of other tests."""
+    """A whole study, and the processes that it left behind; those that were there before belong to other tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "environ", os.environ.copy())
         patch.setattr(backends, "MODULES", dict(backends.MODULES))
@@ -97,24 +97,24 @@ def test_the_monitor_ran_beside_it(whole):
 def test_the_monitor_is_told_the_cores_of_the_trial_with_the_most_devices(
     device, cores, tmp_path, monkeypatch
 ):
-    told = []
+    monitored = []
 
     def monitor(out, interval_s, cores):
-        told.append(cores)
+        monitored.append(cores)
         raise InterruptedError  # nothing is to be measured here
 
     monkeypatch.setattr(study, "devices", lambda: (device, ("GPU-a", "GPU-b", "GPU-c"), {}))
     monkeypatch.setattr(study, "monitoring", monitor)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 4, 6}, raising=False)
-    several = make_trial(dataset="digits", batch_size=36, strategy="ddp", devices=3)
-    parts = (TrialSet(trials=(replace(several, devices=2), several), blocks=1),)
+    three = make_trial(dataset="digits", batch_size=36, strategy="ddp", devices=3)
+    parts = (TrialSet(trials=(replace(three, devices=2), three), blocks=1),)
 
     with pytest.raises(InterruptedError):
         study.measure(
             "s", Plan(others=parts), timeout_s=1, interval_s=1, context=Context(id="s1", out=tmp_path)
         )
 
-    assert told == [cores]
+    assert monitored == [cores]
 
 
 def test_nothing_is_left_running(whole_and_left):
@@ -199,7 +199,7 @@ def test_a_cut_off_ledger_line_costs_only_itself(whole, tmp_path):
 
 @pytest.fixture
 def hanging(tmp_path):
-    """A study, as a program, whose second run or so never ends; its pids are in a file."""
+    """A study as a program, in which an early run never ends; its pids are in a file."""
     pids = tmp_path / "pids"
     program = subprocess.Popen(
         [sys.executable, str(PROGRAM), str(tmp_path), "s1", "--hang"],

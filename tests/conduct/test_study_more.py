@@ -1,4 +1,4 @@
-"""What a study measures next, after what it found: in the same session, by the same workers, and to an end."""
+"""What a study measures next, depending on its runs: in the same session, by the same workers, and to an end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def part_of(*batch_sizes, blocks=1, **changed):
 
 
 class Asking:
-    """Asks for parts in turn, then for nothing; writes down how many runs it was shown each time."""
+    """Asks for parts in turn, then for nothing; records the batch sizes of the runs it was shown each time."""
 
     def __init__(self, *rounds, for_ever=False) -> None:
         self.rounds, self.for_ever, self.shown = list(rounds), for_ever, []
@@ -51,7 +51,7 @@ class Asking:
 
 
 class FakeWorkers:
-    """Workers in this process, that measure at once; `ends` says how a trial ends."""
+    """Starts workers in this process that measure at once; `ends` decides how a trial ends."""
 
     def __init__(self) -> None:
         self.started, self.closed, self.requests = [], 0, []
@@ -93,19 +93,19 @@ def monitors():
 
 @pytest.fixture
 def workers(monkeypatch, monitors):
-    """Nothing is started but in this process."""
+    """Replace everything that would start another process."""
 
     @contextmanager
     def monitoring(out, interval_s, cores):
         monitors.append(out)
         yield
 
-    found = FakeWorkers()
-    monkeypatch.setattr(study, "WorkerProcess", found)
+    fakes = FakeWorkers()
+    monkeypatch.setattr(study, "WorkerProcess", fakes)
     monkeypatch.setattr(study, "monitoring", monitoring)
     monkeypatch.setattr(study, "devices", lambda: ("cpu", (), {**GPU_MACHINE, "device": "cpu"}))
     monkeypatch.setattr("trainspeed.conduct.interpreters.find_interpreter", lambda framework: sys.executable)
-    return found
+    return fakes
 
 
 def measured(out, more, *parts, **options):
@@ -119,13 +119,13 @@ def measured(out, more, *parts, **options):
 
 def test_what_is_asked_for_next_is_measured_by_the_same_workers(workers, monitors, tmp_path):
     more = Asking([part_of(4, blocks=2)], [part_of(2)])
-    found = measured(tmp_path, more, part_of(8, blocks=2))
+    result = measured(tmp_path, more, part_of(8, blocks=2))
 
     assert workers.measured == [(8, 0), (8, 1), (4, 0), (4, 1), (2, 0)]
     assert (len(workers.started), workers.closed, len(monitors)) == (1, 1, 1)
-    assert [run.trial.batch_size for run in found.runs] == [8, 8, 4, 4, 2]
-    assert {(run.session, run.study) for run in found.runs} == {("s1", "s")}
-    assert Ledger(tmp_path).read()[0] == found.runs
+    assert [run.trial.batch_size for run in result.runs] == [8, 8, 4, 4, 2]
+    assert {(run.session, run.study) for run in result.runs} == {("s1", "s")}
+    assert Ledger(tmp_path).read()[0] == result.runs
 
 
 def test_each_time_it_is_shown_every_run_so_far(workers, tmp_path):
@@ -143,27 +143,27 @@ def test_it_is_asked_only_when_all_that_was_planned_is_done(workers, tmp_path):
 
 
 def test_a_framework_that_only_more_asks_for_gets_a_worker_then(workers, tmp_path):
-    found = measured(tmp_path, Asking([part_of(8, framework="tensorflow")]), part_of(8))
+    result = measured(tmp_path, Asking([part_of(8, framework="tensorflow")]), part_of(8))
 
-    assert [run.trial.framework for run in found.runs] == ["torch", "tensorflow"]
+    assert [run.trial.framework for run in result.runs] == ["torch", "tensorflow"]
     assert (len(workers.started), workers.closed) == (2, 2)
 
 
 def test_a_data_set_is_resolved_in_what_is_asked_for_next(workers, tmp_path):
-    found = measured(tmp_path, Asking([part_of(4)]), part_of(8))
+    result = measured(tmp_path, Asking([part_of(4)]), part_of(8))
     auto = replace(trial_of(batch_size=2, images_per_epoch=16), dataset="auto")
     more = Asking([TrialSet(trials=(auto,), blocks=1)])
     later = measured(tmp_path, more, part_of(8), id="s2")
 
-    assert {run.trial.dataset for run in found.runs} == {"digits"}
+    assert {run.trial.dataset for run in result.runs} == {"digits"}
     assert later.runs[-1].trial.dataset != "auto"
 
 
-# What is measured already.
+# What has been measured already.
 
 
 def test_what_is_measured_already_is_not_repeated(workers, tmp_path):
-    """More of the same trial measures only the blocks that are missing."""
+    """Where more blocks of the same trial are asked for, only the missing ones are measured."""
     measured(tmp_path, Asking([part_of(8, 4, blocks=3)]), part_of(8, blocks=2))
 
     assert sorted(workers.measured) == [(4, 0), (4, 1), (4, 2), (8, 0), (8, 1), (8, 2)]
@@ -189,26 +189,26 @@ def test_it_ends_when_all_that_is_asked_for_is_hopeless(workers, tmp_path, statu
     fine = workers.ends
     workers.ends = lambda r: RunOutcome(status=status, reason="x") if r.trial.batch_size == 4 else fine(r)
     more = Asking([part_of(4, blocks=3)], for_ever=True)
-    found = measured(tmp_path, more, part_of(8))
+    result = measured(tmp_path, more, part_of(8))
 
     assert workers.measured == [(8, 0), (4, 0)], "not in later blocks, nor when asked for again"
-    assert [run.status for run in found.runs] == [Status.OK, status]
+    assert [run.status for run in result.runs] == [Status.OK, status]
 
 
 def test_it_ends_when_what_is_asked_for_crashes_each_time(workers, tmp_path):
     workers.ends = lambda request: RunOutcome(status=Status.CRASHED, reason="x")
-    found = measured(tmp_path, Asking([part_of(4)], for_ever=True))
+    result = measured(tmp_path, Asking([part_of(4)], for_ever=True))
 
     assert workers.measured == [(4, 0)]
-    assert {run.status for run in found.runs} == {Status.CRASHED}
+    assert {run.status for run in result.runs} == {Status.CRASHED}
 
 
 def test_it_ends_when_the_framework_is_not_installed(workers, tmp_path, monkeypatch):
     monkeypatch.setattr("trainspeed.conduct.interpreters.find_interpreter", lambda framework: None)
-    found = measured(tmp_path, Asking([part_of(4)], for_ever=True), part_of(8))
+    result = measured(tmp_path, Asking([part_of(4)], for_ever=True), part_of(8))
 
     assert workers.measured == []
-    assert [(run.trial.batch_size, run.status) for run in found.runs] == [(8, Status.UNSUPPORTED)]
+    assert [(run.trial.batch_size, run.status) for run in result.runs] == [(8, Status.UNSUPPORTED)]
 
 
 def test_without_more_what_was_planned_is_all(workers, tmp_path):
@@ -232,7 +232,7 @@ def test_a_failure_while_asking_loses_no_run(workers, tmp_path):
 
 @pytest.mark.parametrize("kept", range(5))
 def test_a_resumed_session_continues_where_it_was_interrupted(workers, tmp_path, kept):
-    """In the grid, in what was asked for next, or with all of it there."""
+    """The session was interrupted in the grid, in what was asked for next, or not at all."""
     whole = measured(tmp_path / "whole", Asking([part_of(4, blocks=2)]), part_of(8, blocks=2))
     workers.requests.clear()
     (tmp_path / "cut").mkdir()
@@ -289,14 +289,14 @@ def convolving(request):
 def test_a_crossover_is_bisected_within_one_study(workers, tmp_path):
     workers.ends = convolving
     sizes = grid(*PAIR, VALUES, **SIZES)
-    found = measured(tmp_path, Bisection(sizes, 3, 6), TrialSet(trials=sizes.trials(), blocks=6))
+    result = measured(tmp_path, Bisection(sizes, 3, 6), TrialSet(trials=sizes.trials(), blocks=6))
 
-    (sweep,) = crossovers(found.runs, sizes)
+    (sweep,) = crossovers(result.runs, sizes)
     assert [point.size for point in sweep.crossover.points] == [1, 8, 14, 23, 64]
     assert sweep.crossover.bracket == (8, 14)
     assert sweep.crossover.low <= 10 <= sweep.crossover.high
-    assert len(found.runs) == 2 * 5 * 6
-    assert {run.import_s for run in found.runs} == {0.125}
+    assert len(result.runs) == 2 * 5 * 6
+    assert {run.import_s for run in result.runs} == {0.125}
 
 
 # With real workers.
@@ -306,10 +306,10 @@ def test_real_workers_measure_what_is_asked_for_next(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "environ", os.environ.copy())
     monkeypatch.setattr(backends, "MODULES", dict(backends.MODULES))
     more = Asking([part_of(8, image_size=8, epochs=3, blocks=2)])
-    found = run_study(Context(id="s1", out=tmp_path), frameworks=["torch"], blocks=1, more=more)
+    result = run_study(Context(id="s1", out=tmp_path), frameworks=["torch"], blocks=1, more=more)
 
-    assert [run.status for run in found.runs] == [Status.OK] * len(found.runs)
-    assert len(found.runs) == 2 + 1, "a block of both layouts, and one more of the first"
-    assert len({run.monitor for run in found.runs}) == 1
-    samples, _ = read_monitor(found.folder / found.runs[-1].monitor)
-    assert samples["utc"].iloc[-1].isoformat() >= found.runs[-1].started_at, "it went on to the last run"
+    assert [run.status for run in result.runs] == [Status.OK] * len(result.runs)
+    assert len(result.runs) == 2 + 1, "a block of both layouts, and one more of the first"
+    assert len({run.monitor for run in result.runs}) == 1
+    samples, _ = read_monitor(result.folder / result.runs[-1].monitor)
+    assert samples["utc"].iloc[-1].isoformat() >= result.runs[-1].started_at, "it went on to the last run"

@@ -30,7 +30,7 @@ EVERY = [(library, mode) for library, modes in LIBRARIES.items() for mode in mod
 
 
 def conv2d(**changed) -> Conv2dTrial:
-    """Return the article's convolution, changed as told; a library alone is called in its usual way."""
+    """Return the article's convolution with these changes; a library without a mode gets its usual one."""
     if "library" in changed and "mode" not in changed:
         changed["mode"] = LIBRARIES.get(changed["library"], ("eager",))[0]
     return Conv2dTrial(**{**USUAL, **changed})
@@ -136,7 +136,7 @@ def test_a_request_to_a_worker_comes_back_as_it_was():
     assert Request.from_json(request.as_json()) == request
 
 
-# Mistakes. What is wrong -> what the reader is told, and a way out.
+# Mistakes: what is wrong -> what the sentence says, with a way out.
 
 MISTAKES = [
     ({"library": "tensorflo"}, "unknown library 'tensorflo': did you mean 'tensorflow'? Known: tensorflow, keras,"),
@@ -176,9 +176,9 @@ WHOLE = ("images", "height", "width", "channels", "filters", "filter_size", "dev
 MISTAKES += [({name: True}, f"{name} (=True) must be a whole number ") for name in WHOLE]
 
 
-@pytest.mark.parametrize(("mistake", "told"), MISTAKES, ids=lambda value: str(value)[:40])
-def test_a_mistake_is_one_line_that_names_it_and_a_way_out(mistake, told):
-    with pytest.raises(UserError, match=re.escape(told)) as caught:
+@pytest.mark.parametrize(("mistake", "sentence"), MISTAKES, ids=lambda value: str(value)[:40])
+def test_a_mistake_is_one_line_that_names_it_and_a_way_out(mistake, sentence):
+    with pytest.raises(UserError, match=re.escape(sentence)) as caught:
         conv2d(**mistake)
     assert "\n" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""The rows of factors: one entry is all that a new one needs."""
+"""The rows of factors: a new factor needs one row and nothing else."""
 
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ NO_FIELDS = {CONTROL, RECIPE, RESIDENCY}
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizerTrial(Trial):
-    """A trial with a field more than there are."""
+    """A trial with an additional field."""
 
     optimizer: str = "sgd"
 

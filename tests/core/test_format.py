@@ -1,4 +1,4 @@
-"""Numbers in words, once for the whole report."""
+"""Numbers in words, alike in the whole report."""
 
 import math
 

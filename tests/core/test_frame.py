@@ -40,7 +40,7 @@ def test_a_failed_run_is_a_row_without_numbers():
     assert failed[numbers].isna().all()
 
 
-# As a CSV.
+# The CSV.
 
 
 def read(path):

@@ -1,4 +1,4 @@
-"""What happens to a notebook's statements, after measuring and before, by the guard that a report's kernels load."""
+"""What the guard that a report's kernels load does with a notebook's statements, before and after measuring."""
 
 import ast
 from types import SimpleNamespace

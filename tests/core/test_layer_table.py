@@ -17,11 +17,11 @@ def test_a_layer_without_a_layout_forgets_none(layout):
 
 
 @pytest.mark.parametrize(
-    ("layout", "told", "wrong"), [(FIRST, FIRST, False), (FIRST, LAST, True), (LAST, FIRST, True)]
+    ("layout", "setting", "wrong"), [(FIRST, FIRST, False), (FIRST, LAST, True), (LAST, FIRST, True)]
 )
 @pytest.mark.parametrize("type", ["Conv2D", "MaxPooling2D"])
-def test_a_layer_that_was_told_the_other_layout_forgot_it(layout, told, wrong, type):
-    assert forgot(layout, data_format=told, type=type) is wrong
+def test_a_layer_that_was_told_the_other_layout_forgot_it(layout, setting, wrong, type):
+    assert forgot(layout, data_format=setting, type=type) is wrong
 
 
 def test_global_average_pooling_without_an_image_behind_it_can_forget_too():
@@ -63,17 +63,17 @@ def test_a_row_says_what_the_layer_was_told():
     assert forgotten([made, {**made, "layer": "conv", "forgot": False}]) == ["bn"]
 
 
-# Both layouts of a user's own model beside each other.
+# Both layouts of a user's model next to each other.
 
 
 def table(*layers):
     """Return a layer table of names and types, written "name type"."""
-    about = {"output_shape": (8, 8, 4), "data_format": None, "bn_axis": None, "layout": LAST}
-    return [row(layer=name, type=type, **about) for name, type in map(str.split, layers)]
+    others = {"output_shape": (8, 8, 4), "data_format": None, "bn_axis": None, "layout": LAST}
+    return [row(layer=name, type=type, **others) for name, type in map(str.split, layers)]
 
 
 def names(pairs):
-    return [tuple(found and found["layer"] for found in pair) for pair in pairs]
+    return [tuple(layer and layer["layer"] for layer in pair) for pair in pairs]
 
 
 def test_equal_layers_stand_beside_each_other():
@@ -99,11 +99,11 @@ def test_of_layers_of_one_type_the_one_that_is_missing_is_found_by_its_name():
 
 
 def test_layers_that_are_named_by_their_place_are_matched_by_their_types():
-    """As in `nn.Sequential`, where two layers more rename all others."""
+    """As in `nn.Sequential`, where two extra layers rename all others."""
     first = table("0 Permute", "1 Permute", "2 Conv", "3 ReLU", "4 Conv", "5 ReLU")
     second = table("0 Conv", "1 ReLU", "2 Conv", "3 ReLU")
-    beside = [("2", "0"), ("3", "1"), ("4", "2"), ("5", "3")]
-    assert names(aligned(first, second)) == [("0", None), ("1", None), *beside]
+    pairs = [("2", "0"), ("3", "1"), ("4", "2"), ("5", "3")]
+    assert names(aligned(first, second)) == [("0", None), ("1", None), *pairs]
 
 
 def test_models_without_a_common_layer_stand_below_each_other():

@@ -61,7 +61,7 @@ def test_a_text_of_several_lines_stays_on_one(ledger):
 
 
 def test_half_a_character_in_an_errors_text_costs_no_run(ledger):
-    """A file name that is no UTF-8 comes as a lone surrogate, which UTF-8 cannot write."""
+    """A file name that is not UTF-8 arrives as a lone surrogate, which UTF-8 cannot encode."""
     ledger.append(make_run(status="crashed", reason="cannot open caf\udce9.png"))
     (run,), doubts = ledger.read()
     assert (run.reason, doubts) == ("cannot open caf?.png", ())
@@ -122,7 +122,7 @@ def test_empty_lines_are_nothing(ledger):
 
 
 def test_a_line_of_another_schema_stops_the_reading_and_says_what_to_do(ledger):
-    """Its fields may mean something else, so to skip it would hide data and to read it would be wrong."""
+    """Its fields may mean something else: skipping it would hide data, and reading it would be wrong."""
     ledger.append(make_run())
     with ledger.path.open("a") as file:
         file.write(json.dumps({**make_run().as_dict(), "schema": 3, "trial": "of another kind"}) + "\n")

@@ -1,4 +1,4 @@
-"""What schema 1 said in English is read as values; the recorded ledger is of that schema."""
+"""What schema 1 said in English is read as values; the recorded ledger has that schema."""
 
 import json
 
@@ -13,9 +13,9 @@ from trainspeed.core.result import EffectivePrecision, Failure
 from trainspeed.core.run import SCHEMA, Status
 
 
-def old(**said):
+def old(**changed):
     """Return the run of a line of schema 1."""
-    line = {**make_run().as_dict(), "schema": 1, **said}
+    line = {**make_run().as_dict(), "schema": 1, **changed}
     del line["failure"]
     return read_run(json.dumps(line).encode(), {})
 

@@ -1,4 +1,4 @@
-"""The phases that trials run: one entry is all that a new one needs, but for the code that measures it."""
+"""The phases that trials run: a new one needs one entry, and the code that measures it."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from trainspeed.show.tables import failures_table
 
 
 def test_a_new_phase_is_described_tabled_and_judged_by_its_entry(monkeypatch):
-    """A ceiling that is short by nature: no model is said of it, and its short epochs are no doubt."""
+    """A ceiling is short by nature: no model is mentioned, and its short epochs are no reason for doubt."""
     fma = Phase(name="fma", words="multiply-adds only", ceiling=True, work="step_flops", traced=False)
     with pytest.raises(UserError, match="unknown part 'fma'"):
         make_trial(part="fma")

@@ -10,7 +10,7 @@ from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import EffectivePrecision, Failure, RunResult
 from trainspeed.core.run import FINAL, SCHEMA, Status
 
-# The contract of design.md; `machine` and so on stand before what was measured.
+# The fields of a line that other programs may rely on.
 CONTRACT = {
     *(
         "schema",

@@ -43,7 +43,7 @@ def test_the_same_run_in_two_studies_is_two_runs():
 
 
 def test_trials_are_found_as_they_were_asked_for():
-    """Whatever data set auto came to, and however many workers the machine has cores for."""
+    """The data set that "auto" stood for and the number of workers depend on the machine."""
     asked = make_trial(dataset="auto", pipeline="threads", workers=1, augment=True)
     ran = make_run(dataset="digits", pipeline="threads", workers=8, augment=True, seed=3)
     other = make_run(dataset="digits", batch_size=8)

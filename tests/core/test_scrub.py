@@ -14,7 +14,7 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.scrub import GENERIC, LOOPBACK, MIN_NAME_LETTERS, WORD, scrub_all, scrubber
 from trainspeed.report.run import report
 
-# What no file of a report may hold, whosever machine it was made on.
+# What no file of a report may hold, whoever's machine made it.
 ANYONES = r"(?<![\w./~-])/(home|Users|root)(?![\w-])|\b([0-9a-f]{2}:){5}[0-9a-f]{2}\b"
 IMAGE = re.compile(r"(?<=base64,)[A-Za-z0-9+/=]+|\"image/png\": \"[^\"]+\"")
 SHARED = (".html", ".ipynb", ".json", ".jsonl", ".csv")
@@ -74,7 +74,7 @@ def test_a_home_folder_at_the_top_hides_nothing():
 
 
 def test_the_machines_own_addresses_are_names_too(monkeypatch):
-    """Another machine's say nothing about this one, and versions look like addresses."""
+    """Another machine's addresses say nothing about this one, and versions look like addresses."""
     plant(monkeypatch)
     made = scrubber(root=Path("/r"), home=Path("/h"))
 
@@ -95,24 +95,24 @@ def plant(monkeypatch):
 
 
 def leaks(folder, pattern):
-    """Return "file: what is there" for every match in what is shared of a report."""
-    found = []
+    """Return "file: text" for every match in the shared files of a report."""
+    leaked = []
     for path in sorted(path for path in folder.rglob("*") if path.suffix in SHARED):
         text = IMAGE.sub("", path.read_text(encoding="utf-8"))
-        found += [f"{path.name}: {match[0]}" for match in re.finditer(pattern, text)]
-    return found
+        leaked += [f"{path.name}: {match[0]}" for match in re.finditer(pattern, text)]
+    return leaked
 
 
-def words(*names):
+def any_of(*names):
     return "|".join(rf"(?<![\w.-]){re.escape(name)}(?![\w-])" for name in names)
 
 
 def own_names():
-    """Return what names this machine, its user and their folders; no words that notebooks use anyway."""
+    """Return what names this machine, its user and their folders, except words that the notebooks use."""
     names = {socket.gethostname(), socket.gethostname().partition(".")[0], getpass.getuser()} - GENERIC
     names -= {word for path in ROOT.glob("notebooks/*.ipynb") for word in WORD.findall(path.read_text())}
     addresses = {
-        found.address.partition("%")[0] for listed in psutil.net_if_addrs().values() for found in listed
+        entry.address.partition("%")[0] for listed in psutil.net_if_addrs().values() for entry in listed
     }
     folders = {str(folder) for folder in (Path.home(), ROOT) if folder != Path("/")}
     addresses = {address for address in addresses if address and not LOOPBACK.fullmatch(address)}
@@ -123,7 +123,7 @@ def own_names():
 def test_a_report_names_no_user_no_machine_and_no_folder(report_folder):
     names = own_names() | {str(report_folder), str(report_folder.parent)}
 
-    assert leaks(report_folder, words(*names)) == []
+    assert leaks(report_folder, any_of(*names)) == []
     assert leaks(report_folder, ANYONES) == []
     assert len([path for path in report_folder.rglob("*") if path.suffix in SHARED]) >= 5
 
@@ -131,12 +131,12 @@ def test_a_report_names_no_user_no_machine_and_no_folder(report_folder):
 def test_recorded_runs_name_nobody():
     for folder in (ROOT / "data/measured").glob("*/"):
         assert leaks(folder, ANYONES) == []
-        assert leaks(folder, words(*own_names())) == []
+        assert leaks(folder, any_of(*own_names())) == []
 
 
 @pytest.mark.slow
 def test_what_a_notebook_prints_about_the_machine_is_not_in_its_report(tmp_path, monkeypatch):
-    """Through real kernels: printed, warned of, displayed, and raised."""
+    """Real kernels print it, warn of it, display it and raise it."""
     names = plant(monkeypatch)
     home = tmp_path / "home/adalovelace"
     home.mkdir(parents=True)
@@ -155,10 +155,10 @@ def test_what_a_notebook_prints_about_the_machine_is_not_in_its_report(tmp_path,
     assert "No such file or directory: &#39;~/weights.h5" in (out / "amp.html").read_text().replace(
         "'", "&#39;"
     )
-    assert leaks(out, words(*names, str(home), str(out), str(folder))) == []
+    assert leaks(out, any_of(*names, str(home), str(out), str(folder))) == []
     (out / "runs.jsonl").write_text(f'{{"reason": "no {home}/data on gpu-17"}}')
     (out / "late.html").write_text("<p>52:54:00:12:34:56 /home/someone/x")
-    assert leaks(out, words(*names, str(home))) == [
+    assert leaks(out, any_of(*names, str(home))) == [
         "late.html: 52:54:00:12:34:56",
         f"runs.jsonl: {home}",
         "runs.jsonl: gpu-17",

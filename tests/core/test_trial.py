@@ -10,7 +10,7 @@ from trainspeed.core import trial
 from trainspeed.core.errors import UserError
 from trainspeed.core.trial import Trial, grid
 
-# What is wrong -> what the rule says of it.
+# What is wrong -> what the sentence says about it.
 WHOLE = "must be a whole number of at least"
 MISTAKES = {
     "framework=pytorch": ": did you mean 'torch'? Known: tensorflow, torch, jax.",
@@ -59,7 +59,7 @@ MISTAKES = {
 
 
 def parse(mistake):
-    """Return the field and the value of "field=value"; a bare word is a text."""
+    """Return the field and the value of "field=value"; a bare word is a string."""
     field, _, text = mistake.partition("=")
     known = {"None": None, "True": True}
     if text in known:

@@ -1,4 +1,4 @@
-"""Finding and reading a model of the user's own, without running a line of it."""
+"""Finding and reading a user's model without running a line of it."""
 
 import hashlib
 from pathlib import Path
@@ -18,7 +18,7 @@ KERAS = ("tensorflow", "jax")
 
 
 @pytest.mark.parametrize(
-    ("words", "name", "folder"),
+    ("text", "name", "folder"),
     [
         ("nets/my.py:build", "nets/my.py:build", "."),
         ("./nets/../nets/my.py:build", "nets/my.py:build", "."),
@@ -26,21 +26,19 @@ KERAS = ("tensorflow", "jax")
         ("../outside/other.py:make_net", "other.py:make_net", "../outside"),
     ],
 )
-def test_a_name_is_seen_from_where_the_user_is_and_never_holds_a_folder_outside(
-    tmp_path, words, name, folder
-):
+def test_a_name_is_seen_from_where_the_user_is_and_never_holds_a_folder_outside(tmp_path, text, name, folder):
     here = tmp_path / "work"
     for file in ("work/nets/my.py", "outside/other.py"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text("")
 
-    found = user_model.locate_model(words.format(here=here), here)
+    located = user_model.locate_model(text.format(here=here), here)
 
-    assert (found[0], found[1].resolve()) == (name, (here / folder).resolve())
+    assert (located[0], located[1].resolve()) == (name, (here / folder).resolve())
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("text", "message"),
     [
         ("my.py", "'my.py'.* names no function of a Python file: MODEL is path/file.py:function"),
         ("my.txt:build", "names no function of a Python file"),
@@ -48,24 +46,24 @@ def test_a_name_is_seen_from_where_the_user_is_and_never_holds_a_folder_outside(
         ("nets/gone.py:build", "no file nets/gone.py: MODEL is path/file.py:function"),
     ],
 )
-def test_a_wrong_model_on_the_command_line_is_one_line(tmp_path, words, message):
+def test_a_wrong_model_on_the_command_line_is_one_line(tmp_path, text, message):
     (tmp_path / "my.py").write_text("")
 
     with pytest.raises(UserError, match=message) as problem:
-        user_model.locate_model(words, tmp_path)
+        user_model.locate_model(text, tmp_path)
 
     assert "\n" not in str(problem.value)
 
 
 def test_a_file_is_looked_for_in_the_folder_that_is_told_and_nowhere_else(tmp_path, monkeypatch):
-    for folder in ("told", "here"):
+    for folder in ("named", "here"):
         (tmp_path / folder).mkdir()
     (tmp_path / "here/my.py").write_text("")
     monkeypatch.chdir(tmp_path / "here")
 
     assert user_model.find_model("my.py:build", {}) == tmp_path / "here/my.py"
     with pytest.raises(UserError, match=r"no file my\.py"):
-        user_model.find_model("my.py:build", {user_model.FOLDER_VARIABLE: str(tmp_path / "told")})
+        user_model.find_model("my.py:build", {user_model.FOLDER_VARIABLE: str(tmp_path / "named")})
 
 
 def test_without_a_folder_told_a_notebook_finds_the_examples_from_its_own_folder(tmp_path, monkeypatch):
@@ -128,7 +126,7 @@ def test_the_frameworks_are_those_that_the_file_or_the_function_imports(own, sou
     assert user_model.frameworks_of(own(source)) == expected
 
 
-# What is kept of it.
+# Which runs of it are kept.
 
 
 def test_the_version_of_a_file_is_the_beginning_of_its_hash(own):
@@ -158,7 +156,7 @@ def test_a_session_that_is_resumed_keeps_runs_of_the_same_file_only(own):
     ("status", "kept"), [(Status.INVALID, False), (Status.UNSUPPORTED, False), (Status.OOM, True)]
 )
 def test_what_the_user_may_have_mended_is_measured_anew(own, status, kept):
-    """A package that was installed meanwhile does not change the file."""
+    """A package that was installed since does not change the file."""
     model = own("def build(): ...")
 
     assert user_model.still_holds(run_of(model, status=status)) is kept

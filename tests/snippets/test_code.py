@@ -40,7 +40,7 @@ def trial_of(framework="torch", **changed):
 
 
 def every_trial():
-    """Every combination that is a trial."""
+    """Yield every combination that is a trial."""
     for framework in FRAMEWORKS:
         for layout, precision, compiled, strategy, pipeline, augment in itertools.product(
             LAYOUTS, PRECISIONS, (False, True), STRATEGIES[framework], PIPELINES, (False, True)
@@ -56,7 +56,7 @@ ALL = list(every_trial())
 
 
 def unknown_names(program):
-    """Return the names that a program reads and nothing in it makes."""
+    """Return the names that a program reads and does not define."""
     made = {*YOURS, *dir(builtins), "__name__"}
     read = set()
     for node in ast.walk(ast.parse(program)):
@@ -77,7 +77,7 @@ def test_a_name_that_nothing_makes_is_found():
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_every_combination_is_a_whole_program(framework):
-    """It needs nothing but what its first comment asks the reader for, and imports nothing in vain."""
+    """It needs nothing but what its first comment asks the reader for, and uses all its imports."""
     mine = [trial for trial in ALL if trial.framework == framework]
     assert len(mine) > 150
     for trial in mine:
@@ -106,14 +106,14 @@ def test_nothing_is_imported_in_vain():
 
 
 def test_different_trials_have_different_programs():
-    """All that a recipe may switch is in the program, but what makes no difference there."""
+    """The program shows everything that a recipe may switch and that makes a difference there."""
     programs = {}
     for trial in ALL:
         programs.setdefault(program_of(trial), []).append(trial)
-    for several in programs.values():
-        pipelines = {(t.pipeline, t.augment) for t in several}
+    for trials in programs.values():
+        pipelines = {(t.pipeline, t.augment) for t in trials}
         plain = {("arrays", False), ("in_model", False), ("generator", False)}
-        assert len(several) == 1 or pipelines <= plain, several
+        assert len(trials) == 1 or pipelines <= plain, trials
 
 
 # What a program must say.
@@ -134,8 +134,8 @@ def test_logits_are_trained_as_logits(framework):
     ],
 )
 def test_each_precision_is_set_as_it_is_measured(precision, torch, tensorflow, jax):
-    for framework, words in (("torch", torch), ("tensorflow", tensorflow), ("jax", jax)):
-        assert words in program_of(trial_of(framework, precision=precision))
+    for framework, line in (("torch", torch), ("tensorflow", tensorflow), ("jax", jax)):
+        assert line in program_of(trial_of(framework, precision=precision))
 
 
 def test_only_fp16_scales_its_loss():
@@ -262,19 +262,19 @@ def test_a_program_trains_as_it_is_pasted(name, shared_worker, tmp_path):
         program = program.replace("torch.distributed.destroy", f"{after}\ntorch.distributed.destroy")
     (tmp_path / "train.py").write_text(before + program + ("" if ddp else after))
     if ddp:
-        said = by_torchrun(tmp_path / "train.py")
+        printed = by_torchrun(tmp_path / "train.py")
     else:
-        outcome = worker.probe("probes.pasted_program", tmp_path / "train.py", tmp_path / "said")
-        said = "\n".join((tmp_path / f"said.{stream}").read_text() for stream in ("out", "err"))
-        assert outcome.status == Status.OK, said[-3000:]
-    found = [float(line.split()[1]) for line in said.splitlines() if line.startswith("RIGHT")]
-    assert len(found) == (2 if ddp else 1)
-    assert min(found) > 0.6, "guessing gives a third"
-    assert "deprecat" not in said.lower(), said
+        outcome = worker.probe("probes.pasted_program", tmp_path / "train.py", tmp_path / "printed")
+        printed = "\n".join((tmp_path / f"printed.{stream}").read_text() for stream in ("out", "err"))
+        assert outcome.status == Status.OK, printed[-3000:]
+    accuracies = [float(line.split()[1]) for line in printed.splitlines() if line.startswith("RIGHT")]
+    assert len(accuracies) == (2 if ddp else 1)
+    assert min(accuracies) > 0.6, "guessing gives a third"
+    assert "deprecat" not in printed.lower(), printed
 
 
 def by_torchrun(program):
-    """Return what a program says that is started in two processes, as its first line tells."""
+    """Return what a program prints when it is started in two processes, as its first comment says."""
     done = subprocess.run(
         [
             interpreters.find_interpreter("torch"),

@@ -21,13 +21,13 @@ RUNS_CSV = "runs.csv"
 ARTICLE_EPOCHS = 100  # the articles trained so long; with fewer epochs the training time is projected
 
 
-def training_s(run: Run) -> float | None:
+def _training_s(run: Run) -> float | None:
     """Return the projected seconds of a training as long as the articles'; None without a median."""
     median = run.median_epoch_s
     return None if median is None else run.first_epoch_s + (ARTICLE_EPOCHS - 1) * median
 
 
-# Columns in addition to those of the trial, each an attribute of the run but for those in `DERIVED`.
+# Columns in addition to those of the trial, each an attribute of the run but for those in `DERIVED_COLUMNS`.
 RUN_COLUMNS = (
     *("session", "study", "label", "block", "status", "reason"),
     *("first_epoch_s", "median_epoch_s", "training_s", "images_per_s", "images_consumed"),
@@ -35,9 +35,9 @@ RUN_COLUMNS = (
     *("timed_s", "median_call_s", "median_resident_s", "placement", "start_s"),
     *("notes", "started_at", "monitor"),
 )
-DERIVED: Mapping[str, Callable[[Run], Any]] = {
+DERIVED_COLUMNS: Mapping[str, Callable[[Run], Any]] = {
     "status": lambda run: str(run.status),
-    "training_s": training_s,
+    "training_s": _training_s,
     "images_consumed": lambda run: run.images_per_epoch,
     "effective_layout": lambda run: layouts_text(run.effective_layout),
     "effective_precision": lambda run: precision_text(run.effective_precision),
@@ -65,7 +65,8 @@ def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
 def _row(run: Run) -> dict[str, Any]:
     row = run.trial.as_dict()
     row["compile"] = bool(row.get("compile"))
-    return row | {name: DERIVED[name](run) if name in DERIVED else getattr(run, name) for name in RUN_COLUMNS}
+    derived = {name: value(run) for name, value in DERIVED_COLUMNS.items()}
+    return row | {name: derived[name] if name in derived else getattr(run, name) for name in RUN_COLUMNS}
 
 
 def append_csv(run: Run, path: Path) -> None:
