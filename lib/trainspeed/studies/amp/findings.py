@@ -63,19 +63,10 @@ def precision_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verd
         quantity: "time" or "accuracy".
     """
     training = [run for run in runs if not run.trial.phase.ceiling]
-    verdicts = [
-        verdict
-        for precision in PRECISIONS
-        if precision != BASELINE
-        for verdict in compare(
-            training,
-            "precision",
-            BASELINE,
-            precision,
-            question=PRECISION_QUESTIONS[quantity],
-            quantity=quantity,
-        )
-    ]
+    question = PRECISION_QUESTIONS[quantity]
+    verdicts: list[Verdict] = []
+    for name in PRECISIONS[1:]:  # fp32 is the first
+        verdicts += compare(training, "precision", BASELINE, name, question=question, quantity=quantity)
 
     def position(verdict: Verdict) -> tuple:
         return not verdict.candidate.whole_steps, -verdict.blocks, _position(verdict.candidate)

@@ -5,51 +5,40 @@ Draws speed-ups and computes none: intervals come with the rows, a forecast from
 
 from __future__ import annotations
 
-import textwrap
-
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from trainspeed.core.errors import check_name
 from trainspeed.core.factors import TRAINING
-from trainspeed.judge.forecast import SCALINGS
-from trainspeed.show.axes import legend_below, note_below, nothing, panels, write_sentence
-from trainspeed.show.rows import by_framework, refuse_repeats, require
+from trainspeed.show.axes import legend_below, note_below, nothing, panels
+from trainspeed.show.rows import by_framework, require
 from trainspeed.show.series import Look, handles, marks
 from trainspeed.show.theme import framework_colour, framework_name
 
 SCALING_COLUMNS = ("framework", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high")
 FORECAST_COLUMNS = ("framework", "scaling", "devices", "speedup")
 PANEL_COLUMNS = ("model", "layout", "precision", "compile")  # those that vary have panels of their own
-STRATEGY_MARKERS = {"mirrored": "o", "ddp": "s", "dp": "D", "data_parallel": "^"}
-BATCH_LINES = (
-    "-",
-    "-.",
-    (0, (7, 2)),
-    (0, (3, 1, 1, 1, 1, 1)),
-    (0, (2, 2)),
-)  # of the first, second, … batch size
+STRATEGY_MARKERS = {"mirrored": "o", "ddp": "s", "data_parallel": "^"}
+# Of the first, second, … batch size.
+BATCH_LINES = ("-", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)))
 IDEAL = {"color": ".3", "linestyle": "--"}
 FORECAST = {"color": ".3", "linestyle": ":"}
 SHIFT = 0.015  # of the axis, from series to series: equal speed-ups do not hide each other …
 MAX_SHIFT = 0.1  # … of a device: on a long axis a marker stays at its number
 END_MARGIN = 0.06  # of the axis, left and right of the data
-LINE_LETTERS = 80  # of the note
 
 
 def plot_scaling(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> Figure:
     """Draw speed-up over devices: a line per framework, strategy and batch size, a panel per kind of scaling.
 
-    Every line starts at one device with 1, by definition: rows of one device are not drawn. Where `rows` holds
+    Every line starts at one device with 1, by definition. Where `rows` holds
     several models, layouts, precisions or settings of the compiler, each has a panel of its own.
 
     Args:
         rows: One row per comparison with one device: framework, strategy, scaling ("strong" or "weak"),
             devices, batch_size (summed over all devices), speedup (in throughput), low and high; and
-            PANEL_COLUMNS, where they vary. Without low and high the marker is hollow; without a speed-up the
-            row is named below the chart.
+            PANEL_COLUMNS, where they vary. Without low and high the marker is hollow.
         forecasts: One row per number of devices: framework, scaling, devices, speedup; strategy, where a
             framework has several; and those of PANEL_COLUMNS that vary. Drawn in the panels that `rows` has.
     """
@@ -95,9 +84,6 @@ def _draw(
         batches = ", ".join(f"{batch:g}" for batch in sorted(mine["batch"].unique()))
         per_device = " per device" if name.startswith("weak") else ""
         ax.set(title=f"{name}: batch {batches}{per_device}", ylabel=ylabel)
-    if not any(ax.lines for ax in axes):
-        axes[0].set(xticks=[], yticks=[])
-        return figure
     _limit(axes, most, unit="" if of_ideal else "×")
     note_below(axes[-1], _note(data))
     looks |= {"ideal": IDEAL} | ({} if expected.empty else {"forecast": FORECAST})
@@ -123,19 +109,17 @@ def _panel_names(rows: pd.DataFrame, varying: list[str]) -> pd.Series:
 
 def _series(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in the order of the legend, with the columns `batch` (held equal), `style` and `label`."""
-    for scaling in rows["scaling"].unique():
-        check_name("scaling", scaling, SCALINGS)
     numbers = ("devices", "batch_size", "speedup", "low", "high")
     data = rows.reset_index(drop=True).astype(dict.fromkeys(numbers, float))
     strong = data["scaling"] == "strong"
     data["batch"] = data["batch_size"].where(strong, data["batch_size"] / data["devices"])
     by_scaling = data.groupby("scaling")["batch"]
-    several, data["style"] = by_scaling.transform("nunique") > 1, by_scaling.rank("dense").astype(int) - 1
+    several = by_scaling.transform("nunique") > 1
+    data["style"] = by_scaling.rank("dense").astype(int) - 1
     names = data["framework"].map(framework_name) + " " + data["strategy"]
     batches = ", batch " + data["batch"].map("{:g}".format)
     batches = batches.where(strong, batches + " per device")
     data["label"] = names + batches.where(several, "")
-    refuse_repeats(data[data["devices"] > 1], ("panel", "label", "devices"), _name, "pass those of one study")
     return by_framework(data, "strategy", "batch", "devices")
 
 
@@ -143,24 +127,18 @@ def _panel(
     ax: Axes, rows: pd.DataFrame, expected: pd.DataFrame, most: float, of_ideal: bool
 ) -> dict[str, Look]:
     """Draw one panel and return how the measured lines look."""
-    points = rows[(rows["devices"] > 1) & rows["speedup"].notna()]
-    if points.empty and expected.empty:
-        alone = not (rows["devices"] > 1).any()
-        why = "only one device was measured" if alone else "no pair of runs finished"
-        write_sentence(ax, f"Nothing to draw: {why}.")
-        return {}
     start, ideal_end = (100, 100) if of_ideal else (1, most)  # every line starts at one device
     ax.plot([1, most], [start, ideal_end], gid="ideal", label="ideal", **IDEAL)
     for _, group in expected.groupby([name for name in ("framework", "strategy") if name in expected]):
         look = FORECAST | {"color": framework_colour(group.iloc[0]["framework"])}
         path = [1, *group["devices"]], [start, *group["speedup"]]
         ax.plot(*path, linewidth=1.8, label="forecast", gid="forecast", **look)
-    series = list(points.groupby("label", sort=False))
+    series = list(rows.groupby("label", sort=False))
     shift, looks = min(MAX_SHIFT, SHIFT * (most - 1)), {}
     for number, (label, group) in enumerate(series):
         framework, strategy, style = group.iloc[0][["framework", "strategy", "style"]]
         line = {"color": framework_colour(framework), "linestyle": BATCH_LINES[style % len(BATCH_LINES)]}
-        looks[label] = line | {"marker": STRATEGY_MARKERS.get(strategy, "P")}
+        looks[label] = line | {"marker": STRATEGY_MARKERS[strategy]}
         x = group["devices"] + (number - (len(series) - 1) / 2) * shift
         group = group.assign(x=x, y=group["speedup"])
         ax.plot([1, *x], [start, *group["y"]], linewidth=1.8, label=label, gid="line", **line)
@@ -180,16 +158,8 @@ def _limit(axes: list[Axes], most: float, unit: str) -> None:
 
 
 def _note(data: pd.DataFrame) -> str:
-    """Return how to read the marks, and which rows have none."""
-    data = data[data["devices"] > 1]
-    lost, sure = data["speedup"].isna(), data["low"].notna() & data["high"].notna()
-    parts = ["bar: 95 % interval"] if (sure & ~lost).any() else []
-    if (~sure & ~lost).any():
+    """Return how to read the marks."""
+    parts = ["bar: 95 % interval"] if data["low"].notna().any() else []
+    if data["low"].isna().any():
         parts.append("hollow: fewer than 6 blocks, no interval")
-    if lost.any():
-        parts.append("no pair of runs finished: " + ", ".join(_name(row) for _, row in data[lost].iterrows()))
-    return textwrap.fill("; ".join(parts), LINE_LETTERS)
-
-
-def _name(row: pd.Series) -> str:
-    return f"{row['label']} on {row['devices']:g} devices ({row['panel']})"
+    return "; ".join(parts)
