@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+
 import numpy as np
 import pytest
 
 from shared_workers import SharedWorker, own_worker
+from trainspeed.conduct import interpreters
 from trainspeed.conduct.worker_process import RunOutcome
+from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, STRATEGIES, Trial
 from trainspeed.sensors.machine import logical_cores
@@ -88,3 +94,19 @@ def test_a_rank_that_hangs_ends_at_the_timeout(tmp_path):
     with own_worker("torch", tmp_path) as worker:
         assert with_ranks_that("hang", worker, timeout_s=4).status == Status.TIMEOUT
         assert not worker.processes()
+
+
+def test_the_same_training_runs_under_torchrun(tmp_path):
+    if (python := interpreters.find_interpreter("torch")) is None:
+        pytest.skip("torch is not installed here")
+    (tmp_path / "trial.json").write_text(json.dumps(ddp().as_dict()))
+    command = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += ["-m", "trainspeed.worker.backends.torchrun", str(tmp_path / "trial.json")]
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT / "lib")}
+    environment |= {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
+
+    assert done.returncode == 0, done.stderr[-2000:]
+    printed = json.loads(done.stdout.strip().splitlines()[-1])
+    assert len(printed["epoch_s"]) == 3
+    assert np.isfinite(printed["final_loss"])

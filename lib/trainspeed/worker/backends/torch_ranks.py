@@ -1,4 +1,6 @@
-"""Ranks of torch.distributed, forked here with the environment variables that torchrun sets.
+"""Ranks of torch.distributed: forked here with torchrun's environment variables, or started by torchrun.
+
+    torchrun --nproc-per-node 2 -m trainspeed.worker.backends.torchrun TRIAL.json
 
 Knows neither model nor loop: a rank is made by a function, and trains.
 """
@@ -16,6 +18,7 @@ from typing import Any, NoReturn
 import torch
 from torch import distributed
 
+from trainspeed.core.errors import UserError
 from trainspeed.core.result import Inspection
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker.backends.base import Training
@@ -40,6 +43,12 @@ def start(ranks: int, device: torch.device, make: Callable[[int], Training]) -> 
         _join(rank, cores, device)
         return make(rank)
 
+    if "RANK" in os.environ:  # torchrun has started every rank
+        if int(os.environ["WORLD_SIZE"]) != ranks:
+            raise UserError("devices", ranks, f"is not torchrun's WORLD_SIZE (={os.environ['WORLD_SIZE']}).")
+        rank = int(os.environ["LOCAL_RANK"])
+        _connect(rank, device)
+        return make(rank)
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     with socket.socket() as probe:
         probe.bind((LOCALHOST, 0))
@@ -139,7 +148,12 @@ def _join(rank: int, cores: list[int], device: torch.device) -> None:
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
     if device.type == "cpu" and cores:
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
-    if sys.platform == "linux":
+    _connect(rank, device)
+
+
+def _connect(rank: int, device: torch.device) -> None:
+    """Wait for the other ranks, which are found by the variables that torchrun sets too."""
+    if os.environ["MASTER_ADDR"] == LOCALHOST and sys.platform == "linux":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the host's name may lead nowhere
     if device.type == "cuda":
         torch.cuda.set_device(rank)

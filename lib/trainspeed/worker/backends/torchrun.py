@@ -1,0 +1,34 @@
+"""One rank under torchrun: `torchrun --nproc-per-node 2 -m trainspeed.worker.backends.torchrun TRIAL.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import distributed
+
+
+def main() -> None:
+    """Be one rank of torchrun: train the trial in a JSON file, and print the epochs' seconds on rank 0."""
+    from trainspeed.core.trial import Trial
+    from trainspeed.worker.backends.torch_backend import BACKEND
+    from trainspeed.worker.data.folds import data_set_of, images_of
+
+    trial = Trial.from_dict(json.loads(Path(sys.argv[1]).read_text()))
+    images = images_of(replace(trial, dataset=data_set_of(trial)))
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    training = BACKEND.start(
+        trial, images, device="gpu" if device == "cuda" else "cpu", default_allocation=False
+    )
+    epoch_s = training.train()
+    if os.environ["RANK"] == "0":
+        print(json.dumps({"epoch_s": epoch_s, "final_loss": training.final_loss}))
+    distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
