@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from programs import NO_GPU
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import RunResult
@@ -30,7 +30,7 @@ SIZE = {"images": 840, "height": 100, "width": 100}
 
 def harness() -> list[str]:
     """Calls by the harness and by a bare loop, in torch, alternating in one process."""
-    command = [interpreters.find_interpreter("torch"), str(Path(__file__).parent / "harness_conv2d.py")]
+    command = [find_interpreter("torch"), str(Path(__file__).parent / "harness_conv2d.py")]
     environment = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT / "lib")}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     pairs = json.loads(result.stdout.splitlines()[-1])
@@ -56,7 +56,7 @@ def limit() -> list[str]:
     trials = {name: library_trial(name, **SIZE) for name in LIBRARIES}
     copy = next(t for t in ceiling_trials(["fp32"], dataset="digits", seed=0) if t.part == "copy")
     workers = {
-        name: WorkerProcess(interpreters.find_interpreter(name), backends.MODULES[name], environment=NO_GPU)
+        name: WorkerProcess(find_interpreter(name), backends.MODULES[name], environment=NO_GPU)
         for name in dict.fromkeys([copy.framework, *(t.framework for t in trials.values())])
     }
     try:

@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 import turns
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
@@ -119,7 +119,7 @@ class Bare(Program):
         super().__init__()
         batch, images, size = work
         numbers = [str(n) for n in (batch, images, MAX_EPOCHS, size)]
-        self._command = [interpreters.find_interpreter(framework), *launcher, script, *numbers]
+        self._command = [find_interpreter(framework), *launcher, script, *numbers]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, pace: Pace | None) -> Pace:
@@ -230,7 +230,7 @@ class Worker(WorkerProcess):
 
     def __init__(self, framework: str, *, plain: bool = False) -> None:
         super().__init__(
-            interpreters.find_interpreter(framework),
+            find_interpreter(framework),
             backends.MODULES[framework],
             plain=plain,
             environment=NO_GPU,

@@ -22,7 +22,7 @@ import convolutions
 import ledgers
 from cases import CASES, Case
 from programs import TURN_EPOCHS, TURN_S, Program, Worker, take_turns
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
@@ -184,7 +184,7 @@ def write(rows: list[str], machine: dict) -> None:
 def main(wanted: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # else stopped programs would stay behind
     machine = detect.detect_machine()
-    cases = [case for case in CASES if interpreters.find_interpreter(case.framework)]
+    cases = [case for case in CASES if find_interpreter(case.framework)]
     parts = {"report": report_share, "ledger": ledgers.reading, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases}

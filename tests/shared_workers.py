@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.worker_process import RunOutcome, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.paths import ROOT
@@ -96,7 +96,7 @@ class SharedWorker:
                 "TRAINSPEED_TEST_FRAMEWORK": self.framework,
                 "TRAINSPEED_TEST_TOLD": str(self._file),
             }
-            python = interpreters.find_interpreter(self.framework)
+            python = find_interpreter(self.framework)
             self._process = WorkerProcess(python, "told_backend", environment=environment)
         return self._process
 
@@ -131,7 +131,7 @@ class SharedWorkers:
     def __call__(self, framework: str) -> SharedWorker:
         """Return that of a framework; a test of one that is not installed here is skipped."""
         if framework not in self._started:
-            if interpreters.find_interpreter(framework) is None:
+            if find_interpreter(framework) is None:
                 pytest.skip(f"{framework} is not installed here")
             self._started[framework] = SharedWorker(framework, self._factory.mktemp(framework))
         return self._started[framework]
@@ -144,9 +144,7 @@ class SharedWorkers:
         Args:
             module: Its `main` takes the framework, the file, and what `arguments` has for it.
         """
-        files = {
-            name: folder / f"{name}{ending}" for name in FRAMEWORKS if interpreters.find_interpreter(name)
-        }
+        files = {name: folder / f"{name}{ending}" for name in FRAMEWORKS if find_interpreter(name)}
         for name, file in files.items():
             self(name).probed(module, name, file, *(arguments or {}).get(name, ()))
         return files
@@ -160,7 +158,7 @@ class SharedWorkers:
 @contextmanager
 def own_worker(framework: str, folder: Path) -> Iterator[SharedWorker]:
     """Start one for a test that takes it along."""
-    if interpreters.find_interpreter(framework) is None:
+    if find_interpreter(framework) is None:
         pytest.skip(f"{framework} is not installed here")
     worker = SharedWorker(framework, folder)
     try:

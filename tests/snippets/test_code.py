@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from recipe_world import FIELDS
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Status
@@ -277,7 +277,7 @@ def by_torchrun(program):
     """Return what a program prints when it is started in two processes, as its first comment says."""
     done = subprocess.run(
         [
-            interpreters.find_interpreter("torch"),
+            find_interpreter("torch"),
             "-m",
             "torch.distributed.run",
             "--nproc-per-node",

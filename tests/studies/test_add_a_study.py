@@ -6,12 +6,12 @@ import pytest
 from bs4 import BeautifulSoup
 
 from smoke_report import ADDED, cells_to_add, runs_of
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.run import Status
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not interpreters.find_interpreter("torch"), reason="torch is not installed"),
+    pytest.mark.skipif(not find_interpreter("torch"), reason="torch is not installed"),
 ]
 
 

@@ -1,17 +1,21 @@
-"""What this machine has for a study: its devices, and the data sets that were fetched to it."""
+"""What this machine has for a study: devices, Python interpreters and data sets. Imports no framework."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from trainspeed.conduct.context import Context, current, recorded
 from trainspeed.conduct.plan import TrialSet, one_per_framework
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
+from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.sensors import machine as detect
@@ -72,6 +76,26 @@ def gpu_seen() -> bool:
 def cores_here() -> int:
     """Return how many logical cores this machine has, which limits the workers of an input pipeline."""
     return detect.logical_cores()
+
+
+def find_interpreter(framework: str) -> str | None:
+    """Return the interpreter that has a framework, or None where none is known.
+
+    It looks at `TRAINSPEED_PYTHON_<FRAMEWORK>`, then at the environment that `make setup` built, then at the
+    current interpreter.
+
+    Raises:
+        UserError: The variable does not name a program.
+    """
+    variable = f"TRAINSPEED_PYTHON_{framework.upper()}"
+    if named := os.environ.get(variable):
+        if not os.access(named, os.X_OK) or Path(named).is_dir():
+            raise UserError(variable, named, "is not a program: give the path of a Python interpreter.")
+        return named
+    built = ROOT / ".venvs" / framework / "bin/python"
+    if built.exists():
+        return str(built)
+    return sys.executable if importlib.util.find_spec(framework) else None
 
 
 def with_data_sets(part: TrialSet, *, auto: str = "cifar10") -> TrialSet:

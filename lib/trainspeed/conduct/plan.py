@@ -171,10 +171,11 @@ def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None 
     """
     for name in frameworks or ():
         check_name("framework", name, FRAMEWORKS)
-    first = {trial.framework: trial for trial in reversed(trials)}
+    firsts: dict[str, Trial] = {}
     last_layout: dict[str, Trial] = {}
     for trial in trials:
-        if replace(trial, layout=first[trial.framework].layout) == first[trial.framework]:
+        first = firsts.setdefault(trial.framework, trial)
+        if replace(trial, layout=first.layout) == first:
             last_layout[trial.framework] = trial
     return tuple(t for name, t in last_layout.items() if frameworks is None or name in frameworks)
 

@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trainspeed.conduct import interpreters
 from trainspeed.conduct.context import Context, current, recorded
 from trainspeed.conduct.estimates import check_memory, estimates_s
-from trainspeed.conduct.machine import devices, devices_here, with_data_sets
+from trainspeed.conduct.machine import devices, devices_here, find_interpreter, with_data_sets
 from trainspeed.conduct.plan import (
     Plan,
     Planned,
@@ -152,7 +151,7 @@ class _Measuring:
 
 
 def _start_worker(gpu_uuids: Sequence[str], framework: str) -> WorkerProcess:
-    python = interpreters.find_interpreter(framework)
+    python = find_interpreter(framework)
     if python is None:
         raise Unavailable("it is not installed here; `make setup` installs it")
     # With GPUs named by UUID, the framework's first device is the monitor's, whatever the order.

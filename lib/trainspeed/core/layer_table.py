@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
+from operator import itemgetter
 from typing import Any
 
 LayerRow = Mapping[str, Any]
@@ -77,10 +78,9 @@ def aligned(
     A user's model may have an extra layer in one layout, such as a permute. Layers are matched by name and
     type, or by type alone where that matches more: in `nn.Sequential` an extra layer renames all that follow.
     """
-    keys = (lambda row: (row["layer"], row["type"]), lambda row: row["type"])
+    keys = itemgetter("layer", "type"), itemgetter("type")
     matchers = [
-        SequenceMatcher(None, [key(row) for row in first], [key(row) for row in second], autojunk=False)
-        for key in keys
+        SequenceMatcher(None, [*map(key, first)], [*map(key, second)], autojunk=False) for key in keys
     ]
     best = max(matchers, key=lambda matcher: sum(block.size for block in matcher.get_matching_blocks()))
     pairs: list[tuple[LayerRow | None, LayerRow | None]] = []

@@ -98,34 +98,27 @@ def _study_and_session(line: bytes) -> tuple[str, str] | None:
 def _read_all(lines: Iterable[tuple[int, bytes]]) -> tuple[tuple[Run, ...], tuple[str, ...]]:
     runs: list[Run] = []
     doubts: list[str] = []
-    for number, run in _without_collecting(parsed(lines)):
-        if isinstance(run, OtherSchema):
-            raise UserError(
-                f"{RUNS_FILE} line {number} has schema {run.schema!r}, this Trainspeed reads schema {SCHEMA} and "
-                "before: use another OUT folder, or the version that wrote it."
-            )
-        if isinstance(run, Run):
-            runs.append(run)
-        else:
-            doubts.append(
-                f"line {number} of {RUNS_FILE} is cut off or damaged and was left out "
-                f"({type(run).__name__}); the other lines are used. RESUME=1 measures it again."
-            )
-    return tuple(runs), tuple(doubts)
-
-
-def _without_collecting(items: Iterator[Any]) -> Iterator[Any]:
-    """Yield all items with Python's garbage collection off.
-
-    What is read stays: to look through 100,000 runs for garbage again and again is a quarter of the time.
-    """
+    # What is read stays: to look through 100,000 runs for garbage again and again is a quarter of the time.
     was_on = gc.isenabled()
     gc.disable()
     try:
-        yield from items
+        for number, run in parsed(lines):
+            if isinstance(run, OtherSchema):
+                raise UserError(
+                    f"{RUNS_FILE} line {number} has schema {run.schema!r}, this Trainspeed reads schema {SCHEMA} "
+                    "and before: use another OUT folder, or the version that wrote it."
+                )
+            if isinstance(run, Run):
+                runs.append(run)
+            else:
+                doubts.append(
+                    f"line {number} of {RUNS_FILE} is cut off or damaged and was left out "
+                    f"({type(run).__name__}); the other lines are used. RESUME=1 measures it again."
+                )
     finally:
         if was_on:
             gc.enable()
+    return tuple(runs), tuple(doubts)
 
 
 def parsed(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Run | Exception]]:

@@ -8,7 +8,7 @@ import pytest
 
 from notebook_mistakes import mistake_in
 from smoke_report import runs_of, verdicts_of
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.format import NAMES
 from trainspeed.core.phase import CEILINGS
 from trainspeed.core.result import precision_text
@@ -17,9 +17,7 @@ from trainspeed.core.trial import PRECISIONS
 
 pytestmark = pytest.mark.slow
 
-INSTALLED = [
-    name for name in ("tensorflow", "torch") if interpreters.find_interpreter(name)
-]  # of the smoke preset's
+INSTALLED = [name for name in ("tensorflow", "torch") if find_interpreter(name)]  # of the smoke preset's
 PRESET = ("fp32", "tf32", "bf16")
 LACKING = {
     "tf32": "TF32 is a mode of NVIDIA GPUs; this is a CPU",

@@ -11,7 +11,7 @@ from notebook_mistakes import mistake_in
 from smoke_report import runs_of, verdicts_of
 from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.numbers import convolution_sentence
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.run import Role, Status
 from trainspeed.sensors.machine import logical_cores
@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 SMOKE = ("tensorflow", "torch", "jax", "scipy_signal", "opencv")  # the preset's libraries
-INSTALLED = [name for name in SMOKE if interpreters.find_interpreter(name if name in SMOKE[:3] else "scipy")]
+INSTALLED = [name for name in SMOKE if find_interpreter(name if name in SMOKE[:3] else "scipy")]
 SPREAD = [name for name in SMOKE[:2] if name in INSTALLED]
 WITH_TENSORFLOW = pytest.mark.skipif("tensorflow" not in INSTALLED, reason="tensorflow is not installed")
 

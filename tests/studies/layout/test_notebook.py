@@ -10,14 +10,14 @@ import pytest
 
 from notebook_mistakes import mistake_in
 from smoke_report import runs_of, verdicts_of
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.report.run import NOTEBOOKS, render
 
 pytestmark = pytest.mark.slow
 
-INSTALLED = [name for name in FRAMEWORKS if interpreters.find_interpreter(name)]
+INSTALLED = [name for name in FRAMEWORKS if find_interpreter(name)]
 
 
 @pytest.fixture(scope="module")

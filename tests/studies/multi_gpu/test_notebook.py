@@ -8,7 +8,7 @@ import pytest
 
 from notebook_mistakes import mistake_in
 from smoke_report import runs_of, verdicts_of
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, STRATEGIES
 from trainspeed.sensors.machine import logical_cores
@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(logical_cores() < 2, reason="two devices need two CPU cores"),
 ]
 
-INSTALLED = [name for name in FRAMEWORKS if interpreters.find_interpreter(name)]
+INSTALLED = [name for name in FRAMEWORKS if find_interpreter(name)]
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def report(monkeypatch, tmp_path):
     monkeypatch.setattr(study, "monitoring", monitoring)
     monkeypatch.setattr(study, "devices", lambda: ("cpu", (), MACHINE))
     monkeypatch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 4)
-    monkeypatch.setattr("trainspeed.conduct.interpreters.find_interpreter", lambda framework: sys.executable)
+    monkeypatch.setattr("trainspeed.conduct.study.find_interpreter", lambda framework: sys.executable)
     return found
 
 

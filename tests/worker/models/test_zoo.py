@@ -7,15 +7,13 @@ import json
 import pytest
 
 from shared_workers import SharedWorker
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
 
 MODELS = ("vgg16", "mobilenet", "resnet50", "efficientnet_b0")
 SAME_ARCHITECTURE = ("vgg16", "mobilenet", "efficientnet_b0")
-KERAS = (
-    "tensorflow" if interpreters.find_interpreter("tensorflow") else "jax"
-)  # models are the same; JAX compiles longer
+KERAS = "tensorflow" if find_interpreter("tensorflow") else "jax"  # models are the same; JAX compiles longer
 EPOCHS = 4  # of the probe's training
 NOWHERE = "http://127.0.0.1:9"  # refuses at once
 # Convolutions of VGG16 at 224 px, and its three dense layers, by hand from table 1, column D, of

@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from trainspeed.conduct import interpreters
-from trainspeed.conduct.interpreters import find_interpreter
+from trainspeed.conduct import machine
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.errors import UserError
 
 VARIABLE = "TRAINSPEED_PYTHON_TORCH"
@@ -13,7 +13,7 @@ VARIABLE = "TRAINSPEED_PYTHON_TORCH"
 @pytest.fixture(autouse=True)
 def nothing_there(tmp_path, monkeypatch):
     """Nothing was built, no variable is set, and the current interpreter has no framework."""
-    monkeypatch.setattr(interpreters, "ROOT", tmp_path)
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.delenv(VARIABLE, raising=False)
 
@@ -76,7 +76,7 @@ def test_a_variable_that_names_no_program_is_told(tmp_path, monkeypatch, kind):
 
 def test_looking_for_a_framework_does_not_import_it(tmp_path, monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(interpreters, "ROOT", tmp_path)
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
     monkeypatch.delenv("TRAINSPEED_PYTHON_MADEUP", raising=False)
     (tmp_path / "madeup.py").write_text("raise AssertionError('imported')")
     monkeypatch.syspath_prepend(tmp_path)
