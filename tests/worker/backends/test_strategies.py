@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shared_workers import SharedWorker, own_worker
-from trainspeed.conduct import interpreters
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.worker_process import RunOutcome
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
@@ -97,7 +97,7 @@ def test_a_rank_that_hangs_ends_at_the_timeout(tmp_path):
 
 
 def test_the_same_training_runs_under_torchrun(tmp_path):
-    if (python := interpreters.find_interpreter("torch")) is None:
+    if (python := find_interpreter("torch")) is None:
         pytest.skip("torch is not installed here")
     (tmp_path / "trial.json").write_text(json.dumps(ddp().as_dict()))
     command = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
