@@ -28,9 +28,6 @@ from trainspeed.core.trial import (
 )
 from trainspeed.judge.comparison import Verdict, compare_with
 
-GENERATOR_QUESTION = (
-    "Does another input pipeline train faster than a Python generator in the training thread?"
-)
 # Field of a trial -> the parameter of the notebook that it comes from.
 PARAMETERS = {name: f"pipeline_{name}" for name in ("batch_size", "devices", "images_per_epoch")}
 
@@ -172,4 +169,5 @@ def pipeline_verdicts(runs: Sequence[Run]) -> list[Verdict]:
             return []
         return [replace(trial, pipeline="generator", workers=0)]
 
-    return compare_with(runs, generator, "pipeline", question=GENERATOR_QUESTION)
+    question = "Does another input pipeline train faster than a Python generator in the training thread?"
+    return compare_with(runs, generator, "pipeline", question=question)

@@ -54,7 +54,7 @@ def scaling_trials(
 ) -> tuple[Trial, ...]:
     """Return one device, and N devices at the same global batch and at the same batch on each device.
 
-    A batch that so many devices cannot be measured with is left out: see `left_out_sentences`.
+    Numbers of devices over which a batch cannot be spread are left out: see `left_out_sentences`.
 
     Args:
         strategies: Each framework uses those that it has.
