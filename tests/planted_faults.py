@@ -185,8 +185,8 @@ FAULTS = (
     _fault(
         "the sides of a comparison of ledgers are swapped",
         "across: compare",
-        "timed(side[study, trial])] for side in (a, b)",
-        "timed(side[study, trial])] for side in (b, a)",
+        "timed(side[key])] for side in (a, b)",
+        "timed(side[key])] for side in (b, a)",
         "compare across",
     ),
     _fault(
