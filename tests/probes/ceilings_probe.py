@@ -17,17 +17,17 @@ from trainspeed.worker.models.torch_inspect import split_of
 
 def ceilings() -> dict[str, dict[str, float | None]]:
     """What each says of a step, and what torch's own counter says of it."""
-    found = {}
+    facts = {}
     for phase in CEILINGS:
         step, work = ceiling(phase, "fp32", torch.device("cpu"))
         with torch.inference_mode(), FlopCounterMode(display=False) as counter:
             step()
-        found[phase.name] = {
+        facts[phase.name] = {
             "flops": work.step_flops,
             "bytes": work.step_bytes,
             "counted": counter.get_total_flops(),
         }
-    return found
+    return facts
 
 
 def main(profiles: str, out: str) -> None:

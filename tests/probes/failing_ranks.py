@@ -7,7 +7,7 @@ import signal
 
 from trainspeed.worker.backends import torch_backend
 
-HOW = os.environ["TRAINSPEED_TEST_RANK"]
+ACTION = os.environ["TRAINSPEED_TEST_RANK"]
 
 
 class Failing(torch_backend.TorchTraining):
@@ -18,11 +18,11 @@ class Failing(torch_backend.TorchTraining):
     def _epoch(self) -> None:
         self.epochs += 1
         if self.rank == 1 and self.epochs == 2:
-            if HOW == "die":
+            if ACTION == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if HOW == "hang":
+            if ACTION == "hang":
                 signal.pause()
-            if HOW == "run out of memory":
+            if ACTION == "run out of memory":
                 raise MemoryError("cannot allocate memory")
         super()._epoch()
 

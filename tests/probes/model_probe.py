@@ -172,9 +172,9 @@ def main(framework: str, out: str) -> None:
         hasten_keras()
     outputs_of = torch_outputs if framework == "torch" else keras_outputs
     hyperparameters.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)  # else each framework drops other units
-    found = {f"{name}/parameters": np.int64(full_size_parameters(framework, name)) for name in FULL_SIZE}
+    outputs = {f"{name}/parameters": np.int64(full_size_parameters(framework, name)) for name in FULL_SIZE}
     for model in MODELS:
         for layout in LAYOUTS:
             for name, value in outputs_of(model, layout).items():
-                found[f"{model}/{layout}/{name}"] = value
-    np.savez(out, **found)
+                outputs[f"{model}/{layout}/{name}"] = value
+    np.savez(out, **outputs)

@@ -28,10 +28,10 @@ def same(before: list[np.ndarray], after: list[np.ndarray]) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
 
 
-def told_by(training) -> dict:
+def facts_of(training) -> dict:
     """Return what only these tests ask for; it takes the place of what differs by framework."""
-    told = {"finite": math.isfinite(training.final_loss), "moved": list(training.moved)}
-    return told | {"weight_dtypes": sorted({str(array.dtype) for array in training.weights()})}
+    facts = {"finite": math.isfinite(training.final_loss), "moved": list(training.moved)}
+    return facts | {"weight_dtypes": sorted({str(array.dtype) for array in training.weights()})}
 
 
 def plant_in_torch() -> None:
@@ -56,8 +56,8 @@ def plant_in_torch() -> None:
             self.moved.append(not same(before, self.weights()))
 
         def inspect(self):
-            told = told_by(self)  # before a profile makes more steps
-            return replace(super().inspect(), profile=told)
+            facts = facts_of(self)  # before a profile makes more steps
+            return replace(super().inspect(), profile=facts)
 
     backend.TorchTraining = Planted
 
@@ -104,8 +104,8 @@ def plant_in_keras() -> None:
             return super().train()
 
         def inspect(self):
-            told = told_by(self)  # before a profile makes more steps
-            return replace(super().inspect(), profile=told)
+            facts = facts_of(self)  # before a profile makes more steps
+            return replace(super().inspect(), profile=facts)
 
     setattr(backend, name, Planted)
 

@@ -78,8 +78,8 @@ def apart(framework: str, training) -> float:
             copies.append([np.asarray(shard.data) for shard in value.addressable_shards])
         else:
             copies.append([each.numpy() for each in getattr(value, "values", [value])])
-    assert {len(several) for several in copies} == {training.trial.devices}
-    return max(float(np.abs(one - several[0]).max()) for several in copies for one in several)
+    assert {len(replicas) for replicas in copies} == {training.trial.devices}
+    return max(float(np.abs(one - replicas[0]).max()) for replicas in copies for one in replicas)
 
 
 def arm(framework: str, strategy: str, devices: int, out: Path) -> None:
@@ -154,7 +154,7 @@ def in_a_child(do, *arguments) -> None:
 
 
 def main(name: str, folder: str) -> None:
-    out, several = Path(folder), STRATEGIES[name][1]
+    out, strategy = Path(folder), STRATEGIES[name][1]
     in_a_child(arm, name, "single", 1, out)
-    in_a_child(arm, name, several, 2, out)
-    in_a_child(loaded_accuracy, name, out / f"{several}2", out)
+    in_a_child(arm, name, strategy, 2, out)
+    in_a_child(loaded_accuracy, name, out / f"{strategy}2", out)

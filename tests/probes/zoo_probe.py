@@ -27,10 +27,10 @@ def images() -> np.ndarray:
     return np.random.default_rng(3).random((BATCH, SIZE, SIZE, 3), dtype=np.float32)
 
 
-def error(found: np.ndarray, expected: np.ndarray) -> float:
+def error(computed: np.ndarray, expected: np.ndarray) -> float:
     """Largest difference, as a share of the largest number expected: untrained models may put out 1e-27."""
-    assert found.shape == expected.shape, (found.shape, expected.shape)
-    return float(np.abs(found - expected).max() / np.abs(expected).max())
+    assert computed.shape == expected.shape, (computed.shape, expected.shape)
+    return float(np.abs(computed - expected).max() / np.abs(expected).max())
 
 
 # The part "fit".
@@ -64,9 +64,9 @@ def torch_fit(training: Any) -> dict[str, Any]:
     held_out, save = training._held_out, torch.save
 
     def validate() -> tuple[float, float]:
-        found = held_out()
-        losses.append(found[1])
-        return found
+        measured = held_out()
+        losses.append(measured[1])
+        return measured
 
     def keep(state: dict, file: Any) -> None:
         save(state, file)
@@ -84,8 +84,8 @@ def keras_fit(training: Any) -> dict[str, Any]:
     saved: list[int] = []
     save = keras.Model.save_weights
 
-    def keep(self: keras.Model, path: str, **how: Any) -> None:
-        save(self, path, **how)
+    def keep(self: keras.Model, path: str, **options: Any) -> None:
+        save(self, path, **options)
         saved.append(os.path.getsize(path))
 
     keras.Model.save_weights = keep
@@ -124,8 +124,8 @@ def keras_enlarged(x: np.ndarray, layout: str) -> np.ndarray:
 
     last = layout == "channels_last"
     enlarged = Enlarge(SIZE, data_format=layout)(x if last else x.transpose(0, 3, 1, 2))
-    found = keras.ops.convert_to_numpy(enlarged)
-    return found if last else found.transpose(0, 2, 3, 1)
+    images_out = keras.ops.convert_to_numpy(enlarged)
+    return images_out if last else images_out.transpose(0, 2, 3, 1)
 
 
 # The models.
@@ -136,12 +136,12 @@ def torch_models_found(names: list[str]) -> dict[str, Any]:
 
     from trainspeed.worker.models import torch_models
 
-    found: dict[str, Any] = {name: torch_model(name) for name in names}
+    facts: dict[str, Any] = {name: torch_model(name) for name in names}
     with torch.device("meta"):  # shapes only
         large = seen_of(torch_models.build_torch("vgg16"), torch.empty(1, 3, 224, 224))
-    found["vgg16 at 224"] = {"forward_flops": large.forward_flops}
-    found["cnn10"] = counted_backwards("cnn10")
-    return found
+    facts["vgg16 at 224"] = {"forward_flops": large.forward_flops}
+    facts["cnn10"] = counted_backwards("cnn10")
+    return facts
 
 
 def seen_of(model: Any, batch: Any) -> Any:
@@ -219,7 +219,7 @@ def keras_model(name: str) -> dict[str, Any]:
 
 
 def main(framework: str, out: str, *names: str) -> None:
-    found = {"fit": fit(framework), "enlarging": enlarging_errors(framework)}
-    found["models"] = (torch_models_found if framework == "torch" else keras_models_found)(names)
+    facts = {"fit": fit(framework), "enlarging": enlarging_errors(framework)}
+    facts["models"] = (torch_models_found if framework == "torch" else keras_models_found)(names)
     with open(out, "w") as file:
-        json.dump(found, file)
+        json.dump(facts, file)

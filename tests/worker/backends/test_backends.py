@@ -60,11 +60,13 @@ def test_both_layouts_train_and_are_measured(both_layouts):
 
 def test_the_layout_that_ran_is_found_out(worker, both_layouts):
     """Uncompiled, a framework runs on this CPU what was asked; a compiler may choose for itself."""
-    found = {layout: result.effective_layout for layout, result in both_layouts.items()}
+    layouts = {layout: result.effective_layout for layout, result in both_layouts.items()}
 
-    assert all(sum(counts.values()) > 0 for counts in found.values())
+    assert all(sum(counts.values()) > 0 for counts in layouts.values())
     if worker.framework == "torch":
-        assert {layout: set(counts) for layout, counts in found.items()} == {name: {name} for name in LAYOUTS}
+        assert {layout: set(counts) for layout, counts in layouts.items()} == {
+            name: {name} for name in LAYOUTS
+        }
 
 
 def test_strict_fp32_is_what_ran(both_layouts):
@@ -75,8 +77,8 @@ def test_strict_fp32_is_what_ran(both_layouts):
 def test_no_layer_forgot_the_layout(both_layouts):
     for layout, result in both_layouts.items():
         assert forgotten(result.layers) == []
-        told = {row["data_format"] for row in result.layers} - {None}
-        assert told == {layout}
+        formats = {row["data_format"] for row in result.layers} - {None}
+        assert formats == {layout}
 
 
 def test_a_precision_that_a_cpu_lacks_is_unsupported(worker):

@@ -79,7 +79,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def found(shared_worker, tmp_path_factory):
+def probed(shared_worker, tmp_path_factory):
     """What the probe says of the ceilings and of every profile above."""
     folder = tmp_path_factory.mktemp("probe")
     profiles, out = folder / "profiles.json", folder / "out.json"
@@ -91,9 +91,9 @@ def found(shared_worker, tmp_path_factory):
 # Ceilings.
 
 
-def test_the_work_of_a_ceiling_is_known_beforehand(found):
+def test_the_work_of_a_ceiling_is_known_beforehand(probed):
     """A product of square matrices of 2,048, a convolution of 8 x 128 x 28 x 28, a copy of 256 MiB."""
-    ceilings = found["ceilings"]
+    ceilings = probed["ceilings"]
 
     assert ceilings["matmul"]["flops"] == 2 * 2048**3
     assert ceilings["conv"]["flops"] == 2 * 8 * 28 * 28 * 128 * 128 * 3 * 3
@@ -101,14 +101,14 @@ def test_the_work_of_a_ceiling_is_known_beforehand(found):
 
 
 @pytest.mark.parametrize("part", ["matmul", "conv"])
-def test_torchs_own_counter_finds_the_same_work(found, part):
-    assert found["ceilings"][part]["counted"] == found["ceilings"][part]["flops"]
-    assert found["ceilings"][part]["bytes"] is None
+def test_torchs_own_counter_finds_the_same_work(probed, part):
+    assert probed["ceilings"][part]["counted"] == probed["ceilings"][part]["flops"]
+    assert probed["ceilings"][part]["bytes"] is None
 
 
-def test_a_copy_multiplies_nothing(found):
-    assert found["ceilings"]["copy"]["flops"] is None
-    assert found["ceilings"]["copy"]["counted"] == 0
+def test_a_copy_multiplies_nothing(probed):
+    assert probed["ceilings"]["copy"]["flops"] is None
+    assert probed["ceilings"]["copy"]["counted"] == 0
 
 
 def trial(part: str, precision: str = "fp32") -> Trial:
@@ -151,28 +151,28 @@ def test_a_ceiling_in_a_precision_that_the_device_lacks_is_a_row(shared_worker, 
 # Shares of a step.
 
 
-def test_nothing_profiled_has_no_share(found):
-    nothing, no_time = found["splits"][:2]
+def test_nothing_profiled_has_no_share(probed):
+    nothing, no_time = probed["splits"][:2]
 
     assert nothing == no_time == {"matrix_share": None, "kernels": []}
 
 
-def test_the_share_is_of_all_time_and_the_longest_kernels_come_first(found):
-    assert found["splits"][2] == {
+def test_the_share_is_of_all_time_and_the_longest_kernels_come_first(probed):
+    assert probed["splits"][2] == {
         "matrix_share": 0.75,
         "kernels": ["aten::convolution_backward", "aten::mkldnn_convolution", "aten::addmm"],
     }
 
 
-def test_long_names_are_cut(found):
-    assert [len(name) for name in found["splits"][3]["kernels"]] == [120]
+def test_long_names_are_cut(probed):
+    assert [len(name) for name in probed["splits"][3]["kernels"]] == [120]
 
 
 @pytest.mark.parametrize("name", MATRIX_WORK)
-def test_convolutions_and_products_are_matrix_work(found, name):
-    assert found["splits"][4 + ONE_EACH.index(name)] == {"matrix_share": 1.0, "kernels": [name]}
+def test_convolutions_and_products_are_matrix_work(probed, name):
+    assert probed["splits"][4 + ONE_EACH.index(name)] == {"matrix_share": 1.0, "kernels": [name]}
 
 
 @pytest.mark.parametrize("name", [*OTHER_WORK, *DEPTHWISE])
-def test_normalising_copying_and_depthwise_kernels_are_not(found, name):
-    assert found["splits"][4 + ONE_EACH.index(name)] == {"matrix_share": 0.0, "kernels": []}
+def test_normalising_copying_and_depthwise_kernels_are_not(probed, name):
+    assert probed["splits"][4 + ONE_EACH.index(name)] == {"matrix_share": 0.0, "kernels": []}

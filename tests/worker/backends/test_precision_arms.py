@@ -58,14 +58,14 @@ def test_an_arm_trains_and_says_in_what_its_convolutions_ran(
         assert done.reason == f"{precision} was asked for, but the convolutions ran in float32"
         return
     assert done.status == Status.OK, done.reason
-    found, asked = done.result, DTYPES[precision]
+    result, asked = done.result, DTYPES[precision]
 
-    assert found.profile["finite"]
-    assert 0 <= found.test_accuracy <= 1
-    assert found.profile["weight_dtypes"] == ["float32"]
-    assert (found.skipped_steps is None) == (precision != "fp16")
-    assert (set(found.effective_precision.dtypes), found.effective_precision.asked) == ({asked}, False)
-    assert not [note for note in found.notes if isinstance(note, PrecisionNotAsked | ConvolutionsNotSeen)]
+    assert result.profile["finite"]
+    assert 0 <= result.test_accuracy <= 1
+    assert result.profile["weight_dtypes"] == ["float32"]
+    assert (result.skipped_steps is None) == (precision != "fp16")
+    assert (set(result.effective_precision.dtypes), result.effective_precision.asked) == ({asked}, False)
+    assert not [note for note in result.notes if isinstance(note, PrecisionNotAsked | ConvolutionsNotSeen)]
 
 
 @pytest.mark.slow
@@ -74,8 +74,8 @@ def test_what_keras_was_asked_is_not_taken_for_what_ran(shared_worker, framework
     unknown = run(shared_worker, framework, "bf16", "hidden convolutions")
     widened = run(shared_worker, framework, "bf16", "float32 convolutions")
 
-    told = unknown.result.effective_precision
-    assert (set(told.dtypes), told.asked) == ({"bfloat16"}, True)
+    effective = unknown.result.effective_precision
+    assert (set(effective.dtypes), effective.asked) == ({"bfloat16"}, True)
     assert (widened.status, widened.reason) == (
         Status.UNSUPPORTED,
         "bf16 was asked for, but the convolutions ran in float32",

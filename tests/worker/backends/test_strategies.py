@@ -70,18 +70,18 @@ def ddp(**changes) -> Trial:
     return Trial(**{**fields, "strategy": "ddp", "devices": 2, **changes})
 
 
-def with_ranks_that(how: str, worker: SharedWorker, timeout_s: float = 120) -> RunOutcome:
+def with_ranks_that(action: str, worker: SharedWorker, timeout_s: float = 120) -> RunOutcome:
     """A run whose rank 1 does this in its second epoch."""
-    environment = {"TRAINSPEED_TEST_RANK": how}
+    environment = {"TRAINSPEED_TEST_RANK": action}
     return worker.run(ddp(), plant="probes.failing_ranks", environment=environment, timeout_s=timeout_s)
 
 
 @pytest.mark.parametrize(
-    ("how", "status"), [("train", Status.OK), ("die", Status.CRASHED), ("run out of memory", Status.OOM)]
+    ("action", "status"), [("train", Status.OK), ("die", Status.CRASHED), ("run out of memory", Status.OOM)]
 )
-def test_a_rank_that_ends_ends_the_run_as_a_row_and_the_next_run_runs(shared_worker, how, status):
+def test_a_rank_that_ends_ends_the_run_as_a_row_and_the_next_run_runs(shared_worker, action, status):
     worker = shared_worker("torch")
-    outcome = with_ranks_that(how, worker)
+    outcome = with_ranks_that(action, worker)
 
     assert outcome.status == status
     assert (outcome.reason is None) if status == Status.OK else ("rank" in outcome.reason)

@@ -32,11 +32,11 @@ def of(outputs, framework: str):
 @pytest.mark.parametrize("model", MODELS)
 def test_has_the_published_number_of_weights(outputs, framework, layout, model):
     """By hand from the layers; 36.5 M for the canonical Wide ResNet, 1.25 M for Keras's example."""
-    found = of(outputs, framework)
+    numbers = of(outputs, framework)
 
-    assert found[f"{model}/{layout}/parameters"] == PARAMETERS[model]
-    assert found["wrn28_10/parameters"] == PARAMETERS["wrn28_10"]
-    assert found["cnn_keras/parameters"] == 1_250_858
+    assert numbers[f"{model}/{layout}/parameters"] == PARAMETERS[model]
+    assert numbers["wrn28_10/parameters"] == PARAMETERS["wrn28_10"]
+    assert numbers["cnn_keras/parameters"] == 1_250_858
 
 
 @pytest.mark.parametrize(("framework", "layout"), ARMS)
@@ -50,15 +50,17 @@ def test_same_weights_give_the_same_numbers(outputs, framework, layout, model, w
     padding or order changes it by its own size.
     """
     reference = of(outputs, "torch")[f"{model}/channels_first/{what}"]
-    found = of(outputs, framework)[f"{model}/{layout}/{what}"]
+    numbers = of(outputs, framework)[f"{model}/{layout}/{what}"]
     tolerance = 0.05 if (model, what) == ("wrn28_2", "first_gradient") else 1e-4
 
-    assert found.shape == reference.shape
-    assert np.linalg.norm(found - reference) <= tolerance * np.linalg.norm(reference)
+    assert numbers.shape == reference.shape
+    assert np.linalg.norm(numbers - reference) <= tolerance * np.linalg.norm(reference)
 
 
 def test_the_weights_matter(outputs):
     """The comparison above can fail: the two models do not agree with each other."""
-    found = of(outputs, "torch")
+    numbers = of(outputs, "torch")
 
-    assert np.abs(found["cnn10/channels_first/logits"] - found["wrn28_2/channels_first/logits"]).max() > 0.1
+    assert (
+        np.abs(numbers["cnn10/channels_first/logits"] - numbers["wrn28_2/channels_first/logits"]).max() > 0.1
+    )

@@ -50,11 +50,11 @@ def model_of(outputs, framework: str, model: str):
 @pytest.mark.parametrize("model", MODELS)
 def test_the_head_is_dropout_and_a_dense_layer_on_the_pooled_features(outputs, framework, model):
     """In evaluation, when dropout does nothing, the logits are those of the pooled features."""
-    found = model_of(outputs, framework, model)
+    facts = model_of(outputs, framework, model)
 
-    assert found["logits"] == [2, 10]
-    assert found["dropout"] == 0.15
-    assert found["head_error"] < 1e-4
+    assert facts["logits"] == [2, 10]
+    assert facts["dropout"] == 0.15
+    assert facts["head_error"] < 1e-4
 
 
 @pytest.mark.parametrize("framework", ["torch", KERAS])
@@ -75,9 +75,9 @@ def test_timm_and_keras_mean_models_of_the_same_size(outputs, model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_torchs_count_is_that_of_its_layers(outputs, model):
-    found = model_of(outputs, "torch", model)
+    facts = model_of(outputs, "torch", model)
 
-    assert found["flops"] == found["analytic_flops"]
+    assert facts["flops"] == facts["analytic_flops"]
 
 
 @pytest.mark.parametrize("model", SAME_ARCHITECTURE)
@@ -101,9 +101,9 @@ def test_vgg16_has_the_published_flops(outputs):
 
 def test_the_backward_pass_is_counted_as_torch_counts_it(outputs):
     """Where no convolution is depthwise: three passes, without the gradient of the images."""
-    found = model_of(outputs, "torch", "cnn10")
+    facts = model_of(outputs, "torch", "cnn10")
 
-    assert found["flops"] == found["counted_flops"]
+    assert facts["flops"] == facts["counted_flops"]
 
 
 # Input and epochs.
@@ -111,22 +111,22 @@ def test_the_backward_pass_is_counted_as_torch_counts_it(outputs):
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_device_enlarges_images_as_the_host_does(outputs, framework):
-    found = of(outputs, framework)["enlarging"]
+    errors = of(outputs, framework)["enlarging"]
 
-    assert len(found) == 4, "one or three channels in both layouts"
-    assert max(found.values()) < 1e-5, found
+    assert len(errors) == 4, "one or three channels in both layouts"
+    assert max(errors.values()) < 1e-5, errors
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_an_epoch_of_fit_validates_and_saves_what_is_better_than_before(outputs, framework):
-    found = of(outputs, framework)["fit"]
-    losses = found["losses"]
+    fit = of(outputs, framework)["fit"]
+    losses = fit["losses"]
     better = [loss for n, loss in enumerate(losses) if loss < min(losses[:n], default=float("inf"))]
 
-    assert len(found["epoch_s"]) == len(losses) == EPOCHS
-    assert len(found["saved_bytes"]) == len(better)
-    assert all(count > 0 for count in found["saved_bytes"])
-    assert found["best"] == min(losses)
+    assert len(fit["epoch_s"]) == len(losses) == EPOCHS
+    assert len(fit["saved_bytes"]) == len(better)
+    assert all(count > 0 for count in fit["saved_bytes"])
+    assert fit["best"] == min(losses)
 
 
 # Through a worker.

@@ -29,7 +29,7 @@ ERROR_WAIT_S = 5.0  # a rank that failed says why within it; after that, this ra
 
 
 class RankFailed(Exception):
-    """Another rank ended; the message is its last."""
+    """Another rank ended; the message is the error that it reported."""
 
 
 def start(ranks: int, device: torch.device, make: Callable[[int], Training]) -> Training:
