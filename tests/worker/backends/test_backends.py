@@ -11,8 +11,9 @@ from trainspeed.core.trial import FRAMEWORKS, LAYOUTS, Trial
 
 pytestmark = pytest.mark.slow
 
-# Memory enough for a small run (JAX wants most) and not for a large one.
-ENVIRONMENT = {"TRAINSPEED_MEMORY_BYTES": str(3 * 10**9)}
+# Memory enough for a small run and not for a large one.
+MEMORY_BYTES = {"tensorflow": 3 * 10**9, "torch": 10**9, "jax": 3 * 10**9}
+LARGE_BATCH = {"tensorflow": 4096, "torch": 1400, "jax": 4096}
 
 
 def trial(framework: str, **changes) -> Trial:
@@ -29,7 +30,8 @@ def trial(framework: str, **changes) -> Trial:
 
 
 def run(worker: SharedWorker, a_trial: Trial, **asked):
-    return worker.run(a_trial, environment=ENVIRONMENT, **asked)
+    limit = {"TRAINSPEED_MEMORY_BYTES": str(MEMORY_BYTES[worker.framework])}
+    return worker.run(a_trial, environment=limit, **asked)
 
 
 @pytest.fixture(scope="module", params=FRAMEWORKS)
@@ -97,8 +99,9 @@ def test_on_a_machine_with_a_gpu_nothing_trains_on_the_cpu_instead(worker):
 
 
 def test_running_out_of_memory_is_a_row_and_a_smaller_batch_still_runs(worker):
-    """The allocation itself fails: activations of 4,096 images of 32 pixels want more than is allowed."""
-    big = run(worker, trial(worker.framework, batch_size=4096, images_per_epoch=4096, image_size=32))
+    """The allocation itself fails: activations of so many images of 32 pixels need more than is allowed."""
+    many = LARGE_BATCH[worker.framework]
+    big = run(worker, trial(worker.framework, batch_size=many, images_per_epoch=many, image_size=32))
     small = run(worker, trial(worker.framework))
 
     assert big.status == Status.OOM, big
