@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
-from trainspeed.core.errors import UserError, check_name
+from trainspeed.core.errors import UserError, check_name, check_whole
 from trainspeed.core.trial import FOLDED_IMAGES, FRAMEWORKS, ZOO, Trial, grid
 from trainspeed.judge.ceilings import ceiling_trials
 from trainspeed.judge.cost import check_price
@@ -126,6 +126,8 @@ def amp_trials(
         check_name("weights", factors["weights"], ("imagenet",))
         for model in (*models, *keras_models):
             check_name("model with weights", model, ZOO)
+    for name, size in (("image_size", image_size), ("batch_size", batch_size)):
+        check_whole(name, size, 0, "0 is the article's own")
     trials: list[Trial] = []
     for framework in frameworks:
         for model in models if framework == "torch" else keras_models:
