@@ -1,6 +1,7 @@
 """Images of the user's own: read in a process of their own, and checked."""
 
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -49,6 +50,24 @@ def test_whatever_it_does_to_its_process_the_worker_stays_as_it_was(own, monkeyp
     load(model)
 
     assert "TOUCHED" not in os.environ
+
+
+def test_large_images_are_held_once_by_the_worker(own):
+    model = own(
+        "import numpy as np\ndef data(image_size):\n"
+        "    x = np.zeros((2000, 32, 32, 3), np.float32)[::-1]\n"
+        "    x[1, 2] = 0.5\n"
+        "    return x, np.arange(2000) % 3, x[:2], np.array([0, 2])\n"
+    )
+    tracemalloc.start()
+    try:
+        (train_x, *_), _ = load(model)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert (train_x[1, 2] == 0.5).all() and train_x.sum() == 0.5 * 32 * 3
+    assert peak_bytes < 1.5 * train_x.nbytes
 
 
 def test_grey_images_need_no_axis_for_it():

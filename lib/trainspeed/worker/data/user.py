@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
@@ -116,6 +116,8 @@ def _in_a_process_of_its_own(make: Callable[[], Arrays], name: str) -> Arrays:
     with receiver:
         try:
             result = receiver.recv()
+            if not isinstance(result, Exception):
+                result = _received(receiver, result)
         except (EOFError, OSError):  # the child ended before it had sent everything
             result = None
     child.join()
@@ -128,6 +130,16 @@ def _in_a_process_of_its_own(make: Callable[[], Arrays], name: str) -> Arrays:
     return result
 
 
+def _received(receiver: Connection, forms: Sequence[tuple[tuple[int, ...], np.dtype]]) -> Arrays:
+    """Return the arrays of these shapes and types, read to where they stay: a pickle would be a second copy."""
+    arrays = tuple(np.empty(shape, dtype) for shape, dtype in forms)
+    with open(receiver.fileno(), "rb", closefd=False) as stream:
+        for array in arrays:
+            if stream.readinto(array.data.cast("B")) < array.nbytes:
+                raise EOFError
+    return arrays
+
+
 def _send_result(make: Callable[[], Arrays], sender: Connection, parent: int) -> NoReturn:
     """Send the arrays or what is wrong with them, and end at once, whatever threads were started here."""
     code = 1
@@ -135,10 +147,14 @@ def _send_result(make: Callable[[], Arrays], sender: Connection, parent: int) ->
         die_with_parent(signal.SIGKILL, parent=parent)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the worker's requests arrive on standard input
         try:
-            result = make()
+            arrays = make()
         except (Unsupported, Invalid, UserError) as problem:
-            result = problem
-        sender.send(result)
+            sender.send(problem)
+        else:
+            sender.send([(array.shape, array.dtype) for array in arrays])
+            with open(sender.fileno(), "wb", closefd=False) as stream:
+                for array in arrays:
+                    stream.write(np.ascontiguousarray(array).data.cast("B"))
         code = 0
     finally:
         os._exit(code)
