@@ -11,6 +11,7 @@ from pathlib import Path
 
 from trainspeed.core.result import EffectivePrecision, Inspection
 from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.timing import Another
 
 
 def _hang() -> None:
@@ -73,9 +74,12 @@ class FakeTraining:
     def final_loss(self) -> float:
         return float("nan") if self.trial.weights == "nan" else 0.5
 
-    def train(self) -> tuple[float, ...]:
+    def train(self, another: Another) -> tuple[float, ...]:
         factor = 0.5 if self.trial.layout == "channels_last" else 1.0
-        return (1.0, *(0.1 * factor for _ in range(self.trial.epochs - 1)))
+        epoch_s = [1.0]
+        while another(epoch_s):
+            epoch_s.append(0.1 * factor)
+        return tuple(epoch_s)
 
     def test_accuracy(self) -> float:
         return 0.9

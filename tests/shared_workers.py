@@ -12,8 +12,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.machine import find_interpreter
-from trainspeed.conduct.worker_process import RunOutcome, WorkerProcess
+from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status

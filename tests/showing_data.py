@@ -148,13 +148,17 @@ def make_samples(*, devices=("host", "gpu0"), seconds=240, step=1.0):
 
 
 def make_spans(count=6, *, seconds=240):
-    """Return the runs of the monitor's chart, one after the other, with four epoch ends each."""
+    """Return the runs of the monitor's chart, one after the other, with a wait and four epoch ends each."""
     length = seconds / count
     return pd.DataFrame(
         [
             {
                 "start": START + pd.Timedelta(seconds=k * length),
                 "end": START + pd.Timedelta(seconds=(k + 0.9) * length),
+                "active": [
+                    tuple(START + pd.Timedelta(seconds=(k + end) * length) for end in (begun, begun + 0.4))
+                    for begun in (0.0, 0.5)
+                ],
                 "name": f"{list(SPEED)[k % 3]} cnn10 channels_last 32",
                 "framework": list(SPEED)[k % 3],
                 "epoch_ends": [START + pd.Timedelta(seconds=(k + 0.2 * e) * length) for e in range(1, 5)],

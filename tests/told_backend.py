@@ -16,7 +16,7 @@ from typing import Any
 from trainspeed.core.result import RunResult
 from trainspeed.sensors import processes
 from trainspeed.worker import backends
-from trainspeed.worker.events import ResultSent
+from trainspeed.worker.events import ResultSent, encode
 
 BACKEND = backends.load_backend(backends.MODULES[os.environ["TRAINSPEED_TEST_FRAMEWORK"]])
 FILE = Path(os.environ["TRAINSPEED_TEST_TOLD"])
@@ -43,11 +43,11 @@ def with_its_environment(request_of):
 def or_its_probe(measure):
     """Import in the child what plants something there, or call a probe instead of measuring."""
 
-    def wrapped(request, backend, images, emit):
+    def wrapped(request, backend, images, channel):
         if told["plant"]:
             importlib.import_module(told["plant"])
         if not told["probe"]:
-            return measure(request, backend, images, emit)
+            return measure(request, backend, images, channel)
         try:
             importlib.import_module(told["probe"]).main(*told["arguments"])
         except Exception:
@@ -55,7 +55,7 @@ def or_its_probe(measure):
             raise
         finally:
             sys.stdout.flush()
-        return emit(ResultSent(result=RunResult()))
+        return channel.send(encode(ResultSent(result=RunResult())))
 
     return wrapped
 

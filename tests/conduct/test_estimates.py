@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fake_runs import BeginsRuns
 from trainspeed.conduct.estimates import check_memory, estimates_s
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import Planned, TrialSet, check_devices, schedule, still_to_do
 from trainspeed.conduct.runner import Runner
-from trainspeed.conduct.worker_process import RunOutcome
 from trainspeed.core.convolution import CPU_LIBRARIES, LIBRARIES, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
@@ -216,7 +217,7 @@ def test_an_estimate_is_how_long_it_took_before_in_any_block():
 
 
 @dataclass
-class FakeWorker:
+class FakeWorker(BeginsRuns):
     """Answers every request with the same result, and keeps the requests."""
 
     requests: list = field(default_factory=list)

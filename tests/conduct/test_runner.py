@@ -7,18 +7,21 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from fake_runs import BeginsRuns
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.conduct.runner import Runner
-from trainspeed.conduct.worker_process import RunOutcome, Unavailable
+from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import NotInspected
 from trainspeed.core.result import RunResult
 from trainspeed.core.run import Role, Status
-from trainspeed.core.trial import grid
+from trainspeed.core.trial import Trial, grid
+from trainspeed.worker.measure import Request
 
 
 @dataclass
-class FakeWorker:
+class FakeWorker(BeginsRuns):
     """Answers with `outcomes` in turn, then with good runs; with `dies`, it dies in its first run."""
 
     log: list
@@ -185,3 +188,55 @@ def test_a_reason_in_the_ledger_names_no_user_no_machine_and_no_folder(tmp_path,
     cleaned = f"no ~/weights.h5 on host, see {tmp_path.name}/monitor"
     assert (run.reason, run.notes) == (cleaned, (NotInspected(error="OSError", message=f"user: {cleaned}"),))
     assert "adalovelace" not in (tmp_path / "runs.jsonl").read_text()
+
+
+# Runs of a group, in turns.
+
+
+def group_of(*batch_sizes):
+    fields = {"framework": "torch", "model": "cnn10", "layout": "channels_last", "images_per_epoch": 64}
+    trials = tuple(Trial(**fields, batch_size=size, epochs=3) for size in batch_sizes)
+    return schedule([TrialSet(trials=trials, blocks=1, factors=("batch_size",))], seed=0)
+
+
+def test_the_runs_of_a_group_are_begun_together_and_are_lines_when_all_have_ended(tmp_path, log):
+    runs = runner(tmp_path, log).measure_group(group_of(8, 16))
+    first, second = (entry for entry in log if isinstance(entry, Request))
+
+    assert (first.turns, second.turns) == (True, True)
+    assert (first.first, second.first) == (True, False), "then the GPUs' memory is the group's own"
+    assert [run.status for run in runs] == [Status.OK] * 2
+    assert [run.key for run in Ledger(tmp_path).read()[0]] == [run.key for run in runs]
+
+
+def oom():
+    return RunOutcome(status=Status.OOM, reason="no memory")
+
+
+def good():
+    return RunOutcome(status=Status.OK, result=RunResult(epoch_s=(2.0, 1.0, 1.0), images_per_epoch=64))
+
+
+def requests_of(log):
+    return [entry.turns for entry in log if isinstance(entry, Request)]
+
+
+def test_what_does_not_fit_together_runs_one_after_the_other_from_then_on(tmp_path, log):
+    one = runner(tmp_path, log, start=lambda name: FakeWorker(log, name, [good(), oom()]))
+
+    assert [run.status for run in one.measure_group(group_of(8, 16))] == [Status.OK] * 2
+    assert requests_of(log) == [True, True, False, False]
+    one.measure_group(group_of(8, 16))
+    assert requests_of(log)[4:] == [False, False]
+    assert len(Ledger(tmp_path).read()[0]) == 4, "a line for each run that counts"
+
+
+def test_one_that_does_not_even_fit_alone_leaves_and_the_others_go_on_in_turns(tmp_path, log):
+    outcomes = [good(), good(), oom(), good(), good(), oom()]
+    one = runner(tmp_path, log, start=lambda name: FakeWorker(log, name, outcomes))
+
+    statuses = [run.status for run in one.measure_group(group_of(8, 16, 32))]
+    assert statuses == [Status.OK, Status.OK, Status.OOM]
+    log.clear()
+    assert len(one.measure_group(group_of(8, 16, 32))) == 2
+    assert requests_of(log) == [True, True]

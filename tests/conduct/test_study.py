@@ -175,15 +175,20 @@ def test_a_timeout_of_nothing_is_refused_before_anything_runs(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_resuming_measures_only_what_is_missing(whole, tmp_path):
-    """A crash is tried again; what ended well, or would end the same again, is not."""
+def test_resuming_measures_what_is_missing_and_what_took_turns_with_it(whole, tmp_path):
+    """A crash is tried again; of groups of which every arm ended well none is."""
     kept = [run for run in whole.runs if run.label != "A again"][:-3]
     kept[0] = replace(kept[0], status=Status.CRASHED, epoch_s=())
     for run in kept:
         append_line(tmp_path / "runs.jsonl", run.as_dict())
     measured = run_study(Context(id="s1", out=tmp_path, resume=True), control=True)
 
-    assert len(Ledger(tmp_path).read()[0]) == len(whole.runs) + 1, "the crash stays in the ledger"
+    finished = {run.key for run in kept[1:]}
+    missing = [run for run in whole.runs if run.key not in finished]
+    begun_anew = {(run.block, run.group) for run in missing if run.group is not None}
+    again = [run for run in whole.runs if run in missing or (run.block, run.group) in begun_anew]
+    assert len(missing) < len(again) < len(whole.runs)
+    assert len(Ledger(tmp_path).read()[0]) == len(kept) + len(again), "the crash stays in the ledger"
     assert sorted(map(repr, (r.key for r in measured.runs))) == sorted(map(repr, (r.key for r in whole.runs)))
     assert {run.status for run in measured.runs} == {Status.OK}
 

@@ -10,12 +10,13 @@ from dataclasses import replace
 import pytest
 
 from conv2d_data import GPU_MACHINE, VERSIONS, grid
+from fake_runs import BeginsRuns
 from fake_study import run_study
 from study_data import make_trial
 from trainspeed.conduct import study
 from trainspeed.conduct.context import Context
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import Plan, TrialSet
-from trainspeed.conduct.worker_process import RunOutcome
 from trainspeed.core.errors import PlanOnly
 from trainspeed.core.ledger import Ledger, append_line
 from trainspeed.core.monitor_csv import read_monitor
@@ -68,7 +69,7 @@ class FakeWorkers:
         return [(request.trial.batch_size, request.trial.seed) for request in self.requests]
 
 
-class FakeWorker:
+class FakeWorker(BeginsRuns):
     alive, import_s = True, 0.125
 
     def __init__(self, workers, backend) -> None:

@@ -112,7 +112,8 @@ def test_a_timeout_ends_the_run_and_whatever_it_started(tmp_path):
     assert outcome.status == Status.TIMEOUT
     assert "3 s, in stage 'build'" in outcome.reason
     assert all(until(lambda pid=pid: is_gone(int(pid))) for pid in pids.read_text().split())
-    assert not worker.alive
+    assert worker.run(request(), 60).status == Status.OK, "the worker itself goes on"
+    worker.close()
 
 
 def test_a_killed_worker_is_an_outcome_and_takes_its_child_along(tmp_path):

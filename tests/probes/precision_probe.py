@@ -99,9 +99,9 @@ def plant_in_keras() -> None:
         def weights(self) -> list[np.ndarray]:
             return [np.array(variable) for variable in self.model.trainable_variables]
 
-        def train(self):
+        def train(self, another):
             keras_training.EpochMarks = functools.partial(Marks, self)
-            return super().train()
+            return super().train(another)
 
         def inspect(self):
             facts = facts_of(self)  # before a profile makes more steps

@@ -18,6 +18,7 @@ from trainspeed.core.trial import STRATEGIES, Trial
 from trainspeed.worker import backends, hyperparameters
 from trainspeed.worker.data import sets
 from trainspeed.worker.measure import pin
+from trainspeed.worker.timing import in_a_row
 
 SIZE = 12
 
@@ -54,8 +55,8 @@ def watch_ranks() -> None:
     class Watched(torch_backend.TorchTraining):
         apart = 0.0
 
-        def train(self):
-            epoch_s = super().train()
+        def train(self, another):
+            epoch_s = super().train(another)
             if self.ranks > 1:
                 most = torch.cat([p.detach().flatten() for p in self.model.parameters()])
                 least = most.clone()
@@ -100,7 +101,7 @@ def arm(framework: str, strategy: str, devices: int, out: Path) -> None:
     )
     here = training.training if strategy == "ddp" else training  # rank 0's share
     before = weights(here)
-    training.train()
+    training.train(in_a_row(trial(framework, strategy, devices).epochs))
     replicas_apart = apart(framework, here)
     saved = {f"before{i}": array for i, array in enumerate(before)}
     saved |= {f"after{i}": array for i, array in enumerate(weights(here))}

@@ -18,6 +18,7 @@ from trainspeed.core.trial import LAYOUTS, Trial
 from trainspeed.worker import backends
 from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import resize
+from trainspeed.worker.timing import in_a_row
 
 BATCH, SIZE = 2, 32
 DIGITS, EPOCHS = 8, 4  # pixels
@@ -73,7 +74,7 @@ def torch_fit(training: Any) -> dict[str, Any]:
         saved.append(file.tell())
 
     training._held_out, torch.save = validate, keep
-    epoch_s = training.train()
+    epoch_s = training.train(in_a_row(training.trial.epochs))
     torch.save = save
     return {"epoch_s": epoch_s, "losses": losses, "saved_bytes": saved, "best": training.best_loss}
 
@@ -89,7 +90,7 @@ def keras_fit(training: Any) -> dict[str, Any]:
         saved.append(os.path.getsize(path))
 
     keras.Model.save_weights = keep
-    epoch_s = training.train()
+    epoch_s = training.train(in_a_row(training.trial.epochs))
     losses = training.history.history["val_loss"]
     return {"epoch_s": epoch_s, "losses": losses, "saved_bytes": saved, "best": min(losses)}
 

@@ -54,7 +54,7 @@ class TestMonitor:
         assert listed[1:3] == ["gpu0: NVIDIA H200 (141 GB)", "1  tensorflow cnn10 channels_last 32"]
         (shade,) = found(monitor_figure.axes[3], "runs of torch")
         assert tuple(shade.get_facecolor()[0][:3]) == mpl.colors.to_rgb(FRAMEWORK_COLOURS["torch"])
-        assert len(shade.get_paths()) == 2
+        assert len(shade.get_paths()) == 2 * 2, "before and after each run's wait"
 
     def test_many_runs_are_listed_by_framework(self):
         """Sixty-six runs have no numbers, only three colours with their frameworks."""

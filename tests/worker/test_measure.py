@@ -6,11 +6,13 @@ import pytest
 
 from fake_backend import FakeBackend
 from fake_nvml import FakeGpu, FakeNvml, install
+from fake_runs import EventsSent
 from trainspeed.core.notes import CoresBusy, CpuTimeStolen, GpuMemoryHeld, LossNotFinite
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.cpu import CpuSeconds, HostLoad
 from trainspeed.worker import measure as child
+from trainspeed.worker import turns
 from trainspeed.worker.events import ResultSent
 from trainspeed.worker.failures import Invalid
 
@@ -42,12 +44,12 @@ def notes_of(monkeypatch):
     )
 
     def measure(readings, backend=None, **request):
-        monkeypatch.setattr(child, "host_load", lambda: next(readings))
-        events = []
+        monkeypatch.setattr(turns, "host_load", lambda: next(readings))
+        channel = EventsSent()
         asked = child.Request(trial=trial, requested_at=time.monotonic(), **request)
-        child.measure_trial(asked, backend or FakeBackend(), None, events.append)
-        assert isinstance(events[-1], ResultSent), events[-1]
-        return events[-1].result.notes
+        child.measure_trial(asked, backend or FakeBackend(), None, channel)
+        assert isinstance(channel.events[-1], ResultSent), channel.events[-1]
+        return channel.events[-1].result.notes
 
     return measure
 
@@ -110,10 +112,10 @@ def test_a_run_on_the_cpu_does_not_ask_the_gpus(notes_of, idle_gpu):
 
 def ended(trial, backend=None):
     """Measure a trial here and return its last event."""
-    events = []
+    channel = EventsSent()
     request = child.Request(trial=trial, device="gpu", requested_at=time.monotonic())
-    child.measure_trial(request, backend or FakeBackend(), None, events.append)
-    return events[-1]
+    child.measure_trial(request, backend or FakeBackend(), None, channel)
+    return channel.events[-1]
 
 
 def own_trial(**changed):

@@ -1,6 +1,6 @@
 import pytest
 
-from trainspeed.worker.timing import EpochMarks, time_epochs
+from trainspeed.worker.timing import EpochMarks, in_a_row, time_epochs
 
 
 def test_times_the_finished_epoch_not_its_launch(fake_clock):
@@ -11,7 +11,7 @@ def test_times_the_finished_epoch_not_its_launch(fake_clock):
         fake_clock.advance(2.0 * len(queued))
         queued.clear()
 
-    times = time_epochs(lambda: queued.append(1), synchronize, epochs=3, clock=fake_clock)
+    times = time_epochs(lambda: queued.append(1), synchronize, another=in_a_row(3), clock=fake_clock)
 
     assert times == (2.0,) * 3
 
@@ -24,7 +24,10 @@ def test_work_that_was_queued_before_is_no_part_of_the_first_epoch(fake_clock):
         fake_clock.advance(sum(queued))
         queued.clear()
 
-    assert time_epochs(lambda: queued.append(1.0), synchronize, epochs=2, clock=fake_clock) == (1.0, 1.0)
+    assert time_epochs(lambda: queued.append(1.0), synchronize, another=in_a_row(2), clock=fake_clock) == (
+        1.0,
+        1.0,
+    )
 
 
 def test_the_device_is_waited_for_at_both_ends_of_an_epoch_and_never_within(fake_clock):
@@ -34,7 +37,7 @@ def test_the_device_is_waited_for_at_both_ends_of_an_epoch_and_never_within(fake
         events.append("epoch")
         fake_clock.advance(1.0)
 
-    time_epochs(epoch, lambda: events.append("wait"), epochs=2, clock=fake_clock)
+    time_epochs(epoch, lambda: events.append("wait"), another=in_a_row(2), clock=fake_clock)
     assert events == ["wait", "epoch", "wait"] * 2
 
 
@@ -66,5 +69,14 @@ def test_an_epoch_cannot_end_before_it_begins_nor_twice(fake_clock):
     assert len(marks.epoch_s) == 1
 
 
-def test_no_epochs_take_no_time(fake_clock):
-    assert time_epochs(lambda: None, lambda: None, epochs=0, clock=fake_clock) == ()
+def test_a_wait_between_two_epochs_is_not_timed(fake_clock):
+    """Such as for a turn: the other arms of a block train meanwhile."""
+
+    def another(epoch_s):
+        fake_clock.advance(100.0)
+        return len(epoch_s) < 2
+
+    assert time_epochs(lambda: fake_clock.advance(1.0), lambda: None, another=another, clock=fake_clock) == (
+        1.0,
+        1.0,
+    )

@@ -5,17 +5,20 @@ Runs of the same trial in the ledger tell the time better.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.turns import ROUNDS, TURN_S
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, WIDE_RESNET, Trial
+from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 # For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
 TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
@@ -42,13 +45,19 @@ def estimates_s(plan: Iterable[Planned], known: Iterable[Run], device: str) -> l
     whole = (
         RunSet(tuple(known)).ok().where(lambda run: bool(run.stages_s))
     )  # a failed run tells nothing about it
-    before = {t: fmean(sum(run.stages_s.values()) for run in runs) for t, runs in whole.by_trial().items()}
-    trials = [planned.trial.spec for planned in plan]
-    return [before[trial] if trial in before else run_s(trial, device) for trial in trials]
+    before = {t: fmean(run.busy_s for run in runs) for t, runs in whole.by_trial().items()}
+    plan = list(plan)
+    sizes = Counter((planned.block, planned.group) for planned in plan)
+    return [
+        before[spec]
+        if (spec := planned.trial.spec) in before
+        else run_s(spec, device, turns=sizes[planned.block, planned.group] > 1)
+        for planned in plan
+    ]
 
 
-def run_s(trial: AnyTrial, device: str) -> float:
-    """Return about how long a run takes by its arithmetic, in seconds."""
+def run_s(trial: AnyTrial, device: str, *, turns: bool = False) -> float:
+    """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns."""
     if isinstance(trial, Conv2dTrial):  # a first call and the loops of warm calls
         one_s = call_s(trial)
         loops = 1 if trial.library in CPU_LIBRARIES else 3
@@ -61,9 +70,12 @@ def run_s(trial: AnyTrial, device: str) -> float:
     else:
         flop = (ZOO_TRAIN_FLOP | {"cnn_keras": CNN_KERAS_TRAIN_FLOP}).get(trial.model, CNN10_TRAIN_FLOP)
     rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices
-    images = trial.images_per_epoch * trial.epochs * (trial.image_size / 32) ** 2
+    epoch_s = trial.images_per_epoch * (trial.image_size / 32) ** 2 * flop / rate
+    train_s = (
+        EPOCHS_BEFORE_TURNS * epoch_s + ROUNDS * max(TURN_S, epoch_s) if turns else trial.epochs * epoch_s
+    )
     deep = wide or trial.model in ZOO_TRAIN_FLOP
-    return TRACE_S[trial.framework] * (3 if deep else 1) + images * flop / rate
+    return TRACE_S[trial.framework] * (3 if deep else 1) + train_s
 
 
 def call_s(trial: Conv2dTrial) -> float:

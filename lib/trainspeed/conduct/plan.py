@@ -106,11 +106,16 @@ def planner(make: Callable[P, Plan]) -> Callable[P, Plan]:
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """One run to do. The trial's seed is the block's own."""
+    """One run to do. The trial's seed is the block's own.
+
+    Attributes:
+        group: Which of the block's groups it is in, from 0: the runs of a group are compared, and take turns.
+    """
 
     block: int
     label: str
     trial: AnyTrial
+    group: int = field(default=0, compare=False)
 
     @property
     def key(self) -> tuple[str, int, AnyTrial]:
@@ -146,7 +151,9 @@ def schedule(parts: Sequence[TrialSet], seed: int) -> tuple[Planned, ...]:
         first: dict[Any, int] = {}
         for position, planned in enumerate(order):
             first.setdefault(groups[planned], position)
-        plan += sorted(order, key=lambda planned: first[groups[planned]])
+        numbers = {name: number for number, name in enumerate(first)}
+        order.sort(key=lambda planned: first[groups[planned]])
+        plan += [replace(planned, group=numbers[groups[planned]]) for planned in order]
     return tuple(plan)
 
 
@@ -183,12 +190,21 @@ def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None 
 def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, ...]:
     """Return what a resumed session has left: all but what ended well or would end the same again.
 
+    Runs that took turns are compared within one start: if one of their group is left, they all are.
+
     A framework that was not installed (its row has no versions) may be installed by now.
     """
     done = list(done)
-    finished = {run.key for run in done if run.status == Status.OK}
+    finished = {run.key: run for run in done if run.status == Status.OK}
     hopeless = {(run.label, run.trial.spec) for run in done if run.status in FINAL and run.versions}
-    return tuple(p for p in plan if p.key not in finished and p.kind not in hopeless)
+    possible = [p for p in plan if p.kind not in hopeless]
+    begun_anew = {(p.block, p.group) for p in possible if p.key not in finished}
+
+    def is_left(planned: Planned) -> bool:
+        run = finished.get(planned.key)
+        return run is None or (run.group is not None and (planned.block, planned.group) in begun_anew)
+
+    return tuple(p for p in possible if is_left(p))
 
 
 def most_devices(plan: Iterable[Planned]) -> int:

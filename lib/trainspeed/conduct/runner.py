@@ -6,13 +6,16 @@ Does not know what is asked nor how it is shown.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.worker_process import RunOutcome, Unavailable, WorkerProcess
+from trainspeed.conduct.turns import TURN_S, epochs_of_a_turn, measure_in_turns
+from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import scrubbed
@@ -32,7 +35,8 @@ class Runner:
         device: "gpu" or "cpu": what every run of the study trains on.
         machine: The machine as in the ledger.
         start: Starts the worker of a framework; raises `Unavailable` where there is none.
-        timeout_s: Seconds after which a run is ended.
+        timeout_s: Seconds after which a run is ended; of a run that takes turns, a turn.
+        turn_s: Seconds that an arm trains, about, before it is the next one's turn.
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
@@ -45,6 +49,7 @@ class Runner:
     machine: Mapping[str, Any]
     start: Callable[[str], WorkerProcess]
     timeout_s: float
+    turn_s: float = TURN_S
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     accuracy_blocks: int = 1
@@ -53,6 +58,60 @@ class Runner:
     _missing: dict[str, str] = field(default_factory=dict, init=False)
     _recorded_as_missing: set[str] = field(default_factory=set, init=False)
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)
+    _turn_epochs: dict[frozenset[Any], int] = field(default_factory=dict, init=False)
+    _apart: set[Any] = field(default_factory=set, init=False)
+
+    def measure_group(self, group: Sequence[Planned]) -> list[Run]:
+        """Measure runs of one block that are compared: all alive at once, in turns; a single one alone.
+
+        Where memory is not enough for all of them together they run one after the other, from then on.
+        """
+        fit = [planned for planned in group if self._takes_turns(planned)]
+        if len(fit) < 2:
+            return [run for planned in group if (run := self.measure(planned))]
+        alone = [planned for planned in group if planned not in fit]
+        runs = [run for planned in alone if (run := self.measure(planned))]
+        started: list[str] = []
+        begin = [partial(self._begin, planned, started) for planned in fit]
+        seed = f"{fit[0].trial.seed}:{fit[0].block}:{fit[0].group}"
+        outcomes = measure_in_turns(begin, seed, partial(self._epochs_of_a_turn, fit))
+        if any(outcome.status is Status.OOM for outcome in outcomes):
+            return runs + self._measure_apart(fit)
+        for planned, outcome, started_at in zip(fit, outcomes, started, strict=True):
+            worker = self._workers.get(planned.trial.framework)
+            runs.append(self._record(planned, outcome, started_at, worker))
+        return runs
+
+    def _measure_apart(self, group: Sequence[Planned]) -> list[Run]:
+        """Measure runs that do not fit into memory together one after the other, now and in later blocks.
+
+        If one of them does not even fit alone, it is not tried again, and the others may well fit together.
+        """
+        kinds = {planned.kind for planned in group}
+        self._apart |= kinds
+        runs = [run for planned in group if (run := self.measure(planned))]
+        if any(run.status is Status.OOM for run in runs):
+            self._apart -= kinds
+        return runs
+
+    def _epochs_of_a_turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> int:
+        """Return how many epochs make a turn: as many in every block, by the pace of the first."""
+        return self._turn_epochs.setdefault(
+            frozenset(planned.kind for planned in group), epochs_of_a_turn(epoch_s, self.turn_s)
+        )
+
+    def _takes_turns(self, planned: Planned) -> bool:
+        """Return whether a run is to take turns with the others of its group, and can."""
+        framework, trial = planned.trial.framework, planned.trial
+        tried = planned.kind in self._not_again or planned.kind in self._apart
+        return not (trial.phase.calls or tried or self._worker(framework) is None)
+
+    def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
+        """Begin a run that takes turns, and append to `started` when."""
+        worker = self._worker(planned.trial.framework)
+        request = replace(self._request(planned), turns=True, first=not started)
+        started.append(_now())
+        return worker.begin(request, self.timeout_s)
 
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; return None where an earlier one has shown that it is no use.
@@ -64,12 +123,17 @@ class Runner:
         if planned.kind in self._not_again or framework in self._recorded_as_missing:
             return None
         worker = self._worker(framework)
-        started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        started_at = _now()
         if worker is None:
             self._recorded_as_missing.add(framework)
             outcome = RunOutcome(status=Status.UNSUPPORTED, reason=f"{framework}: {self._missing[framework]}")
         else:
             outcome = worker.run(self._request(planned), self.timeout_s)
+        return self._record(planned, outcome, started_at, worker)
+
+    def _record(
+        self, planned: Planned, outcome: RunOutcome, started_at: str, worker: WorkerProcess | None
+    ) -> Run:
         run = self._line(planned, outcome, started_at, worker)
         self.ledger.append(run)
         if run.status in FINAL:
@@ -144,6 +208,7 @@ class Runner:
             study=self.study,
             trial=planned.trial,
             block=planned.block,
+            group=planned.group if outcome.result.turns else None,
             label=planned.label,
             status=outcome.status,
             reason=outcome.reason and scrub(outcome.reason),
@@ -155,3 +220,7 @@ class Runner:
             import_s=worker.import_s if planned.trial.phase.calls and worker else None,
             **result,
         )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from trainspeed.conduct.plan import (
 )
 from trainspeed.conduct.progress import Bar, Lines, Progress
 from trainspeed.conduct.runner import Runner
+from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.format import minutes
@@ -43,7 +45,13 @@ from trainspeed.worker import backends
 
 
 def measure(
-    study: str, plan: Plan, *, timeout_s: float, interval_s: float, context: Context | None = None
+    study: str,
+    plan: Plan,
+    *,
+    timeout_s: float,
+    interval_s: float,
+    turn_s: float = TURN_S,
+    context: Context | None = None,
 ) -> Measured:
     """Measure every run of a plan that is not in the ledger yet, and return them all.
 
@@ -52,6 +60,7 @@ def measure(
     Args:
         timeout_s: Seconds after which a run is ended; it becomes a row with status `timeout`.
         interval_s: Seconds between two samples of the monitor.
+        turn_s: Seconds that an arm trains, about, before it is the next one's turn; an epoch at least.
     Raises:
         UserError: Something that was asked for cannot be done; nothing was measured.
         PlanOnly: Only the plan was asked for, and has been printed.
@@ -59,10 +68,12 @@ def measure(
     context = context or current()
     if not timeout_s > 0 or not interval_s > 0:
         raise UserError("timeout_s", timeout_s, f"and interval_s (={interval_s!r}) must be positive seconds.")
+    if not turn_s > 0:
+        raise UserError("turn_s", turn_s, "must be positive seconds.")
     if context.render_from:
         measured = recorded(study, context, plan.may_be_empty)
     else:
-        measured = _Measuring(study, plan, context).run(timeout_s, interval_s)
+        measured = _Measuring(study, plan, context).run(timeout_s, interval_s, turn_s)
     arm()
     return measured
 
@@ -80,7 +91,7 @@ class _Measuring:
         self._runs: list[Run] = []
         self._tried: set[Any] = set()
 
-    def run(self, timeout_s: float, interval_s: float) -> Measured:
+    def run(self, timeout_s: float, interval_s: float, turn_s: float) -> Measured:
         """Measure what is left of the plan, and what its runs ask for."""
         context = self._context
         planned = self._schedule(self._plan.sets)
@@ -104,6 +115,7 @@ class _Measuring:
             monitor=f"monitor/{context.id}-{self._study}.csv",
             start=partial(_start_worker, self._uuids),
             timeout_s=timeout_s,
+            turn_s=turn_s,
             accuracy_blocks=self._plan.accuracy_blocks,
         )
         cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
@@ -140,14 +152,20 @@ class _Measuring:
         while left := left or self._asked():
             estimates = estimates_s(left, self._known, self._device)
             progress = Progress(estimates, show, kinds=[planned.kind for planned in left])
-            for planned in left:
-                without = ("image_size", "precision", "compile")
-                progress.starting(", ".join(planned.trial.describe(without=without)))
-                if run := runner.measure(planned):
+            for _, members in groupby(left, key=lambda planned: (planned.block, planned.group)):
+                group = list(members)
+                progress.starting(_name_of(group))
+                for run in runner.measure_group(group):
                     self._runs.append(run)
                     append_csv(run, self._table)
-                progress.finished()
+                progress.finished(len(group))
             left = []
+
+
+def _name_of(group: Sequence[Planned]) -> str:
+    """Return what runs next, for the progress: of runs that take turns the first, and how many others."""
+    first = ", ".join(group[0].trial.describe(without=("image_size", "precision", "compile")))
+    return first + (f", in turns with {len(group) - 1} more" if len(group) > 1 else "")
 
 
 def _start_worker(gpu_uuids: Sequence[str], framework: str) -> WorkerProcess:

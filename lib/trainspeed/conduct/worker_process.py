@@ -1,4 +1,4 @@
-"""Start a worker, send it requests and wait for its events, never longer than the timeout.
+"""Start a worker, and have it measure requests: one after the other, or several that take turns.
 
 Knows neither frameworks nor grids.
 """
@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
 import signal
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from trainspeed.conduct.forked_run import ForkedRun, RunOutcome, last_line
 from trainspeed.core.paths import ROOT
-from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
-from trainspeed.sensors.memory import host_oom_kills
 from trainspeed.worker import events
-from trainspeed.worker.backends.base import says_out_of_memory
+from trainspeed.worker.channel import Channel
 from trainspeed.worker.measure import Request
 
 # Where glibc's own thresholds end up in a process that trains long enough. A forked run inherits them as far as they
@@ -34,16 +32,6 @@ class Unavailable(Exception):
     """The worker could not import its framework; the message says why."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunOutcome:
-    """How a request ended, and what was measured."""
-
-    status: Status
-    reason: str | None = None
-    failure: Failure | None = None
-    result: RunResult = field(default_factory=RunResult)
-
-
 class WorkerProcess:
     """One worker in its own session, so that a Ctrl-C in the terminal reaches only the runner.
 
@@ -53,22 +41,22 @@ class WorkerProcess:
     def __init__(
         self, python: str, backend: str, *, environment: Mapping[str, str] | None = None, plain: bool = False
     ) -> None:
-        reader, writer = os.pipe()
+        ours, theirs = socket.socketpair()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         command = [python, "-u", "-m", "trainspeed.worker.main", "--backend", backend]
-        command += ["--events", str(writer), "--parent", str(os.getpid())]
+        command += ["--requests", str(theirs.fileno()), "--parent", str(os.getpid())]
         self._process = subprocess.Popen(
             [*command, "--plain"] if plain else command,
-            stdin=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._output,
-            pass_fds=[writer],
+            pass_fds=[theirs.fileno()],
             start_new_session=True,
             env={**MALLOC, **os.environ, **_import_path(), **(environment or {})},
         )
-        os.close(writer)
-        self._events = _Lines(reader)
-        self._child: int | None = None
+        theirs.close()
+        self._requests = Channel(ours)
+        self._runs: list[ForkedRun] = []
         self.versions: dict[str, str] | None = None
         self.import_s: float | None = None
 
@@ -80,7 +68,8 @@ class WorkerProcess:
         """
         if self.versions is not None:
             return
-        hello = self._next(time.monotonic() + IMPORT_TIMEOUT_S)
+        line = self._requests.receive(time.monotonic() + IMPORT_TIMEOUT_S)
+        hello = events.decode(line) if line else None
         if not isinstance(hello, events.Hello):
             reason = hello.reason if hello else self._stderr_tail()
             self.close()
@@ -92,118 +81,46 @@ class WorkerProcess:
         """Whether the worker can take a request."""
         return self._process.poll() is None
 
+    def begin(self, request: Request, timeout_s: float) -> ForkedRun:
+        """Have a request measured in a child of its own; see `ForkedRun` for the timeout."""
+        self.wait_until_ready()
+        ours, theirs = Channel.pair()
+        run = ForkedRun(ours, timeout_s, self._ended)
+        try:
+            self._requests.send(request.as_json() + b"\n", passing=theirs)
+        except OSError:
+            self.close()
+            run.outcome = RunOutcome(status=Status.CRASHED, reason="the worker had died before the run")
+        theirs.close()
+        self._runs = [*(other for other in self._runs if other.outcome is None), run]
+        return run
+
     def run(self, request: Request, timeout_s: float) -> RunOutcome:
         """Have a trial measured and return how it ended. `alive` tells whether the worker has died."""
-        self.wait_until_ready()
-        deadline = time.monotonic() + timeout_s
-        kills_before = host_oom_kills()
-        try:
-            self._process.stdin.write(request.as_json() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            self.close()
-            return RunOutcome(status=Status.CRASHED, reason="the worker had died before the run")
-        outcome, stage = None, "start"
-        while True:
-            event = self._next(deadline)
-            if event is None:
-                return outcome or self._lost(stage, timeout_s, time.monotonic() >= deadline, kills_before)
-            match event:
-                case events.Forked():
-                    self._child = event.pid
-                case events.StageBegun():
-                    stage = event.name
-                case events.ResultSent():
-                    outcome = RunOutcome(status=Status.OK, result=event.result)
-                case events.Failed():
-                    outcome = RunOutcome(
-                        status=event.status, reason=event.reason, failure=event.failure, result=event.result
-                    )
-                case events.Exited():
-                    self._child = None
-                    return outcome or _died(event, stage, kills_before)
+        return self.begin(request, timeout_s).end()
 
     def close(self) -> None:
-        """End the worker, its child and whatever that started."""
-        for group in (self._child, self._process.pid):
-            if group is not None:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(group, signal.SIGKILL)
-        self._child = None
+        """End the worker, its children and whatever those started."""
+        for run in self._runs:
+            run.kill()
+        if self.alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        self._events.close()
+        self._requests.close()
         self._output.close()
+
+    def _ended(self) -> int:
+        """End the worker and return its exit code."""
+        self.close()
+        return self._process.returncode
 
     def _stderr_tail(self) -> str:
         self._output.seek(0)
-        return _last_line(self._output.read().decode(errors="replace"))[:300]
-
-    def _next(self, deadline: float) -> events.AnyEvent | None:
-        line = self._events.read(deadline)
-        return events.decode(line) if line else None
-
-    def _lost(self, stage: str, timeout_s: float, timed_out: bool, kills_before: int | None) -> RunOutcome:
-        """Return the outcome when no more events come: the time is over, or the worker itself died."""
-        self.close()
-        if timed_out:
-            reason = (
-                f"not finished after {timeout_s:g} s, in stage {stage!r}: raise timeout_s or ask for less"
-            )
-            return _failed(Status.TIMEOUT, reason, stage)
-        return _died(events.Exited(code=self._process.returncode), stage, kills_before, who="worker")
-
-
-def _died(event: events.Exited, stage: str, kills_before: int | None, who: str = "run") -> RunOutcome:
-    """Return why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
-    code, kills = event.code, host_oom_kills()
-    if code == -signal.SIGKILL and None not in (kills, kills_before) and kills > kills_before:
-        reason = f"killed by the kernel in stage {stage!r}: the machine ran out of memory"
-        return _failed(Status.OOM, reason, stage, "SIGKILL")
-    if says_out_of_memory(event.stderr_tail):
-        return _failed(Status.OOM, f"ran out of memory in stage {stage!r} and aborted", stage)
-    error = signal.Signals(-code).name if code < 0 else None
-    ending = f"was killed by {error}" if error else f"ended with exit code {code}"
-    last = _last_line(event.stderr_tail)[:200]
-    reason = f"the {who} {ending} in stage {stage!r}" + (f": {last}" if last else "")
-    return _failed(Status.CRASHED, reason, stage, error)
-
-
-def _failed(status: Status, reason: str, stage: str, error: str | None = None) -> RunOutcome:
-    return RunOutcome(status=status, reason=reason, failure=Failure(stage=stage, error=error))
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or [""])[-1].strip()
+        return last_line(self._output.read().decode(errors="replace"))[:300]
 
 
 def _import_path() -> dict[str, str]:
     """Return the variable by which an interpreter without this package installed finds it."""
     paths = [str(ROOT / "lib"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(paths)}
-
-
-class _Lines:
-    """Reads the lines of a pipe, each with a deadline."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor, self._buffer = descriptor, b""
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(descriptor, selectors.EVENT_READ)
-
-    def read(self, deadline: float) -> bytes | None:
-        """Return the next line, or None at the deadline or at the end of the pipe."""
-        while b"\n" not in self._buffer:
-            if not self._selector.select(max(0.0, deadline - time.monotonic())):
-                return None
-            if not (data := os.read(self._descriptor, 65536)):
-                return None
-            self._buffer += data
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        return line
-
-    def close(self) -> None:
-        self._selector.close()
-        with contextlib.suppress(OSError):
-            os.close(self._descriptor)

@@ -59,6 +59,12 @@ class CpuTimeStolen(Note, tag="cpu_time_stolen"):
     share: float
 
 
+class BusyWhileWaiting(Note, tag="busy_while_waiting"):
+    """The run kept this many CPU cores busy while it waited and others had their turns."""
+
+    cores: float
+
+
 class LossNotFinite(Note, tag="loss_not_finite"):
     """The training loss ended as "nan", "inf" or "-inf", for which JSON has no numbers."""
 

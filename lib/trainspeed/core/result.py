@@ -58,6 +58,22 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     in_user_file: bool = False
 
 
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """What one arm of a block trained while the others rested.
+
+    Attributes:
+        round: In each round every arm of the block has a turn; from 0.
+        place: Which of the round's turns it was, from 0.
+        start_s: Seconds from the run's request to the turn's first step.
+        epoch_s: Duration of each of its epochs, in seconds.
+    """
+
+    round: int
+    place: int
+    start_s: float
+    epoch_s: tuple[float, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class CallTimes:
     """How long a convolution took: see `trainspeed.worker.convolution.calls`.
@@ -108,14 +124,17 @@ class RunResult(Inspection, CallTimes):
     Attributes:
         epoch_s: Duration of each epoch, in seconds, in the order measured; the first is epoch_s[0].
         stages_s: Seconds of "start" (request to ready child), "build" (model on device), "train"
-            (all epochs), "evaluate" (test images) and "inspect" (layout and layers), in this order; of a
-            convolution, of the first call's stages.
+            (all epochs), "wait" (for its turns), "evaluate" (test images) and "inspect" (layout and layers), in
+            this order; of a convolution, of the first call's stages.
         images_per_epoch: Images consumed by one epoch, summed over all devices.
         classes: Number of classes of the data set; None where nothing was trained, and in older lines.
         test_accuracy: Share of held-out images classified correctly, 0 to 1; None where it was not asked for.
         peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the
             process added to its resident memory. None where it cannot be read.
-        energy_j: Joules that the devices in use consumed over all epochs, by a counter.
+        energy_j: Joules that the devices in use consumed over all epochs, by a counter; of a run that took turns,
+            over these alone.
+        turns: Turns that it took; their epochs are in `epoch_s`, too. Empty where it ran alone.
+        waiting_cores: CPU cores that it used on average while it waited for its turns.
         skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
     """
 
@@ -127,3 +146,5 @@ class RunResult(Inspection, CallTimes):
     peak_memory_bytes: int | None = None
     energy_j: float | None = None
     skipped_steps: int | None = None
+    turns: tuple[Turn, ...] = ()
+    waiting_cores: float | None = None

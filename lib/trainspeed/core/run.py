@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from itertools import accumulate
 from statistics import median
 from typing import Any
 
@@ -13,6 +14,8 @@ import msgspec
 from trainspeed.core.convolution import STAGES, AnyTrial
 from trainspeed.core.result import Failure, RunResult
 
+WAIT = "wait"  # stage: the waits for turns, which are no part of "train"
+AFTER_TRAINING = ("evaluate", "inspect")
 TIMED_STAGES = (*STAGES, "warm")  # of a convolution's run: its first call, and all that come after
 DEFAULT_CLASSES = 10  # of the data sets that lines without `classes` were trained on
 # A model has learned something from here on, of the way from guessing to knowing: 20 % with ten classes.
@@ -67,6 +70,7 @@ class Run(RunResult):
 
     Attributes:
         label: What the run is for, as in `Role`; empty for data.
+        group: Number of the runs of a block that were alive together and took turns; None where it ran alone.
         block: Which repeat of the whole grid, from 0.
         reason: Why there is no result, in words that may be a framework's own.
         failure: The same as values; None where the run ended well.
@@ -79,6 +83,7 @@ class Run(RunResult):
     study: str
     trial: AnyTrial
     block: int
+    group: int | None = None
     label: str = ""
     status: Status = Status.OK
     reason: str | None = None
@@ -106,6 +111,11 @@ class Run(RunResult):
         if len(self.epoch_s) < 2 or not self.images_per_epoch:
             return None
         return median(self.epoch_s[1:]) / self._consumed
+
+    @property
+    def round_s(self) -> dict[int, float]:
+        """Round -> the median epoch of the run's turn in it, scaled to the images asked for."""
+        return {turn.round: median(turn.epoch_s) / self._consumed for turn in self.turns}
 
     @property
     def step_s(self) -> float | None:
@@ -141,6 +151,49 @@ class Run(RunResult):
     def learned_from(self) -> float:
         """Test accuracy from which on a model is called better than guessing, 0 to 1."""
         return self.chance + LEARNED_SHARE * (1 - self.chance)
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds in which it waited for its turns."""
+        return self.stages_s.get(WAIT, 0.0)
+
+    @property
+    def busy_s(self) -> float:
+        """Seconds from its request to its end, without the waits for its turns."""
+        return sum(self.stages_s.values()) - self.waited_s
+
+    @property
+    def metered_s(self) -> float:
+        """Seconds of the epochs that `energy_j` is of: those of its turns; all where it ran alone."""
+        return sum(s for turn in self.turns for s in turn.epoch_s) if self.turns else sum(self.epoch_s)
+
+    @property
+    def active_spans_s(self) -> list[tuple[float, float]]:
+        """Begin and end of what it did between its waits, in seconds since its request, in order."""
+        end_s = sum(self.stages_s.values())
+        if not self.turns:
+            return [(0.0, end_s)]
+        begun_s = self._trained_from_s
+        before_s = sum(self.epoch_s[: self._epochs_before_turns])
+        turns = [(turn.start_s, turn.start_s + sum(turn.epoch_s)) for turn in self.turns]
+        after_s = sum(self.stages_s.get(stage, 0.0) for stage in AFTER_TRAINING)
+        return [(0.0, begun_s + before_s), *turns, (end_s - after_s, end_s)]
+
+    @property
+    def epoch_ends_s(self) -> list[float]:
+        """Seconds from its request to the end of each epoch."""
+        ends = list(accumulate(self.epoch_s[: self._epochs_before_turns], initial=self._trained_from_s))[1:]
+        for turn in self.turns:
+            ends += list(accumulate(turn.epoch_s, initial=turn.start_s))[1:]
+        return ends
+
+    @property
+    def _trained_from_s(self) -> float:
+        return self.stages_s.get("start", 0.0) + self.stages_s.get("build", 0.0)
+
+    @property
+    def _epochs_before_turns(self) -> int:
+        return len(self.epoch_s) - sum(len(turn.epoch_s) for turn in self.turns)
 
     @property
     def timed_s(self) -> float:

@@ -91,7 +91,7 @@ class RunSet(Sequence[Run]):
     @property
     def wall_s(self) -> float:
         """Seconds that all runs took, from their request to their end."""
-        return sum(sum(run.stages_s.values()) for run in self.runs)
+        return sum(run.busy_s for run in self.runs)
 
     def medians(self, value: Callable[[Run], float | None]) -> dict[AnyTrial, float]:
         """Return the median of a value over the runs of each trial that ended well and have it."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -156,7 +157,7 @@ def ratios(runs: Iterable[Run], factor: str, baseline: Any, candidate: Any) -> l
     return [
         {**base_runs[0].trial.spec.as_dict(), **names, "block": block, "ratio": base_s / candidate_s}
         for base_runs, candidate_runs in _arms(runs, factor, baseline, candidate)
-        for block, (base_s, candidate_s) in _paired(base_runs, candidate_runs, _seconds).items()
+        for block, (base_s, candidate_s) in _paired_s(base_runs, candidate_runs).items()
     ]
 
 
@@ -217,13 +218,26 @@ def judge_runs(
         accuracy_margin: Half-width of "the same" in accuracy, in points.
     """
     if quantity == "time":
-        pairs = _paired(baseline, candidate, _seconds).values()
+        pairs = _paired_s(baseline, candidate).values()
         return judge([a for a, _ in pairs], [b for _, b in pairs])
     pairs = _paired(baseline, candidate, _points).values()
     return judge_difference([a for a, _ in pairs], [b for _, b in pairs], margin=accuracy_margin)
 
 
-_seconds = attrgetter("median_s")
+def _paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tuple[float, float]]:
+    """Return block -> the seconds of both, as they compare in that block.
+
+    Of two that took turns, the ratio is the median over the rounds: what drifts from round to round is in both
+    halves of each ratio. The candidate's seconds are its own median.
+    """
+    pairs = _paired(baseline, candidate, attrgetter("median_s"))
+    turns = _paired(baseline, candidate, lambda run: (run.session, run.group, run.round_s))
+    for block, (one, other) in turns.items():
+        rounds = one[2].keys() & other[2].keys()
+        if block in pairs and one[:2] == other[:2] and rounds:
+            ratio = median(one[2][number] / other[2][number] for number in rounds)
+            pairs[block] = (ratio * pairs[block][1], pairs[block][1])
+    return pairs
 
 
 def _points(run: Run) -> float | None:

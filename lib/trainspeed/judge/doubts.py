@@ -109,6 +109,11 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort) ->
             return f"Other processes kept {note.cores:.1f} CPU cores busy meanwhile: stop them."
         case notes.CpuTimeStolen():
             return f"The hypervisor took {percent(note.share)} of the CPU time meanwhile: use a machine of your own."
+        case notes.BusyWhileWaiting():
+            return (
+                f"It kept {note.cores:.2f} CPU cores busy while it waited for its turns, which disturbs those that "
+                "had theirs."
+            )
         case notes.LossNotFinite():
             return f"The training loss ended as {note.loss}: the model did not learn."
         case notes.NotInspected():

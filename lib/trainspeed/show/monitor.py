@@ -72,10 +72,11 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     Args:
         samples: As returned by `trainspeed.core.monitor_csv.read_monitor`. An empty column is a line of
             text.
-        runs: start, end, name, framework, epoch_ends (a list of times); may have no rows.
+        runs: start, end, active (a list of the pairs of times between which it did not wait for its turn), name,
+            framework, epoch_ends (a list of times); may have no rows.
     """
     require(samples, COLUMNS)
-    require(runs, ("start", "end", "name", "framework", "epoch_ends"))
+    require(runs, ("start", "end", "active", "name", "framework", "epoch_ends"))
     samples = samples.assign(utc=pd.to_datetime(samples["utc"], utc=True)).sort_values("utc")
     moments = {name: pd.to_datetime(runs[name], utc=True) for name in ("start", "end")}
     runs = runs.assign(**moments).sort_values("start")
@@ -93,13 +94,16 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 
     samples = samples.assign(x=elapsed(samples["utc"]))
     runs = runs.assign(x=elapsed(runs["start"]), x_end=elapsed(runs["end"]))
+    spans = runs[["framework", "active"]].explode("active").dropna()
+    begun, ended = (elapsed(spans["active"].str[end]) for end in (0, 1))
+    spans = spans.assign(x=begun, x_end=ended)
     epoch_ends = elapsed(runs["epoch_ends"].explode().dropna())
     figure, axes = panels(len(recorded), title, height_in=1.4, share_y=False)
     sampled = samples[samples[[panel.column for panel in recorded]].notna().any(axis=1)]
     devices = _looks(sampled["device"])
     for ax, panel in zip(axes, recorded, strict=True):
         _draw_lines(ax, panel, samples, devices)
-        _shade(ax, runs)
+        _shade(ax, spans)
     axes[-1].set_xlabel(f"{'minutes' if long else 'seconds'} since the start of the first run")
     notes = _meanings(samples)
     if 0 < len(epoch_ends) <= MAX_TICKS:
@@ -131,12 +135,13 @@ def _draw_lines(ax: Axes, panel: Panel, samples: pd.DataFrame, devices: Mapping[
     ax.set_ylim(0, 1.1 * max(samples[panel.column].max() / panel.divisor, panel.least_top))
 
 
-def _shade(ax: Axes, runs: pd.DataFrame) -> None:
+def _shade(ax: Axes, spans: pd.DataFrame) -> None:
+    """Shade what each run did, but for its waiting while others had their turns."""
     look = {"edgecolor": "white", "linewidth": 0.6, "alpha": 0.2, "zorder": 0.5}
-    for framework, rows in runs.groupby("framework", sort=False):
-        spans = list(zip(rows["x"], rows["x_end"] - rows["x"], strict=True))
+    for framework, rows in spans.groupby("framework", sort=False):
+        bars = list(zip(rows["x"], rows["x_end"] - rows["x"], strict=True))
         where = {"transform": ax.get_xaxis_transform(), "gid": f"runs of {framework}"}
-        ax.broken_barh(spans, (0, 1), facecolor=framework_colour(framework), **where, **look)
+        ax.broken_barh(bars, (0, 1), facecolor=framework_colour(framework), **where, **look)
 
 
 def _hatch_throttling(ax: Axes, samples: pd.DataFrame) -> list[str]:

@@ -9,7 +9,6 @@ import html
 import json
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, as_json
 
-SPAN_COLUMNS = ["start", "end", "name", "framework", "epoch_ends"]
+SPAN_COLUMNS = ["start", "end", "active", "name", "framework", "epoch_ends"]
 
 
 def show_sentences(
@@ -92,13 +91,15 @@ def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _span(run: Run) -> dict[str, Any]:
     start = datetime.fromisoformat(run.started_at)
-    trained = start + timedelta(seconds=run.stages_s.get("start", 0) + run.stages_s.get("build", 0))
     return {
         "start": start,
         "end": start + timedelta(seconds=sum(run.stages_s.values())),
+        "active": [
+            tuple(start + timedelta(seconds=moment_s) for moment_s in span) for span in run.active_spans_s
+        ],
         "name": ", ".join(run.trial.describe(without=("image_size", "precision", "compile"))),
         "framework": run.trial.framework,
-        "epoch_ends": [trained + timedelta(seconds=after_s) for after_s in accumulate(run.epoch_s)],
+        "epoch_ends": [start + timedelta(seconds=moment_s) for moment_s in run.epoch_ends_s],
     }
 
 

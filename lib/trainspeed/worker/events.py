@@ -56,6 +56,16 @@ class Failed(Event, tag="failed"):
     result: RunResult = RunResult()
 
 
+class TurnEnded(Event, tag="turn"):
+    """The epochs of a turn are trained, or those before the first turn; the run rests until its next one.
+
+    Attributes:
+        epoch_s: Duration of each of these epochs, in seconds.
+    """
+
+    epoch_s: tuple[float, ...]
+
+
 class Exited(Event, tag="exit"):
     """The run's process has ended.
 
@@ -68,7 +78,27 @@ class Exited(Event, tag="exit"):
     stderr_tail: str = ""
 
 
-AnyEvent = Hello | BackendMissing | Forked | StageBegun | ResultSent | Failed | Exited
+AnyEvent = Hello | BackendMissing | Forked | StageBegun | TurnEnded | ResultSent | Failed | Exited
+
+
+class TakeTurn(msgspec.Struct, frozen=True, kw_only=True, tag="take_turn"):
+    """To a run that rests: train this many epochs.
+
+    Attributes:
+        round: Of the block, from 0: in each every arm has a turn.
+        place: Of the turn in its round, from 0.
+    """
+
+    round: int
+    place: int
+    epochs: int
+
+
+class Finish(msgspec.Struct, frozen=True, tag="finish"):
+    """To a run that rests: there are no more turns."""
+
+
+_decode_command = msgspec.json.Decoder(TakeTurn | Finish).decode
 _decode = msgspec.json.Decoder(AnyEvent).decode
 
 
@@ -89,3 +119,13 @@ def decode(line: bytes) -> AnyEvent:
         msgspec.ValidationError: The line is no event, or has an unknown field.
     """
     return _decode(line)
+
+
+def encode_command(command: TakeTurn | Finish) -> bytes:
+    """Return the line of a command."""
+    return msgspec.json.encode(command) + b"\n"
+
+
+def decode_command(line: bytes) -> TakeTurn | Finish:
+    """Return the command of a line."""
+    return _decode_command(line)

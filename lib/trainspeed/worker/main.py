@@ -1,9 +1,9 @@
-"""Import one framework once, then measure each request in a forked child.
+"""Import one framework once, then measure each request in a forked child; several children may be alive at once.
 
-    python -m trainspeed.worker.main --backend MODULE --events FD --parent PID [--plain]
+    python -m trainspeed.worker.main --backend MODULE --requests FD --parent PID [--plain]
 
-Requests come as JSON lines on standard input; events go as JSON lines to the file descriptor FD,
-because frameworks print what they like on standard output. Does not know what is measured or why.
+Requests come as JSON lines over the socket FD, each with the end of a channel of its own, on which the run reports
+its events: frameworks print what they like on standard output. Does not know what is measured or why.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import argparse
 import contextlib
 import gc
 import os
+import selectors
 import signal
 import sys
 import tempfile
 import time
-from typing import NoReturn, TextIO
+from dataclasses import dataclass, field
+from typing import IO, NoReturn
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.result import Failure
@@ -24,111 +26,169 @@ from trainspeed.core.run import Status
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker import backends
 from trainspeed.worker.backends.base import Backend
+from trainspeed.worker.channel import Channel
 from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, BackendMissing, Exited, Failed, Forked, Hello, encode
 from trainspeed.worker.failures import Invalid, Unsupported, first_line
-from trainspeed.worker.measure import Emit, Request, is_fault_of_user, measure_trial
+from trainspeed.worker.measure import Request, is_fault_of_user, measure_trial
 
 STDERR_TAIL_BYTES = 4000  # what a killed child printed last, to say why
 
 
-def serve(backend: Backend, requests: TextIO, emit: Emit, *, plain: bool) -> None:
-    """Measure every request in a child of its own; with `plain`, only the first one, in this process.
+@dataclass(frozen=True)
+class _Child:
+    """A run in a process of its own: where it reports, and where it prints."""
 
-    Images are loaded here, so that every child has them from its first moment.
-    """
-    gc.collect()
-    gc.freeze()  # else each child's first collection walks, and so copies, all that was imported
-    for line in requests:
-        request = Request.from_json(line)
-        try:
-            images = images_of(request.trial) if request.trial.dataset else None
-            backend.prepare(request.trial)
-        except (UserError, Unsupported, Invalid) as problem:
-            status = Status.INVALID if isinstance(problem, Invalid) else Status.UNSUPPORTED
-            failure = Failure(in_user_file=is_fault_of_user(problem, request.trial))
-            emit(Failed(status=status, reason=str(problem), failure=failure))
-            emit(Exited(code=0))
-        else:
-            if plain:
-                measure_trial(request, backend, images, emit)
-                emit(Exited(code=0))
-            else:
-                _fork(request, backend, images, emit)
-        if plain:
+    channel: Channel
+    output: IO[bytes]
+
+
+@dataclass
+class Server:
+    """Measures requests, each in a child of its own, until the runner closes the socket or dies."""
+
+    backend: Backend
+    requests: Channel
+    _children: dict[int, _Child] = field(default_factory=dict, init=False)
+
+    def serve(self) -> None:
+        """Fork a child for each request, and report how each child ended.
+
+        Images are loaded here, so that every child has them from its first moment.
+        """
+        gc.collect()
+        gc.freeze()  # else each child's first collection walks, and so copies, all that was imported
+        wakeup, waker = os.pipe()
+        os.set_blocking(waker, False)
+        signal.set_wakeup_fd(waker)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: self._end())
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.requests.fileno(), selectors.EVENT_READ)
+            selector.register(wakeup, selectors.EVENT_READ)
+            while True:
+                ready = {key.fd for key, _ in selector.select()}
+                if wakeup in ready:
+                    os.read(wakeup, 4096)
+                    self._report_ended()
+                if self.requests.fileno() in ready:
+                    if (line := self.requests.receive()) is None:
+                        self._end()
+                    self._begin(Request.from_json(line), self.requests.passed())
+
+    def _begin(self, request: Request, channel: Channel) -> None:
+        if (prepared := _prepared(self.backend, request, channel)) is None:
+            channel.close()
             return
-
-
-def _fork(request: Request, backend: Backend, images: Images | None, emit: Emit) -> None:
-    with tempfile.TemporaryFile() as output:
+        output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the child has ended
         parent, child = os.getpid(), os.fork()
         if not child:
-            _be_child(request, backend, images, emit, output.fileno(), parent)
+            self.requests.close()
+            _be_child(request, self.backend, prepared.images, channel, output.fileno(), parent)
         with contextlib.suppress(OSError):  # the child does it too: whichever comes first
             os.setpgid(child, child)
-        signal.signal(signal.SIGTERM, lambda *_: _end_with(child))
-        emit(Forked(pid=child))
-        _, status = os.waitpid(child, 0)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        code = os.waitstatus_to_exitcode(status)
-        output.seek(max(0, output.tell() - STDERR_TAIL_BYTES))
-        emit(Exited(code=code, stderr_tail=output.read().decode(errors="replace")))
+        self._children[child] = _Child(channel, output)
+
+    def _report_ended(self) -> None:
+        for pid in [*self._children]:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                child = self._children.pop(pid)
+                child.output.seek(max(0, os.fstat(child.output.fileno()).st_size - STDERR_TAIL_BYTES))
+                tail = child.output.read().decode(errors="replace")
+                _send(child.channel, Exited(code=os.waitstatus_to_exitcode(status), stderr_tail=tail))
+                child.channel.close()
+                child.output.close()
+
+    def _end(self) -> NoReturn:
+        """End this worker, whose runner is gone, with each child's whole group: data loaders and other ranks too."""
+        for pid in self._children:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+        os._exit(0)
 
 
-def _end_with(child: int) -> NoReturn:
-    """End this worker, whose runner is gone, with the child's whole group: data loaders and other ranks too."""
-    os.killpg(child, signal.SIGKILL)
-    os._exit(1)
+@dataclass(frozen=True)
+class _Prepared:
+    images: Images | None
+
+
+def _prepared(backend: Backend, request: Request, channel: Channel) -> _Prepared | None:
+    """Return what the children of a request start from; None, and why, where it cannot be measured."""
+    try:
+        images = images_of(request.trial) if request.trial.dataset else None
+        backend.prepare(request.trial)
+    except (UserError, Unsupported, Invalid) as problem:
+        status = Status.INVALID if isinstance(problem, Invalid) else Status.UNSUPPORTED
+        failure = Failure(in_user_file=is_fault_of_user(problem, request.trial))
+        _send(channel, Failed(status=status, reason=str(problem), failure=failure))
+        _send(channel, Exited(code=0))
+        return None
+    return _Prepared(images)
+
+
+def _send(channel: Channel, event: AnyEvent) -> None:
+    """Report an event; a runner that no longer listens has ended the run."""
+    with contextlib.suppress(OSError):
+        channel.send(encode(event))
 
 
 def _be_child(
-    request: Request, backend: Backend, images: Images | None, emit: Emit, output: int, parent: int
+    request: Request, backend: Backend, images: Images | None, channel: Channel, output: int, parent: int
 ) -> None:
     """Measure in a process group of its own, so that a timeout ends whatever is started here. Never returns."""
     code = 1
     try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
         die_with_parent(signal.SIGKILL, parent=parent)
-        os.dup2(
-            os.open(os.devnull, os.O_RDONLY), 0
-        )  # a user's model that reads it must not take the next request
+        channel.send(encode(Forked(pid=os.getpid())))
+
         os.dup2(output, 1)
         os.dup2(output, 2)
-        measure_trial(request, backend, images, emit)
+        measure_trial(request, backend, images, channel)
         code = 0
     finally:
         os._exit(code)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until standard input ends, which is also what happens when the runner dies."""
+    """Serve until the runner closes the socket, which is also what happens when it dies."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", required=True)
-    parser.add_argument("--events", type=int, required=True)
+    parser.add_argument("--requests", type=int, required=True)
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--plain", action="store_true", help="measure one request in this process")
     options = parser.parse_args(arguments)
     die_with_parent(signal.SIGTERM, parent=options.parent)
-
-    def emit(event: AnyEvent) -> None:
-        data = encode(event)
-        while data:
-            data = data[os.write(options.events, data) :]
-
+    requests = Channel.at(options.requests)
     try:
         started = time.monotonic()
         backend = backends.load_backend(options.backend)
         import_s = time.monotonic() - started
         # torch's version has a class of its own.
         versions = {name: str(version) for name, version in backend.versions().items()}
-        emit(Hello(pid=os.getpid(), versions=versions, import_s=import_s))
+        _send(requests, Hello(pid=os.getpid(), versions=versions, import_s=import_s))
     except Exception as problem:
-        emit(BackendMissing(reason=f"{type(problem).__name__}: {first_line(problem)}"))
+        _send(requests, BackendMissing(reason=f"{type(problem).__name__}: {first_line(problem)}"))
         return 1
-    serve(backend, sys.stdin, emit, plain=options.plain)
+    if options.plain:
+        _measure_here(backend, requests)
+    else:
+        Server(backend, requests).serve()
     return 0
+
+
+def _measure_here(backend: Backend, requests: Channel) -> None:
+    """Measure one request in this process."""
+    if (line := requests.receive()) is not None:
+        request, channel = Request.from_json(line), requests.passed()
+        if prepared := _prepared(backend, request, channel):
+            measure_trial(request, backend, prepared.images, channel)
+            _send(channel, Exited(code=0))
 
 
 if __name__ == "__main__":

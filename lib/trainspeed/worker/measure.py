@@ -14,26 +14,24 @@ from trainspeed.core import user_model
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted
-from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, LossNotFinite, NotInspected
+from trainspeed.core.notes import AnyNote, LossNotFinite, NotInspected
 from trainspeed.core.result import EffectivePrecision, Failure, Inspection, RunResult, precision_text
-from trainspeed.core.run import Status
+from trainspeed.core.run import WAIT, Status
 from trainspeed.core.trial import Trial
-from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_share
 from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
-from trainspeed.sensors.nvml import open_nvml
 from trainspeed.sensors.processes import CORES, device_cores, usable_cores
 from trainspeed.worker.backends.base import Backend, Training, is_out_of_memory
+from trainspeed.worker.channel import Channel
 from trainspeed.worker.convolution.calls import time_calls
 from trainspeed.worker.convolution.reference import WrongResult, check_result, random_data
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun
+from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun, encode
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.hyperparameters import recipe
+from trainspeed.worker.turns import Alone, InTurns, Meter
 
-BUSY_CORES = 0.2  # used by others; if it is more, caches and memory bandwidth are noticeably shared
 SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
-STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
 Emit = Callable[[AnyEvent], None]
 
 
@@ -47,6 +45,8 @@ class Request:
         requested_at: `time.monotonic()` of the runner, which shares this machine's clock.
         evaluate: Whether to measure the test accuracy.
         inspect: Whether to look up the layer table and the effective layout.
+        turns: Whether to train a turn at a time, as the runner says, instead of all epochs in a row.
+        first: Whether no other arm of its block is alive yet, so that whoever uses the GPUs is a stranger.
         default_allocation: Whether to leave the framework's memory allocation at its default.
         gpu_uuids: GPUs in use, to read their energy counters and to see whether another process uses them.
     """
@@ -56,6 +56,8 @@ class Request:
     requested_at: float
     evaluate: bool = False
     inspect: bool = False
+    turns: bool = False
+    first: bool = True
     default_allocation: bool = False
     gpu_uuids: tuple[str, ...] = ()
 
@@ -71,15 +73,23 @@ class Request:
         return cls(**values)
 
 
-def measure_trial(request: Request, backend: Backend, images: Images | None, emit: Emit) -> None:
-    """Measure a trial; whatever goes wrong becomes a `failed` event with a status and a reason."""
+def measure_trial(request: Request, backend: Backend, images: Images | None, channel: Channel) -> None:
+    """Measure a trial; whatever goes wrong becomes a `failed` event with a status and a reason.
+
+    Args:
+        channel: Takes the events, and gives the turns where the request is for turns.
+    """
+
+    def emit(event: AnyEvent) -> None:
+        channel.send(encode(event))
+
     stages = _Stages(request.requested_at, emit)
     notes: list[AnyNote] = []
     try:
         if request.trial.phase.calls:
             result = _measure_calls(request, backend, stages, notes)
         else:
-            result = _measure(request, backend, images, stages, notes)
+            result = _measure(request, backend, images, channel, stages, notes)
         emit(ResultSent(result=replace(result, notes=(*notes, *result.notes), stages_s=stages.seconds)))
     except (Unsupported, WrongResult, Invalid) as problem:
         status = Status.UNSUPPORTED if isinstance(problem, Unsupported) else Status.INVALID
@@ -103,7 +113,12 @@ def is_fault_of_user(problem: Exception, trial: AnyTrial) -> bool:
 
 
 def _measure(
-    request: Request, backend: Backend, images: Images, stages: _Stages, notes: list[AnyNote]
+    request: Request,
+    backend: Backend,
+    images: Images,
+    channel: Channel,
+    stages: _Stages,
+    notes: list[AnyNote],
 ) -> RunResult:
     trial = request.trial
     _take_device(request, notes)
@@ -113,11 +128,14 @@ def _measure(
         trial, images, device=request.device, default_allocation=request.default_allocation
     )
     stages.next("train")
-    energy_before, load_before = _energy_j(request.gpu_uuids), host_load()
-    epoch_s = training.train()
-    load_after, energy_after = host_load(), _energy_j(request.gpu_uuids)
+    meter = Meter(request.gpu_uuids)
+    pace = InTurns(channel, request.requested_at, meter) if request.turns else Alone(trial.epochs, meter)
+    pace.begin()
+    epoch_s = training.train(pace.another)
+    pace.end()
+    stages.waited(pace.waited_s)
     _check_loss(trial, training.final_loss)
-    notes += [*_load_notes(load_before, load_after), *_loss_notes(training.final_loss)]
+    notes += [*meter.notes(), *pace.notes(), *_loss_notes(training.final_loss)]
     trained = trial.phase.trains
     skipped = training.skipped_steps() if trained else None
     device_bytes = training.peak_memory_bytes()
@@ -135,7 +153,9 @@ def _measure(
         classes=images.classes if images else None,
         test_accuracy=accuracy,
         peak_memory_bytes=peak,
-        energy_j=None if energy_before is None or energy_after is None else energy_after - energy_before,
+        energy_j=meter.energy_j,
+        turns=pace.turns,
+        waiting_cores=pace.waiting_cores,
         skipped_steps=skipped,
         **vars(inspection),
     )
@@ -146,7 +166,7 @@ def _take_device(request: Request, notes: list[AnyNote]) -> None:
     if request.device == "cpu":
         pin(request.trial.devices)
         limit_memory(allowance_bytes())
-    notes += stranger_notes(request.gpu_uuids) if request.gpu_uuids else []
+    notes += stranger_notes(request.gpu_uuids) if request.gpu_uuids and request.first else []
 
 
 def _measure_calls(request: Request, backend: Backend, stages: _Stages, notes: list[AnyNote]) -> RunResult:
@@ -156,7 +176,8 @@ def _measure_calls(request: Request, backend: Backend, stages: _Stages, notes: l
     stages.next("data")
     images, filters = random_data(trial)
     convolution = backend.convolution(trial, device=request.device)
-    load_before = host_load()
+    meter = Meter(())
+    meter.begin()
     measured = time_calls(
         convolution,
         images,
@@ -165,7 +186,8 @@ def _measure_calls(request: Request, backend: Backend, stages: _Stages, notes: l
         begin=stages.next,
         check=lambda result: check_result(result, images, filters),
     )
-    notes += _load_notes(load_before, host_load())
+    meter.end()
+    notes += meter.notes()
     stages.next("end")
     check_placement(measured.placement, request.device, trial.devices)
     return RunResult(peak_memory_bytes=memory.bytes() if request.device == "cpu" else None, **vars(measured))
@@ -218,6 +240,12 @@ class _Stages:
         self.current, self.seconds = "start", {}
         self._since, self._emit = requested_at, emit
 
+    def waited(self, seconds: float) -> None:
+        """Count these seconds of the current stage as waiting."""
+        if seconds:
+            self.seconds[WAIT] = seconds
+            self._since += seconds
+
     def next(self, name: str) -> None:
         now = time.monotonic()
         self.seconds[self.current] = now - self._since
@@ -232,19 +260,6 @@ def pin(cores: int) -> None:
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
         os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline
         os.sched_setaffinity(0, device_cores(cores))
-
-
-def _energy_j(gpu_uuids: tuple[str, ...]) -> float | None:
-    return open_nvml().energy_j(gpu_uuids) if gpu_uuids else None
-
-
-def _load_notes(before: HostLoad, after: HostLoad) -> list[AnyNote]:
-    notes: list[AnyNote] = []
-    if (others := foreign_cores(before, after)) is not None and others > BUSY_CORES:
-        notes.append(CoresBusy(cores=others))
-    if (stolen := stolen_share(before, after)) is not None and stolen > STOLEN_SHARE:
-        notes.append(CpuTimeStolen(share=stolen))
-    return notes
 
 
 def _loss_notes(loss: float | None) -> list[AnyNote]:

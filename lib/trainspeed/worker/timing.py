@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+Another = Callable[[Sequence[float]], bool]  # of the epochs' seconds so far: whether to train one more
+
+
+def in_a_row(epochs: int) -> Another:
+    """Return what lets a training train a number of epochs without a pause."""
+    return lambda epoch_s: len(epoch_s) < epochs
 
 
 def time_epochs(
     epoch: Callable[[], object],
     synchronize: Callable[[], None],
     *,
-    epochs: int,
+    another: Another,
     clock: Callable[[], float] = time.perf_counter,
 ) -> tuple[float, ...]:
     """Return the duration of each epoch, in seconds, first epoch first.
@@ -21,16 +28,18 @@ def time_epochs(
 
     Args:
         epoch: Trains on every batch once; what it returns is ignored.
+        another: Returns whether to train one more, given the seconds of the epochs so far; may wait first.
         synchronize: Blocks until all queued work on all devices is finished.
         clock: Seconds since a fixed moment; tests pass a fake.
     Source: https://pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
     """
     marks = EpochMarks(synchronize, clock=clock)
-    for _ in range(epochs):
+    while True:
         marks.begin()
         epoch()
         marks.end()
-    return marks.epoch_s
+        if not another(marks.epoch_s):
+            return marks.epoch_s
 
 
 class EpochMarks:

@@ -9,12 +9,14 @@ from functools import partial
 
 import pytest
 
+from fake_runs import BeginsRuns
 from recipe_world import ORDER, PLANTED, kept, search_of, start_of
 from scaling_data import make_verdict
 from trainspeed.conduct import study
 from trainspeed.conduct.context import Context
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import Plan, Planned
-from trainspeed.conduct.worker_process import RunOutcome, Unavailable
+from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.ledger import Ledger, append_line
 from trainspeed.core.result import RunResult
@@ -25,7 +27,7 @@ from trainspeed.studies.summary.recipe import continued, wanted
 MACHINE = {"device": "cpu", "cpu": "Test CPU", "gpus": [], "cores": {"logical": 4}}
 
 
-class FakeWorker:
+class FakeWorker(BeginsRuns):
     """Gives what the planted world gives."""
 
     alive, import_s = True, 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared_workers import SharedWorkers
-from trainspeed.conduct.worker_process import RunOutcome
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.core.notes import ConvolutionsNotSeen, LossNotFinite, PrecisionNotAsked
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, Trial

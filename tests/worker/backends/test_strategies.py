@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from shared_workers import SharedWorker, own_worker
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.machine import find_interpreter
-from trainspeed.conduct.worker_process import RunOutcome
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, STRATEGIES, Trial

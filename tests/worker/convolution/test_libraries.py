@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from fake_conv2d import Buggy, Dying, Elsewhere, Flipped, NotHere, Right, WithoutMemory, behaving
 from shared_workers import SharedWorkers
-from trainspeed.conduct.worker_process import RunOutcome, WorkerProcess
+from trainspeed.conduct.forked_run import RunOutcome
+from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.convolution import CPU_LIBRARIES, FIRST_STAGES, LIBRARIES, Conv2dTrial
 from trainspeed.core.run import Status
 from trainspeed.sensors.processes import usable_cores

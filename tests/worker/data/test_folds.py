@@ -1,20 +1,22 @@
 """What a trial takes of a data set: an epoch's images, and all folds but one."""
 
-import io
+import os
 import re
+import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
 from sklearn.model_selection import KFold
 
+from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.errors import UserError
+from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
-from trainspeed.worker import main
 from trainspeed.worker.data import folds
 from trainspeed.worker.data.folds import fold_of, images_of
 from trainspeed.worker.data.sets import Images, epoch_of, load_data_set
-from trainspeed.worker.events import Exited, Failed
 from trainspeed.worker.measure import Request
 
 SIZES = [(2, 2), (5, 5), (7, 5), (10, 3), (11, 2), (100, 7), (999, 5), (1000, 5), (100, 100)]
@@ -163,11 +165,11 @@ def test_all_folds_of_a_trial_are_cut_from_images_loaded_once_and_no_more_than_n
 def test_a_worker_tells_of_folds_that_cannot_be_and_goes_on(plain):
     """A plain worker ends: it has had its one request."""
     asked = Request(trial=trial(folds=1001, fold=0), device="cpu", requested_at=0.0)
-    lines = io.StringIO(2 * (asked.as_json().decode() + "\n"))
-    events = []
+    path = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "lib")])
+    worker = WorkerProcess(sys.executable, "fake_backend", environment={"PYTHONPATH": path}, plain=plain)
+    with closing(worker):
+        outcomes = [worker.run(asked, 60) for _ in range(1 if plain else 2)]
 
-    main.serve(None, lines, events.append, plain=plain)
-
-    assert [type(event) for event in events] == [Failed, Exited] * (1 if plain else 2)
-    assert events[0].status == Status.UNSUPPORTED
-    assert events[0].reason.startswith("folds (=1001) must be a whole number from 2 to 1000")
+    for outcome in outcomes:
+        assert outcome.status == Status.UNSUPPORTED
+        assert outcome.reason.startswith("folds (=1001) must be a whole number from 2 to 1000")

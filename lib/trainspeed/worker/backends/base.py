@@ -11,6 +11,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.worker.convolution.calls import Convolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.timing import Another
 
 # What frameworks, cuDNN and the C++ library say when memory runs out.
 OUT_OF_MEMORY = re.compile(
@@ -27,8 +28,12 @@ class Training(Protocol):
     def final_loss(self) -> float | None:
         """Mean training loss of the last epoch; None where nothing was trained."""
 
-    def train(self) -> tuple[float, ...]:
-        """Train, or run the phase of the trial, and return the seconds of each epoch, first epoch first."""
+    def train(self, another: Another) -> tuple[float, ...]:
+        """Train, or run the phase of the trial, and return the seconds of each epoch, first epoch first.
+
+        Args:
+            another: Asked after each epoch whether another one follows; may wait before it answers.
+        """
 
     def test_accuracy(self) -> float | None:
         """Return the share of the held-out images that are classified correctly, 0 to 1."""

@@ -25,8 +25,9 @@ from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.worker.models import keras_inspect, keras_models
 from trainspeed.worker.pipelines import keras_pipelines
 from trainspeed.worker.pipelines.batches import transposed
-from trainspeed.worker.timing import EpochMarks, time_epochs
+from trainspeed.worker.timing import Another, EpochMarks, time_epochs
 
+MAX_EPOCHS = 10**9  # a callback ends the training
 EVALUATION_BATCH = 128  # images, at most
 
 
@@ -83,17 +84,17 @@ class KerasTraining(Training):
         finite = all(np.isfinite(array).all() for array in weights)
         return float(self.history.history["loss"][-1]) if finite else math.nan
 
-    def train(self) -> tuple[float, ...]:
+    def train(self, another: Another) -> tuple[float, ...]:
         if self.trial.phase.torch_only:
             raise Unsupported(f"{self.trial.phase.name} alone is measured with torch only")
         feed = keras_pipelines.same_batch if self.trial.phase is COMPUTE else keras_pipelines.feed
         data = feed(self.trial, self.x, self.y)
         try:
-            return self._take_input(data) if self.trial.phase is INPUT else self._fit(data)
+            return self._take_input(data, another) if self.trial.phase is INPUT else self._fit(data, another)
         finally:
             keras_pipelines.close(data)
 
-    def _take_input(self, data: dict[str, Any]) -> tuple[float, ...]:
+    def _take_input(self, data: dict[str, Any], another: Another) -> tuple[float, ...]:
         """Take the batches of each epoch without training, and enlarge them where the pipeline does so."""
         enlarge = None
         with self.scope:
@@ -106,11 +107,16 @@ class KerasTraining(Training):
                 if enlarge:
                     keras.ops.convert_to_numpy(enlarge(x)[:1])
 
-        return time_epochs(epoch, lambda: None, epochs=self.trial.epochs)
+        return time_epochs(epoch, lambda: None, another=another)
 
-    def _fit(self, data: dict[str, Any]) -> tuple[float, ...]:
+    def _fit(self, data: dict[str, Any], another: Another) -> tuple[float, ...]:
         """Train in one `fit`; in the phase FIT, validate and save the best weights too, as article 003 did."""
         marks, callbacks = EpochMarks(self.synchronize), []
+
+        def end_epoch(*_: Any) -> None:
+            marks.end()
+            self.model.stop_training = not another(marks.epoch_s)
+
         with tempfile.TemporaryDirectory() as folder:
             if self.trial.phase is FIT:
                 held_out = self._in_layout(self.images.test_x), self.images.test_y
@@ -121,10 +127,10 @@ class KerasTraining(Training):
             # make Keras wait for the device in every step.
             callbacks.append(
                 keras.callbacks.LambdaCallback(
-                    on_epoch_begin=lambda *_: marks.begin(), on_epoch_end=lambda *_: marks.end()
+                    on_epoch_begin=lambda *_: marks.begin(), on_epoch_end=end_epoch
                 )
             )
-            self.history = self.model.fit(**data, epochs=self.trial.epochs, verbose=0, callbacks=callbacks)
+            self.history = self.model.fit(**data, epochs=MAX_EPOCHS, verbose=0, callbacks=callbacks)
         return marks.epoch_s
 
     def test_accuracy(self) -> float:
@@ -136,7 +142,7 @@ class KerasTraining(Training):
             return None
         # `int` of it fails where it is spread over devices.
         taken = keras.ops.convert_to_numpy(self.model.optimizer.inner_optimizer.iterations)
-        return self.trial.steps_per_epoch * self.trial.epochs - int(taken)
+        return self.trial.steps_per_epoch * len(self.history.epoch) - int(taken)
 
     def inspect(self) -> Inspection:
         batch_size = self.trial.batch_size

@@ -14,7 +14,7 @@ from trainspeed.core.phase import CONV, MATMUL, Phase
 from trainspeed.core.result import Inspection
 from trainspeed.core.trial import Trial
 from trainspeed.worker.backends.base import Training
-from trainspeed.worker.timing import time_epochs
+from trainspeed.worker.timing import Another, time_epochs
 
 # Side of the square matrices; batch, channels and pixels of the convolution; floats of the copy.
 MATMUL_SIZES = {"cpu": 2048, "cuda": 8192}
@@ -57,8 +57,8 @@ class CeilingRun(Training):
         self._step, self._work = ceiling(trial.phase, trial.precision, device)
 
     @torch.inference_mode()
-    def train(self) -> tuple[float, ...]:
-        return time_epochs(self._epoch, self._synchronize, epochs=self.trial.epochs)
+    def train(self, another: Another) -> tuple[float, ...]:
+        return time_epochs(self._epoch, self._synchronize, another=another)
 
     def _epoch(self) -> None:
         for _ in range(self.trial.steps_per_epoch):

@@ -12,7 +12,7 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import torch
@@ -23,6 +23,7 @@ from trainspeed.core.result import Inspection
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.failures import Invalid, Unsupported
+from trainspeed.worker.timing import Another
 
 LOCALHOST = "127.0.0.1"
 ERROR_WAIT_S = 5.0  # a rank that failed says why within it; after that, this rank's own error has to do
@@ -78,9 +79,9 @@ class RankZero(Training):
         self._others = others  # process id -> pipe from which its error is read
         self.training = self._guarded(lambda: join(0))
 
-    def train(self) -> tuple[float, ...]:
+    def train(self, another: Another) -> tuple[float, ...]:
         """Train with the other ranks; the time between barriers is that of the slowest."""
-        epoch_s = self._guarded(self.training.train)
+        epoch_s = self._guarded(lambda: self.training.train(_decided_by_rank_zero(another)))
         for pid in self._others:
             _, status = os.waitpid(pid, 0)
             if status:
@@ -130,12 +131,29 @@ class RankZero(Training):
         return "a rank ended without a word: it was killed"
 
 
+def _decided_by_rank_zero(another: Another | None = None) -> Another:
+    """Return what rank 0 answers, on every rank; the others rest until it does.
+
+    Args:
+        another: Rank 0's.
+    """
+    # Not over NCCL, whose waiting keeps the GPU busy.
+    group = distributed.new_group(backend="gloo")
+
+    def answered(epoch_s: Sequence[float]) -> bool:
+        answer = torch.tensor([another(epoch_s) if another else False])
+        distributed.broadcast(answer, src=0, group=group)
+        return bool(answer)
+
+    return answered
+
+
 def _be_rank(rank: int, parent: int, join: Callable[[int], Training], errors: int) -> NoReturn:
     """Train as this rank, write to the pipe `errors` what fails, and never return."""
     code = 1
     try:
         die_with_parent(signal.SIGKILL, parent=parent)
-        join(rank).train()
+        join(rank).train(_decided_by_rank_zero())
         code = 0
     except BaseException as problem:
         os.write(errors, f"rank {rank}: {type(problem).__name__}: {problem}".encode()[:4096])

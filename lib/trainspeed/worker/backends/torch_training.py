@@ -24,7 +24,7 @@ from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.worker.models import torch_inspect, torch_models
 from trainspeed.worker.pipelines import torch_pipelines
 from trainspeed.worker.pipelines.batches import PLAIN
-from trainspeed.worker.timing import time_epochs
+from trainspeed.worker.timing import Another, time_epochs
 
 MEMORY_FORMATS = {"channels_first": torch.contiguous_format, "channels_last": torch.channels_last}
 SUM_PHASES = (EXCHANGE, LATENCY)  # phases of a step that are sums of gradients and nothing else
@@ -71,7 +71,7 @@ class TorchTraining(Training):
             return None
         return self.loss_sum.item() / self.batches
 
-    def train(self) -> tuple[float, ...]:
+    def train(self, another: Another) -> tuple[float, ...]:
         self.step_model.train()
         epoch = {INPUT: self._take_input, FIT: self._fit_epoch}.get(self.trial.phase, self._epoch)
         if self.trial.phase in SUM_PHASES:
@@ -79,7 +79,7 @@ class TorchTraining(Training):
         try:
             with tempfile.TemporaryFile() as self.checkpoint:
                 self.best_loss = math.inf
-                return time_epochs(epoch, self._synchronize, epochs=self.trial.epochs)
+                return time_epochs(epoch, self._synchronize, another=another)
         finally:
             if self.loader:
                 self.loader.close()

@@ -17,6 +17,7 @@ def main() -> None:
     from trainspeed.core.trial import Trial
     from trainspeed.worker.backends.torch_backend import BACKEND
     from trainspeed.worker.data.folds import data_set_of, images_of
+    from trainspeed.worker.timing import in_a_row
 
     trial = Trial.from_dict(json.loads(Path(sys.argv[1]).read_text()))
     images = images_of(replace(trial, dataset=data_set_of(trial)))
@@ -24,7 +25,7 @@ def main() -> None:
     training = BACKEND.start(
         trial, images, device="gpu" if device == "cuda" else "cpu", default_allocation=False
     )
-    epoch_s = training.train()
+    epoch_s = training.train(in_a_row(trial.epochs))
     if os.environ["RANK"] == "0":
         print(json.dumps({"epoch_s": epoch_s, "final_loss": training.final_loss}))
     distributed.destroy_process_group()

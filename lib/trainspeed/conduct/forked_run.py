@@ -1,0 +1,157 @@
+"""One request in a child of a worker: wait for its events, give it turns, and say how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from trainspeed.core.result import Failure, RunResult
+from trainspeed.core.run import Status
+from trainspeed.sensors.memory import host_oom_kills
+from trainspeed.worker import events
+from trainspeed.worker.backends.base import says_out_of_memory
+from trainspeed.worker.channel import Channel
+
+REAP_S = 10.0  # until a worker has reported the end of a child that was killed
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOutcome:
+    """How a request ended, and what was measured."""
+
+    status: Status
+    reason: str | None = None
+    failure: Failure | None = None
+    result: RunResult = field(default_factory=RunResult)
+
+
+class ForkedRun:
+    """A request that is being measured.
+
+    Attributes:
+        outcome: How it ended; None while it has not.
+    """
+
+    def __init__(self, channel: Channel, timeout_s: float, end_worker: Callable[[], int]) -> None:
+        """Follow a run from its request on.
+
+        Args:
+            timeout_s: Seconds that it may take to its first turn, for each turn, and after the last; where it
+                trains alone, for all.
+            end_worker: Ends the worker, where it has died or hangs, and returns its exit code.
+        """
+        self._channel, self._timeout_s, self._end_worker = channel, timeout_s, end_worker
+        self._pid: int | None = None
+        self._stage = "start"
+        self._oom_kills = host_oom_kills()
+        self._result: RunOutcome | None = None
+        self.outcome: RunOutcome | None = None
+
+    def rests(self) -> events.TurnEnded | None:
+        """Wait until the run rests and return what it has trained; None where it has ended."""
+        deadline = time.monotonic() + self._timeout_s
+        while self.outcome is None:
+            line = self._channel.receive(deadline)
+            if line is None:
+                self._lose(timed_out=time.monotonic() >= deadline)
+            elif isinstance(event := events.decode(line), events.TurnEnded):
+                return event
+            else:
+                self._heed(event)
+        return None
+
+    def take_turn(self, turn: events.TakeTurn) -> events.TurnEnded | None:
+        """Have a run that rests train for a turn; return what it has trained, None where it has ended."""
+        self._send(turn)
+        return self.rests()
+
+    def finish(self) -> RunOutcome:
+        """Give a run that rests no more turns, and return how it ended."""
+        if self.outcome is None:
+            self._send(events.Finish())
+        return self.end()
+
+    def end(self) -> RunOutcome:
+        """Wait until a run that takes no turns has ended."""
+        while self.outcome is None:
+            self.rests()
+        return self.outcome
+
+    def kill(self) -> None:
+        """End the run and whatever it started, without a word more."""
+        if self._pid is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._pid, signal.SIGKILL)
+
+    def _send(self, command: events.TakeTurn | events.Finish) -> None:
+        with contextlib.suppress(OSError):  # it has died: the events say how
+            self._channel.send(events.encode_command(command))
+
+    def _heed(self, event: events.AnyEvent) -> None:
+        match event:
+            case events.Forked():
+                self._pid = event.pid
+            case events.StageBegun():
+                self._stage = event.name
+            case events.ResultSent():
+                self._result = RunOutcome(status=Status.OK, result=event.result)
+            case events.Failed():
+                self._result = RunOutcome(
+                    status=event.status, reason=event.reason, failure=event.failure, result=event.result
+                )
+            case events.Exited():
+                self._pid = None
+                self._close(self._result or _died(event, self._stage, self._oom_kills))
+
+    def _lose(self, timed_out: bool) -> None:
+        """No more events come: the time is over, or the worker has died."""
+        if not timed_out:
+            exited = events.Exited(code=self._end_worker())
+            self._close(self._result or _died(exited, self._stage, self._oom_kills, who="worker"))
+            return
+        reason = (
+            f"not finished after {self._timeout_s:g} s, in stage {self._stage!r}: "
+            "raise timeout_s or ask for less"
+        )
+        if self._pid is None:
+            self._end_worker()  # it hangs itself
+        else:
+            self.kill()
+            deadline = time.monotonic() + REAP_S
+            while (line := self._channel.receive(deadline)) and not isinstance(
+                events.decode(line), events.Exited
+            ):
+                pass
+        self._close(_failed(Status.TIMEOUT, reason, self._stage))
+
+    def _close(self, outcome: RunOutcome) -> None:
+        self.outcome = outcome
+        self._channel.close()
+
+
+def _died(event: events.Exited, stage: str, kills_before: int | None, who: str = "run") -> RunOutcome:
+    """Return why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
+    code, kills = event.code, host_oom_kills()
+    if code == -signal.SIGKILL and None not in (kills, kills_before) and kills > kills_before:
+        reason = f"killed by the kernel in stage {stage!r}: the machine ran out of memory"
+        return _failed(Status.OOM, reason, stage, "SIGKILL")
+    if says_out_of_memory(event.stderr_tail):
+        return _failed(Status.OOM, f"ran out of memory in stage {stage!r} and aborted", stage)
+    error = signal.Signals(-code).name if code < 0 else None
+    ending = f"killed by {error}" if error else f"ended with exit code {code}"
+    last = last_line(event.stderr_tail)[:200]
+    reason = f"the {who} was {ending} in stage {stage!r}" + (f": {last}" if last else "")
+    return _failed(Status.CRASHED, reason, stage, error)
+
+
+def _failed(status: Status, reason: str, stage: str, error: str | None = None) -> RunOutcome:
+    return RunOutcome(status=status, reason=reason, failure=Failure(stage=stage, error=error))
+
+
+def last_line(text: str) -> str:
+    """Return the last line that a process printed; "" where it printed nothing."""
+    return (text.strip().splitlines() or [""])[-1].strip()

@@ -1,0 +1,67 @@
+"""Arms that are alive together take turns: who trains when, and for how long. Knows no trial."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean
+
+from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.worker.events import TakeTurn
+
+ROUNDS = 4  # even, so that every arm comes before every other one equally often
+TURN_S = (
+    0.6  # four of them scatter as little as fewer and longer ones, and longer than a scheduler's favours last
+)
+
+
+def orders(arms: int, rounds: int, seed: str) -> Iterator[tuple[int, ...]]:
+    """Yield for each round the order in which the arms, 0, 1, 2 …, have their turns.
+
+    A random order, then the same backwards, then another one: in two rounds each arm comes once before and once
+    after every other one, and a steady drift favours none.
+    """
+    draw = random.Random(seed)
+    order: list[int] = []
+    for number in range(rounds):
+        order = order[::-1] if number % 2 else draw.sample(range(arms), arms)
+        yield tuple(order)
+
+
+def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float) -> int:
+    """Return how many epochs every arm trains in a turn, one or more.
+
+    The same for all, so that their accuracies compare; their turns take `turn_s` on average.
+
+    Args:
+        epoch_s: Seconds of an epoch of each arm.
+    """
+    mean_s = fmean(epoch_s) if epoch_s else 0.0
+    return max(1, round(turn_s / mean_s)) if mean_s > 0 else 1
+
+
+def measure_in_turns(
+    begin: Sequence[Callable[[], ForkedRun]], seed: str, epochs: Callable[[Sequence[float]], int]
+) -> list[RunOutcome]:
+    """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
+
+    One arm after the other starts and trains its first epochs, while those that have come so far rest; an arm that
+    fails leaves, and the others go on.
+
+    Args:
+        begin: Starts an arm's run, which takes turns.
+        seed: Of the order of turns.
+        epochs: Returns how many epochs make a turn, given an epoch's seconds of each arm that has come so far.
+    """
+    arms: list[ForkedRun] = []
+    epoch_s: list[float] = []
+    for start in begin:
+        arms.append(run := start())
+        if rested := run.rests():
+            epoch_s.append(rested.epoch_s[-1])
+    count = epochs(epoch_s)
+    for number, order in enumerate(orders(len(arms), ROUNDS, seed)):
+        alive = [index for index in order if arms[index].outcome is None]
+        for place, index in enumerate(alive):
+            arms[index].take_turn(TakeTurn(round=number, place=place, epochs=count))
+    return [run.finish() for run in arms]

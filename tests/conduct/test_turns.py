@@ -1,0 +1,124 @@
+"""Arms that take turns: their order, their length, and real workers whose arms wait for each other."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import closing
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+
+import psutil
+import pytest
+
+from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, orders
+from trainspeed.conduct.worker_process import WorkerProcess
+from trainspeed.core.run import Status
+from trainspeed.core.trial import Trial
+from trainspeed.worker.events import TakeTurn
+from trainspeed.worker.measure import Request
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("arms", [2, 3, 5])
+def test_every_arm_comes_before_every_other_one_equally_often(arms):
+    rounds = list(orders(arms, ROUNDS, "seed"))
+
+    assert len(rounds) == ROUNDS
+    for one, other in combinations(range(arms), 2):
+        assert sum(order.index(one) < order.index(other) for order in rounds) == ROUNDS / 2
+
+
+def test_a_steady_drift_favours_no_arm():
+    """Its mean place is the same for all."""
+    rounds = list(orders(4, ROUNDS, "seed"))
+
+    assert len({sum(order.index(arm) for order in rounds) for arm in range(4)}) == 1
+
+
+def test_the_order_comes_from_the_seed():
+    assert list(orders(5, ROUNDS, "a")) == list(orders(5, ROUNDS, "a")) != list(orders(5, ROUNDS, "b"))
+
+
+@pytest.mark.parametrize(
+    ("epoch_s", "epochs"), [([TURN_S / 8], 8), ([TURN_S / 12, TURN_S / 4], 6), ([9 * TURN_S], 1), ([], 1)]
+)
+def test_turns_take_their_time_on_average_with_as_many_epochs_for_every_arm(epoch_s, epochs):
+    assert epochs_of_a_turn(epoch_s, TURN_S) == epochs
+
+
+def request(behaviour: str | None = None, **changes) -> Request:
+    fields = {"layout": "channels_first", "batch_size": 8, "images_per_epoch": 16, "epochs": 3, **changes}
+    trial = Trial(
+        framework="torch", model="cnn10", dataset="digits", weights=behaviour, image_size=8, **fields
+    )
+    return Request(trial=trial, device="cpu", requested_at=time.monotonic(), turns=True)
+
+
+@pytest.fixture
+def worker():
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "lib")])
+    with closing(WorkerProcess(sys.executable, "fake_backend", environment={"PYTHONPATH": path})) as process:
+        yield process
+
+
+def begin(worker, *requests, timeout_s=60):
+    return [partial(worker.begin, one, timeout_s) for one in requests]
+
+
+def measure(worker, *requests, **options):
+    return measure_in_turns(begin(worker, *requests, **options), "seed", lambda epoch_s: 3)
+
+
+def test_each_arm_has_a_turn_in_every_round(worker):
+    outcomes = measure(worker, request(), request(layout="channels_last"))
+    turns = [outcome.result.turns for outcome in outcomes]
+
+    assert [outcome.status for outcome in outcomes] == [Status.OK] * 2
+    assert [[turn.round for turn in taken] for taken in turns] == [[*range(ROUNDS)]] * 2
+    assert all({one.place, other.place} == {0, 1} for one, other in zip(*turns, strict=True))
+    assert [taken[0].epoch_s for taken in turns] == [(0.1,) * 3, (0.05,) * 3]
+    for outcome, taken in zip(outcomes, turns, strict=True):
+        assert outcome.result.epoch_s[2:] == tuple(s for turn in taken for s in turn.epoch_s)
+
+
+def test_turns_follow_each_other_and_no_two_overlap(worker):
+    requests = request(), request()
+    outcomes = measure(worker, *requests)
+    starts = sorted(
+        (one.requested_at + turn.start_s, turn.round, turn.place)
+        for one, outcome in zip(requests, outcomes, strict=True)
+        for turn in outcome.result.turns
+    )
+
+    assert [(turn_round, place) for _, turn_round, place in starts] == [
+        (turn_round, place) for turn_round in range(ROUNDS) for place in (0, 1)
+    ]
+
+
+def test_an_arm_that_fails_leaves_and_the_others_go_on(worker):
+    outcomes = measure(worker, request(), request("die"), request("bug"))
+
+    assert [outcome.status for outcome in outcomes] == [Status.OK, Status.CRASHED, Status.CRASHED]
+    assert len(outcomes[0].result.turns) == ROUNDS
+
+
+def test_an_arm_that_overruns_its_time_ends_alone(worker):
+    outcomes = measure(worker, request(), request("hang"), timeout_s=3)
+
+    assert [outcome.status for outcome in outcomes] == [Status.OK, Status.TIMEOUT]
+    assert worker.alive
+
+
+def test_an_arm_that_is_killed_at_rest_ends_alone(worker):
+    runs = [start() for start in begin(worker, request(), request())]
+    assert all(run.rests() for run in runs)
+    psutil.Process(runs[0]._pid).kill()
+
+    assert runs[0].take_turn(TakeTurn(round=0, place=0, epochs=1)) is None
+    assert "killed by SIGKILL in stage 'train'" in runs[0].outcome.reason
+    assert runs[1].take_turn(TakeTurn(round=0, place=1, epochs=2)).epoch_s == (0.1, 0.1)
+    assert runs[1].finish().status == Status.OK

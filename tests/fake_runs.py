@@ -1,0 +1,41 @@
+"""Runs that take turns in a moment: for fake workers, which know how a run ends when it is asked for."""
+
+from __future__ import annotations
+
+from trainspeed.conduct.forked_run import RunOutcome
+from trainspeed.core.run import Status
+from trainspeed.worker.events import AnyEvent, TakeTurn, TurnEnded, decode
+
+
+class FakeRun:
+    """Rests as long as it is to end well; its result is the one that it was made with."""
+
+    def __init__(self, outcome: RunOutcome) -> None:
+        self._end = outcome
+        self.outcome = None if outcome.status == Status.OK else outcome
+
+    def rests(self) -> TurnEnded | None:
+        return None if self.outcome else TurnEnded(epoch_s=(1.0, 1.0))
+
+    def take_turn(self, turn: TakeTurn) -> TurnEnded | None:
+        return None if self.outcome else TurnEnded(epoch_s=(1.0,) * turn.epochs)
+
+    def finish(self) -> RunOutcome:
+        return self._end
+
+
+class BeginsRuns:
+    """For a fake worker that has `run`: begins runs that take turns, too."""
+
+    def begin(self, request, timeout_s) -> FakeRun:
+        return FakeRun(self.run(request, timeout_s))
+
+
+class EventsSent:
+    """A channel of a run that keeps the events."""
+
+    def __init__(self) -> None:
+        self.events: list[AnyEvent] = []
+
+    def send(self, line: bytes) -> None:
+        self.events.append(decode(line))

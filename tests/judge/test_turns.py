@@ -1,0 +1,91 @@
+"""Verdicts of arms that took turns: what drifts from round to round is in both halves of every ratio."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+
+import msgspec
+import pytest
+
+from study_data import layout_pair
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.result import Turn
+from trainspeed.judge.comparison import compare
+from trainspeed.judge.verdict import Outcome, judge
+
+FIRST, LAST = "channels_first", "channels_last"
+DRIFT = (1.0, 1.0, 2.0, 4.0)  # how much slower the machine is in each round
+RATIOS = (1.31, 1.34, 1.34, 1.35, 1.34, 1.37)
+
+
+def with_turns(run, seconds, group=0):
+    """Two epochs before the turns, then two in each, of as many seconds times the drift."""
+    turns = tuple(
+        Turn(round=number, place=0, start_s=10.0 * number, epoch_s=(seconds * slow,) * 2)
+        for number, slow in enumerate(DRIFT)
+    )
+    epoch_s = (3 * seconds, seconds, *(s for turn in turns for s in turn.epoch_s))
+    return replace(run, turns=turns, epoch_s=epoch_s, group=group)
+
+
+def in_turns(ratios, **more):
+    return [with_turns(run, run.epoch_s[1], **more) for run in layout_pair(ratios)]
+
+
+def by_layout(runs):
+    (verdict,) = compare(runs, "layout", FIRST, LAST, question="Does it?")
+    return verdict
+
+
+def test_a_drift_from_round_to_round_is_in_no_ratio():
+    verdict = by_layout(in_turns(RATIOS))
+
+    assert (verdict.outcome, verdict.speedup) == (Outcome.FASTER, pytest.approx(1.34))
+    assert (verdict.low, verdict.high) == pytest.approx((1.31, 1.37))
+
+
+def test_one_disturbed_round_costs_nothing():
+    """The ratio of a block is the median over its rounds."""
+    runs = in_turns(RATIOS)
+    slow = msgspec.structs.replace(runs[0].turns[1], epoch_s=(99.0, 99.0))
+    turns = (runs[0].turns[0], slow, *runs[0].turns[2:])
+
+    assert by_layout([replace(runs[0], turns=turns), *runs[1:]]).speedup == pytest.approx(1.34)
+
+
+def test_runs_of_two_groups_are_compared_by_their_medians():
+    """They were not alive together, so their rounds share nothing."""
+    runs = in_turns(RATIOS)
+    moved = [replace(run, group=1) if run.trial.layout == LAST else run for run in runs]
+    without = [replace(run, turns=()) for run in runs]
+
+    assert by_layout(moved).judgement == by_layout(without).judgement
+
+
+def test_a_ledgers_turns_give_the_verdict_again(tmp_path):
+    """By hand from the lines: median over rounds, then the verdict over blocks."""
+    ledger = Ledger(tmp_path)
+    for run in in_turns(RATIOS):
+        ledger.append(run)
+    runs, _ = ledger.read()
+    arms = {
+        layout: {run.block: run for run in runs if run.trial.layout == layout} for layout in (FIRST, LAST)
+    }
+    ratios = [
+        median(
+            median(one.epoch_s) / median(other.epoch_s)
+            for one, other in zip(arms[FIRST][block].turns, arms[LAST][block].turns, strict=True)
+        )
+        for block in arms[FIRST]
+    ]
+    by_hand = judge(ratios, [1.0] * len(ratios))
+    verdict = by_layout(runs)
+
+    assert ratios == pytest.approx(RATIOS)
+    assert (verdict.speedup, verdict.low, verdict.high, verdict.outcome) == (
+        pytest.approx(by_hand.speedup),
+        pytest.approx(by_hand.low),
+        pytest.approx(by_hand.high),
+        by_hand.outcome,
+    )

@@ -1,0 +1,89 @@
+"""A run's side of turns: what it trains when, what it costs meanwhile, and whether it rests between."""
+
+from __future__ import annotations
+
+import pytest
+
+from fake_runs import EventsSent
+from trainspeed.core.notes import BusyWhileWaiting
+from trainspeed.sensors.cpu import HostLoad
+from trainspeed.worker import turns
+from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, encode_command
+from trainspeed.worker.turns import Alone, InTurns, Meter
+
+
+class Commands(EventsSent):
+    """Gives turns of two epochs, one every 10 s, then none; waiting takes CPU time."""
+
+    def __init__(self, clock, count, busy_s=0.0) -> None:
+        super().__init__()
+        self.clock, self.left, self.busy_s, self.own_s = clock, count, busy_s, 0.0
+
+    def receive(self):
+        self.clock.advance(10.0)
+        self.own_s += self.busy_s
+        self.left -= 1
+        command = TakeTurn(round=9 - self.left, place=1, epochs=2) if self.left >= 0 else Finish()
+        return encode_command(command).rstrip()
+
+
+@pytest.fixture
+def trained(monkeypatch, fake_clock):
+    """A function that trains epochs of 1 s in turns, and returns the run's side and the seconds of its epochs."""
+
+    def train(count, **options):
+        channel = Commands(fake_clock, count, **options)
+        load = lambda: HostLoad(monotonic_s=fake_clock(), cpu=None, own_s=channel.own_s)  # noqa: E731
+        monkeypatch.setattr(turns, "host_load", load)
+        monkeypatch.setattr(turns.time, "monotonic", fake_clock)
+        pace, epoch_s = InTurns(channel, fake_clock(), Meter(())), []
+        pace.begin()
+        while True:
+            fake_clock.advance(1.0)
+            channel.own_s += 1.0
+            epoch_s.append(1.0)
+            if not pace.another(epoch_s):
+                pace.end()
+                return pace, epoch_s, channel
+
+    return train
+
+
+def test_two_epochs_come_before_the_first_turn(trained):
+    """The first holds compiling; the second tells how long an epoch takes."""
+    pace, epoch_s, channel = trained(0)
+
+    assert (epoch_s, pace.turns) == ([1.0, 1.0], ())
+    assert channel.events == [TurnEnded(epoch_s=(1.0, 1.0))]
+
+
+def test_each_turn_is_kept_with_its_place_its_start_and_its_epochs(trained):
+    pace, epoch_s, channel = trained(3)
+
+    assert [turn.epoch_s for turn in pace.turns] == [(1.0, 1.0)] * 3
+    assert [(turn.round, turn.place, turn.start_s) for turn in pace.turns] == [
+        (7, 1, 12.0),
+        (8, 1, 24.0),
+        (9, 1, 36.0),
+    ]
+    assert len(epoch_s) == 2 + 3 * 2
+    assert len(channel.events) == 1 + 3
+
+
+def test_waiting_is_no_part_of_training(trained):
+    assert trained(3)[0].waited_s == 4 * 10.0
+
+
+@pytest.mark.parametrize(("busy_s", "notes"), [(0.05, []), (2.0, [BusyWhileWaiting(cores=0.2)])])
+def test_a_run_that_does_not_rest_while_it_waits_is_noted(trained, busy_s, notes):
+    pace = trained(3, busy_s=busy_s)[0]
+
+    assert pace.waiting_cores == pytest.approx(busy_s / 10.0)
+    assert [type(note) for note in pace.notes()] == [type(note) for note in notes]
+
+
+def test_a_run_alone_trains_its_epochs_in_a_row():
+    pace = Alone(3, Meter(()))
+
+    assert [pace.another([1.0] * done) for done in (1, 2, 3)] == [True, True, False]
+    assert (pace.turns, pace.waiting_cores, pace.waited_s, pace.notes()) == ((), None, 0.0, [])
