@@ -131,17 +131,20 @@ STORED = [
     notes.PrecisionNotAsked(asked=("bfloat16", "float32"), ran=("float32",)),
     notes.OtherNote(text="A sentence of long ago."),
 ]
+NEWER = [notes.BusyWhileWaiting(cores=0.03)]  # than schema 1
 DERIVED = [StepsSkipped(skipped=6, steps=8), EpochsDrifted(), EpochsShort()]
 
 
-@pytest.mark.parametrize("note", [*STORED, *DERIVED], ids=lambda note: note.kind)
+@pytest.mark.parametrize("note", [*STORED, *NEWER, *DERIVED], ids=lambda note: note.kind)
 def test_every_note_has_words(note):
     assert len(note_sentence(note)) > 20
     assert all(str(value) in note_sentence(note) for value in note.subject if isinstance(value, str))
 
 
 def test_every_kind_of_the_ledger_is_tested_here():
-    assert {note.kind for note in STORED} == {kind.__struct_config__.tag for kind in notes.AnyNote.__args__}
+    assert {note.kind for note in [*STORED, *NEWER]} == {
+        kind.__struct_config__.tag for kind in notes.AnyNote.__args__
+    }
 
 
 @pytest.mark.parametrize("note", STORED, ids=lambda note: note.kind)

@@ -1,0 +1,104 @@
+"""How much memory and time the trainings of a plan take, roughly."""
+
+import contextlib
+
+import pytest
+
+from study_data import make_run, make_trial
+from trainspeed.conduct.estimates import check_memory, estimates_s
+from trainspeed.conduct.plan import Planned, TrialSet, schedule
+from trainspeed.core.errors import UserError
+from trainspeed.core.run import Status
+from trainspeed.core.trial import FRAMEWORKS
+
+# How much memory it takes.
+
+
+def test_images_that_would_not_fit_into_memory_are_refused_with_how_much_they_need():
+    plan = schedule(
+        [TrialSet(trials=(make_trial(images_per_epoch=10**9, dataset="digits"),), blocks=2)], seed=0
+    )
+
+    with pytest.raises(UserError) as caught:
+        check_memory(plan, 8 * 10**9)
+    assert str(caught.value) == (
+        "1000000000 images per epoch with an image_size of 16 need 3,072.0 GB of memory, with the data set "
+        "digits, and 8.0 GB are available for a run: lower images_per_epoch or image_size."
+    )
+
+
+def test_the_data_set_counts_and_so_does_each_ranks_copy_of_an_epoch():
+    def fits(in_bytes, **changed):
+        with contextlib.suppress(UserError):
+            check_memory([planned(images_per_epoch=64, **changed)], in_bytes)
+            return True
+        return False
+
+    image = 16 * 16 * 3 * 4
+    for fields, images in (
+        ({"dataset": "digits"}, 1_797 + 64),
+        ({"dataset": "cifar10"}, 60_000 + 64),
+        ({"dataset": "cifar10", "folds": 5}, 1_000 + 64),
+        ({"dataset": "cifar10", "strategy": "ddp", "devices": 2}, 60_000 + 2 * 64),
+    ):
+        assert fits(images * image, **fields) and not fits(images * image - 1, **fields)
+    assert fits(0, dataset="cifar10", pipeline="resize"), "its images are resized batch by batch"
+
+
+# How long it may take.
+
+
+def planned(**changed):
+    return Planned(block=0, label="", trial=make_trial(**changed))
+
+
+def estimate_s(planned, known, device):
+    (seconds,) = estimates_s([planned], known, device)
+    return seconds
+
+
+def test_an_estimate_is_how_long_it_took_before_in_any_block():
+    known = [make_run(stages_s={"start": 1.0, "train": 3.0}), make_run(block=1, stages_s={"train": 6.0})]
+    assert estimate_s(planned(seed=9), known, "cpu") == 5.0
+
+
+def test_a_failed_run_and_another_trial_say_nothing_of_how_long_it_takes():
+    by_arithmetic = estimate_s(planned(), [], "cpu")
+    known = [
+        make_run(status=Status.CRASHED, stages_s={"start": 0.01}),
+        make_run(stages_s={"train": 50.0}, layout="channels_last"),
+        make_run(),
+    ]
+    assert estimate_s(planned(), known, "cpu") == by_arithmetic
+
+
+def test_data_parallel_of_torch_ends_at_once_on_a_cpu_and_is_estimated_so():
+    spread = {"strategy": "data_parallel", "devices": 2, "images_per_epoch": 10**6}
+
+    assert estimate_s(planned(**spread), [], "cpu") == estimate_s(planned(**spread, epochs=99), [], "cpu") < 1
+    assert estimate_s(planned(**spread), [], "gpu") > 10
+    assert estimate_s(planned(framework="jax", **spread), [], "cpu") > 10
+
+
+def test_all_estimates_read_the_ledger_once():
+    """With a ledger of thousands of runs, comparing each with each took minutes."""
+    known = iter([make_run(stages_s={"train": 7.0})])
+    assert estimates_s([planned(), planned(seed=1)], known, "cpu") == [7.0, 7.0]
+
+
+def test_without_a_run_before_more_work_is_estimated_to_take_longer():
+    def estimate(device="cpu", **changed):
+        return estimate_s(planned(**changed), [], device)
+
+    assert 0 < estimate() < estimate(images_per_epoch=1280) < estimate(images_per_epoch=12800)
+    assert estimate(epochs=3) < estimate(epochs=30)
+    assert estimate(image_size=16) < estimate(image_size=32)
+    assert estimate(model="wrn28_2") < estimate(model="wrn28_10")
+    assert estimate("gpu", images_per_epoch=12800) < estimate("cpu", images_per_epoch=12800)
+    assert all(estimate(framework=framework) > 0 for framework in FRAMEWORKS)
+
+
+def test_input_alone_is_estimated_without_the_models_arithmetic():
+    small, large = (estimate_s(planned(part="input", epochs=n), [], "cpu") for n in (3, 99))
+    assert small == large < 1
+    assert estimate_s(planned(part="compute", epochs=99), [], "cpu") > 10
