@@ -21,6 +21,7 @@ from typing import Any
 import psutil
 
 import turns
+from trainspeed.conduct.forked_run import ForkedRun
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.paths import ROOT
@@ -238,11 +239,17 @@ class Worker(WorkerProcess):
         self.training = threading.Event()
         self.pid = self._process.pid
 
-    def _next(self, deadline: float) -> AnyEvent | None:
-        event = super()._next(deadline)
-        if isinstance(event, StageBegun) and event.name == "train":
-            self.training.set()
-        return event
+    def begin(self, request: Request, timeout_s: float) -> ForkedRun:
+        run = super().begin(request, timeout_s)
+        heed = run._heed
+
+        def watch(event: AnyEvent) -> None:
+            if isinstance(event, StageBegun) and event.name == "train":
+                self.training.set()
+            heed(event)
+
+        run._heed = watch
+        return run
 
 
 class Monitored(Bare):
