@@ -19,6 +19,7 @@ from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.measure import Request
+from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 TESTS = Path(__file__).parents[1]
 
@@ -47,7 +48,14 @@ def test_the_order_comes_from_the_seed():
     ("epoch_s", "epochs"), [([TURN_S / 8], 8), ([TURN_S / 12, TURN_S / 4], 6), ([9 * TURN_S], 1), ([], 1)]
 )
 def test_turns_take_their_time_on_average_with_as_many_epochs_for_every_arm(epoch_s, epochs):
-    assert epochs_of_a_turn(epoch_s, TURN_S) == epochs
+    assert epochs_of_a_turn(epoch_s, TURN_S, epochs=4) == epochs
+
+
+@pytest.mark.parametrize(("asked", "epochs"), [(3, 1), (6, 1), (7, 2), (100, 25)])
+def test_a_run_trains_all_epochs_that_were_asked_for(asked, epochs):
+    """However long they take: the articles trained for 100."""
+    assert epochs_of_a_turn([TURN_S], TURN_S, asked) == epochs
+    assert EPOCHS_BEFORE_TURNS + ROUNDS * epochs >= asked
 
 
 def request(behaviour: str | None = None, **changes) -> Request:

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import ROUNDS, TURN_S
+from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes
@@ -71,11 +71,11 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False) -> float:
         flop = (ZOO_TRAIN_FLOP | {"cnn_keras": CNN_KERAS_TRAIN_FLOP}).get(trial.model, CNN10_TRAIN_FLOP)
     rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices
     epoch_s = trial.images_per_epoch * (trial.image_size / 32) ** 2 * flop / rate
-    train_s = (
-        EPOCHS_BEFORE_TURNS * epoch_s + ROUNDS * max(TURN_S, epoch_s) if turns else trial.epochs * epoch_s
-    )
+    epochs = trial.epochs
+    if turns:
+        epochs = EPOCHS_BEFORE_TURNS + ROUNDS * epochs_of_a_turn([epoch_s], TURN_S, trial.epochs)
     deep = wide or trial.model in ZOO_TRAIN_FLOP
-    return TRACE_S[trial.framework] * (3 if deep else 1) + train_s
+    return TRACE_S[trial.framework] * (3 if deep else 1) + epochs * epoch_s
 
 
 def call_s(trial: Conv2dTrial) -> float:

@@ -96,8 +96,9 @@ class Runner:
 
     def _epochs_of_a_turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> int:
         """Return how many epochs make a turn: as many in every block, by the pace of the first."""
+        least = max(planned.trial.epochs for planned in group)
         return self._turn_epochs.setdefault(
-            frozenset(planned.kind for planned in group), epochs_of_a_turn(epoch_s, self.turn_s)
+            frozenset(planned.kind for planned in group), epochs_of_a_turn(epoch_s, self.turn_s, least)
         )
 
     def _takes_turns(self, planned: Planned) -> bool:

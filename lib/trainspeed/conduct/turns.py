@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.worker.events import TakeTurn
+from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 ROUNDS = 4  # even, so that every arm comes before every other one equally often
-TURN_S = (
-    0.6  # four of them scatter as little as fewer and longer ones, and longer than a scheduler's favours last
-)
+TURN_S = 0.6  # much shorter, and a busy core's scheduler favours whoever has slept
 
 
 def orders(arms: int, rounds: int, seed: str) -> Iterator[tuple[int, ...]]:
@@ -28,16 +28,19 @@ def orders(arms: int, rounds: int, seed: str) -> Iterator[tuple[int, ...]]:
         yield tuple(order)
 
 
-def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float) -> int:
+def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float, epochs: int) -> int:
     """Return how many epochs every arm trains in a turn, one or more.
 
-    The same for all, so that their accuracies compare; their turns take `turn_s` on average.
+    The same for all, so that their accuracies compare; their turns take `turn_s` on average, or longer where a
+    run is to train more epochs.
 
     Args:
         epoch_s: Seconds of an epoch of each arm.
+        epochs: Epochs that a run trains at least, those before its turns among them.
     """
     mean_s = fmean(epoch_s) if epoch_s else 0.0
-    return max(1, round(turn_s / mean_s)) if mean_s > 0 else 1
+    least = max(1, math.ceil((epochs - EPOCHS_BEFORE_TURNS) / ROUNDS))
+    return max(least, round(turn_s / mean_s)) if mean_s > 0 else least
 
 
 def measure_in_turns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import selectors
+import select
 import socket
 import time
 
@@ -14,8 +14,8 @@ class Channel:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection, self._buffer, self._passed = connection, b"", []
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(connection, selectors.EVENT_READ)
+        self._readable = select.poll()  # not epoll, which a forked child would share with its parent
+        self._readable.register(connection, select.POLLIN)
 
     @classmethod
     def pair(cls) -> tuple[Channel, Channel]:
@@ -53,8 +53,8 @@ class Channel:
             deadline: As `time.monotonic()` tells; None waits for ever.
         """
         while b"\n" not in self._buffer:
-            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not self._selector.select(left_s):
+            left_ms = None if deadline is None else max(0.0, 1000 * (deadline - time.monotonic()))
+            if not self._readable.poll(left_ms):
                 return None
             try:
                 data, descriptors, _, _ = socket.recv_fds(self._connection, PIECE_BYTES, maxfds=1)
@@ -73,5 +73,4 @@ class Channel:
 
     def close(self) -> None:
         """Close this end in this process."""
-        self._selector.close()
         self._connection.close()

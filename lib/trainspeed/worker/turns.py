@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from trainspeed.core.notes import AnyNote, BusyWhileWaiting, CoresBusy, CpuTimeStolen
 from trainspeed.core.result import Turn
@@ -71,19 +70,6 @@ class Meter:
         return open_nvml().energy_j(self._gpu_uuids) if self._gpu_uuids else None
 
 
-class Pace(Protocol):
-    """Says after each epoch whether another follows."""
-
-    def begin(self) -> None:
-        """Call before the first epoch."""
-
-    def another(self, epoch_s: Sequence[float]) -> bool:
-        """Return whether to train another epoch; may wait, at rest, before it does."""
-
-    def end(self) -> None:
-        """Call after the last epoch."""
-
-
 class Alone:
     """A number of epochs in a row, with nobody waiting."""
 
@@ -98,12 +84,15 @@ class Alone:
         return []
 
     def begin(self) -> None:
+        """Call before the first epoch."""
         self._meter.begin()
 
     def another(self, epoch_s: Sequence[float]) -> bool:
+        """Return whether to train another epoch, given the seconds of those so far."""
         return len(epoch_s) < self._epochs
 
     def end(self) -> None:
+        """Call after the last epoch."""
         self._meter.end()
 
 
@@ -127,6 +116,7 @@ class InTurns:
         """Nothing is measured before the first turn."""
 
     def another(self, epoch_s: Sequence[float]) -> bool:
+        """Return whether to train another epoch; at the end of a turn wait for the next one, at rest."""
         if not self._left:
             self._end_turn(epoch_s)
             if not self._wait():
