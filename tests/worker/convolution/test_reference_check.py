@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import signal
 
-from trainspeed.core.convolution import Conv2dTrial
+from reference_data import correlated, rounded, trial
 from trainspeed.worker.convolution.reference import (
     CHECKED_IMAGES,
     WrongResult,
@@ -15,35 +14,6 @@ from trainspeed.worker.convolution.reference import (
     padding,
     random_data,
 )
-
-
-def trial(**sizes) -> Conv2dTrial:
-    usual = {"images": 3, "height": 9, "width": 9, "channels": 2, "filters": 2}
-    return Conv2dTrial(library="torch", mode="eager", **{**usual, **sizes})
-
-
-def correlated(images, filters, before, after):
-    """Return SciPy's own cross-correlation in float64 of images framed by zeros."""
-    framed = np.pad(images.astype(np.float64), ((0, 0), (before, after), (before, after), (0, 0)))
-    planes = [
-        [
-            sum(
-                signal.correlate2d(image[:, :, channel], filters[:, :, channel, index], "valid")
-                for channel in range(filters.shape[2])
-            )
-            for index in range(filters.shape[3])
-        ]
-        for image in framed
-    ]
-    return np.moveaxis(np.array(planes), 1, 3)
-
-
-def rounded(numbers, bits):
-    """Return float32 numbers with fewer bits of mantissa, rounded as hardware does it."""
-    dropped = 23 - bits
-    whole = numbers.view(np.uint32) + np.uint32(1 << (dropped - 1))
-    return (whole >> np.uint32(dropped) << np.uint32(dropped)).view(np.float32)
-
 
 # The check: what it catches. What goes wrong -> the result, from images, filters and the right result.
 
