@@ -240,3 +240,14 @@ def test_one_that_does_not_even_fit_alone_leaves_and_the_others_go_on_in_turns(t
     log.clear()
     assert len(one.measure_group(group_of(8, 16, 32))) == 2
     assert requests_of(log) == [True, True]
+
+
+def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_has_one(tmp_path, log):
+    crashed = RunOutcome(status=Status.CRASHED, reason="for a test")
+    one = runner(tmp_path, log, turn_s=5.0)
+    group = group_of(8, 16)
+    one.start = lambda name: FakeWorker(log, name, [crashed, crashed])
+    one.measure_group(group)
+
+    assert one._epochs_of_a_turn(group, [1.0, 1.0]) == 5
+    assert one._epochs_of_a_turn(group, [0.1, 0.1]) == 5

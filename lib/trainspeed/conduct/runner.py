@@ -96,6 +96,8 @@ class Runner:
 
     def _epochs_of_a_turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> int:
         """Return how many epochs make a turn: as many in every block, by the pace of the first."""
+        if not epoch_s:  # none has come so far: no pace to keep to
+            return 1
         least = max(planned.trial.epochs for planned in group)
         return self._turn_epochs.setdefault(
             frozenset(planned.kind for planned in group), epochs_of_a_turn(epoch_s, self.turn_s, least)
