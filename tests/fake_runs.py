@@ -21,7 +21,11 @@ class FakeRun:
         return None if self.outcome else TurnEnded(epoch_s=(1.0,) * turn.epochs)
 
     def finish(self) -> RunOutcome:
+        self.outcome = self._end
         return self._end
+
+    def stop(self) -> None:
+        self.outcome = RunOutcome(status=Status.CRASHED, reason="it was stopped")
 
 
 class BeginsRuns:

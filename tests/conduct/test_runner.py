@@ -209,39 +209,6 @@ def test_the_runs_of_a_group_are_begun_together_and_are_lines_when_all_have_ende
     assert [run.key for run in Ledger(tmp_path).read()[0]] == [run.key for run in runs]
 
 
-def oom():
-    return RunOutcome(status=Status.OOM, reason="no memory")
-
-
-def good():
-    return RunOutcome(status=Status.OK, result=RunResult(epoch_s=(2.0, 1.0, 1.0), images_per_epoch=64))
-
-
-def requests_of(log):
-    return [entry.turns for entry in log if isinstance(entry, Request)]
-
-
-def test_what_does_not_fit_together_runs_one_after_the_other_from_then_on(tmp_path, log):
-    one = runner(tmp_path, log, start=lambda name: FakeWorker(log, name, [good(), oom()]))
-
-    assert [run.status for run in one.measure_group(group_of(8, 16))] == [Status.OK] * 2
-    assert requests_of(log) == [True, True, False, False]
-    one.measure_group(group_of(8, 16))
-    assert requests_of(log)[4:] == [False, False]
-    assert len(Ledger(tmp_path).read()[0]) == 4, "a line for each run that counts"
-
-
-def test_one_that_does_not_even_fit_alone_leaves_and_the_others_go_on_in_turns(tmp_path, log):
-    outcomes = [good(), good(), oom(), good(), good(), oom()]
-    one = runner(tmp_path, log, start=lambda name: FakeWorker(log, name, outcomes))
-
-    statuses = [run.status for run in one.measure_group(group_of(8, 16, 32))]
-    assert statuses == [Status.OK, Status.OK, Status.OOM]
-    log.clear()
-    assert len(one.measure_group(group_of(8, 16, 32))) == 2
-    assert requests_of(log) == [True, True]
-
-
 def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_has_one(tmp_path, log):
     crashed = RunOutcome(status=Status.CRASHED, reason="for a test")
     one = runner(tmp_path, log, turn_s=5.0)

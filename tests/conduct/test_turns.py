@@ -121,6 +121,18 @@ def test_an_arm_that_overruns_its_time_ends_alone(worker):
     assert worker.alive
 
 
+def test_arms_that_do_not_fit_together_end_at_once_and_the_worker_goes_on(worker):
+    """Nothing of them is kept: they are measured again in smaller groups."""
+    assert measure(worker, request(), request(), request("out of memory")) is None
+    assert [outcome.status for outcome in measure(worker, request())] == [Status.OK]
+
+
+def test_an_arm_that_is_out_of_memory_before_another_is_there_leaves_and_the_others_go_on(worker):
+    outcomes = measure(worker, request("out of memory"), request())
+
+    assert [outcome.status for outcome in outcomes] == [Status.OOM, Status.OK]
+
+
 def test_an_arm_that_is_killed_at_rest_ends_alone(worker):
     runs = [start() for start in begin(worker, request(), request())]
     assert all(run.rests() for run in runs)

@@ -97,6 +97,17 @@ def test_another_gpu_is_another_doubt():
     assert second == f"1 of 3 runs (PyTorch): {note_sentence(busy[1])}"
 
 
+def test_runs_one_after_the_other_are_another_doubt_than_smaller_groups():
+    """However many arms there are."""
+    apart = [notes.NotAllTogether(arms=arms, together=n) for arms, n in ((5, 3), (5, 2), (3, 1))]
+    runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(apart)]
+    groups, alone = study_doubts(runs, control_of(*[1.0] * 6))
+    assert groups.startswith("2 of 3 runs (PyTorch): Took turns in groups of 3: all 5 runs")
+    assert alone.startswith(
+        "1 of 3 runs (PyTorch): Measured one after the other: the 3 runs that are compared"
+    )
+
+
 def test_the_controls_doubts_come_first_then_the_most_frequent():
     runs = [make_run(0.01, block=block, notes=(BUSY,) * (block == 0)) for block in range(3)]
     first, second, third = study_doubts(runs, [])
@@ -131,7 +142,11 @@ STORED = [
     notes.PrecisionNotAsked(asked=("bfloat16", "float32"), ran=("float32",)),
     notes.OtherNote(text="A sentence of long ago."),
 ]
-NEWER = [notes.BusyWhileWaiting(cores=0.03)]  # than schema 1
+NEWER = [  # than schema 1
+    notes.BusyWhileWaiting(cores=0.03),
+    notes.NotAllTogether(arms=4, together=1),
+    notes.NotAllTogether(arms=4, together=2),
+]
 DERIVED = [StepsSkipped(skipped=6, steps=8), EpochsDrifted(), EpochsShort()]
 
 

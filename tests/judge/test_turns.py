@@ -19,14 +19,14 @@ DRIFT = (1.0, 1.0, 2.0, 4.0)  # how much slower the machine is in each round
 RATIOS = (1.31, 1.34, 1.34, 1.35, 1.34, 1.37)
 
 
-def with_turns(run, seconds, group=0):
+def with_turns(run, seconds, **more):
     """Two epochs before the turns, then two in each, of as many seconds times the drift."""
     turns = tuple(
         Turn(round=number, place=0, start_s=10.0 * number, epoch_s=(seconds * slow,) * 2)
         for number, slow in enumerate(DRIFT)
     )
     epoch_s = (3 * seconds, seconds, *(s for turn in turns for s in turn.epoch_s))
-    return replace(run, turns=turns, epoch_s=epoch_s, group=group)
+    return replace(run, turns=turns, epoch_s=epoch_s, **{"group": 0, **more})
 
 
 def in_turns(ratios, **more):
@@ -54,10 +54,11 @@ def test_one_disturbed_round_costs_nothing():
     assert by_layout([replace(runs[0], turns=turns), *runs[1:]]).speedup == pytest.approx(1.34)
 
 
-def test_runs_of_two_groups_are_compared_by_their_medians():
+@pytest.mark.parametrize("apart", ["group", "subgroup"])
+def test_runs_of_two_groups_are_compared_by_their_medians(apart):
     """They were not alive together, so their rounds share nothing."""
     runs = in_turns(RATIOS)
-    moved = [replace(run, group=1) if run.trial.layout == LAST else run for run in runs]
+    moved = [replace(run, **{apart: 1}) if run.trial.layout == LAST else run for run in runs]
     without = [replace(run, turns=()) for run in runs]
 
     assert by_layout(moved).judgement == by_layout(without).judgement

@@ -87,6 +87,11 @@ class ForkedRun:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._pid, signal.SIGKILL)
 
+    def stop(self) -> None:
+        """End the run, whose result is not wanted, and wait until its memory is free again."""
+        self._kill_and_wait()
+        self._close(_failed(Status.CRASHED, f"it was stopped in stage {self._stage!r}", self._stage))
+
     def _send(self, command: events.TakeTurn | events.Finish) -> None:
         with contextlib.suppress(OSError):  # it has died: the events say how
             self._channel.send(events.encode_command(command))
@@ -120,13 +125,16 @@ class ForkedRun:
         if self._pid is None:
             self._end_worker()  # it hangs itself
         else:
-            self.kill()
-            deadline = time.monotonic() + REAP_S
-            while (line := self._channel.receive(deadline)) and not isinstance(
-                events.decode(line), events.Exited
-            ):
-                pass
+            self._kill_and_wait()
         self._close(_failed(Status.TIMEOUT, reason, self._stage))
+
+    def _kill_and_wait(self) -> None:
+        self.kill()
+        deadline = time.monotonic() + REAP_S
+        while (line := self._channel.receive(deadline)) and not isinstance(
+            events.decode(line), events.Exited
+        ):
+            pass
 
     def _close(self, outcome: RunOutcome) -> None:
         self.outcome = outcome

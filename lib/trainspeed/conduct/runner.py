@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import TURN_S, epochs_of_a_turn, measure_in_turns
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.notes import scrubbed
+from trainspeed.core.notes import NotAllTogether, scrubbed
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import RunResult
 from trainspeed.core.run import FINAL, Role, Run, Status
@@ -59,39 +60,48 @@ class Runner:
     _recorded_as_missing: set[str] = field(default_factory=set, init=False)
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)
     _turn_epochs: dict[frozenset[Any], int] = field(default_factory=dict, init=False)
-    _apart: set[Any] = field(default_factory=set, init=False)
+    _together: AliveTogether = field(default_factory=AliveTogether, init=False)
 
     def measure_group(self, group: Sequence[Planned]) -> list[Run]:
         """Measure runs of one block that are compared: all alive at once, in turns; a single one alone.
 
-        Where memory is not enough for all of them together they run one after the other, from then on.
+        Where memory is not enough for all of them together, smaller groups take turns, at last one after the
+        other, from then on.
         """
         fit = [planned for planned in group if self._takes_turns(planned)]
         if len(fit) < 2:
             return [run for planned in group if (run := self.measure(planned))]
         alone = [planned for planned in group if planned not in fit]
         runs = [run for planned in alone if (run := self.measure(planned))]
-        started: list[str] = []
-        begin = [partial(self._begin, planned, started) for planned in fit]
-        seed = f"{fit[0].trial.seed}:{fit[0].block}:{fit[0].group}"
-        outcomes = measure_in_turns(begin, seed, partial(self._epochs_of_a_turn, fit))
-        if any(outcome.status is Status.OOM for outcome in outcomes):
-            return runs + self._measure_apart(fit)
-        for planned, outcome, started_at in zip(fit, outcomes, started, strict=True):
-            worker = self._workers.get(planned.trial.framework)
-            runs.append(self._record(planned, outcome, started_at, worker))
+        left, subgroup = self._together.groups(fit), 0
+        while left:
+            some = left.pop(0)
+            if (measured := self._measure_in_turns(some, subgroup, fit)) is None:
+                left = self._together.halve(some) + left
+            else:
+                runs, subgroup = runs + measured, subgroup + 1
+        if any(run.status is Status.OOM for run in runs):
+            self._together.forget(fit)  # without those that do not even fit alone, the others may well
         return runs
 
-    def _measure_apart(self, group: Sequence[Planned]) -> list[Run]:
-        """Measure runs that do not fit into memory together one after the other, now and in later blocks.
-
-        If one of them does not even fit alone, it is not tried again, and the others may well fit together.
-        """
-        kinds = {planned.kind for planned in group}
-        self._apart |= kinds
-        runs = [run for planned in group if (run := self.measure(planned))]
-        if any(run.status is Status.OOM for run in runs):
-            self._apart -= kinds
+    def _measure_in_turns(
+        self, some: Sequence[Planned], subgroup: int, group: Sequence[Planned]
+    ) -> list[Run] | None:
+        """Measure those of a group that are to be alive together; return None where they do not fit into memory."""
+        started: list[str] = []
+        begin = [partial(self._begin, planned, started) for planned in some]
+        seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
+        outcomes = measure_in_turns(begin, seed, partial(self._epochs_of_a_turn, group))
+        if outcomes is None:
+            return None
+        runs = []
+        for planned, outcome, started_at in zip(some, outcomes, started, strict=True):
+            worker = self._workers.get(planned.trial.framework)
+            if len(some) < len(group):
+                note = NotAllTogether(arms=len(group), together=len(some))
+                result = replace(outcome.result, notes=(*outcome.result.notes, note))
+                outcome = replace(outcome, result=result)
+            runs.append(self._record(planned, outcome, started_at, worker, subgroup))
         return runs
 
     def _epochs_of_a_turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> int:
@@ -106,7 +116,7 @@ class Runner:
     def _takes_turns(self, planned: Planned) -> bool:
         """Return whether a run is to take turns with the others of its group, and can."""
         framework, trial = planned.trial.framework, planned.trial
-        tried = planned.kind in self._not_again or planned.kind in self._apart
+        tried = planned.kind in self._not_again
         return not (trial.phase.calls or tried or self._worker(framework) is None)
 
     def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
@@ -135,9 +145,14 @@ class Runner:
         return self._record(planned, outcome, started_at, worker)
 
     def _record(
-        self, planned: Planned, outcome: RunOutcome, started_at: str, worker: WorkerProcess | None
+        self,
+        planned: Planned,
+        outcome: RunOutcome,
+        started_at: str,
+        worker: WorkerProcess | None,
+        subgroup: int = 0,
     ) -> Run:
-        run = self._line(planned, outcome, started_at, worker)
+        run = replace(self._line(planned, outcome, started_at, worker), subgroup=subgroup)
         self.ledger.append(run)
         if run.status in FINAL:
             self._not_again.add(planned.kind)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.core.run import Status
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
@@ -45,11 +46,12 @@ def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float, epochs: int) -> in
 
 def measure_in_turns(
     begin: Sequence[Callable[[], ForkedRun]], seed: str, epochs: Callable[[Sequence[float]], int]
-) -> list[RunOutcome]:
+) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
     One arm after the other starts and trains its first epochs, while those that have come so far rest; an arm that
-    fails leaves, and the others go on.
+    fails leaves, and the others go on. Where one runs out of memory while others are alive, all end at once, and
+    None is returned: they do not fit together.
 
     Args:
         begin: Starts an arm's run, which takes turns.
@@ -62,9 +64,28 @@ def measure_in_turns(
         arms.append(run := start())
         if rested := run.rests():
             epoch_s.append(rested.epoch_s[-1])
+        elif _crowded(run, arms):
+            return None
     count = epochs(epoch_s)
     for number, order in enumerate(orders(len(arms), ROUNDS, seed)):
         alive = [index for index in order if arms[index].outcome is None]
         for place, index in enumerate(alive):
-            arms[index].take_turn(TakeTurn(round=number, place=place, epochs=count))
-    return [run.finish() for run in arms]
+            turn = TakeTurn(round=number, place=place, epochs=count)
+            if arms[index].take_turn(turn) is None and _crowded(arms[index], arms):
+                return None
+    for run in arms:
+        if run.outcome is None:
+            run.finish()
+            if _crowded(run, arms):
+                return None
+    return [run.outcome for run in arms]
+
+
+def _crowded(ended: ForkedRun, arms: Sequence[ForkedRun]) -> bool:
+    """Return whether an arm ran out of memory while others were alive; these are ended then."""
+    others = [run for run in arms if run.outcome is None]
+    if ended.outcome.status is not Status.OOM or not others:
+        return False
+    for run in others:
+        run.stop()
+    return True

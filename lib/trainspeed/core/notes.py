@@ -65,6 +65,23 @@ class BusyWhileWaiting(Note, tag="busy_while_waiting"):
     cores: float
 
 
+class NotAllTogether(Note, tag="not_all_together"):
+    """Of so many arms that are compared, only these took turns with one another: memory was not enough for all.
+
+    Attributes:
+        arms: All that are compared.
+        together: Those that were alive with this run, itself among them; 1 where it was alone.
+    """
+
+    arms: int
+    together: int
+
+    @property
+    def subject(self) -> tuple[Any, ...]:
+        """Whether it was alone: that is another doubt than smaller groups."""
+        return (self.together == 1,)
+
+
 class LossNotFinite(Note, tag="loss_not_finite"):
     """The training loss ended as "nan", "inf" or "-inf", for which JSON has no numbers."""
 

@@ -70,7 +70,8 @@ class Run(RunResult):
 
     Attributes:
         label: What the run is for, as in `Role`; empty for data.
-        group: Number of the runs of a block that were alive together and took turns; None where it ran alone.
+        group: Number of the runs of a block that are compared and took turns; None where it ran without.
+        subgroup: Which of those were alive together, where memory was not enough for all of the group; else 0.
         block: Which repeat of the whole grid, from 0.
         reason: Why there is no result, in words that may be a framework's own.
         failure: The same as values; None where the run ended well.
@@ -84,6 +85,7 @@ class Run(RunResult):
     trial: AnyTrial
     block: int
     group: int | None = None
+    subgroup: int = 0
     label: str = ""
     status: Status = Status.OK
     reason: str | None = None
@@ -116,6 +118,11 @@ class Run(RunResult):
     def round_s(self) -> dict[int, float]:
         """Round -> the median epoch of the run's turn in it, scaled to the images asked for."""
         return {turn.round: median(turn.epoch_s) / self._consumed for turn in self.turns}
+
+    @property
+    def alive_with(self) -> tuple[str, int | None, int]:
+        """The same for two runs of a block that took turns with one another, or that both took none."""
+        return self.session, self.group, self.subgroup
 
     @property
     def step_s(self) -> float | None:

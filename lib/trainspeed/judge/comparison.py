@@ -231,11 +231,11 @@ def _paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tu
     halves of each ratio. The candidate's seconds are its own median.
     """
     pairs = _paired(baseline, candidate, attrgetter("median_s"))
-    turns = _paired(baseline, candidate, lambda run: (run.session, run.group, run.round_s))
+    turns = _paired(baseline, candidate, lambda run: (run.alive_with, run.round_s))
     for block, (one, other) in turns.items():
-        rounds = one[2].keys() & other[2].keys()
-        if block in pairs and one[:2] == other[:2] and rounds:
-            ratio = median(one[2][number] / other[2][number] for number in rounds)
+        rounds = one[1].keys() & other[1].keys()
+        if block in pairs and one[0] == other[0] and rounds:
+            ratio = median(one[1][number] / other[1][number] for number in rounds)
             pairs[block] = (ratio * pairs[block][1], pairs[block][1])
     return pairs
 

@@ -114,6 +114,18 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort) ->
                 f"It kept {note.cores:.2f} CPU cores busy while it waited for its turns, which disturbs those that "
                 "had theirs."
             )
+        case notes.NotAllTogether(together=1):
+            return (
+                f"Measured one after the other: the {note.arms} runs that are compared did not fit into memory "
+                "together, so a machine that got slower or faster meanwhile is in their ratios. Measure more blocks, "
+                "or compare smaller runs."
+            )
+        case notes.NotAllTogether():
+            return (
+                f"Took turns in groups of {note.together}: all {note.arms} runs that are compared did not fit into "
+                "memory together, so a machine that got slower or faster meanwhile is in the ratios between "
+                "groups. Measure more blocks, or compare smaller runs."
+            )
         case notes.LossNotFinite():
             return f"The training loss ended as {note.loss}: the model did not learn."
         case notes.NotInspected():
