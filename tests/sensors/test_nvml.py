@@ -9,6 +9,8 @@ from fake_nvml import LOST, NOT_SUPPORTED, Code, FakeGpu, FakeNvml, install, ins
 from trainspeed.sensors.nvml import PCIE_SKIPPED, SENSOR_READERS, open_nvml
 from trainspeed.sensors.sample import Sample
 
+CLOCK = ("nvmlDeviceGetClockInfo", pynvml.NVML_CLOCK_SM)
+
 
 def two_gpus(monkeypatch, first=None, second=None, **options):
     gpus = (first or FakeGpu(), second or FakeGpu(uuid="GPU-bbbb-2"))
@@ -207,6 +209,25 @@ def test_energy_is_none_when_one_gpu_has_no_counter(monkeypatch):
     assert nvml.energy_j(["GPU-aaaa-1", "GPU-b"]) is None
     assert nvml.energy_j(["GPU-unknown"]) is None
     assert nvml.energy_j([]) is None
+
+
+def test_a_clock_is_the_mean_of_the_gpus_in_use(monkeypatch):
+    fake = two_gpus(monkeypatch)
+    fake.gpus[1].answers[CLOCK] = 1000
+    nvml = open_nvml()
+
+    assert nvml.sm_clock_mhz(["GPU-aaaa-1", "GPU-bbbb-2"]) == (1980 + 1000) / 2
+    assert nvml.sm_clock_mhz(["GPU-bbbb-2"]) == 1000
+
+
+def test_a_clock_is_none_when_one_gpu_does_not_tell(monkeypatch):
+    fake = two_gpus(monkeypatch)
+    fake.gpus[1].answers[CLOCK] = NOT_SUPPORTED
+    nvml = open_nvml()
+
+    assert nvml.sm_clock_mhz(["GPU-aaaa-1", "GPU-bbbb-2"]) is None
+    assert nvml.sm_clock_mhz(["GPU-unknown"]) is None
+    assert nvml.sm_clock_mhz([]) is None
 
 
 def test_one_gpu_has_no_interconnect(monkeypatch):

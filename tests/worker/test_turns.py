@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pynvml
 import pytest
 
+import fake_nvml
+from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml
 from fake_runs import EventsSent
 from trainspeed.core.notes import BusyWhileWaiting
 from trainspeed.sensors.cpu import HostLoad
@@ -31,12 +34,12 @@ class Commands(EventsSent):
 def trained(monkeypatch, fake_clock):
     """A function that trains epochs of 1 s in turns, and returns the run's side and the seconds of its epochs."""
 
-    def train(count, **options):
+    def train(count, uuids=(), **options):
         channel = Commands(fake_clock, count, **options)
         load = lambda: HostLoad(monotonic_s=fake_clock(), cpu=None, own_s=channel.own_s)  # noqa: E731
         monkeypatch.setattr(turns, "host_load", load)
         monkeypatch.setattr(turns.time, "monotonic", fake_clock)
-        pace, epoch_s = InTurns(channel, fake_clock(), Meter(())), []
+        pace, epoch_s = InTurns(channel, fake_clock(), Meter(uuids)), []
         pace.begin()
         while True:
             fake_clock.advance(1.0)
@@ -68,6 +71,22 @@ def test_each_turn_is_kept_with_its_place_its_start_and_its_epochs(trained):
     ]
     assert len(epoch_s) == 2 + 3 * 2
     assert len(channel.events) == 1 + 3
+
+
+@pytest.mark.parametrize(
+    ("clocks", "of_turns"), [([1980, 1410, 1395], [1980, 1410, 1395]), ([NOT_SUPPORTED], [None] * 3)]
+)
+def test_each_turn_has_the_clock_at_its_end(trained, monkeypatch, clocks, of_turns):
+    gpu = FakeGpu()
+    gpu.answers["nvmlDeviceGetClockInfo", pynvml.NVML_CLOCK_SM] = list(clocks)
+    fake_nvml.install(monkeypatch, FakeNvml(gpu))
+    pace = trained(3, uuids=("GPU-aaaa-1",))[0]
+
+    assert [turn.sm_clock_mhz for turn in pace.turns] == of_turns
+
+
+def test_a_turn_without_a_gpu_has_no_clock(trained):
+    assert {turn.sm_clock_mhz for turn in trained(3)[0].turns} == {None}
 
 
 def test_waiting_is_no_part_of_training(trained):

@@ -66,12 +66,15 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
         place: Which of the round's turns it was, from 0.
         start_s: Seconds from the run's request to the turn's first step.
         epoch_s: Duration of each of its epochs, in seconds.
+        sm_clock_mhz: Clock of the GPUs' multiprocessors at its end, a mean over the GPUs in use; None where
+            there is none, or it cannot be read, and in older lines.
     """
 
     round: int
     place: int
     start_s: float
     epoch_s: tuple[float, ...]
+    sm_clock_mhz: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

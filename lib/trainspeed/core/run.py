@@ -120,6 +120,11 @@ class Run(RunResult):
         return {turn.round: median(turn.epoch_s) / self._consumed for turn in self.turns}
 
     @property
+    def round_clock_mhz(self) -> dict[int, float]:
+        """Round -> the clock of the GPUs' multiprocessors at the end of the run's turn in it, where it is known."""
+        return {turn.round: turn.sm_clock_mhz for turn in self.turns if turn.sm_clock_mhz}
+
+    @property
     def alive_with(self) -> tuple[str, int | None, int]:
         """The same for two runs of a block that took turns with one another, or that both took none."""
         return self.session, self.group, self.subgroup

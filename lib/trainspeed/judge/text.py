@@ -61,6 +61,14 @@ def name(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
     return ", ".join(words)
 
 
+def pair(baseline: AnyTrial, candidate: AnyTrial) -> str:
+    """Return two trials by all in which they differ: "bf16 vs fp32, PyTorch, cnn10, batch 16"."""
+    differ = [f for f in baseline.factors.values() if f.words(baseline) != f.words(candidate)]
+    along = {field for factor in differ for field in factor.with_fields}
+    versus = [factor.versus(baseline, candidate) for factor in differ if factor.name not in along]
+    return ", ".join((versus or ["measured twice"]) + baseline.describe(without=[f.name for f in differ]))
+
+
 def measured(judgement: Judgement, quantity: str = "time") -> str:
     """Return how large the effect is, its interval and the outcome, in words."""
     if judgement.speedup is None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import pynvml
@@ -146,9 +147,20 @@ class Nvml:
         Only the difference of two calls means something. A counter moves in steps of tens of
         milliseconds, so the two calls should be seconds apart.
         """
-        gpus = {gpu.uuid: gpu for gpu in self.gpus if not gpu.lost}
-        counters = [gpus[uuid]._ask("energy_j")[0] if uuid in gpus else None for uuid in uuids]
+        counters = self._read("energy_j", uuids)
         return None if not counters or None in counters else sum(counters)
+
+    def sm_clock_mhz(self, uuids: Iterable[str]) -> float | None:
+        """Return the mean clock of these GPUs' multiprocessors now; None if one of them does not tell.
+
+        An idle GPU keeps its clock for a moment only: ask while the work is just done.
+        """
+        clocks = self._read("sm_clock_mhz", uuids)
+        return None if not clocks or None in clocks else fmean(clocks)
+
+    def _read(self, sensor: str, uuids: Iterable[str]) -> list[Any]:
+        gpus = {gpu.uuid: gpu for gpu in self.gpus if not gpu.lost}
+        return [gpus[uuid]._ask(sensor)[0] if uuid in gpus else None for uuid in uuids]
 
     def interconnect(self) -> str | None:
         """Return how the GPUs are connected with each other, as text; None where there are fewer than two."""

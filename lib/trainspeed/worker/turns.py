@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from trainspeed.core.notes import AnyNote, BusyWhileWaiting, CoresBusy, CpuTimeStolen
 from trainspeed.core.result import Turn
 from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_share
-from trainspeed.sensors.nvml import open_nvml
+from trainspeed.sensors.nvml import Nvml, open_nvml
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, decode_command, encode
 
@@ -21,22 +21,29 @@ STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of 
 
 
 class Meter:
-    """What the epochs cost the devices and who else used the CPU, over the spans between `begin` and `end`."""
+    """What the epochs cost the devices and who else used the CPU, over the spans between `begin` and `end`.
+
+    Attributes:
+        sm_clock_mhz: Mean clock of the GPUs in use at the end of the last span; None where it cannot be read.
+    """
 
     def __init__(self, gpu_uuids: tuple[str, ...]) -> None:
         self._gpu_uuids = gpu_uuids
         self._spans: list[tuple[HostLoad, HostLoad]] = []
         self._energy_j: float | None = 0.0 if gpu_uuids else None
         self._begun: tuple[HostLoad, float | None] | None = None
+        self.sm_clock_mhz: float | None = None
 
     def begin(self) -> None:
         """Begin a span."""
-        self._begun = host_load(), self._counter_j()
+        self._begun = host_load(), self._nvml().energy_j(self._gpu_uuids)
 
     def end(self) -> None:
         """End the span that was begun last."""
         load, before_j = self._begun
-        after_j = self._counter_j()
+        nvml = self._nvml()
+        self.sm_clock_mhz = nvml.sm_clock_mhz(self._gpu_uuids)
+        after_j = nvml.energy_j(self._gpu_uuids)
         self._spans.append((load, host_load()))
         if None in (self._energy_j, before_j, after_j):
             self._energy_j = None
@@ -66,8 +73,8 @@ class Meter:
         seconds = sum(span_s for _, span_s in known)
         return sum(found * span_s for found, span_s in known) / seconds if known else None
 
-    def _counter_j(self) -> float | None:
-        return open_nvml().energy_j(self._gpu_uuids) if self._gpu_uuids else None
+    def _nvml(self) -> Nvml:
+        return open_nvml() if self._gpu_uuids else Nvml()
 
 
 class Alone:
@@ -160,6 +167,7 @@ class InTurns:
                     place=self._turn.place,
                     start_s=self._begun_s - self._started_s,
                     epoch_s=seconds,
+                    sm_clock_mhz=self._meter.sm_clock_mhz,
                 )
             )
         self._channel.send(encode(TurnEnded(epoch_s=seconds)))
