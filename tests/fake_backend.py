@@ -26,6 +26,17 @@ def _hang_with_grandchild() -> None:
     _hang()
 
 
+def _hang_with_daemons() -> None:
+    """Two processes in sessions of their own, deaf to SIGTERM; one of them has lost its parent."""
+    deaf = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    start = [sys.executable, "-c", deaf]
+    subprocess.Popen(start, start_new_session=True)
+    daemon = f"import subprocess; subprocess.Popen({start!r}, start_new_session=True)"
+    subprocess.run([sys.executable, "-c", daemon], check=True)
+    Path(os.environ["FAKE_PID_FILE"]).write_text(str(os.getpid()))
+    _hang()
+
+
 def _out_of_memory() -> None:
     raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
 
@@ -55,6 +66,7 @@ def _memory() -> None:
 BEHAVIOURS = {
     "hang": _hang,
     "hang with grandchild": _hang_with_grandchild,
+    "hang with daemons": _hang_with_daemons,
     "out of memory": _out_of_memory,
     "abort": _abort,
     "unsupported": _unsupported,

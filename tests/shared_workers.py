@@ -79,9 +79,8 @@ class SharedWorker:
 
     def processes(self) -> list[psutil.Process]:
         """Return what runs of it but the worker itself: forks, forks of those, wherever they hang now."""
-        return [
-            p for p in psutil.process_iter(["pid"]) if p.pid != self._process._process.pid and self._is_of(p)
-        ]
+        itself = (self._process.pid, self._process._process.pid)  # and its reaper
+        return [p for p in psutil.process_iter(["pid"]) if p.pid not in itself and self._is_of(p)]
 
     def close(self) -> None:
         """End it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from processes_helper import is_gone, until, with_text
+from processes_helper import is_gone, until
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.notes import LossNotFinite
 from trainspeed.core.run import Status
@@ -62,7 +61,7 @@ def test_every_run_is_a_process_of_its_own_on_one_core(worker):
     outcome = worker.run(request(), 60)
 
     assert outcome.status == Status.OK
-    worker_cores = psutil.Process(worker._process.pid).cpu_affinity()
+    worker_cores = psutil.Process(worker.pid).cpu_affinity()
     assert worker_cores == psutil.Process().cpu_affinity()
 
 
@@ -114,44 +113,6 @@ def test_a_timeout_ends_the_run_and_whatever_it_started(tmp_path):
     assert all(until(lambda pid=pid: is_gone(int(pid))) for pid in pids.read_text().split())
     assert worker.run(request(), 60).status == Status.OK, "the worker itself goes on"
     worker.close()
-
-
-def test_a_killed_worker_is_an_outcome_and_takes_its_child_along(tmp_path):
-    pids = tmp_path / "pids"
-    worker = start(environment={"FAKE_PID_FILE": str(pids)})
-    _kill_when_hanging(worker._process.pid, pids)
-
-    outcome = worker.run(request("hang with grandchild"), 60)
-
-    assert outcome.status == Status.CRASHED
-    assert "worker was killed by SIGKILL" in outcome.reason
-    assert until(lambda: is_gone(int(pids.read_text().split()[0])))
-    assert not worker.alive
-
-
-def _kill_when_hanging(pid: int, pids: Path) -> None:
-    """From a process of its own: this one waits for the worker."""
-    if os.fork() == 0:
-        until(lambda: with_text(pids))
-        os.kill(pid, signal.SIGKILL)
-        os._exit(0)
-
-
-def test_a_worker_dies_with_the_process_that_started_it(tmp_path):
-    pids = tmp_path / "pids"
-    parent = os.fork()
-    if parent == 0:
-        worker = start(environment={"FAKE_PID_FILE": str(pids)})
-        (tmp_path / "worker").write_text(str(worker._process.pid))
-        worker.run(request("hang with grandchild"), 60)
-        os._exit(0)
-
-    assert until(lambda: with_text(pids))
-    os.kill(parent, signal.SIGKILL)
-    os.waitpid(parent, 0)
-
-    assert until(lambda: is_gone(int((tmp_path / "worker").read_text())))
-    assert until(lambda: is_gone(int(pids.read_text().split()[0])))
 
 
 def test_a_backend_that_cannot_be_imported_says_why():

@@ -25,6 +25,7 @@ from trainspeed.worker.measure import Request
 # happen to have grown: without this, one in two ddp runs gave memory back and took it anew in every step, at
 # 70,000 page faults a second and 8 % of its speed. Source: mallopt(3).
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20)}
+CLOSE_S = 30  # until a reaper has ended all processes; a GPU's driver may take seconds to let go of one
 IMPORT_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
 
 
@@ -35,7 +36,13 @@ class Unavailable(Exception):
 class WorkerProcess:
     """One worker in its own session, so that a Ctrl-C in the terminal reaches only the runner.
 
-    It starts at once, and imports its framework in the background: see `wait_until_ready`.
+    It starts at once, and imports its framework in the background: see `wait_until_ready`. What this process
+    starts is the worker's reaper, which ends as the worker does.
+
+    Attributes:
+        pid: Process id of the worker itself; None until it is ready.
+        versions: Of the framework and its libraries; None until then.
+        import_s: Seconds that it took to import them; None until then.
     """
 
     def __init__(
@@ -57,6 +64,7 @@ class WorkerProcess:
         theirs.close()
         self._requests = Channel(ours)
         self._runs: list[ForkedRun] = []
+        self.pid: int | None = None
         self.versions: dict[str, str] | None = None
         self.import_s: float | None = None
 
@@ -74,7 +82,7 @@ class WorkerProcess:
             reason = hello.reason if hello else self._stderr_tail()
             self.close()
             raise Unavailable(reason or "importing it took too long")
-        self.versions, self.import_s = hello.versions, hello.import_s
+        self.pid, self.versions, self.import_s = hello.pid, hello.versions, hello.import_s
 
     @property
     def alive(self) -> bool:
@@ -103,10 +111,13 @@ class WorkerProcess:
         """End the worker, its children and whatever those started."""
         for run in self._runs:
             run.kill()
-        if self.alive:
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=CLOSE_S)
+        except subprocess.TimeoutExpired:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+            self._process.wait()
         self._requests.close()
         self._output.close()
 

@@ -1,17 +1,23 @@
-"""What a process that serves another needs: to die with its parent, and to know its cores.
+"""What a process that serves another needs: to die with its parent, to leave none behind, and to know its cores.
 
 Does not know what the processes do.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal as signals
 import sys
+import time
+from collections.abc import Collection
+
+import psutil
 
 CORES = "TRAINSPEED_CORES"  # variable: all cores that a process was allowed before it was pinned
-PR_SET_PDEATHSIG = 1  # Source: linux/prctl.h
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # Source: linux/prctl.h
+LOOK_AGAIN_S = 0.01
 
 
 def die_with_parent(signal: int = signals.SIGKILL, *, parent: int | None = None) -> None:
@@ -24,12 +30,58 @@ def die_with_parent(signal: int = signals.SIGKILL, *, parent: int | None = None)
         parent: The expected parent's process id. If that has died before this call, the kernel would send
             nothing, so `signal` is sent at once.
     """
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(PR_SET_PDEATHSIG, int(signal), 0, 0, 0):
-            raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+    _prctl(PR_SET_PDEATHSIG, int(signal))
     if parent is not None and os.getppid() != parent:
         os.kill(os.getpid(), signal)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent dies, whatever session it made for itself.
+
+    A child does not inherit it. Off Linux nothing is done: there init adopts them.
+    Source: PR_SET_CHILD_SUBREAPER(2const)
+    """
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def child_pids() -> set[int]:
+    """Return the processes whose parent is this one, those that have ended and were not waited for among them."""
+    return {child.pid for child in psutil.Process().children()}
+
+
+def end_children(*, keep: Collection[int] = (), grace_s: float = 0.0) -> None:
+    """Kill and reap this process's children, and those that it adopts as they die, until there are none.
+
+    Args:
+        keep: Children that go on.
+        grace_s: Seconds in which they may end by themselves.
+    """
+    deadline, kept = time.monotonic() + grace_s, set(keep)
+    while left := {pid for pid in child_pids() - kept if not _reaped(pid, os.WNOHANG)}:
+        if time.monotonic() < deadline:
+            time.sleep(LOOK_AGAIN_S)
+            continue
+        for pid in left:
+            try:
+                os.kill(pid, signals.SIGKILL)
+            except PermissionError:  # it has become another user's
+                kept.add(pid)
+        for pid in left - kept:
+            _reaped(pid)
+
+
+def _reaped(pid: int, how: int = 0) -> bool:
+    """Return whether a child has ended, and let go of it."""
+    with contextlib.suppress(ChildProcessError):
+        return os.waitpid(pid, how)[0] == pid
+    return True
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(option, value, 0, 0, 0):
+            raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
 
 
 def usable_cores() -> list[int]:

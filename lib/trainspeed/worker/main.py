@@ -23,7 +23,7 @@ from typing import IO, NoReturn
 from trainspeed.core.errors import UserError
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
-from trainspeed.sensors.processes import die_with_parent
+from trainspeed.sensors.processes import adopt_orphans, child_pids, die_with_parent, end_children
 from trainspeed.worker import backends
 from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.channel import Channel
@@ -32,8 +32,10 @@ from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, BackendMissing, Exited, Failed, Forked, Hello, encode
 from trainspeed.worker.failures import Invalid, Unsupported, first_line
 from trainspeed.worker.measure import Request, is_fault_of_user, measure_trial
+from trainspeed.worker.reaper import fork_worker
 
 STDERR_TAIL_BYTES = 4000  # what a killed child printed last, to say why
+GRACE_S = 0.2  # for what a run has left behind, such as Python's resource tracker, which ends by itself
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,15 @@ class Server:
     backend: Backend
     requests: Channel
     _children: dict[int, _Child] = field(default_factory=dict, init=False)
+    _helpers: set[int] = field(default_factory=set, init=False)
 
     def serve(self) -> None:
         """Fork a child for each request, and report how each child ended.
 
         Images are loaded here, so that every child has them from its first moment.
         """
+        self._helpers = child_pids()  # of the framework itself
+        adopt_orphans()
         gc.collect()
         gc.freeze()  # else each child's first collection walks, and so copies, all that was imported
         wakeup, waker = os.pipe()
@@ -95,6 +100,7 @@ class Server:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 child = self._children.pop(pid)
+                end_children(keep={*self._children, *self._helpers}, grace_s=GRACE_S)
                 child.output.seek(max(0, os.fstat(child.output.fileno()).st_size - STDERR_TAIL_BYTES))
                 tail = child.output.read().decode(errors="replace")
                 _send(child.channel, Exited(code=os.waitstatus_to_exitcode(status), stderr_tail=tail))
@@ -102,10 +108,8 @@ class Server:
                 child.output.close()
 
     def _end(self) -> NoReturn:
-        """End this worker, whose runner is gone, with each child's whole group: data loaders and other ranks too."""
-        for pid in self._children:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
+        """End this worker, whose runner is gone, with all that its runs started: data loaders and other ranks too."""
+        end_children()
         os._exit(0)
 
 
@@ -145,6 +149,7 @@ def _be_child(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
         die_with_parent(signal.SIGKILL, parent=parent)
+        adopt_orphans()  # so that the worker's orphans are those of runs that have ended
         channel.send(encode(Forked(pid=os.getpid())))
 
         os.dup2(output, 1)
@@ -164,6 +169,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--plain", action="store_true", help="measure one request in this process")
     options = parser.parse_args(arguments)
     die_with_parent(signal.SIGTERM, parent=options.parent)
+    fork_worker(options.requests)
     requests = Channel.at(options.requests)
     try:
         started = time.monotonic()
