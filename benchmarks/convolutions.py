@@ -24,6 +24,7 @@ from trainspeed.worker.measure import Request
 
 GROUP = 20  # pairs of calls, whose medians are a block
 BLOCKS = 6
+CALLS_S = 0.4  # of a library in a block
 LIBRARIES = ("opencv", "torch", "tensorflow", "scipy_ndimage")
 SIZE = {"images": 840, "height": 100, "width": 100}
 
@@ -80,7 +81,7 @@ def limit() -> list[str]:
 
 
 def _measured(workers: dict[str, WorkerProcess], trial) -> RunResult:
-    request = Request(trial=trial, device="cpu", requested_at=time.monotonic(), inspect=True)
+    request = Request(trial=trial, device="cpu", requested_at=time.monotonic(), inspect=True, calls_s=CALLS_S)
     outcome = workers[trial.framework].run(request, timeout_s=300)
     if outcome.status != Status.OK:
         raise SystemExit(f"bench: {trial}: {outcome.status}: {outcome.reason}")

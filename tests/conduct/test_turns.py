@@ -7,13 +7,21 @@ import sys
 import time
 from contextlib import closing
 from functools import partial
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import psutil
 import pytest
 
-from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, orders
+from fake_conv2d import Buggy, behaving
+from trainspeed.conduct.turns import (
+    ROUNDS,
+    TURN_S,
+    epochs_of_a_turn,
+    measure_in_turns,
+    orders,
+    turn_of_calls,
+)
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
@@ -58,6 +66,11 @@ def test_a_run_trains_all_epochs_that_were_asked_for(asked, epochs):
     assert EPOCHS_BEFORE_TURNS + ROUNDS * epochs >= asked
 
 
+@pytest.mark.parametrize(("asked", "calls"), [(3, 1), (4, 1), (5, 2), (100, 25)])
+def test_a_run_makes_all_calls_that_were_asked_for_and_as_many_as_fit_into_its_turns(asked, calls):
+    assert turn_of_calls(0.2, asked) == TakeTurn(calls=calls, seconds=0.2)
+
+
 def request(behaviour: str | None = None, **changes) -> Request:
     fields = {"layout": "channels_first", "batch_size": 8, "images_per_epoch": 16, "epochs": 3, **changes}
     trial = Trial(
@@ -78,7 +91,7 @@ def begin(worker, *requests, timeout_s=60):
 
 
 def measure(worker, *requests, **options):
-    return measure_in_turns(begin(worker, *requests, **options), "seed", lambda epoch_s: 3)
+    return measure_in_turns(begin(worker, *requests, **options), "seed", lambda epoch_s: TakeTurn(epochs=3))
 
 
 def test_each_arm_has_a_turn_in_every_round(worker):
@@ -142,3 +155,40 @@ def test_an_arm_that_is_killed_at_rest_ends_alone(worker):
     assert "killed by SIGKILL in stage 'train'" in runs[0].outcome.reason
     assert runs[1].take_turn(TakeTurn(round=0, place=1, epochs=2)).epoch_s == (0.1, 0.1)
     assert runs[1].finish().status == Status.OK
+
+
+# Convolutions.
+
+
+@pytest.fixture
+def convolver():
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent / "lib")])
+    with closing(WorkerProcess(sys.executable, "fake_conv2d", environment={"PYTHONPATH": path})) as process:
+        yield process
+
+
+def test_calls_take_turns_too_and_what_fails_in_its_first_call_leaves(convolver):
+    """Each rests after its first call and a warm-up; the turns follow each other, and hold all of its calls."""
+    requests = [
+        Request(trial=trial, device="cpu", requested_at=time.monotonic(), turns=True)
+        for trial in (behaving(), behaving(Buggy), behaving(devices=2))
+    ]
+    outcomes = measure_in_turns(
+        begin(convolver, *requests), "seed", lambda epoch_s: turn_of_calls(1e-6, calls=8)
+    )
+
+    assert [outcome.status for outcome in outcomes] == [Status.OK, Status.CRASHED, Status.OK]
+    spans = []
+    for one, outcome in zip(requests, outcomes, strict=True):
+        result = outcome.result
+        assert [len(turn.call_s) for turn in result.turns] == [2] * len(result.turns)
+        assert result.call_s == tuple(s for turn in result.turns for s in turn.call_s)
+        assert result.resident_s == tuple(s for turn in result.turns for s in turn.resident_s)
+        spans += [
+            (one.requested_at + t.start_s, one.requested_at + t.end_s, (t.round, t.place))
+            for t in result.turns
+        ]
+    spans.sort()
+    assert [which for *_, which in spans] == [(number, place) for number in range(ROUNDS) for place in (0, 1)]
+    assert all(ended <= begun for (_, ended, _), (begun, *_) in pairwise(spans))
+    assert outcomes[0].result.stages_s["wait"] > 0

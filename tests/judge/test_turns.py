@@ -8,11 +8,15 @@ from statistics import median
 import msgspec
 import pytest
 
+from conv2d_data import grid, make_run, make_trial
 from study_data import layout_pair
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.result import Turn
-from trainspeed.judge.comparison import compare
+from trainspeed.core.run import Role
+from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.verdict import Outcome, judge
+from trainspeed.studies.conv2d.findings import cpu_verdicts, residency_verdicts
+from trainspeed.studies.conv2d.sweeps import crossovers
 
 FIRST, LAST = "channels_first", "channels_last"
 DRIFT = (1.0, 1.0, 2.0, 4.0)  # how much slower the machine is in each round
@@ -90,3 +94,95 @@ def test_a_ledgers_turns_give_the_verdict_again(tmp_path):
         pytest.approx(by_hand.high),
         by_hand.outcome,
     )
+
+
+# Convolutions.
+
+RESIDENT = 0.5  # of a call
+DEVICE, CPU = make_trial("tensorflow", images=8), make_trial("scipy_signal", images=8)
+
+
+def calling(trial, seconds, block, **more):
+    """Two warm calls and one that stays on the device in each turn."""
+    turns = tuple(
+        Turn(
+            round=number,
+            place=0,
+            start_s=10.0 * number,
+            end_s=10.0 * number + 1,
+            call_s=(seconds * slow,) * 2,
+            resident_s=(RESIDENT * seconds * slow,) if trial is DEVICE else (),
+        )
+        for number, slow in enumerate(DRIFT)
+    )
+    run = make_run(trial, block=block, group=0, **more)
+    kinds = {name: tuple(s for t in turns for s in getattr(t, name)) for name in ("call_s", "resident_s")}
+    return replace(run, turns=turns, **kinds)
+
+
+def one_round_less(run, number):
+    """As if the run had lost this turn: the medians of all its calls are another round's."""
+    turns = tuple(turn for turn in run.turns if turn.round != number)
+    return replace(run, turns=turns, call_s=tuple(s for turn in turns for s in turn.call_s))
+
+
+def called():
+    """The device as much faster as `RATIOS` say; it lost the slowest round, the CPU the fastest."""
+    return [
+        run
+        for block, ratio in enumerate(RATIOS)
+        for run in (
+            one_round_less(calling(DEVICE, 1.0, block, label=str(Role.CONTROL)), 3),
+            calling(DEVICE, 1.0, block, label=str(Role.CONTROL_AGAIN)),
+            one_round_less(calling(CPU, ratio, block), 0),
+        )
+    ]
+
+
+def test_a_ledgers_turns_give_the_verdict_on_calls_again(tmp_path):
+    """By hand from the lines; the medians of all calls would say something else."""
+    ledger = Ledger(tmp_path)
+    for run in called():
+        ledger.append(run)
+    runs, _ = ledger.read()
+    assert [run.turns for run in runs] == [run.turns for run in called()]
+    device, cpu = (
+        {run.block: {turn.round: median(turn.call_s) for turn in run.turns} for run in runs if is_arm(run)}
+        for is_arm in (
+            lambda run: run.label == Role.CONTROL,
+            lambda run: run.trial.library == CPU.library,
+        )
+    )
+    ratios = [
+        median(
+            cpu[block][number] / device[block][number] for number in cpu[block].keys() & device[block].keys()
+        )
+        for block in cpu
+    ]
+    by_hand = judge(ratios, [1.0] * len(ratios))
+    (verdict,) = cpu_verdicts(runs, [DEVICE, CPU])
+
+    assert ratios == pytest.approx(RATIOS)
+    assert (verdict.speedup, verdict.low, verdict.high, verdict.outcome) == (
+        pytest.approx(by_hand.speedup),
+        pytest.approx(by_hand.low),
+        pytest.approx(by_hand.high),
+        Outcome.FASTER,
+    )
+    assert cpu[0].keys() != device[0].keys()
+
+
+def test_the_control_and_calls_that_stay_on_the_device_are_paired_by_round_too():
+    runs = called()
+    (control,) = controls(runs)
+    (staying,) = residency_verdicts(runs, [DEVICE])
+
+    assert (control.low, control.high) == pytest.approx((1.0, 1.0))
+    assert (staying.low, staying.high) == pytest.approx((1 / RESIDENT, 1 / RESIDENT))
+
+
+def test_so_is_what_a_crossover_is_made_of():
+    sizes = grid(["tensorflow"], ["scipy_signal"], {"images": [8]}, height=DEVICE.height, width=DEVICE.width)
+    (sweep,) = crossovers(called(), sizes)
+
+    assert [point.speedup for point in sweep.crossover.points] == [pytest.approx(1.34)]

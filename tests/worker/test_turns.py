@@ -9,6 +9,7 @@ import fake_nvml
 from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml
 from fake_runs import EventsSent
 from trainspeed.core.notes import BusyWhileWaiting
+from trainspeed.core.result import Turn
 from trainspeed.sensors.cpu import HostLoad
 from trainspeed.worker import turns
 from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, encode_command
@@ -102,7 +103,33 @@ def test_a_run_that_does_not_rest_while_it_waits_is_noted(trained, busy_s, notes
 
 
 def test_a_run_alone_trains_its_epochs_in_a_row():
-    pace = Alone(3, Meter(()))
+    pace = Alone(TakeTurn(epochs=3), Meter(()))
 
     assert [pace.another([1.0] * done) for done in (1, 2, 3)] == [True, True, False]
     assert (pace.turns, pace.waiting_cores, pace.waited_s, pace.notes()) == ((), None, 0.0, [])
+
+
+def test_a_convolution_alone_makes_its_calls_as_one_turn():
+    whole = TakeTurn(calls=4, seconds=0.8)
+    pace = Alone(whole, Meter(()))
+
+    assert [pace.rest(), pace.rest(call_s=(0.5,), resident_s=(0.1,))] == [whole, None]
+    assert pace.turns == ()
+
+
+def test_calls_are_kept_turn_by_turn(monkeypatch, fake_clock):
+    """What was called before the first turn is no part of one."""
+    monkeypatch.setattr(turns, "host_load", lambda: HostLoad(monotonic_s=fake_clock(), cpu=None, own_s=0.0))
+    monkeypatch.setattr(turns.time, "monotonic", fake_clock)
+    channel = Commands(fake_clock, 2)
+    pace = InTurns(channel, fake_clock(), Meter(()))
+    measured = {}
+    while pace.rest(**measured):
+        fake_clock.advance(3.0)
+        measured = {"call_s": (1.0, 1.5), "resident_s": (0.5,)}
+
+    assert pace.turns == (
+        Turn(round=8, place=1, start_s=10.0, end_s=13.0, **measured),
+        Turn(round=9, place=1, start_s=23.0, end_s=26.0, **measured),
+    )
+    assert channel.events == [TurnEnded()] * 3

@@ -11,13 +11,14 @@ from statistics import fmean
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn
+from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, turn_of_calls
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, WIDE_RESNET, Trial
+from trainspeed.worker.convolution.calls import MAX_STAGED, RESIDENT_SHARE, STAGED_S, WARM_UP_S
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 # For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
@@ -36,11 +37,13 @@ CONV2D_FLOP_PER_S = {"scipy_signal": 4e8, "scipy_ndimage": 6e8, "scipy_fft": 8e8
 CONV2D_FLOP_PER_S |= {"opencv": 3e9}
 CPU_BYTES_PER_S, PLANE_S = 3e9, 1e-5
 DEVICE_FLOP_PER_S = 1e10  # of a framework on one CPU core with few channels; a GPU is faster
-START_S, LOOP_S = 0.4, 0.2  # of a run, until its first call; of each loop of warm calls
+START_S = 0.4  # of a run, until its first call
 COPIES = 3  # of images and results on the host: padded or the device's, and an earlier result
 
 
-def estimates_s(plan: Iterable[Planned], known: Iterable[Run], device: str) -> list[float]:
+def estimates_s(
+    plan: Iterable[Planned], known: Iterable[Run], device: str, turn_s: float = TURN_S
+) -> list[float]:
     """Return about how long each run will take, in seconds: as it took before, else by its arithmetic."""
     whole = (
         RunSet(tuple(known)).ok().where(lambda run: bool(run.stages_s))
@@ -51,17 +54,15 @@ def estimates_s(plan: Iterable[Planned], known: Iterable[Run], device: str) -> l
     return [
         before[spec]
         if (spec := planned.trial.spec) in before
-        else run_s(spec, device, turns=sizes[planned.block, planned.group] > 1)
+        else run_s(spec, device, turns=sizes[planned.block, planned.group] > 1, turn_s=turn_s)
         for planned in plan
     ]
 
 
-def run_s(trial: AnyTrial, device: str, *, turns: bool = False) -> float:
+def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = TURN_S) -> float:
     """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns."""
-    if isinstance(trial, Conv2dTrial):  # a first call and the loops of warm calls
-        one_s = call_s(trial)
-        loops = 1 if trial.library in CPU_LIBRARIES else 3
-        return START_S + one_s + loops * max(one_s, min(trial.calls * one_s, LOOP_S))
+    if isinstance(trial, Conv2dTrial):
+        return _calls_s(trial, turn_s)
     gpus_only = (trial.framework, trial.strategy) == ("torch", "data_parallel")  # and says so at once
     if (gpus_only and device == "cpu") or not trial.phase.traced:
         return TRACE_S["torch"]
@@ -73,9 +74,20 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False) -> float:
     epoch_s = trial.images_per_epoch * (trial.image_size / 32) ** 2 * flop / rate
     epochs = trial.epochs
     if turns:
-        epochs = EPOCHS_BEFORE_TURNS + ROUNDS * epochs_of_a_turn([epoch_s], TURN_S, trial.epochs)
+        epochs = EPOCHS_BEFORE_TURNS + ROUNDS * epochs_of_a_turn([epoch_s], turn_s, trial.epochs)
     deep = wide or trial.model in ZOO_TRAIN_FLOP
     return TRACE_S[trial.framework] * (3 if deep else 1) + epochs * epoch_s
+
+
+def _calls_s(trial: Conv2dTrial, turn_s: float) -> float:
+    """Return about how long a convolution takes with its first call, its warm-up and its turns."""
+    one_s = call_s(trial)
+    before_s = START_S + one_s + max(one_s, WARM_UP_S)
+    one_turn_s = max(turn_of_calls(turn_s, trial.calls).calls * one_s, turn_s)
+    if trial.library not in CPU_LIBRARIES:
+        before_s += max(one_s, min(MAX_STAGED * one_s, STAGED_S))
+        one_turn_s += max(one_s, RESIDENT_SHARE * turn_s)
+    return before_s + ROUNDS * one_turn_s
 
 
 def call_s(trial: Conv2dTrial) -> float:

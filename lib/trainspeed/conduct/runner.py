@@ -15,7 +15,7 @@ from typing import Any
 from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import TURN_S, epochs_of_a_turn, measure_in_turns
+from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
@@ -25,6 +25,7 @@ from trainspeed.core.result import RunResult
 from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
+from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.measure import Request
 
 
@@ -37,7 +38,7 @@ class Runner:
         machine: The machine as in the ledger.
         start: Starts the worker of a framework; raises `Unavailable` where there is none.
         timeout_s: Seconds after which a run is ended; of a run that takes turns, a turn.
-        turn_s: Seconds that an arm trains, about, before it is the next one's turn.
+        turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn.
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
@@ -91,7 +92,7 @@ class Runner:
         started: list[str] = []
         begin = [partial(self._begin, planned, started) for planned in some]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
-        outcomes = measure_in_turns(begin, seed, partial(self._epochs_of_a_turn, group))
+        outcomes = measure_in_turns(begin, seed, partial(self._turn, group))
         if outcomes is None:
             return None
         runs = []
@@ -104,6 +105,12 @@ class Runner:
             runs.append(self._record(planned, outcome, started_at, worker, subgroup))
         return runs
 
+    def _turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> TakeTurn:
+        """Return what a turn of the group is."""
+        if group[0].trial.phase.calls:
+            return turn_of_calls(self.turn_s, max(planned.trial.calls for planned in group))
+        return TakeTurn(epochs=self._epochs_of_a_turn(group, epoch_s))
+
     def _epochs_of_a_turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> int:
         """Return how many epochs make a turn: as many in every block, by the pace of the first."""
         if not epoch_s:  # none has come so far: no pace to keep to
@@ -115,9 +122,7 @@ class Runner:
 
     def _takes_turns(self, planned: Planned) -> bool:
         """Return whether a run is to take turns with the others of its group, and can."""
-        framework, trial = planned.trial.framework, planned.trial
-        tried = planned.kind in self._not_again
-        return not (trial.phase.calls or tried or self._worker(framework) is None)
+        return planned.kind not in self._not_again and self._worker(planned.trial.framework) is not None
 
     def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
         """Begin a run that takes turns, and append to `started` when."""
@@ -184,6 +189,7 @@ class Runner:
             trial=trial,
             device="cpu" if trial.on_cpu else self.device,
             requested_at=time.monotonic(),
+            calls_s=ROUNDS * self.turn_s,
             evaluate=planned.block < self.accuracy_blocks,
             inspect=trial.graph_key not in self._inspected,
             default_allocation=planned.label == Role.ALLOCATION,

@@ -60,7 +60,8 @@ def measure(
     Args:
         timeout_s: Seconds after which a run is ended; it becomes a row with status `timeout`.
         interval_s: Seconds between two samples of the monitor.
-        turn_s: Seconds that an arm trains, about, before it is the next one's turn; an epoch at least.
+        turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn; an epoch or a call at
+            least.
     Raises:
         UserError: Something that was asked for cannot be done; nothing was measured.
         PlanOnly: Only the plan was asked for, and has been printed.
@@ -99,7 +100,7 @@ class _Measuring:
         gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
         check_memory(planned, allowance_bytes(), gpus)
         if context.plan_only:
-            estimates = estimates_s(planned, self._known, self._device)
+            estimates = estimates_s(planned, self._known, self._device, turn_s)
             _print_plan(self._study, planned, estimates, depending=self._plan.more is not None)
             raise PlanOnly
         if context.resume:
@@ -150,7 +151,7 @@ class _Measuring:
         trains = all(planned.trial.dataset for planned in left)
         runner.start_all(dict.fromkeys(p.trial.framework for p in left), side_by_side=trains)
         while left := left or self._asked():
-            estimates = estimates_s(left, self._known, self._device)
+            estimates = estimates_s(left, self._known, self._device, runner.turn_s)
             progress = Progress(estimates, show, kinds=[planned.kind for planned in left])
             for _, members in groupby(left, key=lambda planned: (planned.block, planned.group)):
                 group = list(members)

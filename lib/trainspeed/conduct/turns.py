@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
+from msgspec.structs import replace
+
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.core.run import Status
 from trainspeed.worker.events import TakeTurn
@@ -44,34 +46,46 @@ def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float, epochs: int) -> in
     return max(least, round(turn_s / mean_s)) if mean_s > 0 else least
 
 
+def turn_of_calls(turn_s: float, calls: int) -> TakeTurn:
+    """Return the turn of arms that make calls: for about `turn_s` seconds, each as many as its own pace says.
+
+    Not as many for all, as of epochs: a trained model depends on its number of epochs and a call's result on none, and
+    a call of 10 µs may be compared with one of 2 s, which stays one a turn.
+
+    Args:
+        calls: Calls of a run, at least.
+    """
+    return TakeTurn(calls=math.ceil(calls / ROUNDS), seconds=turn_s)
+
+
 def measure_in_turns(
-    begin: Sequence[Callable[[], ForkedRun]], seed: str, epochs: Callable[[Sequence[float]], int]
+    begin: Sequence[Callable[[], ForkedRun]], seed: str, turn: Callable[[Sequence[float]], TakeTurn]
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
-    One arm after the other starts and trains its first epochs, while those that have come so far rest; an arm that
-    fails leaves, and the others go on. Where one runs out of memory while others are alive, all end at once, and
-    None is returned: they do not fit together.
+    One arm after the other starts and trains its first epochs, or makes its first calls, while those that have come so
+    far rest; an arm that fails leaves, and the others go on. Where one runs out of memory while others are alive, all
+    end at once, and None is returned: they do not fit together.
 
     Args:
         begin: Starts an arm's run, which takes turns.
         seed: Of the order of turns.
-        epochs: Returns how many epochs make a turn, given an epoch's seconds of each arm that has come so far.
+        turn: Returns what a turn is, given an epoch's seconds of each arm that has come so far.
     """
     arms: list[ForkedRun] = []
     epoch_s: list[float] = []
     for start in begin:
         arms.append(run := start())
         if rested := run.rests():
-            epoch_s.append(rested.epoch_s[-1])
+            epoch_s += rested.epoch_s[-1:]
         elif _crowded(run, arms):
             return None
-    count = epochs(epoch_s)
+    share = turn(epoch_s)
     for number, order in enumerate(orders(len(arms), ROUNDS, seed)):
         alive = [index for index in order if arms[index].outcome is None]
         for place, index in enumerate(alive):
-            turn = TakeTurn(round=number, place=place, epochs=count)
-            if arms[index].take_turn(turn) is None and _crowded(arms[index], arms):
+            taken = arms[index].take_turn(replace(share, round=number, place=place))
+            if taken is None and _crowded(arms[index], arms):
                 return None
     for run in arms:
         if run.outcome is None:

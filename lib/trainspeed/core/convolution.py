@@ -102,7 +102,7 @@ class Conv2dTrial(BaseTrial):
         filters: Output channels.
         devices: Number of devices that share the images: GPUs, or CPU cores of one thread each without a GPU.
         processor: "cpu" uses CPU cores even where there is a GPU.
-        calls: Most warm calls of each kind.
+        calls: Warm calls of a run, at least.
         seed: Seed of the random images and filters.
     """
 
@@ -116,7 +116,7 @@ class Conv2dTrial(BaseTrial):
     filter_size: int = 3
     devices: int = 1
     processor: str = "device"
-    calls: int = 10
+    calls: int = 4
     seed: int = 0
 
     factors = CONVOLUTION

@@ -58,14 +58,16 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     in_user_file: bool = False
 
 
-class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """What one arm of a block trained while the others rested.
+class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one arm of a block did while the others rested: a training its epochs, a convolution its calls.
 
     Attributes:
         round: In each round every arm of the block has a turn; from 0.
         place: Which of the round's turns it was, from 0.
         start_s: Seconds from the run's request to the turn's first step.
+        end_s: The same to its end; None in older lines.
         epoch_s: Duration of each of its epochs, in seconds.
+        call_s, resident_s: Those of its calls, as in `CallTimes`.
         sm_clock_mhz: Clock of the GPUs' multiprocessors at its end, a mean over the GPUs in use; None where
             there is none, or it cannot be read, and in older lines.
     """
@@ -73,7 +75,10 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     round: int
     place: int
     start_s: float
-    epoch_s: tuple[float, ...]
+    end_s: float | None = None
+    epoch_s: tuple[float, ...] = ()
+    call_s: tuple[float, ...] = ()
+    resident_s: tuple[float, ...] = ()
     sm_clock_mhz: float | None = None
 
 
@@ -82,7 +87,8 @@ class CallTimes:
     """How long a convolution took: see `trainspeed.worker.convolution.calls`.
 
     Attributes:
-        call_s: Duration of each warm call, from images in the host's memory to the result there, in seconds.
+        call_s: Duration of warm calls, from images in the host's memory to the result there, in seconds. Of a turn
+            of many calls there are about 20 values: the medians of as many calls that followed each other.
         resident_s: The same without transfers, data staying on the device; each a mean over several calls.
         warm_s: Stage -> its seconds in each of other warm calls, which wait after every stage.
         placement: Devices that the result was computed on, as the library names them.
@@ -136,7 +142,8 @@ class RunResult(Inspection, CallTimes):
             process added to its resident memory. None where it cannot be read.
         energy_j: Joules that the devices in use consumed over all epochs, by a counter; of a run that took turns,
             over these alone.
-        turns: Turns that it took; their epochs are in `epoch_s`, too. Empty where it ran alone.
+        turns: Turns that it took; their epochs are in `epoch_s`, too, their calls in `call_s` and `resident_s`. Empty
+            where it ran alone.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
         skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
     """

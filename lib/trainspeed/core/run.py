@@ -116,7 +116,9 @@ class Run(RunResult):
 
     @property
     def round_s(self) -> dict[int, float]:
-        """Round -> the median epoch of the run's turn in it, scaled to the images asked for."""
+        """Round -> what is compared of the run's turn in it: the median call, or the median epoch as in `median_s`."""
+        if self.call_s:
+            return {turn.round: median(turn.call_s) for turn in self.turns}
         return {turn.round: median(turn.epoch_s) / self._consumed for turn in self.turns}
 
     @property
@@ -185,11 +187,12 @@ class Run(RunResult):
         end_s = sum(self.stages_s.values())
         if not self.turns:
             return [(0.0, end_s)]
-        begun_s = self._trained_from_s
-        before_s = sum(self.epoch_s[: self._epochs_before_turns])
-        turns = [(turn.start_s, turn.start_s + sum(turn.epoch_s)) for turn in self.turns]
+        turns = [(t.start_s, t.start_s + sum(t.epoch_s) if t.end_s is None else t.end_s) for t in self.turns]
+        if self.trial.phase.calls:
+            return [(0.0, self.busy_s - sum(ended - begun for begun, ended in turns)), *turns]
+        before_s = self._trained_from_s + sum(self.epoch_s[: self._epochs_before_turns])
         after_s = sum(self.stages_s.get(stage, 0.0) for stage in AFTER_TRAINING)
-        return [(0.0, begun_s + before_s), *turns, (end_s - after_s, end_s)]
+        return [(0.0, before_s), *turns, (end_s - after_s, end_s)]
 
     @property
     def epoch_ends_s(self) -> list[float]:

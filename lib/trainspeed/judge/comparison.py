@@ -157,7 +157,7 @@ def ratios(runs: Iterable[Run], factor: str, baseline: Any, candidate: Any) -> l
     return [
         {**base_runs[0].trial.spec.as_dict(), **names, "block": block, "ratio": base_s / candidate_s}
         for base_runs, candidate_runs in _arms(runs, factor, baseline, candidate)
-        for block, (base_s, candidate_s) in _paired_s(base_runs, candidate_runs).items()
+        for block, (base_s, candidate_s) in paired_s(base_runs, candidate_runs).items()
     ]
 
 
@@ -218,14 +218,14 @@ def judge_runs(
         accuracy_margin: Half-width of "the same" in accuracy, in points.
     """
     if quantity == "time":
-        pairs = _paired_s(baseline, candidate).values()
+        pairs = paired_s(baseline, candidate).values()
         return judge([a for a, _ in pairs], [b for _, b in pairs])
     pairs = _paired(baseline, candidate, _points).values()
     return judge_difference([a for a, _ in pairs], [b for _, b in pairs], margin=accuracy_margin)
 
 
-def _paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tuple[float, float]]:
-    """Return block -> the seconds of both, as they compare in that block.
+def paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tuple[float, float]]:
+    """Return block -> the seconds of both, of an epoch or a warm call, as they compare in that block.
 
     Of two that took turns, the ratio is the median over the rounds: what drifts from round to round is in both
     halves of each ratio. The candidate's seconds are its own median.

@@ -57,13 +57,13 @@ class Failed(Event, tag="failed"):
 
 
 class TurnEnded(Event, tag="turn"):
-    """The epochs of a turn are trained, or those before the first turn; the run rests until its next one.
+    """A turn is over, or what comes before the first one; the run rests until its next one.
 
     Attributes:
-        epoch_s: Duration of each of these epochs, in seconds.
+        epoch_s: Duration of each epoch that it trained, in seconds; empty of a convolution.
     """
 
-    epoch_s: tuple[float, ...]
+    epoch_s: tuple[float, ...] = ()
 
 
 class Exited(Event, tag="exit"):
@@ -82,16 +82,21 @@ AnyEvent = Hello | BackendMissing | Forked | StageBegun | TurnEnded | ResultSent
 
 
 class TakeTurn(msgspec.Struct, frozen=True, kw_only=True, tag="take_turn"):
-    """To a run that rests: train this many epochs.
+    """To a run that rests: train this many epochs, or make calls for about so long.
 
     Attributes:
         round: Of the block, from 0: in each every arm has a turn.
         place: Of the turn in its round, from 0.
+        epochs: Epochs to train; none of a convolution.
+        calls: Whole calls to make, at least; none of a training.
+        seconds: How long whole calls should take together.
     """
 
-    round: int
-    place: int
-    epochs: int
+    round: int = 0
+    place: int = 0
+    epochs: int = 0
+    calls: int = 0
+    seconds: float = 0.0
 
 
 class Finish(msgspec.Struct, frozen=True, tag="finish"):

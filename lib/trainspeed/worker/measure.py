@@ -26,7 +26,7 @@ from trainspeed.worker.channel import Channel
 from trainspeed.worker.convolution.calls import time_calls
 from trainspeed.worker.convolution.reference import WrongResult, check_result, random_data
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun, encode
+from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun, TakeTurn, encode
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.hyperparameters import recipe
 from trainspeed.worker.turns import Alone, InTurns, Meter
@@ -45,7 +45,9 @@ class Request:
         requested_at: `time.monotonic()` of the runner, which shares this machine's clock.
         evaluate: Whether to measure the test accuracy.
         inspect: Whether to look up the layer table and the effective layout.
-        turns: Whether to train a turn at a time, as the runner says, instead of all epochs in a row.
+        turns: Whether to train or call a turn at a time, as the runner says, instead of all in a row.
+        calls_s: How long the whole calls of a convolution that takes no turns last together, about; `trial.calls` of
+            them are made in any case.
         first: Whether no other arm of its block is alive yet, so that whoever uses the GPUs is a stranger.
         default_allocation: Whether to leave the framework's memory allocation at its default.
         gpu_uuids: GPUs in use, to read their energy counters and to see whether another process uses them.
@@ -57,6 +59,7 @@ class Request:
     evaluate: bool = False
     inspect: bool = False
     turns: bool = False
+    calls_s: float = 0.0
     first: bool = True
     default_allocation: bool = False
     gpu_uuids: tuple[str, ...] = ()
@@ -87,7 +90,7 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
     notes: list[AnyNote] = []
     try:
         if request.trial.phase.calls:
-            result = _measure_calls(request, backend, stages, notes)
+            result = _measure_calls(request, backend, channel, stages, notes)
         else:
             result = _measure(request, backend, images, channel, stages, notes)
         emit(ResultSent(result=replace(result, notes=(*notes, *result.notes), stages_s=stages.seconds)))
@@ -129,7 +132,7 @@ def _measure(
     )
     stages.next("train")
     meter = Meter(request.gpu_uuids)
-    pace = InTurns(channel, request.requested_at, meter) if request.turns else Alone(trial.epochs, meter)
+    pace = _pace(request, channel, TakeTurn(epochs=trial.epochs), meter)
     pace.begin()
     epoch_s = training.train(pace.another)
     pace.end()
@@ -169,28 +172,41 @@ def _take_device(request: Request, notes: list[AnyNote]) -> None:
     notes += stranger_notes(request.gpu_uuids) if request.gpu_uuids and request.first else []
 
 
-def _measure_calls(request: Request, backend: Backend, stages: _Stages, notes: list[AnyNote]) -> RunResult:
+def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> InTurns | Alone:
+    return InTurns(channel, request.requested_at, meter) if request.turns else Alone(whole, meter)
+
+
+def _measure_calls(
+    request: Request, backend: Backend, channel: Channel, stages: _Stages, notes: list[AnyNote]
+) -> RunResult:
     trial = request.trial
     _take_device(request, notes)
     memory = PeakMemory()
     stages.next("data")
     images, filters = random_data(trial)
     convolution = backend.convolution(trial, device=request.device)
-    meter = Meter(())
-    meter.begin()
+    meter = Meter(request.gpu_uuids)
+    pace = _pace(request, channel, TakeTurn(calls=trial.calls, seconds=request.calls_s), meter)
+    pace.begin()
     measured = time_calls(
         convolution,
         images,
         filters,
-        calls=trial.calls,
+        rest=pace.rest,
         begin=stages.next,
         check=lambda result: check_result(result, images, filters),
     )
-    meter.end()
-    notes += meter.notes()
+    pace.end()
+    stages.waited(pace.waited_s)
+    notes += [*meter.notes(), *pace.notes()]
     stages.next("end")
     check_placement(measured.placement, request.device, trial.devices)
-    return RunResult(peak_memory_bytes=memory.bytes() if request.device == "cpu" else None, **vars(measured))
+    return RunResult(
+        peak_memory_bytes=memory.bytes() if request.device == "cpu" else None,
+        turns=pace.turns,
+        waiting_cores=pace.waiting_cores,
+        **vars(measured),
+    )
 
 
 def check_placement(placement: str, device: str, devices: int) -> None:

@@ -1,4 +1,4 @@
-"""How long a run trains: so many epochs alone, or a turn at a time while the other arms of its block rest."""
+"""How long a run trains or calls: in a row alone, or a turn at a time while the other arms of its block rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of 
 
 
 class Meter:
-    """What the epochs cost the devices and who else used the CPU, over the spans between `begin` and `end`.
+    """What the work cost the devices and who else used the CPU, over the spans between `begin` and `end`.
 
     Attributes:
         sm_clock_mhz: Mean clock of the GPUs in use at the end of the last span; None where it cannot be read.
@@ -78,10 +78,15 @@ class Meter:
 
 
 class Alone:
-    """A number of epochs in a row, with nobody waiting."""
+    """Epochs or calls in a row, with nobody waiting.
 
-    def __init__(self, epochs: int, meter: Meter) -> None:
-        self._epochs, self._meter = epochs, meter
+    Args:
+        whole: The epochs or calls, as if they were one turn.
+    """
+
+    def __init__(self, whole: TakeTurn, meter: Meter) -> None:
+        self._epochs, self._meter = whole.epochs, meter
+        self._calls: TakeTurn | None = whole
         self.turns: tuple[Turn, ...] = ()
         self.waiting_cores: float | None = None
         self.waited_s = 0.0
@@ -91,20 +96,25 @@ class Alone:
         return []
 
     def begin(self) -> None:
-        """Call before the first epoch."""
+        """Call before the first epoch or call."""
         self._meter.begin()
 
     def another(self, epoch_s: Sequence[float]) -> bool:
         """Return whether to train another epoch, given the seconds of those so far."""
         return len(epoch_s) < self._epochs
 
+    def rest(self, *, call_s: tuple[float, ...] = (), resident_s: tuple[float, ...] = ()) -> TakeTurn | None:
+        """Return all calls as one turn, then None."""
+        calls, self._calls = self._calls, None
+        return calls
+
     def end(self) -> None:
-        """Call after the last epoch."""
+        """Call after the last epoch or call."""
         self._meter.end()
 
 
 class InTurns:
-    """Epochs by turns that the runner gives out over a channel; between them the run rests.
+    """Epochs or calls by turns that the runner gives out over a channel; between them the run rests.
 
     Args:
         started_s: `time.monotonic()` from which turns are counted: the request's.
@@ -125,11 +135,43 @@ class InTurns:
     def another(self, epoch_s: Sequence[float]) -> bool:
         """Return whether to train another epoch; at the end of a turn wait for the next one, at rest."""
         if not self._left:
-            self._end_turn(epoch_s)
-            if not self._wait():
+            seconds = tuple(epoch_s[self._counted :])
+            self._counted = len(epoch_s)
+            if (turn := self.rest(epoch_s=seconds)) is None:
                 return False
+            self._left = turn.epochs
         self._left -= 1
         return True
+
+    def rest(
+        self,
+        *,
+        epoch_s: tuple[float, ...] = (),
+        call_s: tuple[float, ...] = (),
+        resident_s: tuple[float, ...] = (),
+    ) -> TakeTurn | None:
+        """End a turn, or what comes before the first one, and wait for the next, at rest; None where there is none.
+
+        Args:
+            epoch_s, call_s, resident_s: What was measured since the last rest, as in `Turn`.
+        """
+        if self._turn is not None:
+            ended_s = time.monotonic()
+            self._meter.end()
+            self._turns.append(
+                Turn(
+                    round=self._turn.round,
+                    place=self._turn.place,
+                    start_s=self._begun_s - self._started_s,
+                    end_s=ended_s - self._started_s,
+                    epoch_s=epoch_s,
+                    call_s=call_s,
+                    resident_s=resident_s,
+                    sm_clock_mhz=self._meter.sm_clock_mhz,
+                )
+            )
+        self._channel.send(encode(TurnEnded(epoch_s=epoch_s)))
+        return self._wait()
 
     def end(self) -> None:
         """Everything has been measured turn by turn."""
@@ -156,31 +198,14 @@ class InTurns:
         busy = cores is not None and cores > BUSY_WHILE_WAITING
         return [BusyWhileWaiting(cores=cores)] if busy else []
 
-    def _end_turn(self, epoch_s: Sequence[float]) -> None:
-        seconds = tuple(epoch_s[self._counted :])
-        self._counted = len(epoch_s)
-        if self._turn is not None:
-            self._meter.end()
-            self._turns.append(
-                Turn(
-                    round=self._turn.round,
-                    place=self._turn.place,
-                    start_s=self._begun_s - self._started_s,
-                    epoch_s=seconds,
-                    sm_clock_mhz=self._meter.sm_clock_mhz,
-                )
-            )
-        self._channel.send(encode(TurnEnded(epoch_s=seconds)))
-
-    def _wait(self) -> bool:
-        """Wait for the next turn; return whether there is one."""
+    def _wait(self) -> TakeTurn | None:
         before = host_load()
         line = self._channel.receive()
         command = decode_command(line) if line else Finish()  # the runner has ended
         self._waits.append((before, host_load()))
         if isinstance(command, Finish):
-            return False
-        self._turn, self._left = command, command.epochs
+            return None
+        self._turn = command
         self._meter.begin()
         self._begun_s = time.monotonic()
-        return True
+        return command

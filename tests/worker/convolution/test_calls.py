@@ -16,16 +16,21 @@ from trainspeed.worker.convolution import calls as module
 from trainspeed.worker.convolution.calls import (
     FROM_DEVICE,
     GATHER,
+    KEPT,
     KERNEL,
-    LOOP_S,
+    MAX_STAGED,
     MAX_TOGETHER,
+    STAGED_S,
     STAGES,
     TO_DEVICE,
+    count_in,
     gather,
+    kept,
     repeat,
     time_calls,
 )
 from trainspeed.worker.convolution.reference import WrongResult, check_result, convolve, random_data
+from trainspeed.worker.events import TakeTurn
 
 TRIAL = Conv2dTrial(library="torch", mode="eager", images=4, height=3, width=2)
 IMAGES, FILTERS = random_data(TRIAL)
@@ -40,8 +45,21 @@ class TickingClock(FakeClock):
         return self.now
 
 
-def timed(clock, convolution, *, calls=10, begin=lambda stage: None, check=lambda result: None):
-    return time_calls(convolution, IMAGES, FILTERS, calls=calls, begin=begin, check=check, clock=clock)
+class Turns:
+    """Gives turns, and keeps what each measured and what the convolution had been called for by then."""
+
+    def __init__(self, turns, log) -> None:
+        self.left, self.measured, self._log, self.logs = list(turns), [], log, []
+
+    def __call__(self, **measured):
+        self.measured.append(measured)
+        self.logs.append(self._log[sum(map(len, self.logs)) :])
+        return self.left.pop(0) if self.left else None
+
+
+def timed(clock, convolution, *, turns=None, begin=lambda stage: None, check=lambda result: None):
+    rest = turns or Turns([TakeTurn(calls=10)], convolution.log)
+    return time_calls(convolution, IMAGES, FILTERS, rest=rest, begin=begin, check=check, clock=clock)
 
 
 def seconds(to_device=0.0, kernel=0.0, from_device=0.0):
@@ -146,10 +164,10 @@ def test_the_devices_work_is_charged_to_the_stage_that_began_it(fake_clock, queu
 def test_a_whole_call_waits_for_nothing_but_its_result(fake_clock):
     """So that a device may compute while the next thing is queued, as in real use."""
     convolution = FakeConvolution(fake_clock, queues=True)
-    measured = timed(fake_clock, convolution)
+    turns = Turns([TakeTurn(calls=3)], convolution.log)
+    timed(fake_clock, convolution, turns=turns)
 
-    whole = convolution.log[-3 * len(measured.call_s) :]
-    assert whole == ["send", "compute", "fetch"] * len(measured.call_s)
+    assert turns.logs[1][:9] == ["send", "compute", "fetch"] * 3
 
 
 def test_without_transfers_there_are_whole_calls_only(fake_clock):
@@ -171,14 +189,11 @@ def test_calls_that_stay_on_the_device_are_timed_together_and_divided_by_their_n
 ):
     """About 50 ms of them, at least one and at most 100, and one wait at the end of each group."""
     convolution = FakeConvolution(fake_clock, seconds=seconds(kernel=kernel_s), queues=True)
-    measured = timed(fake_clock, convolution, calls=3)
+    turns = Turns([TakeTurn(calls=3)], convolution.log)
+    measured = timed(fake_clock, convolution, turns=turns)
 
-    assert measured.resident_s == pytest.approx([kernel_s] * len(measured.resident_s), abs=0)
-    groups = len(measured.resident_s)
-    resident = (["compute"] * together + ["wait"]) * groups
-    whole = 3 * len(measured.call_s)
-    assert convolution.log[-whole - len(resident) : -whole] == resident
-    assert convolution.log[-whole - len(resident) - 1] == "fetch", "a staged call came before"
+    assert measured.resident_s == (kernel_s,)
+    assert turns.logs[1][9:] == ["compute"] * together + ["wait"], "after three whole calls"
 
 
 # How many calls.
@@ -195,19 +210,63 @@ def test_calls_that_stay_on_the_device_are_timed_together_and_divided_by_their_n
     ],
 )
 def test_a_loop_ends_when_its_time_or_its_number_is_reached(fake_clock, call_s, calls, made):
-    assert LOOP_S == 0.2
-    times = repeat(lambda: fake_clock.advance(call_s), calls, fake_clock)
+    times = repeat(lambda: fake_clock.advance(call_s), calls, fake_clock, 0.2)
 
     assert times == [call_s] * made
 
 
-def test_each_kind_of_call_has_its_own_loop(fake_clock):
-    """A slow way to the device leaves few staged and whole calls, and all of those that stay there."""
-    slow_way = FakeConvolution(fake_clock, seconds=seconds(to_device=1.0, kernel=1 / 1024))
-    measured = timed(fake_clock, slow_way, calls=4)
+@pytest.mark.parametrize(
+    ("one_s", "least", "calls"),
+    [(0.125, 1, 8), (1e-5, 1, 10_000), (2.0, 1, 1), (2.0, 5, 5), (0.0, 2, 2)],
+)
+def test_a_turn_has_as_many_calls_as_fit_one_at_least_or_what_was_asked_for(one_s, least, calls):
+    assert count_in(1.0, one_s, least) == calls
 
-    assert [len(measured.warm_s[stage]) for stage in STAGES] == [1] * len(STAGES)
-    assert (len(measured.resident_s), len(measured.call_s)) == (4, 1)
+
+class SlowAtFirst(FakeConvolution):
+    """Takes 1 s for its first call and for its warm-up, then 1/16 s."""
+
+    def compute(self, sent):
+        self._seconds = seconds(kernel=1.0 if self.log.count("compute") < 2 else 1 / 16)
+        return super().compute(sent)
+
+
+def test_each_turn_makes_calls_by_the_pace_of_the_one_before(fake_clock):
+    convolution = SlowAtFirst(fake_clock, transfers=False)
+    turns = Turns([TakeTurn(calls=1, seconds=1.0)] * 3, convolution.log)
+    timed(fake_clock, convolution, turns=turns)
+
+    assert [len(measured.get("call_s", ())) for measured in turns.measured] == [0, 1, 16, 16]
+
+
+def test_what_a_turn_measured_is_all_that_is_kept_and_a_warm_up_is_not(fake_clock):
+    convolution = FakeConvolution(fake_clock)
+    turns = Turns([TakeTurn(calls=2), TakeTurn(calls=3)], convolution.log)
+    measured = timed(fake_clock, convolution, turns=turns)
+
+    before, *each = turns.measured
+    assert before == {}
+    assert [len(one["call_s"]) for one in each] == [2, 3]
+    assert measured.call_s == each[0]["call_s"] + each[1]["call_s"]
+    assert measured.resident_s == each[0]["resident_s"] + each[1]["resident_s"]
+    assert "send" in turns.logs[0][-3:], "a whole call came before the first turn"
+
+
+def test_of_a_turn_with_thousands_of_calls_a_few_medians_are_kept():
+    """A disturbed call changes none of them; their median is that of all."""
+    seconds = [1.0] * 1000 + [2.0] * 1001
+    seconds[7] = 99.0
+
+    assert len(kept(seconds)) <= KEPT
+    assert sorted({*kept(seconds)}) == [1.0, 2.0]
+    assert kept([3.0, 1.0]) == (3.0, 1.0)
+
+
+def test_a_slow_way_to_the_device_leaves_few_staged_calls(fake_clock):
+    slow_way = FakeConvolution(fake_clock, seconds=seconds(to_device=1.0, kernel=1 / 1024))
+
+    assert [len(times) for times in timed(fake_clock, slow_way).warm_s.values()] == [1] * len(STAGES)
+    assert (MAX_STAGED, STAGED_S) == (10, 0.2)
 
 
 def test_shares_are_gathered_in_their_order_and_a_single_one_is_not_copied():

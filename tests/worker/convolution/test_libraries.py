@@ -50,15 +50,15 @@ def assert_measured(outcome: RunOutcome, trial: Conv2dTrial) -> None:
     assert trial.framework == "torch" or len(set(places)) == trial.devices, "torch calls every core `cpu`"
     assert list(result.stages_s) == ["start", "data", *FIRST_STAGES, "check", "warm"]
     assert all(seconds >= 0 for seconds in result.stages_s.values())
-    assert 1 <= len(result.call_s) <= trial.calls
+    assert len(result.call_s) >= trial.calls
     assert all(seconds > 0 for seconds in result.call_s)
     assert result.peak_memory_bytes is None or result.peak_memory_bytes >= 0
     if trial.library in CPU_LIBRARIES:
         assert (result.warm_s, result.resident_s) == ({}, ())
         return
     assert list(result.warm_s) == list(STAGES)
-    assert {len(times) for times in result.warm_s.values()} <= {1, 2, 3}
-    assert 1 <= len(result.resident_s) <= trial.calls
+    assert len({len(times) for times in result.warm_s.values()}) == 1
+    assert len(result.resident_s) >= 1
 
 
 SIZES = st.fixed_dictionaries(

@@ -12,17 +12,14 @@ from functools import cached_property, partial
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from trainspeed.articles.claims import Answer, Claim, Evidence, Result, claims, decide
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import percent
 from trainspeed.core.run import Run
-from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.comparison import Verdict, judge_runs, paired_s
 from trainspeed.judge.verdict import Judgement, Outcome, judge
 from trainspeed.studies.conv2d.calls import (
     Calls,
-    Value,
     calls_at,
     calls_of,
     first_call_s,
@@ -78,9 +75,13 @@ class Measurements:
         """Return the calls of a trial; without runs where it did not run."""
         return calls_at(self._calls, trial)
 
-    def judged(self, baseline: Conv2dTrial, candidate: Conv2dTrial, value: Value) -> Judgement:
-        """Judge one time of two trials, paired by block."""
-        return judge(*paired(self.of(baseline).by_block(value), self.of(candidate).by_block(value)))
+    def first_calls(self, baseline: Conv2dTrial, candidate: Conv2dTrial) -> Judgement:
+        """Judge the first calls of two trials, paired by block."""
+        return judge(*paired(*(self.of(trial).by_block(first_call_s) for trial in (baseline, candidate))))
+
+    def warm_calls(self, baseline: Conv2dTrial, candidate: Conv2dTrial) -> Judgement:
+        """Judge the warm calls of two trials, paired by block and turn."""
+        return judge_runs(self.of(baseline).runs, self.of(candidate).runs)
 
 
 def answers(measured: Measurements) -> list[Answer]:
@@ -103,9 +104,9 @@ def _cpu_wins(claim: Claim, measured: Measurements) -> Answer:
         return decide(claim, [], f"No library was measured on {'the CPU' if cpu is None else 'a device'}.")
     most = max([device, *(v.candidate for v in measured.spread)], key=lambda trial: trial.devices)
     name = f"{library_of(cpu)} vs {library_of(most)}" + f" on {most.devices} devices" * (most.devices > 1)
-    warm, cold = (measured.judged(most, cpu, value) for value in (warm_call_s, first_call_s))
-    evidence = [Evidence(name=f"{name}, warm calls", judgement=warm)]
-    return decide(claim, [*evidence, Evidence(name="the first call of each", judgement=cold)])
+    warm = Evidence(name=f"{name}, warm calls", judgement=measured.warm_calls(most, cpu))
+    cold = Evidence(name="the first call of each", judgement=measured.first_calls(most, cpu))
+    return decide(claim, [warm, cold])
 
 
 def _few_slow(claim: Claim, measured: Measurements) -> Answer:
@@ -120,7 +121,7 @@ def _few_slow(claim: Claim, measured: Measurements) -> Answer:
             Evidence(
                 name=f"the first call of {library_of(few)} on {few.devices} "
                 f"over that on {most.devices} devices",
-                judgement=measured.judged(few, most, first_call_s),
+                judgement=measured.first_calls(few, most),
             )
             for few in spread
             if few.devices <= FEW
@@ -146,21 +147,20 @@ def _grows(claim: Claim, measured: Measurements, *, factor: str) -> Answer:
     if not (sweeps := measured.grid.sweeps(factor)):
         return decide(claim, [], f"No sizes of {unit} were measured.")
     sweep = sweeps[0]
-    arms, ratios = {}, {}
+    by_block, ratios = {}, {}
     for size in sorted(measured.grid.sizes[factor]):
-        device, cpu = (measured.of(trial).by_block() for trial in sweep.at(size))
-        if blocks := device.keys() & cpu.keys():
-            arms[size] = cpu, device
-            ratios[size] = median(cpu[block] / device[block] for block in blocks)
+        device, cpu = (measured.of(trial).runs for trial in sweep.at(size))
+        if pairs := paired_s(cpu, device):
+            by_block[size] = {block: cpu_s / device_s for block, (cpu_s, device_s) in pairs.items()}
+            ratios[size] = median(by_block[size].values())
     if len(ratios) < 2:
         return decide(claim, [], f"Fewer than two sizes of {unit} were measured with both.")
     small, large = min(ratios), max(ratios)
     listed = ", ".join(f"{ratio:.3g}x at {size}" for size, ratio in ratios.items())
     pair = f"{library_of(sweep.device)} vs {library_of(sweep.cpu)}"
     name = f"{pair} ({listed} {unit}), gain from {small} to {large}"
-    # Block by block: device time / CPU time at the small size over the same at the large one.
-    cpu_small, device_small, cpu_large, device_large = map(np.array, paired(*arms[small], *arms[large]))
-    judgement = judge((device_small / cpu_small).tolist(), (device_large / cpu_large).tolist())
+    # Block by block: CPU time / device time at the large size over the same at the small one.
+    judgement = judge(*paired(by_block[large], by_block[small]))
     return decide(claim, [Evidence(name=name, judgement=judgement)])
 
 

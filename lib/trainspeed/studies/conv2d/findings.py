@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.factors import RESIDENCY
 from trainspeed.core.run import Run
@@ -48,10 +50,15 @@ def residency_verdicts(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> list
     verdicts = []
     for trial in on_one_device(core)[0]:
         whole = [run for run in calls_at(calls, trial).runs if run.resident_s]
-        staying = [replace(run, call_s=run.resident_s) for run in whole]
         if whole:
-            verdicts.append(verdict_between(whole, staying, RESIDENCY, RESIDENCY_QUESTION))
+            verdicts.append(verdict_between(whole, [*map(_staying, whole)], RESIDENCY, RESIDENCY_QUESTION))
     return verdicts
+
+
+def _staying(run: Run) -> Run:
+    """Return a run as if the calls whose data stay on the device were its whole ones, in each turn too."""
+    turns = tuple(msgspec.structs.replace(turn, call_s=turn.resident_s) for turn in run.turns)
+    return replace(run, call_s=run.resident_s, turns=turns)
 
 
 def fastest(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> dict[str, Conv2dTrial]:

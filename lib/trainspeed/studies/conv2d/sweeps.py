@@ -13,6 +13,7 @@ from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.errors import UserError, check_name, check_whole
 from trainspeed.core.run import Role, Run
+from trainspeed.judge.comparison import paired_s
 from trainspeed.judge.crossover import (
     Crossover,
     Kind,
@@ -21,7 +22,7 @@ from trainspeed.judge.crossover import (
     judged_points,
     next_size,
 )
-from trainspeed.studies.conv2d.calls import calls_at, calls_of, paired
+from trainspeed.studies.conv2d.calls import calls_at, calls_of
 from trainspeed.studies.conv2d.trials import LIBRARY_FACTORS, library_trial
 
 
@@ -156,7 +157,8 @@ def crossovers(runs: Iterable[Run], grid: SweepGrid) -> list[Sweep]:
         times = {}
         for size in {getattr(trial, sweep.factor) for trial in calls}:
             device, cpu = (calls_at(calls, trial) for trial in sweep.at(size))
-            times[size] = paired(cpu.by_block(), device.by_block())
+            pairs = paired_s(cpu.runs, device.runs).values()
+            times[size] = [cpu_s for cpu_s, _ in pairs], [device_s for _, device_s in pairs]
         measured.append(replace(sweep, crossover=crossover(judged_points(times))))
     return measured
 

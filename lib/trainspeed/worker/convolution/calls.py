@@ -6,18 +6,25 @@ run names the one it was in.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import median
 from typing import Any, Protocol
 
 import numpy as np
 
-from trainspeed.core.convolution import STAGES
+from trainspeed.core.convolution import MAX_CALLS, STAGES
 from trainspeed.core.result import CallTimes
+from trainspeed.worker.events import TakeTurn
 
-LOOP_S = 0.2  # a loop of warm calls ends after this time; blocks are the repeats that count
+STAGED_S = 0.2  # warm calls that wait after each stage are made for this time
+WARM_UP_S = 0.02  # and whole ones for this time before the first turn: they tell how long a call takes
+MAX_STAGED = MAX_WARM_UP = 10
 RESIDENT_S = 0.05  # calls that stay on the device are timed together, for about this time
 MAX_TOGETHER = 100
+RESIDENT_SHARE = 0.5  # time of these in a turn, over that of its whole calls
+KEPT = 20  # values of a turn that are kept, about: a turn may hold thousands of calls
 TO_DEVICE, KERNEL, FROM_DEVICE, GATHER = STAGES
 
 
@@ -50,23 +57,33 @@ def gather(shares: list[np.ndarray]) -> np.ndarray:
     return shares[0] if len(shares) == 1 else np.concatenate(shares)
 
 
+class Rest(Protocol):
+    """What comes between turns: see `trainspeed.worker.turns.InTurns.rest`."""
+
+    def __call__(
+        self, *, call_s: tuple[float, ...] = (), resident_s: tuple[float, ...] = ()
+    ) -> TakeTurn | None:
+        """Take what a turn measured, nothing before the first one, and return the next; None after the last."""
+
+
 def time_calls(
     convolution: Convolution,
     images: np.ndarray,
     filters: np.ndarray,
     *,
-    calls: int,
+    rest: Rest,
     begin: Callable[[str], None],
     check: Callable[[np.ndarray], None],
     clock: Callable[[], float] = time.perf_counter,
 ) -> CallTimes:
     """Return how long the calls took, and where they ran.
 
-    The first call runs stage by stage and its result is checked. Warm calls follow: stage by stage, with data
-    that stay on the device, and whole. Only the last two let the device work while the next thing is queued.
+    The first call runs stage by stage and its result is checked. Warm calls follow: stage by stage; then, in each
+    turn, whole ones and some with data that stay on the device. Only these two let the device work while the next
+    thing is queued.
 
     Args:
-        calls: Number of warm calls of each kind, at most.
+        rest: Called when the calls before the turns are made, and after each turn.
         begin: Called with the name of each stage of the first call, then with "check" and "warm".
         check: Raises an exception if the result is wrong.
     """
@@ -88,20 +105,57 @@ def time_calls(
     del computed, shares, result
     begin("warm")
     warm_s: dict[str, list[float]] = {stage: [] for stage in STAGES}
-    resident_s: list[float] = []
-
     if convolution.transfers:
-        repeat(lambda: _staged(convolution, images, filters, warm_s, clock), calls, clock)
-        together = max(1, min(MAX_TOGETHER, round(RESIDENT_S / max(min(warm_s[KERNEL]), 1e-9))))
-        groups = repeat(lambda: _stay(convolution, sent, together), calls, clock)
-        resident_s = [seconds / together for seconds in groups]
-    call_s = repeat(lambda: round_trip(convolution, images, filters), calls, clock)
-    return CallTimes(
-        call_s=tuple(call_s),
-        resident_s=tuple(resident_s),
-        warm_s=warm_s if convolution.transfers else {},
-        placement=placement,
-    )
+        repeat(lambda: _staged(convolution, images, filters, warm_s, clock), MAX_STAGED, clock, STAGED_S)
+    measured = _in_turns(convolution, images, filters, sent, warm_s[KERNEL], rest, clock)
+    return CallTimes(**measured, warm_s=warm_s if convolution.transfers else {}, placement=placement)
+
+
+def _in_turns(
+    convolution: Convolution,
+    images: np.ndarray,
+    filters: np.ndarray,
+    sent: Any,
+    kernel_s: Sequence[float],
+    rest: Rest,
+    clock: Callable[[], float],
+) -> dict[str, tuple[float, ...]]:
+    """Return `call_s` and `resident_s` of all turns; the latter is empty where nothing is sent."""
+
+    def whole() -> np.ndarray:
+        return round_trip(convolution, images, filters)
+
+    def stay() -> None:
+        _stay(convolution, sent, together)
+
+    one_kernel_s = min(kernel_s, default=0.0)
+    together = max(1, min(MAX_TOGETHER, round(RESIDENT_S / max(one_kernel_s, 1e-9))))
+    group_s = together * one_kernel_s
+    one_s = median(repeat(whole, MAX_WARM_UP, clock, WARM_UP_S))
+    call_s, resident_s = (), ()
+    turn = rest()
+    while turn is not None:
+        whole_s = repeat(whole, count_in(turn.seconds, one_s, turn.calls), clock)
+        groups_s = []
+        if convolution.transfers:
+            groups_s = repeat(stay, count_in(RESIDENT_SHARE * turn.seconds, group_s), clock)
+            group_s = median(groups_s)
+        one_s = median(whole_s)
+        latest = kept(whole_s), kept([seconds / together for seconds in groups_s])
+        call_s, resident_s = call_s + latest[0], resident_s + latest[1]
+        turn = rest(call_s=latest[0], resident_s=latest[1])
+    return {"call_s": call_s, "resident_s": resident_s}
+
+
+def count_in(seconds: float, one_s: float, least: int = 1) -> int:
+    """Return how many calls of `one_s` take about so many seconds, `least` or more."""
+    return max(least, min(MAX_CALLS, round(seconds / one_s))) if one_s > 0 else least
+
+
+def kept(seconds: Sequence[float]) -> tuple[float, ...]:
+    """Return the seconds of a turn's calls; of many, the medians of as many as give about `KEPT` values."""
+    size = max(1, math.ceil(len(seconds) / KEPT))
+    return tuple(median(seconds[start : start + size]) for start in range(0, len(seconds), size))
 
 
 def round_trip(convolution: Convolution, images: np.ndarray, filters: np.ndarray) -> np.ndarray:
@@ -109,14 +163,18 @@ def round_trip(convolution: Convolution, images: np.ndarray, filters: np.ndarray
     return gather(convolution.fetch(convolution.compute(convolution.send(images, filters))))
 
 
-def repeat(call: Callable[[], object], calls: int, clock: Callable[[], float]) -> list[float]:
-    """Return the duration of each of `calls` calls, in seconds, or of as many as fit into `LOOP_S`."""
+def repeat(
+    call: Callable[[], object], calls: int, clock: Callable[[], float], limit_s: float = math.inf
+) -> list[float]:
+    """Return the duration of each of `calls` calls, in seconds, or of as many as fit into `limit_s`."""
     seconds: list[float] = []
-    while not seconds or (len(seconds) < calls and sum(seconds) < LOOP_S):
+    spent_s = 0.0
+    while not seconds or (len(seconds) < calls and spent_s < limit_s):
         started = clock()
         result = call()
         seconds.append(clock() - started)
         del result  # giving its memory back is not part of the call
+        spent_s += seconds[-1]
     return seconds
 
 
