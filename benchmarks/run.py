@@ -1,16 +1,20 @@
 """Measure Trainspeed itself, as ratios from one run, and write docs/benchmarks.md.
 
-make bench                            everything, about 20 minutes; leave the machine alone meanwhile
-python benchmarks/run.py ddp mirrored  only what has one of these words in its name; printed, not written
+make bench                             everything, about 2 hours and a half; leave the machine alone meanwhile
+python benchmarks/run.py ddp mirrored  only the parts that have one of these words in their name
+python benchmarks/run.py protocol      what the protocol of turns is worth, about 2 hours; --resume goes on with it
+python benchmarks/run.py report --report FOLDER --budget-s 900   a report that has been made, and its budget
+
+A part is written as soon as it is measured, and replaces its own section only. With fewer blocks, fewer repeats or
+another neighbour than usual it is printed, not written.
 """
 
 from __future__ import annotations
 
+import argparse
 import math
 import signal
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -19,11 +23,13 @@ from pathlib import Path
 from statistics import median
 
 import convolutions
+import document
 import ledgers
+import protocol
+import reports
 from cases import CASES, Case
 from programs import TURN_EPOCHS, TURN_S, Program, Worker, take_turns
 from trainspeed.conduct.machine import find_interpreter
-from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
@@ -34,6 +40,14 @@ from turns import paired
 ENOUGH = 0.98  # of the bare script's throughput
 SHORT_RUNS = 6  # for the start-up
 MONITOR_SETS, MONITOR_ROUNDS = 2, 11
+INTRODUCTION = f"""# Benchmarks of Trainspeed itself
+
+Written by `make bench`; `python benchmarks/run.py` followed by a part's name measures that part anew and leaves the \
+others. The programs of a comparison with a bare script train side by side and take turns of {TURN_S} s or \
+{TURN_EPOCHS} epochs, in a random order in each round, while the others are stopped; ratios of the turns' median \
+epochs, paired by round, with their 95 % interval. On one core where nothing else is said. How the protocol of turns \
+itself is proved: `benchmarks/protocol.py`.
+"""
 
 
 def turns_of(make: Callable[[], dict[str, Program]], *, sets: int, rounds: int) -> dict[str, list[float]]:
@@ -130,29 +144,6 @@ def monitor_cost() -> list[str]:
     ]
 
 
-def report_share(out: Path = ROOT / "outputs") -> list[str]:
-    """Share of a report's wall time inside timed epochs, and how long rendering it again takes."""
-    sessions = Ledger(out).newest()
-    if not sessions:
-        return ["| quick report | not measured: run `make report` first | | |"]
-    last = max(sessions.values())
-    newest, _ = Ledger(out).read({study: session for study, session in sessions.items() if session == last})
-    begun = [datetime.fromisoformat(run.started_at).timestamp() for run in newest]
-    ended = max(b + sum(run.stages_s.values()) for b, run in zip(begun, newest, strict=True))
-    timed, wall = sum(sum(run.epoch_s) for run in newest), ended - min(begun)
-    started = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "trainspeed", "render", "--from", str(out), "--out", folder]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    rendering = time.monotonic() - started
-    notebooks = len({run.study for run in newest})
-    return [
-        f"| last report: share of {wall:.0f} s inside timed epochs | {timed / wall:.0%} | as high as can be | |",
-        f"| rendering {notebooks} notebook(s) again | {rendering:.1f} s | under 30 s each | "
-        f"{'yes' if rendering < 30 * notebooks else 'NO'} |",
-    ]
-
-
 def work_of(case: Case) -> str:
     work = case.trial
     return (
@@ -161,42 +152,64 @@ def work_of(case: Case) -> str:
     )
 
 
-def write(rows: list[str], machine: dict) -> None:
-    """Write what is measured so far: an interrupted benchmark loses nothing."""
+def about(part: str, machine: dict, cases: Sequence[Case]) -> str:
+    """Return when and where a part was measured, and of which work."""
     gpus = ", ".join(gpu["name"] for gpu in machine["gpus"]) or "no GPU"
-    text = [
-        "# Benchmarks of Trainspeed itself",
-        "",
-        f"Written by `make bench` on {datetime.now(UTC):%Y-%m-%d}: {machine['cpu']}, "
-        f"{machine['cores']['logical']} cores, {gpus}, {machine['os']}. The programs of a comparison train side by "
-        f"side and take turns of {TURN_S} s or {TURN_EPOCHS} epochs, in a random order in each round, while the "
-        "others are stopped; ratios of the turns' median epochs, paired by round, with their 95 % interval. On "
-        "one core where nothing else is said. " + "; ".join(map(work_of, CASES)) + ".",
-        "",
-        "| what | measured | wanted | met |",
-        "|---|---|---|---|",
-        *rows,
-        "",
-    ]
-    (ROOT / "docs/benchmarks.md").write_text("\n".join(text))
+    stamp = f"{datetime.now(UTC):%Y-%m-%d}, {machine['cpu']}, {machine['cores']['logical']} cores, {gpus}, "
+    work = [work_of(case) for case in cases if case.name == part]
+    return " ".join([f"{stamp}{machine['os']}.", *work])
 
 
-def main(wanted: Sequence[str]) -> int:
+def options(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return what was asked for."""
+    usual = protocol.Settings()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("words", nargs="*", help="parts to measure, by words in their names; all by default")
+    parser.add_argument("--blocks", type=int, default=usual.blocks, help="of each way of measuring")
+    parser.add_argument("--repeats", type=int, default=usual.repeats, help="comparisons with planted effects")
+    parser.add_argument("--planted-blocks", type=int, default=usual.planted_blocks, help="of each of them")
+    parser.add_argument("--neighbour", choices=("other", "own", "none"), default=usual.where, help="its core")
+    parser.add_argument("--resume", action="store_true", help="go on with what was measured of the protocol")
+    parser.add_argument("--report", type=Path, default=ROOT / "outputs", help="folder of a finished report")
+    parser.add_argument("--budget-s", type=float, help="of that report, where its folder does not tell")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # else stopped programs would stay behind
+    asked = options(arguments)
+    settings = protocol.Settings(
+        blocks=asked.blocks,
+        repeats=asked.repeats,
+        planted_blocks=asked.planted_blocks,
+        where=asked.neighbour,
+        resume=asked.resume,
+    )
     machine = detect.detect_machine()
     cases = [case for case in CASES if find_interpreter(case.framework)]
-    parts = {"report": report_share, "ledger": ledgers.reading, "monitor": monitor_cost}
+    parts = {"report": partial(reports.rows, asked.report, asked.budget_s)}
+    parts |= {"ledger": ledgers.reading, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
-    parts |= {case.name: partial(against_bare, case) for case in cases}
-    rows: list[str] = []
-    for name, part in parts.items():
-        if wanted and not any(word in name for word in wanted):
-            continue
-        found = part()
-        print(*found, sep="\n", flush=True)
-        rows += found
-        if not wanted:
-            write(rows, machine)
+    parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
+    wanted = {
+        name: part
+        for name, part in parts.items()
+        if not asked.words or any(word in name for word in asked.words)
+    }
+    if not wanted:
+        raise SystemExit(f"bench: no part has one of these words: choose of {', '.join(parts)}.")
+    for name, part in wanted.items():
+        rows = part()
+        print(*rows, sep="\n", flush=True)
+        if settings.full or not name.startswith(protocol.NAME):
+            document.put(
+                ROOT / "docs/benchmarks.md",
+                INTRODUCTION,
+                [document.section(name, about(name, machine, cases), rows)],
+                list(parts),
+            )
     return 0
 
 

@@ -1,21 +1,44 @@
-"""The benchmark's turns, on numbers alone: benchmarks/ is no package, and its programs are not started."""
+"""What the benchmark computes, on numbers alone: benchmarks/ is no package, and its programs are not started."""
 
 import importlib.util
 import itertools
+import random
+import sys
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "benchmarks/turns.py"
+from trainspeed.core.result import Turn
+from trainspeed.core.run import Run
+from trainspeed.core.trial import Trial
+from trainspeed.judge.verdict import judge
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+def load(name):
+    """A file of benchmarks/, without a change of the import path."""
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", BENCHMARKS / f"{name}.py")
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # where dataclasses look
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="module")
 def turns():
-    """benchmarks/turns.py, without a change of the import path."""
-    spec = importlib.util.spec_from_file_location("benchmark_turns", SOURCE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("turns")
+
+
+@pytest.fixture(scope="module")
+def scatter():
+    return load("scatter")
+
+
+@pytest.fixture
+def rows(scatter, monkeypatch):
+    """rows_of_turns.py, which imports scatter.py."""
+    monkeypatch.setitem(sys.modules, "scatter", scatter)
+    return load("rows_of_turns")
 
 
 def simulate(epoch_s, on_s, off_s, *, gap_s=0.0):
@@ -89,3 +112,129 @@ def test_nobody_has_two_turns_in_a_row_not_even_after_the_start(turns):
     assert all(sorted(order) == sorted(names) for order in found)
     assert all(one != two for one, two in itertools.pairwise(in_time))
     assert found == turns.orders(names, 50, seed=1) != turns.orders(names, 50, seed=2)
+
+
+def normal(sd, count, seed):
+    draw = random.Random(seed)
+    return [draw.gauss(0, sd) for _ in range(count)]
+
+
+def test_the_interval_of_a_ratio_of_scatters_holds_what_it_promises(scatter, monkeypatch):
+    """Of 60 blocks of each of two ways, of which one scatters five times as much."""
+    monkeypatch.setattr(scatter, "RESAMPLES", 1000)
+    ways = [(normal(0.15, 60, seed=n), normal(0.03, 60, seed=n + 1000)) for n in range(200)]
+    found = [scatter.times_smaller(*both, scatter.sd) for both in ways]
+
+    assert sum(one.low <= 5 <= one.high for one in found) / len(found) >= 0.89
+    assert {one.met(at_least=2) for one in found} == {"yes"}
+    assert {one.met(at_least=50) for one in found} == {"NO"}
+    assert {one.met(at_least=one.value) for one in found} == {"undecided"}
+
+
+def test_one_episode_moves_the_standard_deviation_and_not_the_robust_one(scatter):
+    calm = normal(0.03, 401, seed=3)
+
+    assert scatter.sd([*calm, 0.9]) > 1.5 * scatter.sd(calm)
+    assert scatter.robust_sd([*calm, 0.9]) == pytest.approx(scatter.robust_sd(calm), rel=0.02)
+
+
+def test_what_both_halves_of_a_block_share_is_the_luck_of_its_processes(scatter):
+    sets, noise = normal(0.02, 500, seed=4), normal(0.03, 1000, seed=5)
+    halves = [(luck + noise[2 * n], luck + noise[2 * n + 1]) for n, luck in enumerate(sets)]
+
+    assert scatter.luck(halves) == pytest.approx(0.02, rel=0.15)
+    assert scatter.luck([(0.1, -0.1), (-0.2, 0.1)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("hits", "low", "high"), [(0, 0.0, 0.1684), (1, 0.0013, 0.2487), (18, 0.6830, 0.9877), (20, 0.8316, 1.0)]
+)
+def test_a_share_of_20_has_the_interval_of_clopper_and_pearson(scatter, hits, low, high):
+    """As published in tables of exact limits."""
+    found = scatter.share(hits, 20)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_a_neighbour_is_busy_for_a_third_of_the_time_in_bursts_of_every_length():
+    module = load("neighbour")
+    found = list(itertools.islice(module.bursts(seed=1), 2000))
+    busy_s, idle_s = (sum(times) for times in zip(*found, strict=True))
+    lengths = [burst_s for burst_s, _ in found]
+
+    assert busy_s / (busy_s + idle_s) == pytest.approx(1 / 3, abs=0.02)
+    assert 0.2 <= min(lengths) < 0.3 and 15 < max(lengths) <= 20
+    assert found[:9] == list(itertools.islice(module.bursts(seed=1), 9))
+
+
+def test_a_part_that_is_measured_anew_leaves_the_others(tmp_path):
+    document, path = load("document"), tmp_path / "benchmarks.md"
+    first = [document.section(name, "Monday.", [f"| {name} | 1 | | |"]) for name in ("one", "three", "old")]
+    document.put(path, "# Title\n", first, ["one", "two", "three"])
+    again = [document.section(name, "Tuesday.", [f"| {name} | 2 | | |"]) for name in ("two", "three")]
+    document.put(path, "# New title\n", again, ["one", "two", "three"])
+    lines = path.read_text().splitlines()
+
+    assert lines[0] == "# New title"
+    assert [line for line in lines if line.startswith("## ")] == ["## one", "## two", "## three", "## old"]
+    assert [line for line in lines if line.startswith("| ")][1::2] == [
+        f"| {name} | {value} | | |" for name, value in (("one", 1), ("two", 2), ("three", 2), ("old", 1))
+    ]
+
+
+def run_of(block, *round_s, **values):
+    trial = Trial(
+        framework="torch", model="cnn10", layout="channels_last", batch_size=2, images_per_epoch=4, epochs=3
+    )
+    turns = tuple(Turn(round=n, place=0, start_s=n, epoch_s=(s, s)) for n, s in enumerate(round_s))
+    epochs = {"epoch_s": (9.0, *round_s), "images_per_epoch": 4, "stages_s": {"train": 20.0}}
+    epochs |= {"turns": turns, "group": 0, **values}
+    return Run(session="s", study="bench", trial=trial, block=block, **epochs)
+
+
+def test_the_rows_on_scatter_tell_the_way_that_scatters_less(rows):
+    """One after the other one arm is by turns 20 % slower and faster, in turns by 2 %."""
+
+    def blocks(factor, **values):
+        ratios = [factor if block % 2 else 1 / factor for block in range(20)]
+        one_s = [[ratio] * 4 for ratio in ratios]
+        return [(run_of(n, *s, **values), run_of(n, *[1.0] * 4, **values)) for n, s in enumerate(one_s)]
+
+    found = rows.of_scatter("torch", blocks(1.2, turns=(), group=None), blocks(1.02))
+
+    assert [line.split(" | ")[1] for line in found[:2]] == [
+        "9.21 (9.21 to 9.21): 0.1823 / 0.0198",
+        "9.21 (9.21 to 9.21): 0.2703 / 0.0294",
+    ]
+    assert [line.split(" | ")[-1] for line in found[:2]] == ["yes |"] * 2
+    assert found[2].split(" | ")[1] == "0.0198 of 0.0198"
+    assert found[3].split(" | ")[1] == "40.0 / 40.0, 20 blocks each"
+
+
+@pytest.mark.parametrize(("missed", "met"), [(1, "yes |"), (3, "NO |")])
+def test_planted_effects_are_counted(rows, missed, met):
+    same = judge([1.0] * 6, [1.0, 1.01, 1.02, 0.99, 0.98, 1.0])
+    more = judge([1.0] * 6, [1.08] * 6)
+    wrong = judge([1.08] * 6, [1.0] * 6)
+    found = [(same, more)] * (20 - missed) + [(wrong, same)] * missed
+    slower, changed, width, _ = rows.of_planted("torch", found, more, 1.08)
+
+    assert slower.split(" | ")[1].startswith(f"{20 - missed} of 20 (") and slower.endswith(met)
+    assert changed.split(" | ")[1].startswith(f"{missed} of 20 (") and changed.endswith(met)
+    assert width.split(" | ")[1] == "2.0%, largest 2.0%"
+
+
+def test_an_arm_that_is_slower_in_turns_does_not_pass(rows):
+    def blocks(in_turns_s):
+        alone = run_of(0, 1.0, turns=(), group=None)
+        return [(alone, alone, run_of(0, *[in_turns_s] * 4), run_of(0, *[in_turns_s] * 4))] * 6
+
+    found = [rows.of_alone("torch", blocks(seconds))[0] for seconds in (1.01, 1.05)]
+    assert [line.split(" | ")[-1] for line in found] == ["yes |", "NO |"]
+
+
+def test_the_cpu_use_of_waiting_arms_is_weighted_by_how_long_they_waited(rows):
+    calm = [run_of(n, 1.0, waiting_cores=0.001, stages_s={"wait": 9.0}) for n in range(9)]
+    (line,) = rows.of_waiting([*calm, run_of(9, 1.0, waiting_cores=0.02, stages_s={"wait": 1.0})])
+
+    assert "0.123% (" in line and "at most 2.00% in one of 10 runs" in line
+    assert rows.of_waiting([run_of(0, 1.0)])[0].endswith("| | |")

@@ -1,0 +1,111 @@
+"""What a finished report shows of how it was measured: its time against its budget, and its A/A controls."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from rows_of_turns import half_width
+from trainspeed.core.ledger import SESSIONS_FILE, Ledger, read_lines
+from trainspeed.core.run import Run
+from trainspeed.judge.comparison import controls
+from trainspeed.studies.summary.collect import PAGE
+
+IN_BUDGET = (0.85, 1.15)  # wanted of wall time / budget
+TIMED_SHARE = 0.65  # wanted
+HALF_WIDTH = 0.04  # wanted of the interval of a control
+
+
+def rows(folder: Path, budget_s: float | None) -> list[str]:
+    """Return the rows on the newest session of a report's folder.
+
+    Args:
+        budget_s: Seconds that the report was given; None: as its folder says.
+    """
+    ledger = Ledger(folder)
+    sessions = ledger.newest()
+    if not sessions:
+        return ["| last report | not measured: run `make report` first | | |"]
+    last = max(sessions.values())
+    runs, _ = ledger.read({study: session for study, session in sessions.items() if session == last})
+    asked = _asked(folder, last)
+    budget_s = asked.get("budget_s") if budget_s is None else budget_s
+    wall_s, timed_s = _wall_s(folder, asked, runs), sum(run.timed_s for run in runs)
+    return [
+        *_time(wall_s, timed_s, budget_s),
+        *_controls(runs),
+        *_rendering(folder, notebooks=len({run.study for run in runs})),
+    ]
+
+
+def _asked(folder: Path, session: str) -> dict:
+    """Return what a report was asked for; nothing where the notebooks were run by hand."""
+    lines = [msgspec.json.decode(line) for _, line in read_lines(folder / SESSIONS_FILE)]
+    return next((line for line in lines if line["session"] == session), {})
+
+
+def _wall_s(folder: Path, asked: dict, runs: Sequence[Run]) -> float:
+    """Return the seconds from the request of a report to its front page, or to its last run where it has none."""
+    begun = [datetime.fromisoformat(run.started_at).timestamp() for run in runs]
+    ended = max(b + sum(run.stages_s.values()) for b, run in zip(begun, runs, strict=True))
+    started = datetime.fromisoformat(asked["started_at"]).timestamp() if asked else min(begun)
+    page = folder / PAGE
+    return max(ended, page.stat().st_mtime if page.exists() else 0.0) - started
+
+
+def _time(wall_s: float, timed_s: float, budget_s: float | None) -> list[str]:
+    share = timed_s / wall_s
+    found = [
+        f"| last report: share of {wall_s:.0f} s inside timed epochs and calls | {share:.0%} | at least "
+        f"{TIMED_SHARE:.0%} | {_yes(share >= TIMED_SHARE)} |"
+    ]
+    if budget_s is not None:
+        used, (least, most) = wall_s / budget_s, IN_BUDGET
+        found.append(
+            f"| last report: wall time / budget of {budget_s / 60:g} min | {used:.2f} | {least} to {most} | "
+            f"{_yes(least <= used <= most)} |"
+        )
+    return found
+
+
+def _controls(runs: Sequence[Run]) -> list[str]:
+    """Return the row on the intervals of A/A controls of all studies of a report."""
+    known = [
+        control
+        for study in dict.fromkeys(run.study for run in runs)
+        for control in controls([run for run in runs if run.study == study])
+    ]
+    if not known:
+        return []
+    widths = [half_width(control) for control in known if control.low is not None]
+    without = len(known) - len(widths)
+    words = f"{min(widths):.1%} to {max(widths):.1%}" if widths else ""
+    words += f"{', ' * bool(words)}{without} without an interval" if without else ""
+    met = not without and max(widths) <= HALF_WIDTH
+    return [
+        f"| last report: half-width of the interval of {len(known)} A/A control(s) | {words} | at most "
+        f"{HALF_WIDTH:.0%} | {_yes(met)} |"
+    ]
+
+
+def _rendering(folder: Path, notebooks: int) -> list[str]:
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "trainspeed", "render", "--from", str(folder), "--out", out]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    seconds = time.monotonic() - started
+    return [
+        f"| rendering {notebooks} notebook(s) again | {seconds:.1f} s | under 30 s each | "
+        f"{_yes(seconds < 30 * notebooks)} |"
+    ]
+
+
+def _yes(met: bool) -> str:
+    return "yes" if met else "NO"
