@@ -64,7 +64,7 @@ def rehearsed(name: str, out: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[li
     """
     found: list[Planned] = []
 
-    def note(plan, known, device):
+    def note(plan, known, device, turn_s):
         found.extend(plan)
         return [0.0] * len(plan)
 
