@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from study_data import make_run, make_trial
-from trainspeed.conduct.plan import TrialSet, one_per_framework, schedule, still_to_do
+from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner, schedule, still_to_do
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import FRAMEWORKS, LAYOUTS, grid
@@ -157,6 +157,16 @@ def test_nothing_asked_for_is_nothing_planned(parts):
 def test_blocks_that_make_no_study_are_refused_by_the_name_of_their_parameter(parameter, blocks, message):
     with pytest.raises(UserError, match=message):
         TrialSet(trials=CORE, blocks=blocks, parameter=parameter)
+
+
+@pytest.mark.parametrize("parameter", ["frameworks", "layout"])
+def test_an_empty_list_is_named_as_the_parameter(parameter):
+    @planner
+    def plan(*, frameworks, layout):
+        return Plan(others=(TrialSet(trials=grid(framework=frameworks, layout=layout), blocks=1),))
+
+    with pytest.raises(UserError, match=f"^{parameter} is an empty list: name at least one"):
+        plan(**{"frameworks": ["torch"], "layout": ["channels_last"], parameter: []})
 
 
 def test_one_trial_per_framework_is_measured_twice_the_last_layout_of_its_first():

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ParamSpec
 
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.errors import UserError, check_name, check_whole
+from trainspeed.core.errors import EmptyList, UserError, check_name, check_whole
 from trainspeed.core.format import counted
 from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
@@ -94,12 +94,18 @@ class Plan:
 
 
 def planner(make: Callable[P, Plan]) -> Callable[P, Plan]:
-    """Let the plan that a function makes of named parameters be made again with some of them changed."""
+    """Let the plan that a function makes of named parameters be made again with some of them changed.
+
+    A list that is empty is named as the parameter: `frameworks`, of which each trial has one as its `framework`.
+    """
 
     @functools.wraps(make)
     def planned(**parameters: Any) -> Plan:
         remake = functools.partial(planned, **parameters)
-        return replace(make(**parameters), remake=remake)
+        try:
+            return replace(make(**parameters), remake=remake)
+        except EmptyList as problem:
+            raise problem.named({name.removesuffix("s"): name for name in parameters}) from None
 
     return planned
 

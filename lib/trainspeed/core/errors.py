@@ -52,6 +52,10 @@ class UserError(ValueError):
         return form.format(field=names.get(wrong, wrong), value=value, rule=rule)
 
 
+class EmptyList(UserError):
+    """A list that is empty, where at least one element is needed."""
+
+
 class PlanOnly(Exception):
     """Ends a notebook whose plan has been printed: nothing is measured and nothing is wrong."""
 
@@ -82,9 +86,9 @@ def check_whole(field: str, value: object, least: int, why: str = "", *, most: i
 
 
 def check_some(field: str, values: Collection[object], rule: str) -> None:
-    """Raise a UserError where a list is empty."""
+    """Raise an EmptyList where a list is empty."""
     if not values:
-        raise UserError(field, values, rule, form=EMPTY_FORM)
+        raise EmptyList(field, values, rule, form=EMPTY_FORM)
 
 
 def check_shared(field: str, value: int, devices: int) -> None:
