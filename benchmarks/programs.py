@@ -237,7 +237,6 @@ class Worker(WorkerProcess):
             environment=NO_GPU,
         )
         self.training = threading.Event()
-        self.pid = self._process.pid
 
     def begin(self, request: Request, timeout_s: float) -> ForkedRun:
         run = super().begin(request, timeout_s)
