@@ -12,6 +12,7 @@ NOTEBOOKS ?=
 OUT ?= outputs
 PARAMS ?=
 MODEL ?=
+BUDGET ?=
 RESUME ?=
 FROM ?=
 A ?=
@@ -23,15 +24,15 @@ B_USD ?=
 quote = '$(subst ','\'',$(1))'
 option = $(if $(strip $(2)),$(1) $(call quote,$(2)))
 CHOICE = --preset $(call quote,$(PRESET)) $(call option,--notebooks,$(NOTEBOOKS)) \
-	$(call option,--params,$(PARAMS)) $(call option,--model,$(MODEL)) --out $(call quote,$(OUT))
+	$(call option,--params,$(PARAMS)) $(call option,--model,$(MODEL)) $(if $(strip $(BUDGET)),$(call quote,--budget=$(BUDGET))) --out $(call quote,$(OUT))
 SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
 .PHONY: setup report plan render compare test lint bench lab data clean help
 
-report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function RESUME=1
+report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function BUDGET=15m RESUME=1
 	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
 
-plan: setup ## what `make report` would run and how long it would take; measures nothing
+plan: setup ## what `make report` would run, how long it would take, and what twice the BUDGET would add; measures nothing
 	@.venv/bin/python -m trainspeed plan $(CHOICE)
 
 render: setup ## write the report again from runs that exist: FROM=folder (default: OUT); measures nothing

@@ -24,7 +24,11 @@ def mistake_in(name: str, parameters: str, folder: Path, monkeypatch: pytest.Mon
     """
     file = folder / "mine.yaml"
     file.write_text(f"{name}: {{{parameters}}}")
-    variables = {"TRAINSPEED_PLAN": "1", "TRAINSPEED_DEVICE": "cpu", "TRAINSPEED_OUT": str(folder / "out")}
+    variables = {
+        "TRAINSPEED_PLAN": str(folder / "plan.json"),
+        "TRAINSPEED_DEVICE": "cpu",
+        "TRAINSPEED_OUT": str(folder / "out"),
+    }
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     names: dict[str, object] = {}

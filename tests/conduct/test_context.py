@@ -12,7 +12,7 @@ def test_a_notebook_opened_by_hand_measures_into_outputs_under_a_fresh_id():
     assert session == Context(id=session.id, out=ROOT / "outputs")
     assert not session.resume
     assert session.render_from is None
-    assert not session.plan_only
+    assert session.plan_to is None
     assert not session.in_report
     assert session.notebook_statuses == ()
     assert current({}).id != session.id
@@ -23,7 +23,7 @@ EVERYTHING = Context(
     out=Path("/data/out"),
     resume=True,
     render_from=Path("/data/old"),
-    plan_only=True,
+    plan_to=Path("plan.json").resolve(),
     in_report=True,
     notebook_statuses=({"name": "amp", "status": "failed"},),
 )

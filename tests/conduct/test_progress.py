@@ -1,94 +1,62 @@
+"""How far a study is, by a made-up timetable."""
+
+import math
+from dataclasses import dataclass
+
 import pytest
 
 from trainspeed.conduct.progress import Lines, Progress
+from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.format import minutes
 
+BLOCK_S = 10.0
 
-def make_progress(fake_clock, *estimates_s, kinds=None):
+
+@dataclass(frozen=True)
+class TwoArms:
+    """A group of two arms, in three blocks."""
+
+    name: str
+    core: bool = True
+    most: int = 3
+    blocks: tuple = (("a", "b"),) * 3
+
+    def place(self, number: int) -> int:
+        return 0
+
+
+@pytest.fixture
+def table():
+    return Timetable(groups=[TwoArms("x"), TwoArms("y")], block_s=lambda group, rounds: BLOCK_S)
+
+
+def run_blocks(progress, table, number):
+    for _ in range(number):
+        progress.starting("a pair")
+        table.took(table.next(math.inf))
+        progress.finished(2)
+
+
+def test_before_the_first_run_has_ended_the_time_left_is_not_known(table):
     shown = []
-    return Progress(
-        estimates_s, lambda *arguments: shown.append(arguments), kinds=kinds, clock=fake_clock
-    ), shown
+    Progress(table, lambda *values: shown.append(values)).starting("first")
+    assert shown == [(0, 12, None, "first")]
 
 
-def run_all(progress, fake_clock, seconds):
-    for took_s in seconds:
-        progress.starting("a run")
-        fake_clock.advance(took_s)
-        progress.finished()
+def test_the_time_left_is_that_of_the_blocks_to_come(table):
+    shown = []
+    progress = Progress(table, lambda *values: shown.append(values))
+    run_blocks(progress, table, 5)
+    progress.starting("last")
+    assert shown[-1] == (10, 12, BLOCK_S, "last")
 
 
-def test_before_the_first_run_has_ended_the_time_left_is_not_known(fake_clock):
-    progress, shown = make_progress(fake_clock, 10.0, 10.0)
-    progress.starting("first")
-    assert shown == [(0, 2, None, "first")]
-
-
-def test_the_time_left_is_at_the_pace_so_far(fake_clock):
-    """Estimated at 10 s, the first took 20: the rest, estimated at 30, will take 60."""
-    progress, shown = make_progress(fake_clock, 10.0, 10.0, 20.0)
-    progress.starting("first")
-    fake_clock.advance(20.0)
-    progress.finished()
-    progress.starting("second")
-    assert shown[-1] == (1, 3, 60.0, "second")
-
-
-def test_a_long_run_to_come_counts_for_as_long_as_it_is_estimated(fake_clock):
-    progress, _ = make_progress(fake_clock, 1.0, 99.0)
-    fake_clock.advance(1.0)
-    progress.finished()
-    assert progress.left_s == 99.0
-
-
-def test_a_kind_that_has_run_takes_as_long_again(fake_clock):
-    """Both were estimated at 10 s; one took 2 s and 4 s, so 3 s each, the other 40 s."""
-    progress, _ = make_progress(fake_clock, *[10.0] * 6, kinds="aabaab")
-    run_all(progress, fake_clock, [2.0, 4.0, 40.0])
-    assert progress.left_s == 3.0 + 3.0 + 40.0
-
-
-def test_a_kind_to_come_is_scaled_by_all_that_ran(fake_clock):
-    """30 s for 20 estimated: the new kind, estimated at 8 s, will take 12; the known one 30 as before."""
-    progress, _ = make_progress(fake_clock, 20.0, 20.0, 8.0, kinds=("known", "known", "new"))
-    run_all(progress, fake_clock, [30.0])
-    assert progress.left_s == 30.0 + 12.0
-
-
-def test_cheap_runs_do_not_make_the_kinds_to_come_cheap(fake_clock):
-    """Runs took a tenth of their estimates; a kind that has not run yet counts for at least half of its own."""
-    progress, _ = make_progress(fake_clock, *[10.0] * 4, kinds="aaab")
-    run_all(progress, fake_clock, [1.0, 1.0])
-    assert progress.left_s == 1.0 + 10.0 / 2
-
-
-def test_a_core_that_takes_longer_than_estimated_is_not_taken_for_the_survey(fake_clock):
-    """As a quick preset measured: block 0 holds a survey far below its estimates, the core repeats.
-
-    One pace for all kinds gave 4 s with 120 s to go.
-    """
-    survey, core = [f"input {n}" for n in range(30)], ["traced"] * 2 + ["ranks"] * 2
-    truth = {"traced": 4.0, "ranks": 2.0} | dict.fromkeys(survey, 0.5)
-    estimates = {"traced": 2.0, "ranks": 0.5} | dict.fromkeys(survey, 10.0)
-    kinds = survey + core * 11
-    progress, _ = make_progress(fake_clock, *[estimates[kind] for kind in kinds], kinds=kinds)
-    run_all(progress, fake_clock, [truth[kind] for kind in survey + core])
-    assert progress.left_s == 120.0
-
-
-def test_what_happens_before_a_run_is_not_its_time(fake_clock):
-    """Workers that take 60 s to start tell nothing about the runs."""
-    progress, _ = make_progress(fake_clock, 5.0, 5.0, kinds="aa")
-    fake_clock.advance(60.0)
-    run_all(progress, fake_clock, [5.0])
-    assert progress.left_s == 5.0
-
-
-def test_at_the_end_nothing_is_left(fake_clock):
-    progress, _ = make_progress(fake_clock, 5.0)
-    fake_clock.advance(7.0)
-    progress.finished()
-    assert progress.left_s == 0.0
+def test_what_there_is_no_time_for_is_not_to_come(table):
+    shown = []
+    progress = Progress(table, lambda *values: shown.append(values))
+    run_blocks(progress, table, 2)
+    progress.starting("third", 3 * BLOCK_S)
+    assert shown[-1] == (4, 8, 2 * BLOCK_S, "third")
 
 
 def test_lines_are_sparse(fake_clock, capsys):

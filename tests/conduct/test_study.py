@@ -19,6 +19,7 @@ from processes_helper import is_gone, until, with_text
 from study_data import make_trial
 from trainspeed.conduct import study
 from trainspeed.conduct.context import Context
+from trainspeed.conduct.forecast import read_plan
 from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.ledger import Ledger, append_line
@@ -160,12 +161,16 @@ def test_rendering_reads_the_newest_session_and_measures_nothing(whole, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_planning_prints_runs_and_time_and_measures_nothing(tmp_path, capsys):
+def test_planning_hands_over_runs_and_time_and_measures_nothing(tmp_path):
+    file = tmp_path / "plan.json"
     with pytest.raises(PlanOnly):
-        run_study(Context(id="s1", out=tmp_path, plan_only=True))
+        run_study(Context(id="s1", out=tmp_path, plan_to=file))
 
-    assert f"layout: {RUNS} runs, about" in capsys.readouterr().out
-    assert list(tmp_path.iterdir()) == []
+    plan = read_plan(file)
+    assert plan.study == "layout" and not plan.depends
+    assert sum(group.most * len(group.arms) for group in plan.groups) == RUNS
+    assert all(group.block_s > 0 and group.core for group in plan.groups)
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_timeout_of_nothing_is_refused_before_anything_runs(tmp_path):

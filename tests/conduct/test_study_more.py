@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from asking_study import Asking, measured, part_of, trial_of
+from trainspeed.conduct.forecast import read_plan
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.errors import PlanOnly
@@ -164,8 +165,9 @@ def test_rendering_never_asks(workers, tmp_path):
     assert workers.requests == []
 
 
-def test_planning_never_asks(workers, tmp_path, capsys):
+def test_planning_never_asks(workers, tmp_path):
+    plan = tmp_path / "plan.json"
     with pytest.raises(PlanOnly):
-        measured(tmp_path, lambda runs: pytest.fail("asked"), part_of(8), plan_only=True)
+        measured(tmp_path, lambda runs: pytest.fail("asked"), part_of(8), plan_to=plan)
 
-    assert "s: 1 runs" in capsys.readouterr().out
+    assert read_plan(plan).depends

@@ -32,6 +32,7 @@ def called(monkeypatch):
 
 def test_options_reach_the_report(called):
     words = ["--preset", "smoke", "--notebooks", "layout, amp", "--out", "a b", "--params", "p.yaml"]
+    words += ["--budget=15m"]
     command.main(["report", *words, "--resume"])
 
     assert called["report"] == {
@@ -42,6 +43,7 @@ def test_options_reach_the_report(called):
         "resume": True,
         "has_gpu": False,
         "model": None,
+        "budget": "15m",
     }
 
 

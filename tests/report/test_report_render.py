@@ -141,12 +141,12 @@ def test_real_kernels_from_parameters_to_front_page(folder, out, tmp_path):
 def test_a_plan_prints_what_the_notebooks_tell_and_writes_nothing(folder, out, capfd):
     cell = (
         "import os, sys\nfrom trainspeed.core.errors import PlanOnly\nprint('noise', file=sys.stderr)\n"
-        "print(os.environ['TRAINSPEED_PLAN'], 'plan:', blocks)\nraise PlanOnly"
+        "print(bool(os.environ['TRAINSPEED_PLAN']), 'plan:', blocks)\nraise PlanOnly"
     )
     write(folder, "layout", cell)
     write(folder, "summary", cell.replace("plan:", "summary:"))
 
     assert plan(notebooks=["summary", "layout"], out=out, folder=folder) == 0
 
-    assert capfd.readouterr() == ("1 plan: 8\n1 summary: 6\n", "")
+    assert capfd.readouterr() == ("True plan: 8\nTrue summary: 6\n", "")
     assert not out.exists()

@@ -8,6 +8,7 @@ import pytest
 from showing_data import failed_run, found, legend, make_frame, make_ratios, make_run, select, texts
 from trainspeed.core.frame import to_frame
 from trainspeed.show import batch_charts
+from trainspeed.show.rows import data_rows, on_lines
 from trainspeed.show.theme import FRAMEWORK_COLOURS
 
 mpl.use("Agg")
@@ -218,3 +219,34 @@ class TestRatioTrend:
         """Where no pair finished there is nothing to draw, and the chart says so."""
         ax = batch_charts.plot_ratio_trend(make_ratios().assign(ratio=None)).axes[0]
         assert len(texts(ax, "sentence")) == 1
+
+
+# Lines over batch size.
+
+
+def anchored():
+    """A frame in which batch 8 ran for its comparison, and once more beside 16."""
+
+    def run(size, seconds, **fields):
+        return make_run(batch_size=size, epoch_s=(9.0, seconds), images_per_epoch=2048, **fields)
+
+    own = [run(8, 1.0), run(8, 1.5, block=1)]
+    return to_frame([*own, run(8, 2.0, label="anchor"), run(16, 3.0)])
+
+
+def test_a_line_is_drawn_through_what_took_turns():
+    rows = on_lines(anchored())
+
+    assert list(rows.sort_values("batch_size")["median_epoch_s"]) == [2.0, 3.0]
+    assert set(rows["label"]) == {""}
+
+
+def test_a_line_without_anything_beside_it_stays_as_it_is():
+    frame = anchored()
+    plain = frame[frame["label"] == ""]
+
+    assert on_lines(plain) is plain
+
+
+def test_the_other_charts_know_nothing_of_what_ran_once_more():
+    assert list(data_rows(anchored())["median_epoch_s"]) == [1.0, 1.5, 3.0]

@@ -9,6 +9,7 @@ import pytest
 
 from study_data import make_run
 from trainspeed.conduct.context import Context
+from trainspeed.conduct.forecast import read_plan
 from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.conduct.study import measure
 from trainspeed.core import user_model
@@ -131,18 +132,20 @@ def test_a_wrong_file_is_one_line_before_anything_is_measured(own, study, tmp_pa
     else:
         own(BUILD, "other.py")
 
-    for more in ({}, {"plan_only": True}):
+    for more in ({}, {"plan_to": tmp_path / "plan.json"}):
         with pytest.raises(UserError, match=message):
             study(trial("my.py:build"), **more)
 
     assert not (tmp_path / "out/runs.jsonl").exists()
 
 
-def test_a_plan_names_the_model_without_its_folder(own, study, capsys):
+def test_a_plan_names_the_model_without_its_folder(own, study, tmp_path):
+    file = tmp_path / "plan.json"
     with pytest.raises(PlanOnly):
-        study(trial(own(BUILD, "nets/my.py")), plan_only=True)
+        study(trial(own(BUILD, "nets/my.py")), plan_to=file)
 
-    assert "1 x PyTorch, my.py:build, channels_first" in capsys.readouterr().out
+    (group,) = read_plan(file).groups
+    assert group.arms[0].startswith("PyTorch, my.py:build, channels_first")
 
 
 def test_a_resumed_session_measures_a_model_anew_when_its_file_has_changed(own, study, tmp_path):

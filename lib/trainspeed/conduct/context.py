@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from trainspeed.core.coverage import read_coverage
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
@@ -25,7 +26,7 @@ VARIABLES = {
     "out": "TRAINSPEED_OUT",
     "resume": "TRAINSPEED_RESUME",
     "render_from": "TRAINSPEED_RENDER",
-    "plan_only": "TRAINSPEED_PLAN",
+    "plan_to": "TRAINSPEED_PLAN",
     "in_report": "TRAINSPEED_REPORT",
     "notebook_statuses": "TRAINSPEED_NOTEBOOKS",
 }
@@ -38,6 +39,7 @@ class Context:
     Attributes:
         out: Folder of the ledger that is written, and of everything else in `$OUT`.
         render_from: Folder whose newest session is shown again; then nothing is measured.
+        plan_to: File that takes the plan; then nothing is measured.
         in_report: Whether papermill runs the notebook, so that progress is plain lines.
         notebook_statuses: How the report's other notebooks ended, a mapping for each: see
             `trainspeed.studies.summary.collect`.
@@ -47,7 +49,7 @@ class Context:
     out: Path
     resume: bool = False
     render_from: Path | None = None
-    plan_only: bool = False
+    plan_to: Path | None = None
     in_report: bool = False
     notebook_statuses: tuple[Mapping[str, Any], ...] = ()
 
@@ -78,7 +80,7 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         out=Path(given["out"] or ROOT / "outputs"),
         resume=bool(given["resume"]),
         render_from=Path(given["render_from"]) if given["render_from"] else None,
-        plan_only=bool(given["plan_only"]),
+        plan_to=Path(given["plan_to"]) if given["plan_to"] else None,
         in_report=bool(given["in_report"]),
         notebook_statuses=tuple(json.loads(given["notebook_statuses"] or "[]")),
     )
@@ -97,4 +99,7 @@ def recorded(study: str, context: Context, may_be_empty: bool = False) -> Measur
     newest = RunSet(runs).last_of_each()
     if not newest and not may_be_empty:
         raise UserError(f"no runs of {study!r} in {source.name}: run `make report` first.")
-    return Measured(newest.runs, study, session, out=context.out, folder=source, doubts=doubts)
+    coverage = read_coverage(source, {study: session}).get(study)
+    return Measured(
+        newest.runs, study, session, out=context.out, folder=source, doubts=doubts, coverage=coverage
+    )

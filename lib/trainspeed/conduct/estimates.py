@@ -11,7 +11,8 @@ from statistics import fmean
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, turn_of_calls
+from trainspeed.conduct.timetable import ROUNDS
+from trainspeed.conduct.turns import TURN_S, epochs_of_a_turn, turn_of_calls
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes

@@ -104,4 +104,6 @@ def with_data_sets(part: TrialSet, *, auto: str = "cifar10") -> TrialSet:
     def named(trials: tuple[AnyTrial, ...]) -> tuple[AnyTrial, ...]:
         return tuple(replace(t, dataset=data_set_of(t, auto=auto)) if t.dataset else t for t in trials)
 
-    return replace(part, trials=named(part.trials), controls=named(part.controls))
+    return replace(
+        part, trials=named(part.trials), controls=named(part.controls), anchors=named(part.anchors)
+    )

@@ -26,6 +26,7 @@ class TrialSet:
     Attributes:
         blocks: How often every trial runs; 6 or more give an interval.
         controls: Trials among `trials` that run twice in each block: their difference is noise.
+        anchors: Trials of another set that run here, too, so that those of this one are compared with them in turns.
         factors: Names of the fields that are compared: in a block, trials that differ in nothing else
             follow each other, so that a machine that gets slower or faster meanwhile affects both.
         label: What the trials are for, where they are not compared with each other: see `Role`.
@@ -35,6 +36,7 @@ class TrialSet:
     trials: tuple[AnyTrial, ...]
     blocks: int
     controls: tuple[AnyTrial, ...] = ()
+    anchors: tuple[AnyTrial, ...] = ()
     label: str = Role.DATA
     factors: tuple[str, ...] = ()
     parameter: str = "blocks"
@@ -62,6 +64,7 @@ class Plan:
             earlier results.
         seed: Seed of the order of runs; the trials have their own.
         accuracy_blocks: Number of blocks in which the test accuracy is measured too.
+        foreseen: Sets whose trials stand for others that depend on earlier results: for the plan's time alone.
         auto: What the data set "auto" stands for where it was fetched, and the model has none of its own.
         may_be_empty: Whether a report without a run of this study can be rendered again.
         remake: Makes the plan anew from other values of its parameters; see `planner`.
@@ -69,6 +72,7 @@ class Plan:
 
     others: tuple[TrialSet, ...] = ()
     more: More | None = None
+    foreseen: tuple[TrialSet, ...] = ()
     seed: int = 0
     accuracy_blocks: int = 1
     auto: str = "cifar10"
@@ -78,8 +82,19 @@ class Plan:
     @property
     def sets(self) -> tuple[TrialSet, ...]:
         """All sets of trials: those with a name in the order of their fields, then the others."""
-        values = (getattr(self, f.name) for f in fields(self))
-        return (*(value for value in values if isinstance(value, TrialSet)), *self.others)
+        return tuple(part for _, part in self.named_sets)
+
+    @property
+    def named_sets(self) -> tuple[tuple[str, TrialSet], ...]:
+        """The same, each with its name; the others have none."""
+        values = ((f.name, getattr(self, f.name)) for f in fields(self))
+        named = (pair for pair in values if isinstance(pair[1], TrialSet))
+        return (*named, *(("", part) for part in self.others))
+
+    @property
+    def core_name(self) -> str:
+        """Name of the sets that are left out last where time is short: the first one, or all that have none."""
+        return self.named_sets[0][0] if self.sets else ""
 
     def change(self, **parameters: Any) -> Plan:
         """Return the plan with these parameters changed.
@@ -116,12 +131,14 @@ class Planned:
 
     Attributes:
         group: Which of the block's groups it is in, from 0: the runs of a group are compared, and take turns.
+        part: Number of its set of trials in the plan.
     """
 
     block: int
     label: str
     trial: AnyTrial
     group: int = field(default=0, compare=False)
+    part: int = field(default=0, compare=False)
 
     @property
     def key(self) -> tuple[str, int, AnyTrial]:
@@ -134,30 +151,35 @@ class Planned:
         return self.label, self.trial.spec
 
 
-def schedule(parts: Sequence[TrialSet], seed: int) -> tuple[Planned, ...]:
+def schedule(parts: Sequence[TrialSet], seed: int, *, first_group: int = 0) -> tuple[Planned, ...]:
     """Return every run of a study: block after block, in a fresh random order in each.
 
     The trials of a comparison are neighbours, in random order too. The seed alone decides the order.
     A trial that is in two parts runs once, as part of the first.
+
+    Args:
+        first_group: Number of the first group of each block, where others of the session have had those before.
     """
     plan: list[Planned] = []
     for block in range(max((part.blocks for part in parts), default=0)):
         runs: dict[tuple[str, AnyTrial], Planned] = {}
         groups: dict[Planned, Any] = {}
         named: set[AnyTrial] = set()
-        for part in parts:
+        for number, part in enumerate(parts):
             if block < part.blocks:
                 for label, trial in _labelled(part, named):
-                    planned = Planned(block=block, label=str(label), trial=trial.in_block(block))
+                    arm = trial.in_block(block)
+                    planned = Planned(block=block, label=str(label), trial=arm, part=number)
                     runs[label, trial] = planned
                     settings = trial.as_dict().items()
-                    groups[planned] = tuple(item for item in settings if item[0] not in part.factors)
+                    equal = (item for item in settings if item[0] not in part.factors)
+                    groups[planned] = number, *equal
         order = list(runs.values())
         random.Random(f"{seed}:{block}").shuffle(order)
         first: dict[Any, int] = {}
         for position, planned in enumerate(order):
             first.setdefault(groups[planned], position)
-        numbers = {name: number for number, name in enumerate(first)}
+        numbers = {name: first_group + number for number, name in enumerate(first)}
         order.sort(key=lambda planned: first[groups[planned]])
         plan += [replace(planned, group=numbers[groups[planned]]) for planned in order]
     return tuple(plan)
@@ -172,6 +194,8 @@ def _labelled(part: TrialSet, named: set[AnyTrial]) -> Iterable[tuple[str, AnyTr
             yield (Role.CONTROL if trial in part.controls else Role.DATA), trial
             if trial in part.controls:
                 yield Role.CONTROL_AGAIN, trial
+    for trial in dict.fromkeys(part.anchors):
+        yield Role.ANCHOR, trial
 
 
 def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None = None) -> tuple[Trial, ...]:

@@ -2,62 +2,48 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
-from statistics import fmean
+from collections.abc import Callable
 
+from trainspeed.conduct.groups import PlannedGroup
+from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.format import minutes
 
 LINE_EVERY_S = 15.0
-MIN_PACE = 0.5  # of kinds to come, in seconds per estimated second: what has run so far may be the cheap ones
 
 
 class Progress:
-    """Counts runs and estimates the time left.
-
-    A kind of run that has run before takes as long again as it did on average. The estimates of others are scaled
-    by how long all runs took in relation to their estimates.
+    """Counts runs, and forecasts how many there will be and how long they still take.
 
     Args:
-        estimates_s: Estimated seconds of every run to come, in order.
-        show: Called with (runs done, total, seconds left or None, what runs next).
-        kinds: Kind of every run, in order; runs of one kind should take equally long. By default all differ.
+        table: Which blocks are still to come.
+        show: Called with (runs done, total, seconds left or None before the first run has ended, what runs next).
     """
 
     def __init__(
-        self,
-        estimates_s: Sequence[float],
-        show: Callable[[int, int, float | None, str], None],
-        *,
-        kinds: Sequence[Hashable] | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, table: Timetable[PlannedGroup], show: Callable[[int, int, float | None, str], None]
     ) -> None:
-        self._estimates_s = estimates_s
-        self._kinds = range(len(estimates_s)) if kinds is None else kinds
-        self._took_s: list[float] = []
-        self._show, self._clock, self._started = show, clock, clock()
+        self._table, self._show = table, show
+        self._done = 0
 
-    def starting(self, name: str) -> None:
-        """Show which run comes next; what came before it, such as starting workers, does not count as its time."""
-        self._show(len(self._took_s), len(self._estimates_s), self.left_s, name)
-        self._started = self._clock()
+    def starting(self, name: str, left_s: float = math.inf) -> None:
+        """Show which run comes next.
+
+        Args:
+            left_s: Seconds until the study's time is up.
+        """
+        end = self._table.forecast(left_s)
+        to_come = sum(
+            len(block)
+            for group in end.groups
+            for block in group.blocks[self._table.had(group) : end.had(group)]
+        )
+        self._show(self._done, self._done + to_come, end.forecast_s if self._done else None, name)
 
     def finished(self, runs: int = 1) -> None:
         """Count the run that was started last, or as many as have taken turns since then."""
-        self._took_s += runs * [(self._clock() - self._started) / runs]
-
-    @property
-    def left_s(self) -> float | None:
-        """Seconds left; None before the first run has ended."""
-        if not (done := len(self._took_s)):
-            return None
-        pace = max(MIN_PACE, sum(self._took_s) / sum(self._estimates_s[:done]))
-        by_kind: dict[Hashable, list[float]] = defaultdict(list)
-        for kind, took_s in zip(self._kinds, self._took_s, strict=False):
-            by_kind[kind].append(took_s)
-        to_come = zip(self._kinds[done:], self._estimates_s[done:], strict=True)
-        return sum(fmean(by_kind[kind]) if kind in by_kind else pace * estimate for kind, estimate in to_come)
+        self._done += runs
 
 
 class Lines:

@@ -15,7 +15,8 @@ from typing import Any
 from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
+from trainspeed.conduct.timetable import ROUNDS
+from trainspeed.conduct.turns import TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
@@ -39,6 +40,7 @@ class Runner:
         start: Starts the worker of a framework; raises `Unavailable` where there is none.
         timeout_s: Seconds after which a run is ended; of a run that takes turns, a turn.
         turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn.
+        rounds: How many turns each arm has in a block.
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
@@ -52,6 +54,7 @@ class Runner:
     start: Callable[[str], WorkerProcess]
     timeout_s: float
     turn_s: float = TURN_S
+    rounds: int = ROUNDS
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     accuracy_blocks: int = 1
@@ -60,7 +63,7 @@ class Runner:
     _missing: dict[str, str] = field(default_factory=dict, init=False)
     _recorded_as_missing: set[str] = field(default_factory=set, init=False)
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)
-    _turn_epochs: dict[frozenset[Any], int] = field(default_factory=dict, init=False)
+    _turn_epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
     _together: AliveTogether = field(default_factory=AliveTogether, init=False)
 
     def measure_group(self, group: Sequence[Planned]) -> list[Run]:
@@ -92,7 +95,7 @@ class Runner:
         started: list[str] = []
         begin = [partial(self._begin, planned, started) for planned in some]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
-        outcomes = measure_in_turns(begin, seed, partial(self._turn, group))
+        outcomes = measure_in_turns(begin, seed, partial(self._turn, group), rounds=self.rounds)
         if outcomes is None:
             return None
         runs = []
@@ -108,17 +111,17 @@ class Runner:
     def _turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> TakeTurn:
         """Return what a turn of the group is."""
         if group[0].trial.phase.calls:
-            return turn_of_calls(self.turn_s, max(planned.trial.calls for planned in group))
+            calls = max(planned.trial.calls for planned in group)
+            return turn_of_calls(self.turn_s, calls, rounds=self.rounds)
         return TakeTurn(epochs=self._epochs_of_a_turn(group, epoch_s))
 
     def _epochs_of_a_turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> int:
-        """Return how many epochs make a turn: as many in every block, by the pace of the first."""
+        """Return how many epochs make a turn: as many in every block of so many rounds, by the pace of the first."""
         if not epoch_s:  # none has come so far: no pace to keep to
             return 1
         least = max(planned.trial.epochs for planned in group)
-        return self._turn_epochs.setdefault(
-            frozenset(planned.kind for planned in group), epochs_of_a_turn(epoch_s, self.turn_s, least)
-        )
+        epochs = epochs_of_a_turn(epoch_s, self.turn_s, least, rounds=self.rounds)
+        return self._turn_epochs.setdefault((self.rounds, frozenset(one.kind for one in group)), epochs)
 
     def _takes_turns(self, planned: Planned) -> bool:
         """Return whether a run is to take turns with the others of its group, and can."""

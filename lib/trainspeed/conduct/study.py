@@ -5,18 +5,22 @@ The one call of a notebook's Run section is `measure`. Knows no chart and no ver
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from trainspeed.conduct.context import Context, current, recorded
-from trainspeed.conduct.estimates import check_memory, estimates_s
+from trainspeed.conduct.estimates import check_memory
+from trainspeed.conduct.forecast import plan_of, write_plan
+from trainspeed.conduct.groups import Pace, PlannedGroup, groups_of
 from trainspeed.conduct.machine import devices, devices_here, find_interpreter, with_data_sets
 from trainspeed.conduct.plan import (
     Plan,
@@ -24,15 +28,15 @@ from trainspeed.conduct.plan import (
     TrialSet,
     check_devices,
     most_devices,
-    schedule,
     still_to_do,
 )
 from trainspeed.conduct.progress import Bar, Lines, Progress
 from trainspeed.conduct.runner import Runner
+from trainspeed.conduct.timetable import Timetable
 from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
+from trainspeed.core.coverage import Coverage, GroupCoverage, append_coverage, read_coverage
 from trainspeed.core.errors import PlanOnly, UserError
-from trainspeed.core.format import minutes
 from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
@@ -51,9 +55,10 @@ def measure(
     timeout_s: float,
     interval_s: float,
     turn_s: float = TURN_S,
+    budget_s: float | None = None,
     context: Context | None = None,
 ) -> Measured:
-    """Measure every run of a plan that is not in the ledger yet, and return them all.
+    """Measure every run of a plan that is not in the ledger yet and that the time is enough for; return them all.
 
     While a report is rendered, nothing is measured: the newest session of the study is returned.
 
@@ -62,6 +67,8 @@ def measure(
         interval_s: Seconds between two samples of the monitor.
         turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn; an epoch or a call at
             least.
+        budget_s: Seconds that measuring may take; None for as long as the whole plan takes. What is left out where
+            that is not enough: see `timetable`.
     Raises:
         UserError: Something that was asked for cannot be done; nothing was measured.
         PlanOnly: Only the plan was asked for, and has been printed.
@@ -71,10 +78,12 @@ def measure(
         raise UserError("timeout_s", timeout_s, f"and interval_s (={interval_s!r}) must be positive seconds.")
     if not turn_s > 0:
         raise UserError("turn_s", turn_s, "must be positive seconds.")
+    if budget_s is not None and not budget_s > 0:
+        raise UserError("budget_s", budget_s, "must be positive seconds, or None for the whole plan.")
     if context.render_from:
         measured = recorded(study, context, plan.may_be_empty)
     else:
-        measured = _Measuring(study, plan, context).run(timeout_s, interval_s, turn_s)
+        measured = _Measuring(study, plan, context).run(timeout_s, interval_s, turn_s, budget_s)
     arm()
     return measured
 
@@ -90,22 +99,30 @@ class _Measuring:
         self._known, self._doubts = self._ledger.read(sessions)
         self._device, self._uuids, self._machine = devices()
         self._runs: list[Run] = []
+        self._pace: Pace | None = None
         self._tried: set[Any] = set()
+        self._groups_so_far = 0
 
-    def run(self, timeout_s: float, interval_s: float, turn_s: float) -> Measured:
-        """Measure what is left of the plan, and what its runs ask for."""
-        context = self._context
-        planned = self._schedule(self._plan.sets)
+    def run(self, timeout_s: float, interval_s: float, turn_s: float, budget_s: float | None) -> Measured:
+        """Measure what is left of the plan, and what its runs ask for, as far as the time goes."""
+        context, begun_s = self._context, time.monotonic()
+        self._pace = Pace(self._known, self._device, turn_s)
+        names, sets = zip(*self._plan.named_sets, strict=True) if self._plan.sets else ((), ())
+        groups = self._groups(sets, names)
+        planned = [run for group in groups for block in group.blocks for run in block]
         check_devices(planned, *devices_here(self._study, context))
         gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
         check_memory(planned, allowance_bytes(), gpus)
-        if context.plan_only:
-            estimates = estimates_s(planned, self._known, self._device, turn_s)
-            _print_plan(self._study, planned, estimates, depending=self._plan.more is not None)
+        if context.plan_to:
+            foreseen = self._groups(self._plan.foreseen)
+            depends = self._plan.more is not None
+            plan = plan_of(self._study, groups, self._pace, depends=depends, foreseen=foreseen)
+            write_plan(context.plan_to, plan)
             raise PlanOnly
         if context.resume:
             mine = [run for run in self._known if (run.session, run.study) == (context.id, self._study)]
             self._runs += filter(still_holds, mine)
+            begun_s -= sum(run.busy_s for run in self._runs)
         runner = Runner(
             ledger=self._ledger,
             session=context.id,
@@ -122,45 +139,113 @@ class _Measuring:
         cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
         if not is_current(self._table):
             write_csv(self._ledger.read()[0], self._table)
+        end_s = math.inf if budget_s is None else begun_s + budget_s
+        table = Timetable(groups=groups, block_s=self._pace.block_s)
         with (
             monitoring(context.out / runner.monitor, interval_s, cores),
             _progress(self._study, context) as show,
             closing(runner),
         ):
-            self._run_all(runner, self._left(planned), show)
-        runs = RunSet(tuple(self._runs)).last_of_each().runs
+            self._run_all(runner, table, end_s, Progress(table, show))
+        if budget_s is not None:
+            append_coverage(context.out, self._coverage(table, budget_s, time.monotonic() - begun_s))
         return Measured(
-            runs, self._study, context.id, out=context.out, folder=context.out, doubts=self._doubts
+            RunSet(tuple(self._runs)).last_of_each().runs,
+            self._study,
+            context.id,
+            out=context.out,
+            folder=context.out,
+            doubts=self._doubts,
+            coverage=read_coverage(context.out, {self._study: context.id}).get(self._study),
         )
 
-    def _schedule(self, sets: Sequence[TrialSet]) -> tuple[Planned, ...]:
-        named = [with_data_sets(trials, auto=self._plan.auto) for trials in sets]
-        return schedule(named, self._plan.seed)
+    def _groups(self, sets: Sequence[TrialSet], names: Sequence[str] | None = None) -> list[PlannedGroup]:
+        """Return the groups of these sets; all of them are the core where they have no names."""
+        names = names or ("",) * len(sets)
+        cores = [not name or name == self._plan.core_name for name in names]
+        resolved = [with_data_sets(trials, auto=self._plan.auto) for trials in sets]
+        groups = groups_of(
+            resolved,
+            names,
+            cores,
+            self._plan.seed,
+            first_group=self._groups_so_far,
+            block_s=self._pace.block_s,
+        )
+        self._groups_so_far += len(groups)
+        return groups
 
-    def _left(self, planned: Sequence[Planned]) -> list[Planned]:
-        """Return what has no result yet and was not tried before, and take it as tried from now on."""
-        left = [one for one in still_to_do(planned, self._runs) if one.key not in self._tried]
-        self._tried.update(one.key for one in left)
-        return left
+    def _asked(self) -> list[PlannedGroup]:
+        """Return what is to be measured next, depending on the runs so far, and was not asked for before."""
+        if self._plan.more is None:
+            return []
+        asked = []
+        for group in self._groups(self._plan.more(self._runs)):
+            blocks = tuple(b for b in group.blocks if not self._tried.issuperset(run.key for run in b))
+            if blocks:
+                asked.append(replace(group, blocks=blocks))
+        return asked
 
-    def _asked(self) -> list[Planned]:
-        """Return what is to be measured next, depending on the runs so far."""
-        return self._left(self._schedule(self._plan.more(self._runs))) if self._plan.more else []
+    def _run_all(
+        self, runner: Runner, table: Timetable[PlannedGroup], end_s: float, progress: Progress
+    ) -> None:
+        self._begin(table, table.groups)
+        to_do = [group.blocks[table.had(group)] for group in table.groups if table.had(group) < group.most]
+        first = [planned.trial for runs in to_do for planned in runs]
+        trains = all(trial.dataset for trial in first)
+        runner.start_all(dict.fromkeys(trial.framework for trial in first), side_by_side=trains)
+        while True:
+            left_s = end_s - time.monotonic()
+            group = table.next(left_s)
+            if group is None and (more := self._asked()):
+                table.groups += more
+                self._begin(table, more)
+                continue
+            group = group or table.next_of_more(left_s)
+            if group is None:
+                return
+            if left := still_to_do(group.blocks[table.had(group)], self._runs):
+                progress.starting(_name_of(left), left_s)
+                runner.rounds = table.rounds_of(group)
+                self._measure(runner, group, left)
+                progress.finished(len(left))
+            table.took(group)
 
-    def _run_all(self, runner: Runner, left: list[Planned], show: Any) -> None:
-        trains = all(planned.trial.dataset for planned in left)
-        runner.start_all(dict.fromkeys(p.trial.framework for p in left), side_by_side=trains)
-        while left := left or self._asked():
-            estimates = estimates_s(left, self._known, self._device, runner.turn_s)
-            progress = Progress(estimates, show, kinds=[planned.kind for planned in left])
-            for _, members in groupby(left, key=lambda planned: (planned.block, planned.group)):
-                group = list(members)
-                progress.starting(_name_of(group))
-                for run in runner.measure_group(group):
-                    self._runs.append(run)
-                    append_csv(run, self._table)
-                progress.finished(len(group))
-            left = []
+    def _begin(self, table: Timetable[PlannedGroup], groups: Sequence[PlannedGroup]) -> None:
+        """Count the blocks that a resumed session has, and take all as tried from now on."""
+        for group in groups:
+            self._tried.update(planned.key for block in group.blocks for planned in block)
+            while table.had(group) < group.most and not still_to_do(
+                group.blocks[table.had(group)], self._runs
+            ):
+                table.took(group)
+
+    def _measure(self, runner: Runner, group: PlannedGroup, left: Sequence[Planned]) -> None:
+        begun_s = time.monotonic()
+        runs = runner.measure_group(left)
+        self._pace.learn(group, time.monotonic() - begun_s, runs, runner.rounds)
+        for run in runs:
+            self._runs.append(run)
+            append_csv(run, self._table)
+
+    def _coverage(self, table: Timetable[PlannedGroup], budget_s: float, spent_s: float) -> Coverage:
+        return Coverage(
+            session=self._context.id,
+            study=self._study,
+            budget_s=budget_s,
+            spent_s=spent_s,
+            rounds=table.rounds,
+            groups=tuple(
+                GroupCoverage(
+                    part=group.name,
+                    core=group.core,
+                    trials=tuple(arm.trial.spec.as_dict() for arm in group.blocks[0]),
+                    blocks=table.had(group),
+                    most=group.most,
+                )
+                for group in table.groups
+            ),
+        )
 
 
 def _name_of(group: Sequence[Planned]) -> str:
@@ -210,16 +295,3 @@ def _progress(study: str, context: Context) -> Iterator[Any]:
         from IPython.display import clear_output
 
         clear_output()
-
-
-def _print_plan(
-    study: str, plan: Sequence[Planned], estimates_s: Sequence[float], *, depending: bool
-) -> None:
-    others = ", and those that depend on what these find" if depending else ""
-    print(f"{study}: {len(plan)} runs, about {minutes(sum(estimates_s))}{others}")
-    by_kind: dict[tuple, list[float]] = {}
-    for planned, seconds in zip(plan, estimates_s, strict=True):
-        by_kind.setdefault(planned.kind, []).append(seconds)
-    for (label, trial), seconds in by_kind.items():
-        description = ", ".join([*trial.describe(), *filter(None, [label])])
-        print(f"  {len(seconds)} x {description}: about {minutes(sum(seconds))}")

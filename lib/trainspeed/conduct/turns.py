@@ -10,11 +10,11 @@ from statistics import fmean
 from msgspec.structs import replace
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.conduct.timetable import ROUNDS
 from trainspeed.core.run import Status
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
-ROUNDS = 4  # even, so that every arm comes before every other one equally often
 TURN_S = 0.6  # much shorter, and a busy core's scheduler favours whoever has slept
 
 
@@ -31,7 +31,7 @@ def orders(arms: int, rounds: int, seed: str) -> Iterator[tuple[int, ...]]:
         yield tuple(order)
 
 
-def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float, epochs: int) -> int:
+def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float, epochs: int, *, rounds: int = ROUNDS) -> int:
     """Return how many epochs every arm trains in a turn, one or more.
 
     The same for all, so that their accuracies compare; their turns take `turn_s` on average, or longer where a
@@ -42,11 +42,11 @@ def epochs_of_a_turn(epoch_s: Sequence[float], turn_s: float, epochs: int) -> in
         epochs: Epochs that a run trains at least, those before its turns among them.
     """
     mean_s = fmean(epoch_s) if epoch_s else 0.0
-    least = max(1, math.ceil((epochs - EPOCHS_BEFORE_TURNS) / ROUNDS))
+    least = max(1, math.ceil((epochs - EPOCHS_BEFORE_TURNS) / rounds))
     return max(least, round(turn_s / mean_s)) if mean_s > 0 else least
 
 
-def turn_of_calls(turn_s: float, calls: int) -> TakeTurn:
+def turn_of_calls(turn_s: float, calls: int, *, rounds: int = ROUNDS) -> TakeTurn:
     """Return the turn of arms that make calls: for about `turn_s` seconds, each as many as its own pace says.
 
     Not as many for all, as of epochs: a trained model depends on its number of epochs and a call's result on none, and
@@ -55,11 +55,15 @@ def turn_of_calls(turn_s: float, calls: int) -> TakeTurn:
     Args:
         calls: Calls of a run, at least.
     """
-    return TakeTurn(calls=math.ceil(calls / ROUNDS), seconds=turn_s)
+    return TakeTurn(calls=math.ceil(calls / rounds), seconds=turn_s)
 
 
 def measure_in_turns(
-    begin: Sequence[Callable[[], ForkedRun]], seed: str, turn: Callable[[Sequence[float]], TakeTurn]
+    begin: Sequence[Callable[[], ForkedRun]],
+    seed: str,
+    turn: Callable[[Sequence[float]], TakeTurn],
+    *,
+    rounds: int = ROUNDS,
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
@@ -81,7 +85,7 @@ def measure_in_turns(
         elif _crowded(run, arms):
             return None
     share = turn(epoch_s)
-    for number, order in enumerate(orders(len(arms), ROUNDS, seed)):
+    for number, order in enumerate(orders(len(arms), rounds, seed)):
         alive = [index for index in order if arms[index].outcome is None]
         for place, index in enumerate(alive):
             taken = arms[index].take_turn(replace(share, round=number, place=place))

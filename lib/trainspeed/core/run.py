@@ -47,6 +47,7 @@ class Role(StrEnum):
     DATA = ""
     CONTROL = "A"  # the first half of an A/A control: data of its trial, too
     CONTROL_AGAIN = "A again"
+    ANCHOR = "anchor"  # once more beside other batch sizes, for their line
     ALLOCATION = "default allocation"  # shows how much memory a framework takes when left alone
     BISECTED = "bisected"  # at a size that depends on earlier runs
     CONFIRMATION = "confirmation"

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import NAMES, minutes, percent
 from trainspeed.core.frame import to_frame
 from trainspeed.core.run import DATA_ROLES, Role, Run, Status
@@ -112,6 +113,7 @@ class Measured(RunSet):
         out: Folder that the report is written to.
         folder: Folder of the ledger that the runs are in; not the same as `out` when rendering.
         doubts: Reasons to distrust the ledger as a whole; those about single runs are in their notes.
+        coverage: What of the plan the time was enough for; None where there was no limit.
     """
 
     study: str
@@ -119,6 +121,7 @@ class Measured(RunSet):
     out: Path
     folder: Path
     doubts: tuple[str, ...] = ()
+    coverage: Coverage | None = None
 
     @property
     def machine(self) -> Mapping[str, Any]:

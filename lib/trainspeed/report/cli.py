@@ -36,6 +36,8 @@ def _parser() -> argparse.ArgumentParser:
     choice.add_argument("--preset", default="auto", help=presets)
     params = "YAML file: notebook -> parameters, on top of the preset"
     choice.add_argument("--params", type=Path, help=params)
+    budget = "time that the whole report may take, such as 90s, 15m or 1h30m (default: the preset's)"
+    choice.add_argument("--budget", help=budget)
     model = "a model of your own, path/file.py:function, in place of all others: see examples/"
     choice.add_argument("--model", help=model)
 
@@ -110,6 +112,7 @@ def _choice(options: argparse.Namespace) -> dict[str, Any]:
         "params_file": options.params,
         "has_gpu": _has_gpu(options.preset),
         "model": _user_model(options.model),
+        "budget": options.budget,
     }
 
 

@@ -13,6 +13,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.files import write_atomically
 from trainspeed.core.paths import ROOT
 from trainspeed.core.scrub import scrubber
+from trainspeed.report.budget import PARAMETER, Shares
 from trainspeed.report.execute import NotebookResult, NotebookStatus, execute
 from trainspeed.report.export import export_html
 from trainspeed.report.interruption import Interruption
@@ -52,8 +53,21 @@ class Job:
 class ReportRun:
     """Notebooks that are run and exported into one folder."""
 
-    def __init__(self, jobs: Sequence[Job], front: Job | None, *, out: Path, folder: Path) -> None:
-        """Prepare to run the jobs, and after them the front page's notebook, if there is one."""
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        front: Job | None,
+        *,
+        out: Path,
+        folder: Path,
+        shares: Shares | None = None,
+    ) -> None:
+        """Prepare to run the jobs, and after them the front page's notebook, if there is one.
+
+        Args:
+            shares: Gives each notebook its part of the report's time; None without a limit.
+        """
+        self._shares = shares
         self._results: list[NotebookResult] = []
         self._interrupted = False
         self._jobs, self._front = jobs, front
@@ -90,6 +104,7 @@ class ReportRun:
             return NotebookResult(name=job.name, title=job.name, status=status, seconds=0.0, error=error)
         print(f"\n{job.name}: notebook {number} of {len(self._all)}", flush=True)
         linked = bool(self._front) or (self._out / PAGE).is_file()
+        job = self._with_time(job)
         return self._exported(self._executed(job, interruption), f"{job.name}.html", front_page=linked)
 
     def _run_front(self, job: Job, source: Path) -> NotebookResult:
@@ -100,6 +115,7 @@ class ReportRun:
         """
         print(f"\n{job.name}: the front page", flush=True)
         known = list(self._results)
+        job = self._with_time(job)
         result = page = self._executed_alone(job.told_of(known))
         if not (result.status.ran_to_its_end or job.rendered):
             known.append(result)
@@ -113,6 +129,15 @@ class ReportRun:
         resumable = self._resumable(result)
         exported = self._exported(page, PAGE, front_page=False, complete=complete, resumable=resumable)
         return exported if page is result else result
+
+    def _with_time(self, job: Job) -> Job:
+        """Return the job with its share of the report's time."""
+        seconds = self._shares.of(job.name) if self._shares and not job.rendered else None
+        return (
+            job
+            if seconds is None
+            else replace(job, parameters={**job.parameters, PARAMETER: round(seconds, 1)})
+        )
 
     def _resumable(self, front: NotebookResult) -> bool:
         """Whether RESUME would measure more: a mistake would only repeat itself, and drawing measures nothing."""

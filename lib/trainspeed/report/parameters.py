@@ -20,6 +20,7 @@ from trainspeed.core.errors import UserError, check_name, suggest
 from trainspeed.core.files import notebook_names
 
 TAG = "parameters"
+BUDGET = "budget"  # of a whole report: a preset or file may have it beside the notebooks
 TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool, "list": list}
 
 
@@ -100,8 +101,31 @@ def parameters_of(notebook: nbformat.NotebookNode, name: str) -> dict[str, Param
     return {}
 
 
+def read_budget(path: Path) -> str | None:
+    """Return the time that a YAML file gives the whole report, as it is written; None where it gives none."""
+    return _read_yaml(path).get(BUDGET)
+
+
 def read_file(path: Path, folder: Path) -> dict[str, dict[str, Any]]:
     """Return notebook -> parameters of a YAML file, all names and types checked."""
+    checked: dict[str, dict[str, Any]] = {}
+    for name, values in _read_yaml(path).items():
+        if name == BUDGET:
+            continue
+        if name not in notebook_names(folder):
+            raise UserError(f"{path}: unknown notebook {name!r}{suggest(str(name), notebook_names(folder))}")
+        values = {} if values is None else values
+        if not isinstance(values, dict):
+            raise UserError(f"{path}: {name} must map parameters to values, got {values!r}")
+        try:
+            check_parameters(name, read_notebook(folder / f"{name}.ipynb"), values)
+        except UserError as problem:
+            raise UserError(f"{path}: {problem}") from None
+        checked[name] = values
+    return checked
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -118,19 +142,7 @@ def read_file(path: Path, folder: Path) -> dict[str, dict[str, Any]]:
     data = {} if data is None else data
     if not isinstance(data, dict):
         raise UserError(f"{path} must map notebook names to parameters, such as 'layout: {{blocks: 10}}'")
-    checked: dict[str, dict[str, Any]] = {}
-    for name, values in data.items():
-        if name not in notebook_names(folder):
-            raise UserError(f"{path}: unknown notebook {name!r}{suggest(str(name), notebook_names(folder))}")
-        values = {} if values is None else values
-        if not isinstance(values, dict):
-            raise UserError(f"{path}: {name} must map parameters to values, got {values!r}")
-        try:
-            check_parameters(name, read_notebook(folder / f"{name}.ipynb"), values)
-        except UserError as problem:
-            raise UserError(f"{path}: {problem}") from None
-        checked[name] = values
-    return checked
+    return data
 
 
 def check_parameters(notebook: str, known: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:

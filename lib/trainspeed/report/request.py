@@ -23,6 +23,7 @@ from trainspeed.core.files import COMPARE, SUMMARY
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
 from trainspeed.core.trial import FRAMEWORKS, USER_DATA
 from trainspeed.report import parameters
+from trainspeed.report.budget import PARAMETER, budget_of
 
 MODELS = "models"  # the parameter that a notebook on training has
 SURVEY = "survey_models"  # further models, of which none is left where the user brings one
@@ -30,7 +31,12 @@ SURVEY = "survey_models"  # further models, of which none is left where the user
 
 @dataclass(frozen=True, kw_only=True)
 class ReportRequest:
-    """One line of `sessions.jsonl`: what a report was asked to run, so that it can be continued."""
+    """One line of `sessions.jsonl`: what a report was asked to run, so that it can be continued.
+
+    Attributes:
+        budget_s: Seconds that the whole report may take; None without a limit.
+        weights: Notebook -> its weight among those that share that time.
+    """
 
     session: str
     preset: str
@@ -38,6 +44,14 @@ class ReportRequest:
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     started_at: str = ""
     version: str = ""
+    budget_s: float | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def fixed_s(self) -> dict[str, float]:
+        """Notebook -> the seconds that the user has given it."""
+        given = {name: values.get(PARAMETER) for name, values in self.parameters.items()}
+        return {name: seconds for name, seconds in given.items() if seconds and name not in self.weights}
 
 
 def new_session(
@@ -48,6 +62,7 @@ def new_session(
     params_file: Path | None = None,
     has_gpu: bool = False,
     model: str | None = None,
+    budget: str | None = None,
 ) -> ReportRequest:
     """Return the request of what a user chose, with all names and parameters checked.
 
@@ -58,6 +73,7 @@ def new_session(
         params_file: YAML: notebook -> parameters, on top of the preset.
         has_gpu: Whether there is a GPU, for the preset auto.
         model: The user's own, in place of all others; what `params_file` says takes precedence.
+        budget: The time that the whole report may take, such as "15m"; else the preset's, or that of the file.
     Raises:
         UserError: A name or a value is wrong.
     """
@@ -73,8 +89,12 @@ def new_session(
         user_model.check_user_model(model)
         names = _notebooks_of_models(names, folder, asked=bool(notebooks))
     values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
+    from_file = parameters.read_file(params_file, folder) if params_file else {}
+    files = [folder / "presets" / f"{preset}.yaml", *filter(None, [params_file])]
+    every = [name for name in parameters.notebook_names(folder) if name != COMPARE]
+    budget_s = budget_of(budget, files, names, every)
+    sharing = [n for n in names if PARAMETER in values[n] and PARAMETER not in from_file.get(n, {})]
     if model is not None:
-        from_file = parameters.read_file(params_file, folder) if params_file else {}
         values = {name: with_model(values[name], model) | from_file.get(name, {}) for name in names}
     now = datetime.now(UTC)
     return ReportRequest(
@@ -84,6 +104,8 @@ def new_session(
         parameters=values,
         started_at=now.isoformat(timespec="seconds"),
         version=version("trainspeed"),
+        budget_s=budget_s,
+        weights=dict.fromkeys(sharing, 1.0) if budget_s is not None else {},
     )
 
 

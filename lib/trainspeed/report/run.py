@@ -6,6 +6,7 @@ Does not know what a notebook measures: it hands over parameters and a context, 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -14,13 +15,16 @@ from typing import Any
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import COMPARE, SUMMARY
+from trainspeed.core.format import minutes
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
+from trainspeed.core.runs import RunSet
 from trainspeed.report import parameters
-from trainspeed.report.interruption import Interruption
-from trainspeed.report.notebook_run import NotebookRun, one_line
-from trainspeed.report.notebooks import Job, ReportRun, exit_code
+from trainspeed.report.budget import ask_for_plans, check_budget
+from trainspeed.report.notebook_run import End, one_line
+from trainspeed.report.notebooks import INTERRUPTED, Job, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
+from trainspeed.report.plan_text import plan_lines, shares_of, weighed
 from trainspeed.report.request import ReportRequest, check_session, new_session, read_sessions, still_valid
 from trainspeed.studies.across.costs import check_prices
 from trainspeed.studies.across.pairs import side_by_side
@@ -41,6 +45,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
     Raises:
         UserError: Something is wrong, and nothing has been measured yet.
     """
+    begun_s = time.monotonic()
     wanted = new_session(folder=folder, **choice)
     with locked(out):
         earlier = _Earlier(out, folder)
@@ -52,15 +57,42 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         else:
             if resume:
                 print(f"{shown(out)} holds no session to continue: this is a new one", flush=True)
+            if session.budget_s is not None:
+                session, interrupted = _weighed(session, out, folder)
+                if interrupted:
+                    return INTERRUPTED
             append_line(out / SESSIONS_FILE, asdict(session))
         context = Context(id=session.session, out=out, resume=bool(old), in_report=True)
         jobs = [
             Job(name=name, context=context, parameters=session.parameters[name], preset=session.preset)
             for name in names
         ]
-        print(f"session {session.session}, preset {session.preset}: {', '.join(names)}", flush=True)
+        limit = "" if session.budget_s is None else f", {minutes(session.budget_s)}"
+        print(f"session {session.session}, preset {session.preset}{limit}: {', '.join(names)}", flush=True)
         front = jobs.pop() if names[-1] == SUMMARY else earlier.front(context, session)
-        return ReportRun(jobs, front, out=out, folder=folder).run()
+        shares = None
+        if session.budget_s is not None:
+            spent_s = _spent_s(out, session) if old else {}
+            shares = shares_of(session, names, session.budget_s - (time.monotonic() - begun_s), spent_s)
+        return ReportRun(jobs, front, out=out, folder=folder, shares=shares).run()
+
+
+def _weighed(session: ReportRequest, out: Path, folder: Path) -> tuple[ReportRequest, bool]:
+    """Return the request with what each notebook compares as its weight, and whether the user interrupted.
+
+    Raises:
+        UserError: The time is not enough for anything.
+    """
+    plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out)
+    if not interrupted:
+        check_budget(session.budget_s, plans)
+    return weighed(session, plans), interrupted
+
+
+def _spent_s(out: Path, session: ReportRequest) -> dict[str, float]:
+    """Return study -> seconds that its runs of a session took."""
+    runs, _ = Ledger(out).read(dict.fromkeys(session.notebooks, session.session))
+    return {name: RunSet(runs).of_study(name).wall_s for name in session.notebooks}
 
 
 def _to_continue(old: ReportRequest, wanted: ReportRequest, folder: Path) -> list[str]:
@@ -149,18 +181,17 @@ def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Any) -> int:
         choice: Arguments of `new_session`.
     """
     wanted = new_session(folder=folder, **choice)
-    environment = Context(id="", out=out, plan_only=True).environment()
-    ends = []
-    with Interruption() as interruption:
-        for name in wanted.notebooks:
-            source, values = folder / f"{name}.ipynb", wanted.parameters[name]
-            end = NotebookRun(source, values, environment, interruption, planning=True).run()
-            ends.append(end)
-            if end.error:
-                print(f"{name}: {one_line(end.error)}", flush=True)
-            if interruption.asked:
-                break
-        return exit_code(ends, interruption.asked)
+
+    def show(name: str, end: End) -> None:
+        if end.error:
+            print(f"{name}: {one_line(end.error)}", flush=True)
+
+    plans, ends, interrupted = ask_for_plans(wanted.notebooks, wanted.parameters, folder, out, ended=show)
+    if wanted.budget_s is not None and not interrupted:
+        check_budget(wanted.budget_s, plans)
+    for line in plan_lines(weighed(wanted, plans), plans):
+        print(line, flush=True)
+    return exit_code(ends, interrupted)
 
 
 def compare_reports(

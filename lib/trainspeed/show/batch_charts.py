@@ -24,6 +24,7 @@ from trainspeed.show.rows import (
     data_rows,
     memory_unit,
     name_arms,
+    on_lines,
     require,
     shared_factors,
     succeeded,
@@ -52,7 +53,7 @@ def plot_time_vs_batch(frame: pd.DataFrame, *, y: str = "median_epoch_s") -> Fig
     check_name("y", y, TIMES)
     require(frame, (*COLUMNS, y))
     title, ylabel = TIMES[y]
-    data = data_rows(frame).assign(value=lambda rows: rows[y])
+    data = data_rows(on_lines(frame)).assign(value=lambda rows: rows[y])
     return _by_batch(data, title + shared_factors(data), ylabel)
 
 

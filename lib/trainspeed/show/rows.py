@@ -11,12 +11,17 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.factors import TRAINING
 from trainspeed.core.format import DATA_SET_NAMES
 from trainspeed.core.phase import PHASES
-from trainspeed.core.run import DATA_ROLES
+from trainspeed.core.run import DATA_ROLES, Role
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.show.theme import framework_name, status_name
 
 VERDICT_FIELDS = ("label", "speedup", "low", "high", "outcome", "blocks")
 ARM_COLUMNS = ("framework", "model", "layout", "batch_size")
+# What tells the points of lines over batch size apart.
+LINE_COLUMNS = (
+    *("framework", "model", "layout", "precision", "compile", "strategy", "devices", "batch_size"),
+    *("pipeline", "part", "image_size"),
+)
 
 
 def require(frame: pd.DataFrame, columns: Iterable[str]) -> None:
@@ -42,6 +47,21 @@ def data_rows(frame: pd.DataFrame) -> pd.DataFrame:
             own = [n for n in names if n != "compile" or row["framework"] != "jax"]
             variants[index] = ", ".join(factor_text(n, row[n]) for n in own)
     return name_arms(data.assign(variant=variants))
+
+
+def on_lines(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose times make lines over batch size: those that took turns with their neighbours.
+
+    A trial that ran once more beside other sizes (see `Role.ANCHOR`) stands there with that run: the blocks of
+    its comparison were measured at another time, and the machine may have been faster or slower then.
+    """
+    require(frame, ("label",))
+    anchors = frame["label"] == Role.ANCHOR
+    if not anchors.any():
+        return frame
+    own = frame[[column for column in LINE_COLUMNS if column in frame]].astype(object).apply(tuple, axis=1)
+    kept = anchors | ~own.isin(set(own[anchors]))
+    return frame[kept].assign(label=frame["label"].mask(anchors, Role.DATA))
 
 
 def factor_text(column: str, value: Any) -> str:

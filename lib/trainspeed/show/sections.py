@@ -11,6 +11,7 @@ from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.show import forest, notebook, tables
+from trainspeed.show.coverage import coverage_sentences, left_out_table
 from trainspeed.show.monitor import plot_monitor
 from trainspeed.show.theme import show
 
@@ -28,7 +29,10 @@ Ticks: ends of epochs.
 
 def run(measured: Measured, *more: str) -> None:
     """Show what was measured, what was skipped, and further sentences of the study."""
-    notebook.show_sentences([measured.summary(), *measured.skipped_sentences(), *more])
+    sentences = coverage_sentences(measured.coverage)
+    notebook.show_sentences([measured.summary(), *sentences, *measured.skipped_sentences(), *more])
+    if measured.coverage and (measured.coverage.left_out or measured.coverage.unequal):
+        notebook.show_folded("What there was no time for", left_out_table(measured.coverage))
 
 
 def decided(verdicts: Sequence[Verdict], *, otherwise: str) -> None:

@@ -14,6 +14,7 @@ from recipe_world import ORDER, PLANTED, kept, search_of, start_of
 from scaling_data import make_verdict
 from trainspeed.conduct import study
 from trainspeed.conduct.context import Context
+from trainspeed.conduct.forecast import read_plan
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import Plan, Planned
 from trainspeed.conduct.worker_process import Unavailable
@@ -185,10 +186,12 @@ def test_another_study_must_not_be_empty(tmp_path):
         study.measure("layout", Plan(), timeout_s=1, interval_s=1, context=context)
 
 
-def test_a_plan_says_that_more_depends_on_what_is_found(report, capsys):
+def test_a_plan_knows_that_more_depends_on_what_is_found(report, tmp_path):
+    file = tmp_path / "plan.json"
     with pytest.raises(PlanOnly):
-        report.measured(plan_only=True)
-    said = capsys.readouterr().out
-    assert "and those that depend on what these find" in said
-    assert "recipe: precision" in said and Role.CONFIRMATION in said
+        report.measured(plan_to=file)
+    plan = read_plan(file)
+    assert plan.depends
+    arms = " ".join(arm for group in plan.groups for arm in group.arms)
+    assert "recipe: precision" in arms and Role.CONFIRMATION in arms
     assert report.asked == []

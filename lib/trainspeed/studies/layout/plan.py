@@ -10,6 +10,7 @@ from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import grid
 
 COMPARED_FACTORS = ("layout",)  # between the arms of a comparison
+LINE_FACTORS = ("layout", "batch_size")  # between the points of the lines over batch size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,11 +19,13 @@ class LayoutPlan(Plan):
 
     Attributes:
         core: Compared in every block.
-        survey: Further models and batch sizes, shown with fewer blocks.
+        sizes: Further batch sizes, in turns with those of the core, so that time against batch size is a line.
+        survey: Further models.
         allocation: Shows what memory each framework takes when left alone; on GPUs only.
     """
 
     core: TrialSet
+    sizes: TrialSet
     survey: TrialSet
     allocation: TrialSet
 
@@ -70,14 +73,14 @@ def plan_layout(
         )
 
     core = trials(models, batch_sizes)
-    survey = trials(models, survey_batch_sizes) if survey_batch_sizes else ()
-    survey += trials(survey_models, batch_sizes) if survey_models else ()
+    sizes = trials(models, survey_batch_sizes) if survey_batch_sizes else ()
+    survey = trials(survey_models, batch_sizes) if survey_models else ()
     twice = one_per_framework(core, controls)
+    few = {"blocks": survey_blocks, "parameter": "survey_blocks"}
     return LayoutPlan(
         core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=COMPARED_FACTORS),
-        survey=TrialSet(
-            trials=survey, blocks=survey_blocks, factors=COMPARED_FACTORS, parameter="survey_blocks"
-        ),
+        sizes=TrialSet(trials=sizes, anchors=core if sizes else (), factors=LINE_FACTORS, **few),
+        survey=TrialSet(trials=survey, factors=COMPARED_FACTORS, **few),
         allocation=default_allocation(core),
         accuracy_blocks=accuracy_blocks,
         seed=seed,

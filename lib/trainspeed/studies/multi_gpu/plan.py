@@ -125,7 +125,9 @@ def plan_multi_gpu(
     controlled = one_per_framework(core, controls)
     return MultiGpuPlan(
         core=TrialSet(trials=core, blocks=blocks, controls=controlled, factors=SCALING_FACTORS),
-        survey=TrialSet(trials=survey, factors=SCALING_FACTORS, **few),
+        survey=TrialSet(
+            trials=survey, anchors=core if survey_batch_sizes else (), factors=SCALING_FACTORS, **few
+        ),
         alone=TrialSet(trials=share_trials(core) + exchange_trials(core), **few),
         fed=TrialSet(trials=fed, factors=PIPELINE_FACTORS, **some),
         counts=counts,

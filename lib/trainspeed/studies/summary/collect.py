@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trainspeed.conduct.machine import resolve_data_set
+from trainspeed.core.coverage import Coverage, read_coverage
 from trainspeed.core.errors import check_name
 from trainspeed.core.files import COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.format import counted
@@ -65,6 +66,7 @@ class ReportSummary:
         out: Folder of the page.
         runs: Those of the session that each notebook's page shows, without the front page's own.
         own: The front page's newest runs, for recipes and confirmations.
+        coverage: Study -> what its time was enough for; without those that had no limit.
     """
 
     out: Path
@@ -73,6 +75,7 @@ class ReportSummary:
     runs: RunSet = NO_RUNS
     own: RunSet = NO_RUNS
     doubts: tuple[str, ...] = ()
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)
 
     @property
     def machine(self) -> Mapping[str, Any]:
@@ -149,6 +152,7 @@ def read_report(
         runs=others,
         own=runs.of_study(SUMMARY),
         doubts=tuple(dict.fromkeys((*doubts, *unread))),
+        coverage={s: c for s, c in read_coverage(source, shown).items() if s != SUMMARY},
     )
 
 

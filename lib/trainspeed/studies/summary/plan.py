@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trainspeed.conduct.machine import devices_here
-from trainspeed.conduct.plan import Plan, planner
+from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import check_whole
 from trainspeed.core.trial import PLAIN_PIPELINES
 from trainspeed.judge.comparison import Verdict
@@ -15,6 +15,9 @@ from trainspeed.studies.summary.collect import ReportSummary, data_set
 from trainspeed.studies.summary.confirmation import confirming, largest
 from trainspeed.studies.summary.recipe import Search, searches, wanted
 from trainspeed.studies.summary.switches import extra_verdicts
+
+# What a report usually finds: notebooks with a gain to confirm, and a framework's further steps.
+NOTEBOOKS, STEPS = 4, 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +88,24 @@ def plan_summary(
     return SummaryPlan(
         top=top,
         searches=planned,
+        foreseen=_foreseen(planned, blocks, confirm * NOTEBOOKS - len(top), confirm_blocks),
         others=(*confirming(top, confirm_blocks), *wanted(planned, ())),
         more=partial(wanted, planned),
         may_be_empty=True,
         accuracy_blocks=blocks,
         seed=seed,
+    )
+
+
+def _foreseen(
+    searches: Sequence[Search], blocks: int, confirmations: int, confirm_blocks: int
+) -> tuple[TrialSet, ...]:
+    """Return pairs of plain trials in place of the confirmations and the steps that are not known yet."""
+    starts = [search.start for search in searches]
+    confirmed = [starts[number % len(starts)] for number in range(max(0, confirmations))] if starts else []
+    pairs = [(start, confirm_blocks) for start in confirmed if confirm_blocks]
+    pairs += [(start, blocks) for start in starts for _ in range(STEPS)]
+    return tuple(
+        TrialSet(trials=(start,), controls=(start,), blocks=count, factors=(f"pair {number}",))
+        for number, (start, count) in enumerate(pairs)
     )

@@ -16,6 +16,7 @@ from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
+from trainspeed.show.coverage import coverage_sentences
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -156,6 +157,10 @@ def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     for (study, status, _), runs in failed.items():
         reason = (runs[0].reason or "no reason given").rstrip(".")
         ended.append(f"{escape(study)}: {escape(_trials_of(runs))}: {status}: {escape(reason)}.")
+    coverage = {**report.coverage, **({SUMMARY: measured.coverage} if measured.coverage else {})}
+    for study, covered in coverage.items():
+        if covered.left_out:
+            ended += [f"{escape(study)}: {escape(sentence)}" for sentence in coverage_sentences(covered)[1:]]
     if missing := report.missing:
         command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
         ended.append(f"Not in this report: {', '.join(map(escape, missing))}: {command}.")

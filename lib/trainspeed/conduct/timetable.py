@@ -1,0 +1,169 @@
+"""Which blocks of which groups are measured, in which order, so that a study keeps to its time. Measures nothing.
+
+The order in which time is given out, and the reverse of the order in which groups are left out:
+
+1. 6 blocks of the core's groups;
+2. one block of each further group, then 6 of those that may have as many;
+3. 9, 12, 15 … blocks of all that have come so far, alike;
+4. one block of what was left out, for a look at it.
+
+Only time decides, never a result, so that no verdict can be stopped at when it looks good.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+FEWEST = 6  # blocks that give an interval
+STEP = 3  # 7 and 8 blocks give a wider interval than 6: two more do not make up for the next pair of outliers
+ROUNDS, FEW_ROUNDS = (
+    4,
+    2,
+)  # of turns in a block; even, so that every arm comes before every other one equally often
+
+
+class Group(Hashable, Protocol):
+    """What is measured together in a block: arms that are compared, or a single one.
+
+    Attributes:
+        core: Whether it is left out last.
+        most: Number of blocks that were asked for.
+    """
+
+    core: bool
+    most: int
+
+    def place(self, number: int) -> int:
+        """Return where in its block's random order it comes."""
+
+
+G = TypeVar("G", bound=Group)
+
+
+@dataclass(kw_only=True)
+class Timetable(Generic[G]):
+    """How many blocks each group has had, and which one is next.
+
+    Attributes:
+        groups: In the order in which they are given time.
+        block_s: Returns about how many seconds a block of a group takes with that many rounds of turns.
+        counts: Blocks that each group has had.
+        forecast_s: Of a forecast, the seconds until its end.
+        rounds: Rounds of turns in the core's blocks: fewer where 6 of them would not fit otherwise.
+    """
+
+    groups: list[G]
+    block_s: Callable[[G, int], float]
+    counts: dict[G, int] = field(default_factory=dict)
+    rounds: int = ROUNDS
+    forecast_s: float = 0.0
+    _given_up: set[G] = field(default_factory=set)
+    _level: int = FEWEST
+
+    def had(self, group: G) -> int:
+        """Return how many blocks a group has had."""
+        return self.counts.get(group, 0)
+
+    def rounds_of(self, group: G) -> int:
+        """Return the rounds of turns in a group's next block: what the core has no time for is no use elsewhere."""
+        return self.rounds if group.core else FEW_ROUNDS
+
+    def took(self, group: G) -> None:
+        """Count a block of a group."""
+        self.counts[group] = self.had(group) + 1
+
+    def next(self, left_s: float) -> G | None:
+        """Return whose block is next until every group has its first ones; None where nothing else of these fits.
+
+        The first group of the core gets a block in any case, so that a study is never empty.
+        """
+        return self._of_core(left_s) or self._of_others(left_s)
+
+    def next_of_more(self, left_s: float) -> G | None:
+        """Return whose block is next after those; None where no further level fits, or the machine got slower."""
+        growing = [group for group in self.groups if self._grows(group)]
+        behind = self._below(growing, self._level)
+        if not behind:
+            behind = self._below(growing, self._level + STEP)
+            if not behind or self._needed_s(behind, self._level + STEP) > left_s:
+                return self._for_a_look(left_s)
+            self._level += STEP
+        block = self._of_least(behind)
+        begins = len(block) == len(behind)
+        if begins and self._needed_s(block, 1 + self.had(block[0])) > left_s:
+            return None
+        return block[0]
+
+    def _for_a_look(self, left_s: float) -> G | None:
+        unseen = (group for group in self.groups if not self.had(group))
+        return next((group for group in unseen if self._needed_s([group], 1) <= left_s), None)
+
+    def _of_core(self, left_s: float) -> G | None:
+        core = [group for group in self.groups if group.core and group not in self._given_up]
+        if unseen := [group for group in core if not self.had(group)]:
+            self._choose_rounds(core, left_s)
+            begun = [group for group in core if self.had(group)]
+            for group in unseen:
+                if not begun or self._needed_s([*begun, group], FEWEST) <= left_s:
+                    return group
+                self._given_up.add(group)
+        behind = self._below([group for group in core if self.had(group)], FEWEST)
+        if behind and (self.rounds > FEW_ROUNDS or max(map(self.had, core)) == 1):
+            self._choose_rounds(behind, left_s)
+        while len(behind) > 1 and self._needed_s(behind, FEWEST) > left_s:
+            self._given_up.add(behind.pop())
+        if len(behind) == 1 and self.block_s(behind[0], self.rounds) > left_s:
+            self._given_up.add(behind.pop())
+        return self._of_least(behind)[0] if behind else None
+
+    def _choose_rounds(self, core: Sequence[G], left_s: float) -> None:
+        """Take fewer rounds where the usual ones leave no time for the core's 6 blocks and one of all others."""
+        others = [group for group in self.groups if not (group.core or self.had(group))]
+        needed_s = self._needed_s(core, FEWEST, ROUNDS) + self._needed_s(others, 1)
+        self.rounds = ROUNDS if needed_s <= left_s else FEW_ROUNDS
+
+    def _of_others(self, left_s: float) -> G | None:
+        for level in (1, FEWEST):
+            others = (group for group in self.groups if not group.core and group not in self._given_up)
+            for group in self._below(others, level):
+                if self._needed_s([group], level) <= left_s:
+                    return group
+                self._given_up.add(group)
+        return None
+
+    def _below(self, groups: Iterable[G], level: int) -> list[G]:
+        """Return the groups that have had fewer blocks, and are to have more."""
+        return [group for group in groups if self.had(group) < min(level, group.most)]
+
+    def _of_least(self, groups: Sequence[G]) -> list[G]:
+        """Return those that have had the fewest blocks, in their random order."""
+        least = min(map(self.had, groups))
+        return sorted((g for g in groups if self.had(g) == least), key=lambda group: group.place(least))
+
+    def _grows(self, group: G) -> bool:
+        return group not in self._given_up and self.had(group) >= min(FEWEST, group.most)
+
+    def _needed_s(self, groups: Iterable[G], level: int, rounds: int | None = None) -> float:
+        """Return the seconds until these groups have so many blocks, or all that were asked for."""
+        return sum(
+            max(0, min(level, group.most) - self.had(group))
+            * self.block_s(group, rounds or self.rounds_of(group))
+            for group in groups
+        )
+
+    def forecast(self, left_s: float = math.inf) -> Timetable[G]:
+        """Return the timetable at its end, if all takes as long as expected."""
+        copy = Timetable(
+            groups=self.groups, block_s=self.block_s, counts=dict(self.counts), rounds=self.rounds
+        )
+        copy._given_up, copy._level = set(self._given_up), self._level
+        for pick in (copy.next, copy.next_of_more):
+            while (group := pick(left_s)) is not None:
+                block_s = copy.block_s(group, copy.rounds_of(group))
+                copy.forecast_s += block_s
+                left_s -= block_s
+                copy.took(group)
+        return copy

@@ -1,0 +1,103 @@
+"""How much of a plan a study had time for: `coverage.jsonl` beside the ledger. Values; words are made later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trainspeed.core.convolution import AnyTrial, trial_from_dict
+from trainspeed.core.ledger import append_line, read_lines
+
+COVERAGE_FILE = "coverage.jsonl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupCoverage:
+    """Blocks of a group of trials that are compared with each other.
+
+    Attributes:
+        part: The set of trials that it belongs to: the field of the plan, empty where it has no name.
+        core: Whether it is left out last.
+        trials: Its arms, as in the ledger, without their seeds.
+        blocks: How many blocks were measured.
+        most: How many the plan asked for.
+    """
+
+    part: str
+    core: bool
+    trials: tuple[dict[str, Any], ...]
+    blocks: int
+    most: int
+
+    @property
+    def arms(self) -> tuple[AnyTrial, ...]:
+        """Its trials."""
+        return tuple(trial_from_dict(trial) for trial in self.trials)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """What a study measured within its time.
+
+    Attributes:
+        budget_s: The time that it was given.
+        spent_s: The time that it took.
+        rounds: Rounds of turns in its last blocks.
+        groups: In the order in which they are given time.
+    """
+
+    session: str
+    study: str
+    budget_s: float
+    spent_s: float
+    rounds: int
+    groups: tuple[GroupCoverage, ...]
+
+    @property
+    def left_out(self) -> tuple[GroupCoverage, ...]:
+        """The groups without any block."""
+        return tuple(group for group in self.groups if not group.blocks)
+
+    @property
+    def unequal(self) -> tuple[GroupCoverage, ...]:
+        """The core's groups with fewer blocks than its others, but some."""
+        core = [group.blocks for group in self.groups if group.core]
+        return tuple(g for g in self.groups if g.core and 0 < g.blocks < min(max(core), g.most))
+
+    def blocks_of(self, *, core: bool) -> tuple[int, int, int] | None:
+        """Return the fewest and most blocks of what was measured of the core or the rest, and the number asked for."""
+        groups = [group for group in self.groups if group.core is core and group.blocks]
+        if not groups:
+            return None
+        blocks = [group.blocks for group in groups]
+        return min(blocks), max(blocks), max(group.most for group in groups)
+
+
+def append_coverage(folder: Path, coverage: Coverage) -> None:
+    """Append what a study measured within its time."""
+    append_line(folder / COVERAGE_FILE, msgspec.to_builtins(coverage))
+
+
+def read_coverage(folder: Path, sessions: dict[str, str]) -> dict[str, Coverage]:
+    """Return study -> what it measured within its time, of these sessions; studies without a budget are left out.
+
+    Args:
+        sessions: Study -> session.
+    """
+    newest = {}
+    for coverage in _read(folder):
+        if sessions.get(coverage.study) == coverage.session:
+            newest[coverage.study] = coverage  # a resumed session writes another line
+    return newest
+
+
+def _read(folder: Path) -> Iterator[Coverage]:
+    for _, line in read_lines(folder / COVERAGE_FILE):
+        try:
+            yield msgspec.json.decode(line, type=Coverage)
+        except (msgspec.DecodeError, ValueError):  # cut off, when the process was killed
+            continue

@@ -1,0 +1,134 @@
+"""The time that a report may take, and how its notebooks share it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+
+import pandas as pd
+
+from trainspeed.conduct.context import Context
+from trainspeed.conduct.forecast import StudyPlan, read_plan
+from trainspeed.core.errors import UserError
+from trainspeed.core.format import minutes
+from trainspeed.report.interruption import Interruption
+from trainspeed.report.notebook_run import End, NotebookRun
+from trainspeed.report.parameters import BUDGET, read_budget
+
+PARAMETER = "budget_s"  # of a notebook that measures: its own time
+HOW_TO_WRITE = "must be a time such as 90s, 15m, 1.5h or 1h30m."
+TIME = re.compile(r"(\s*\d+(\.\d+)?\s*(s|sec|m|min|h)\s*)+")
+# Of a notebook: its kernel's start, its charts and its page.
+OVERHEAD_S = 15.0
+
+
+def parse_budget(text: str) -> float:
+    """Return a time such as "15m" in seconds.
+
+    Raises:
+        UserError: It is none, or not a positive one.
+    """
+    # pandas takes a number without a unit for nanoseconds.
+    seconds = pd.Timedelta(text.strip()).total_seconds() if TIME.fullmatch(text) else 0.0
+    if seconds <= 0:
+        raise UserError("BUDGET", text, HOW_TO_WRITE)
+    return seconds
+
+
+def budget_of(
+    asked: str | None, files: Sequence[Path], names: Sequence[str], all_names: Sequence[str]
+) -> float | None:
+    """Return the seconds that a report may take; None without a limit.
+
+    Args:
+        asked: As the user typed it. It holds for whatever is run; what a file says holds for all notebooks, and
+            for some of them their part of it.
+        files: A preset, and further files that take precedence.
+    """
+    if asked is not None:
+        return parse_budget(asked)
+    written = [text for path in files if (text := read_budget(path)) is not None]
+    return parse_budget(str(written[-1])) * len(names) / len(all_names) if written else None
+
+
+def ask_for_plans(
+    names: Sequence[str],
+    values: Mapping[str, Mapping[str, object]],
+    folder: Path,
+    out: Path,
+    *,
+    ended: Callable[[str, End], None] = lambda name, end: None,
+) -> tuple[dict[str, StudyPlan], list[End], bool]:
+    """Run the notebooks as far as their plans; return those, how each ended, and whether the user interrupted.
+
+    Args:
+        out: Folder whose earlier runs tell how long a trial takes.
+        ended: Called after each notebook.
+    """
+    plans: dict[str, StudyPlan] = {}
+    ends = []
+    with TemporaryDirectory() as scratch, Interruption() as interruption:
+        for name in names:
+            file = Path(scratch) / f"{name}.json"
+            environment = Context(id="", out=out, plan_to=file).environment()
+            source = folder / f"{name}.ipynb"
+            ends.append(NotebookRun(source, values[name], environment, interruption, planning=True).run())
+            if (plan := read_plan(file)) is not None:
+                plans[name] = plan
+            ended(name, ends[-1])
+            if interruption.asked:
+                break
+        return plans, ends, interruption.asked
+
+
+def check_budget(budget_s: float, plans: Mapping[str, StudyPlan]) -> None:
+    """Raise a UserError where there is not even time for a block of one comparison in each notebook."""
+    least_s = sum(OVERHEAD_S + plan.least_s for plan in plans.values())
+    if plans and budget_s < least_s:
+        raise UserError(
+            f"{BUDGET.upper()} ({minutes(budget_s)}) is too short: one block of one comparison in each of "
+            f"{', '.join(plans)} takes about {minutes(least_s)}. Give it that or more, or name fewer NOTEBOOKS."
+        )
+
+
+class Shares:
+    """Gives each notebook its part of what is left of a report's time, in proportion to what it compares.
+
+    Args:
+        weights: Notebook -> seconds of a block of all that it compares, in the order in which they run.
+        fixed_s: Notebook -> the seconds that the user has given it.
+        spent_s: Notebook -> seconds that it measured for before the report was interrupted.
+    """
+
+    def __init__(
+        self,
+        budget_s: float,
+        weights: Mapping[str, float],
+        *,
+        fixed_s: Mapping[str, float] = MappingProxyType({}),
+        spent_s: Mapping[str, float] = MappingProxyType({}),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._weights, self._fixed_s, self._spent_s = dict(weights), dict(fixed_s), dict(spent_s)
+        self._clock = clock
+        self._end_s = clock() + budget_s - sum(self._spent_s.values())
+
+    def of(self, name: str) -> float | None:
+        """Return the seconds that the next notebook may measure for, those before an interruption among them.
+
+        None where it has no share: its time is fixed, or it has no limit.
+        """
+        if name not in self._weights:
+            self._fixed_s.pop(name, None)
+            self._spent_s.pop(name, None)
+            return None
+        overhead_s = OVERHEAD_S * (len(self._weights) + len(self._fixed_s))
+        left_s = self._end_s - self._clock() - overhead_s - sum(self._fixed_s.values())
+        left_s += sum(self._spent_s.values())
+        total = sum(self._weights.values()) or 1.0
+        self._spent_s.pop(name, None)
+        return max(1.0, left_s * self._weights.pop(name) / total)

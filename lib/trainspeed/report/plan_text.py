@@ -1,0 +1,86 @@
+"""What a report would measure in its time, in words, and what twice the time would add."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from trainspeed.conduct.forecast import StudyPlan
+from trainspeed.core.format import counted, minutes
+from trainspeed.report.budget import OVERHEAD_S, Shares
+from trainspeed.report.request import ReportRequest
+
+
+def weighed(session: ReportRequest, plans: Mapping[str, StudyPlan]) -> ReportRequest:
+    """Return the request with what each notebook compares as its weight."""
+    weights = {name: plans[name].wanted_s for name in session.weights if name in plans}
+    return replace(session, weights=weights)
+
+
+def shares_of(
+    session: ReportRequest, names: Sequence[str], budget_s: float, spent_s: Mapping[str, float]
+) -> Shares:
+    """Return the shares of those of a session's notebooks that are run."""
+    weights = {name: weight for name, weight in session.weights.items() if name in names}
+    fixed_s = {name: seconds for name, seconds in session.fixed_s.items() if name in names}
+    spent_s = {name: seconds for name, seconds in spent_s.items() if name in names}
+    return Shares(budget_s, weights, fixed_s=fixed_s, spent_s=spent_s)
+
+
+def plan_lines(session: ReportRequest, plans: Mapping[str, StudyPlan]) -> list[str]:
+    """Return what each notebook would measure, and for a limited time what twice as much would add."""
+    once = _times_s(session, plans, session.budget_s)
+    lines = [line for name, plan in plans.items() for line in _lines(plan, once[name])]
+    if session.budget_s is None:
+        whole_s = sum(plan.spent_s(None) + OVERHEAD_S for plan in plans.values())
+        return [*lines, f"All of it: about {minutes(whole_s)}."]
+    twice = _times_s(session, plans, 2 * session.budget_s)
+    added = [text for name, plan in plans.items() if (text := _added(plan, once[name], twice[name]))]
+    whole, double = minutes(session.budget_s), minutes(2 * session.budget_s)
+    more = "; ".join(added) or "nothing: all that the preset asks for fits"
+    return [*lines, f"All of it: {whole} or less. {double} would add: {more}."]
+
+
+def _times_s(
+    session: ReportRequest, plans: Mapping[str, StudyPlan], budget_s: float | None
+) -> dict[str, float | None]:
+    """Return notebook -> the seconds that it may measure for, if each takes as long as expected."""
+    fixed_s = session.fixed_s
+    if budget_s is None:
+        return {name: fixed_s.get(name) for name in plans}
+    now_s = [0.0]
+    shares = Shares(budget_s, session.weights, fixed_s=fixed_s, clock=lambda: now_s[0])
+    times_s = {}
+    for name, plan in plans.items():
+        times_s[name] = fixed_s.get(name, shares.of(name))
+        now_s[0] += OVERHEAD_S + plan.spent_s(times_s[name])
+    return times_s
+
+
+def _lines(plan: StudyPlan, budget_s: float | None) -> list[str]:
+    end = plan.forecast(budget_s)
+    runs = sum(end.had(group) * len(group.arms) for group in plan.groups if not group.foreseen)
+    limit = "" if budget_s is None else f" of {minutes(budget_s)}"
+    others = ", and those that depend on what these find" if plan.depends else ""
+    lines = [f"{plan.study}: {counted(runs, 'run')}, about {minutes(plan.spent_s(budget_s))}{limit}{others}"]
+    for group in plan.groups:
+        blocks = end.had(group)
+        each_s = blocks * group.block_s / len(group.arms)
+        for arm in () if group.foreseen else group.arms:
+            lines.append(f"  {blocks} x {arm}: about {minutes(each_s)}" if blocks else f"  no time for {arm}")
+    return lines
+
+
+def _added(plan: StudyPlan, once_s: float | None, twice_s: float | None) -> str | None:
+    """Return what a study measures more in its larger time; None where it is nothing."""
+    once, twice = plan.forecast(once_s), plan.forecast(twice_s)
+    new = sum(not once.had(group) and bool(twice.had(group)) for group in plan.groups)
+    more = [twice.had(group) - once.had(group) for group in plan.groups if once.had(group)]
+    more = [blocks for blocks in more if blocks > 0]
+    parts = []
+    if more:
+        span = f"{more[0]}" if len(set(more)) == 1 else f"{min(more)} to {max(more)}"
+        parts.append(f"{span} more blocks of {counted(len(more), 'comparison')}")
+    if new:
+        parts.append(f"{counted(new, 'comparison')} or single runs that {minutes(once_s)} have no time for")
+    return f"{plan.study}: {' and '.join(parts)}" if parts else None

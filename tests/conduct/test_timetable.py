@@ -1,0 +1,183 @@
+"""Which blocks fit into a time: by arithmetic, nothing is measured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from trainspeed.conduct.timetable import FEW_ROUNDS, FEWEST, ROUNDS, STEP, Timetable
+from trainspeed.judge.verdict import MIN_BLOCKS
+
+CORE_S, OTHER_S = 10.0, 4.0
+
+
+@dataclass(frozen=True)
+class FakeGroup:
+    name: str
+    core: bool = True
+    most: int = 15
+    cost_s: float = CORE_S
+
+    def place(self, number: int) -> int:
+        return sum(map(ord, self.name)) * (number + 1) % 7
+
+
+def block_s(group: FakeGroup, rounds: int) -> float:
+    return group.cost_s * (1 if rounds == ROUNDS else 0.75)
+
+
+def cores(number: int, **fields) -> list[FakeGroup]:
+    return [FakeGroup(f"core {n}", **fields) for n in range(number)]
+
+
+def others(number: int, **fields) -> list[FakeGroup]:
+    return [
+        FakeGroup(f"other {n}", core=False, **{"most": 1, "cost_s": OTHER_S, **fields}) for n in range(number)
+    ]
+
+
+def spend(groups: list[FakeGroup], budget_s: float, slower_after_s: float = math.inf, factor: float = 1.0):
+    """Return the table at the end of a time in which every block takes as long as expected, and what was done."""
+    table = Timetable(groups=groups, block_s=block_s)
+    now_s, done = 0.0, []
+    for pick in (table.next, table.next_of_more):
+        while (group := pick(budget_s - now_s)) is not None:
+            done.append((group, table.had(group)))
+            took_s = block_s(group, table.rounds_of(group))
+            now_s += took_s * (factor if now_s >= slower_after_s else 1)
+            table.took(group)
+    return table, done, now_s
+
+
+def counts(table: Timetable) -> dict[str, int]:
+    return {group.name: table.had(group) for group in table.groups}
+
+
+def test_six_blocks_are_what_a_verdict_needs():
+    assert FEWEST == MIN_BLOCKS
+
+
+def test_without_a_limit_everything_is_measured_as_often_as_asked():
+    groups = [*cores(2), FakeGroup("short", most=3), *others(2), *others(1, most=8)]
+
+    table, done, _ = spend(groups, math.inf)
+
+    assert all(table.had(group) == group.most for group in groups)
+    assert len(set(done)) == len(done) == sum(group.most for group in groups)
+    assert table.rounds == ROUNDS
+
+
+def test_the_core_comes_first_then_the_rest_once_then_more_of_the_core_by_threes():
+    time_s = 6 * 2 * CORE_S + 3 * 0.75 * OTHER_S + 3 * 2 * CORE_S
+
+    table, done, spent_s = spend([*cores(2), *others(3)], time_s)
+
+    assert counts(table) == {"core 0": 9, "core 1": 9, "other 0": 1, "other 1": 1, "other 2": 1}
+    assert spent_s == time_s
+    assert [group.core for group, _ in done] == [True] * 12 + [False] * 3 + [True] * 6
+
+
+def test_block_after_block_every_core_group_has_its_turn():
+    _, done, _ = spend(cores(3), math.inf)
+
+    assert [number for _, number in done] == [number for number in range(15) for _ in range(3)]
+
+
+def test_time_for_two_more_blocks_is_not_used():
+    table, _, _ = spend(cores(1), 8 * CORE_S)
+
+    assert counts(table) == {"core 0": 6}
+
+
+def test_where_few_rounds_make_room_for_the_rest_they_are_taken():
+    table, _, _ = spend([*cores(2), *others(2)], 6 * 2 * 0.8 * CORE_S + 2 * OTHER_S)
+
+    assert table.rounds == FEW_ROUNDS
+    assert counts(table) == {"core 0": 6, "core 1": 6, "other 0": 1, "other 1": 1}
+
+
+def test_what_does_not_fit_is_left_out_from_the_end_and_the_core_last():
+    table, _, _ = spend([*cores(3), *others(2)], 6 * 2 * 0.75 * CORE_S + 1)
+
+    assert counts(table) == {"core 0": 6, "core 1": 6, "core 2": 0, "other 0": 0, "other 1": 0}
+
+
+def test_one_that_is_too_large_does_not_keep_out_smaller_ones_after_it():
+    huge = FakeGroup("huge", core=False, most=1, cost_s=1000.0)
+
+    table, _, _ = spend([*cores(1), huge, *others(1)], 6 * CORE_S + 2 * OTHER_S)
+
+    assert counts(table) == {"core 0": 6, "huge": 0, "other 0": 1}
+
+
+def test_where_not_even_one_group_can_have_six_it_has_as_many_as_fit():
+    table, _, _ = spend(cores(2), 3 * 0.75 * CORE_S + 1)
+
+    assert counts(table) == {"core 0": 3, "core 1": 0}
+
+
+def test_time_that_nothing_else_can_use_shows_what_was_left_out_once():
+    table, _, spent_s = spend(cores(3), 7.75 * CORE_S)
+
+    assert counts(table) == {"core 0": 6, "core 1": 1, "core 2": 1}
+    assert spent_s == 7.75 * CORE_S
+
+
+def test_a_study_is_never_empty():
+    table, _, _ = spend([*cores(2), *others(1)], 0.1)
+
+    assert counts(table) == {"core 0": 1, "core 1": 0, "other 0": 0}
+
+
+def test_the_rest_may_have_six_blocks_too_before_anything_has_nine():
+    table, done, _ = spend([*cores(1), *others(2, most=15)], math.inf)
+
+    sixth = max(index for index, (_, number) in enumerate(done) if number < FEWEST)
+    assert all(number >= FEWEST for _, number in done[sixth + 1 :])
+    assert set(counts(table).values()) == {15}
+
+
+def test_a_machine_that_gets_slower_loses_groups_and_not_the_time():
+    time_s = 6 * 4 * CORE_S
+    table, _, spent_s = spend(cores(4), time_s, slower_after_s=time_s / 4, factor=3.0)
+
+    assert spent_s <= time_s + 3 * CORE_S
+    assert counts(table)["core 0"] >= counts(table)["core 3"]
+
+
+def test_a_forecast_changes_nothing_and_is_what_comes_true():
+    groups = [*cores(2), *others(3)]
+    table = Timetable(groups=groups, block_s=block_s)
+
+    end = table.forecast(200.0)
+
+    assert counts(table) == dict.fromkeys(counts(table), 0)
+    really, _, spent_s = spend(groups, 200.0)
+    assert counts(end) == counts(really)
+    assert end.forecast_s == spent_s
+
+
+@given(
+    time_s=some.floats(1, 2000),
+    core_s=some.lists(some.floats(0.5, 60), min_size=1, max_size=6),
+    other_s=some.lists(some.tuples(some.floats(0.5, 60), some.sampled_from([1, 2, 6, 15])), max_size=8),
+)
+def test_no_time_is_exceeded_and_none_is_wasted(time_s, core_s, other_s):
+    groups = [FakeGroup(f"core {n}", cost_s=seconds) for n, seconds in enumerate(core_s)]
+    groups += [
+        FakeGroup(f"other {n}", core=False, cost_s=seconds, most=most)
+        for n, (seconds, most) in enumerate(other_s)
+    ]
+
+    table, _, spent_s = spend(groups, time_s)
+
+    had = [table.had(group) for group in groups if group.core]
+    assert spent_s <= max(time_s, core_s[0])
+    assert all(blocks in (0, 1, *range(2, FEWEST), *range(FEWEST, 16, STEP)) for blocks in had)
+    rest_s = time_s - spent_s
+    untouched = [g for g in groups if not g.core and not table.had(g)]
+    if had[0] >= FEWEST:
+        assert all(block_s(group, FEW_ROUNDS) > rest_s for group in untouched)

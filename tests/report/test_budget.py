@@ -1,0 +1,152 @@
+"""The time that a report may take: how it is written, shared and planned. Runs no notebook."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainspeed.conduct.forecast import WORKERS_START_S, ForecastGroup, StudyPlan
+from trainspeed.core.errors import UserError
+from trainspeed.report.budget import OVERHEAD_S, Shares, budget_of, check_budget, parse_budget
+from trainspeed.report.plan_text import plan_lines
+from trainspeed.report.request import ReportRequest
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("15m", 900), ("15 min", 900), ("1.5h", 5400), ("1h30m", 5400), (" 2h 05m ", 7500)],
+)
+def test_a_time_is_written_with_its_unit(text, seconds):
+    assert parse_budget(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "0m", "-5m", "15", "15 parsecs", "m", "", "1e3s", "inf"])
+def test_anything_else_is_one_line_with_the_value_and_what_to_write(text):
+    with pytest.raises(UserError) as caught:
+        parse_budget(text)
+
+    assert str(caught.value) == f"BUDGET (={text!r}) must be a time such as 90s, 15m, 1.5h or 1h30m."
+
+
+def test_a_presets_time_is_for_all_notebooks_and_the_users_for_those_that_run(tmp_path):
+    preset, own = tmp_path / "quick.yaml", tmp_path / "own.yaml"
+    preset.write_text("budget: 20m\nlayout: {}\n")
+    own.write_text("layout: {blocks: 3}\n")
+    names, every = ["layout"], ["layout", "amp", "conv2d", "multi_gpu"]
+
+    assert budget_of(None, [preset, own], every, every) == 1200
+    assert budget_of(None, [preset, own], names, every) == 300
+    assert budget_of("8m", [preset, own], names, every) == 480
+    assert budget_of(None, [own], every, every) is None
+    own.write_text("budget: 40m\n")
+    assert budget_of(None, [preset, own], every, every) == 2400, "the later file says more"
+
+
+class Clock:
+    now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_time_is_shared_in_proportion_to_what_is_compared(clock):
+    shares = Shares(900 + 3 * OVERHEAD_S, {"a": 1.0, "b": 2.0, "c": 3.0}, clock=clock)
+
+    assert shares.of("a") == 150
+    clock.now_s += 150 + OVERHEAD_S
+    assert shares.of("b") == 300
+    clock.now_s += 300 + OVERHEAD_S
+    assert shares.of("c") == 450
+
+
+def test_what_one_notebook_leaves_or_takes_too_much_the_others_feel(clock):
+    shares = Shares(900 + 3 * OVERHEAD_S, {"a": 1.0, "b": 1.0, "c": 1.0}, clock=clock)
+
+    assert shares.of("a") == 300
+    clock.now_s += 100 + OVERHEAD_S
+    assert shares.of("b") == 400
+    clock.now_s += 600 + OVERHEAD_S
+    assert shares.of("c") == 200
+
+
+def test_a_time_that_the_user_gave_a_notebook_is_kept_for_it(clock):
+    shares = Shares(900 + 2 * OVERHEAD_S, {"a": 1.0}, fixed_s={"mine": 500}, clock=clock)
+
+    assert shares.of("a") == 400
+    assert shares.of("mine") is None
+
+
+def test_a_notebook_without_a_share_gets_none(clock):
+    shares = Shares(900, {"a": 1.0}, clock=clock)
+
+    assert shares.of("other") is None
+
+
+def test_a_resumed_report_gives_each_notebook_what_it_had(clock):
+    shares = Shares(600 + 2 * OVERHEAD_S, {"a": 1.0, "b": 1.0}, spent_s={"a": 300, "b": 100}, clock=clock)
+
+    assert shares.of("a") == 300, "all of which it has used"
+    clock.now_s += OVERHEAD_S
+    assert shares.of("b") == 300, "of which 100 are used"
+
+
+def group(name: str, core: bool = True, most: int = 15, block_s: float = 10.0, **fields) -> ForecastGroup:
+    return ForecastGroup(
+        name=name, core=core, arms=(f"{name} with", f"{name} without"), most=most, block_s=block_s, **fields,
+        short_block_s=0.75 * block_s,
+    )  # fmt: skip
+
+
+PLANS = {
+    "layout": StudyPlan(study="layout", groups=(group("core"), group("survey", core=False, most=1))),
+    "summary": StudyPlan(study="summary", groups=(group("recipe", most=6),), depends=True),
+}
+LEAST_S = 2 * (OVERHEAD_S + WORKERS_START_S + 7.5)
+
+
+def session(budget_s: float | None) -> ReportRequest:
+    weights = {name: plan.wanted_s for name, plan in PLANS.items()} if budget_s else {}
+    return ReportRequest(
+        session="s", preset="quick", notebooks=tuple(PLANS), budget_s=budget_s, weights=weights
+    )
+
+
+def test_a_time_too_short_for_one_comparison_in_each_notebook_names_the_least():
+    check_budget(LEAST_S, PLANS)
+    with pytest.raises(UserError) as caught:
+        check_budget(LEAST_S - 1, PLANS)
+
+    assert str(caught.value) == (
+        "BUDGET (1 min 00 s) is too short: one block of one comparison in each of layout, summary takes about "
+        "1 min 01 s. Give it that or more, or name fewer NOTEBOOKS."
+    )
+
+
+def test_a_plan_says_what_fits_and_what_twice_the_time_would_add():
+    budget_s = 2 * (OVERHEAD_S + WORKERS_START_S + 47)
+
+    lines = plan_lines(session(budget_s), PLANS)
+
+    assert lines == [
+        "layout: 12 runs, about 53 s of 59 s",
+        "  6 x core with: about 30 s",
+        "  6 x core without: about 30 s",
+        "  no time for survey with",
+        "  no time for survey without",
+        "summary: 12 runs, about 53 s of 57 s, and those that depend on what these find",
+        "  6 x recipe with: about 30 s",
+        "  6 x recipe without: about 30 s",
+        "All of it: 2 min 20 s or less. 4 min 40 s would add:"
+        " layout: 3 more blocks of 1 comparison and 1 comparison or single runs that 59 s have no time for.",
+    ]
+
+
+def test_without_a_limit_a_plan_says_how_long_everything_takes():
+    lines = plan_lines(session(None), PLANS)
+
+    assert lines[0] == "layout: 32 runs, about 2 min 46 s"
+    assert lines[-1] == "All of it: about 4 min 24 s."
