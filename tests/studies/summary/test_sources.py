@@ -6,6 +6,7 @@ import nbformat
 import pytest
 
 from notebook_mistakes import mistake_in
+from trainspeed.conduct.forecast import read_plan
 from trainspeed.core.files import SUMMARY
 from trainspeed.report.parameters import read_notebook
 from trainspeed.report.run import NOTEBOOKS
@@ -92,11 +93,13 @@ def test_less_can_be_asked_for(parameters, tmp_path, monkeypatch):
     assert mistake_in("summary", parameters, tmp_path, monkeypatch).startswith("no mistake")
 
 
-def test_the_plan_says_what_would_run_and_that_more_may_follow(tmp_path, monkeypatch, capsys):
+def test_the_plan_knows_what_would_run_and_foresees_what_may_follow(tmp_path, monkeypatch):
     mistake_in("summary", "blocks: 6", tmp_path, monkeypatch)
 
-    first, *kinds = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(
-        r"summary: 24 runs, about .*, and those that depend on what these find", first
-    )  # of two frameworks the plain setting and a larger batch
-    assert len(kinds) == 4 and all(kind.startswith("  6 x ") for kind in kinds)
+    plan = read_plan(tmp_path / "plan.json")
+    known = [group for group in plan.groups if not group.foreseen]
+    assert plan.depends
+    assert [(group.most, len(group.arms)) for group in known] == [(6, 2)] * 2, (
+        "of two frameworks the plain setting and a larger batch"
+    )
+    assert [(group.most, len(group.arms)) for group in plan.groups if group.foreseen] == [(6, 2)] * 4
