@@ -131,6 +131,16 @@ def test_a_runs_own_workers_and_ranks_are_no_other_processes(tmp_path):
     assert foreign_cores(before, after) == pytest.approx(0.0)
 
 
+def test_of_this_process_less_than_a_tick_is_seen(tmp_path, monkeypatch):
+    """A run that takes turns waits often and briefly: a tick of 0.01 s in each wait would be a doubt."""
+    used_s = iter([4.0, 4.0005])
+    monkeypatch.setattr("trainspeed.sensors.cpu.time.process_time", lambda: next(used_s))
+    monkeypatch.setattr("trainspeed.sensors.cpu.psutil.Process", lambda: Process(3.99, waited_for_s=1.0))
+    before, after = (host_load(tmp_path / "stat").own_s for _ in range(2))
+
+    assert (before, after - before) == (5.0, pytest.approx(0.0005))
+
+
 def test_a_worker_that_ended_counts_by_the_process_that_waited_for_it(tmp_path):
     """It may end between being listed and being looked at."""
     run = Process(1.0, waited_for_s=4.0, children=[Process(None), Process(2.0)])

@@ -57,7 +57,7 @@ def host_load(stat: Path = STAT, process: psutil.Process | None = None) -> HostL
         process: The process whose time, with that of its descendants, is `own_s`; this one by default.
     """
     cpu = cpu_seconds(stat).get("cpu")
-    own_s = _tree_s(process or psutil.Process())
+    own_s = _tree_s(process)
     return HostLoad(monotonic_s=time.monotonic(), cpu=cpu, own_s=own_s)
 
 
@@ -105,14 +105,17 @@ def cpu_seconds(stat: Path = STAT) -> dict[str, CpuSeconds]:
     return seconds
 
 
-def _tree_s(root: psutil.Process) -> float:
+def _tree_s(asked: psutil.Process | None) -> float:
+    """Return the seconds of a process and its descendants: of this process to the nanosecond, else to a tick."""
+    root = asked or psutil.Process()
     seconds = 0.0
     for process in (root, *root.children(recursive=True)):
         try:
             times = process.cpu_times()
         except psutil.Error:  # it ended meanwhile and was waited for: its parent's times hold it from now on
             continue
-        seconds += times.user + times.system + times.children_user + times.children_system
+        own_s = time.process_time() if process is root and asked is None else times.user + times.system
+        seconds += own_s + times.children_user + times.children_system
     return seconds
 
 
