@@ -18,7 +18,7 @@ from trainspeed.core.convolution import MAX_CALLS, STAGES
 from trainspeed.core.result import CallTimes
 from trainspeed.worker.events import TakeTurn
 
-STAGED_S = 0.2  # warm calls that wait after each stage are made for this time
+STAGED_S = 0.1  # warm calls that wait after each stage are made for this time
 WARM_UP_S = 0.02  # and whole ones for this time before the first turn: they tell how long a call takes
 MAX_STAGED = MAX_WARM_UP = 10
 RESIDENT_S = 0.05  # calls that stay on the device are timed together, for about this time
