@@ -114,7 +114,7 @@ class _Measuring:
         gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
         check_memory(planned, allowance_bytes(), gpus)
         if context.plan_to:
-            foreseen = self._groups(self._plan.foreseen)
+            foreseen = [group for part in self._plan.foreseen for group in self._groups([part])]
             depends = self._plan.more is not None
             plan = plan_of(self._study, groups, self._pace, depends=depends, foreseen=foreseen)
             write_plan(context.plan_to, plan)

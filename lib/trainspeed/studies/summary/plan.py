@@ -105,7 +105,4 @@ def _foreseen(
     confirmed = [starts[number % len(starts)] for number in range(max(0, confirmations))] if starts else []
     pairs = [(start, confirm_blocks) for start in confirmed if confirm_blocks]
     pairs += [(start, blocks) for start in starts for _ in range(STEPS)]
-    return tuple(
-        TrialSet(trials=(start,), controls=(start,), blocks=count, factors=(f"pair {number}",))
-        for number, (start, count) in enumerate(pairs)
-    )
+    return tuple(TrialSet(trials=(start,), controls=(start,), blocks=count) for start, count in pairs)
