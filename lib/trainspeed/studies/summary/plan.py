@@ -17,7 +17,7 @@ from trainspeed.studies.summary.recipe import Search, searches, wanted
 from trainspeed.studies.summary.switches import extra_verdicts
 
 # What a report usually finds: notebooks with a gain to confirm, and a framework's further steps.
-NOTEBOOKS, STEPS = 4, 2
+NOTEBOOKS, STEPS = 3, 1
 
 
 @dataclass(frozen=True, kw_only=True)
