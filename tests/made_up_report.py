@@ -20,6 +20,7 @@ from front_data import SESSION
 from recipe_world import World, drive
 from trainspeed.conduct.plan import Planned, schedule
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.coverage import Coverage, GroupCoverage, append_coverage
 from trainspeed.core.errors import PlanOnly
 from trainspeed.core.files import SUMMARY
 from trainspeed.core.ledger import SESSIONS_FILE, Ledger, append_line
@@ -36,7 +37,7 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "multi_gpu": {"frameworks": ["torch"], "blocks": 6, "pipeline_blocks": 6},
     "amp": {"frameworks": ["torch"], "models": ["mobilenet"], "blocks": 6, "controls": ["torch"]},
     "conv2d": {"libraries": ["tensorflow", "torch", "scipy_signal"], "survey_libraries": [], "blocks": 6},
-    "summary": {"blocks": 6, "confirm": 1, "batch_size": 16, "images_per_epoch": 128},
+    "summary": {"blocks": 6, "confirm": 1, "confirm_blocks": 6, "batch_size": 16, "images_per_epoch": 128},
 }
 # Each switch alone; on every framework the same.
 GAINS = {"channels_last": 1.3, "bf16": 1.2, "fp16": 0.5, "in_model": 1.5, "processes": 1.1}
@@ -109,11 +110,20 @@ def write_ledger(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(out)
     for name in PARAMETERS:
         if name != SUMMARY:
-            for plan in rehearsed(name, out, monkeypatch)[0]:
+            planned = rehearsed(name, out, monkeypatch)[0]
+            for plan in planned:
                 ledger.append(made_up(name, plan))
+            append_coverage(out, _coverage(name, planned[0].trial))
     values = {name: values_of(name) for name in PARAMETERS}
     session = ReportRequest(session=SESSION, preset="smoke", notebooks=tuple(PARAMETERS), parameters=values)
     append_line(out / SESSIONS_FILE, asdict(session))
+
+
+def _coverage(study: str, trial: AnyTrial) -> Coverage:
+    """Return that a study had time for 6 of 9 blocks, and none for something else."""
+    about = {"part": "core", "core": True, "trials": (trial.spec.as_dict(),), "most": 9}
+    groups = tuple(GroupCoverage(blocks=blocks, **about) for blocks in (6, 0))
+    return Coverage(session=SESSION, study=study, budget_s=60.0, spent_s=57.0, rounds=2, groups=groups)
 
 
 def write_summary(out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Search]:

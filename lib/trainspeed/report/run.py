@@ -189,7 +189,7 @@ def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Any) -> int:
     plans, ends, interrupted = ask_for_plans(wanted.notebooks, wanted.parameters, folder, out, ended=show)
     if wanted.budget_s is not None and not interrupted:
         check_budget(wanted.budget_s, plans)
-    for line in plan_lines(weighed(wanted, plans), plans):
+    for line in plan_lines(weighed(wanted, plans), plans) if plans else ():
         print(line, flush=True)
     return exit_code(ends, interrupted)
 
