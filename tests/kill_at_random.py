@@ -205,7 +205,8 @@ def main() -> int:
             print(whole.out.with_suffix(".log").read_text(), file=sys.stderr)
             return 1
         print(
-            f"a report: {length_s:.0f} s, {sum(planned.values())} runs in {len(planned)} blocks", flush=True
+            f"a report measures {length_s:.0f} s: {sum(planned.values())} runs in {len(planned)} blocks",
+            flush=True,
         )
         passed = done = 0
         for number in itertools.count():
