@@ -19,10 +19,8 @@ from typing import Generic, Protocol, TypeVar
 
 FEWEST = 6  # blocks that give an interval
 STEP = 3  # 7 and 8 blocks give a wider interval than 6: two more do not make up for the next pair of outliers
-ROUNDS, FEW_ROUNDS = (
-    4,
-    2,
-)  # of turns in a block; even, so that every arm comes before every other one equally often
+# Of turns in a block: even, so that every arm comes before every other one equally often.
+ROUNDS, FEW_ROUNDS = 4, 2
 
 
 class Group(Hashable, Protocol):
