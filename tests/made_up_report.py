@@ -123,7 +123,7 @@ def _coverage(study: str, trial: AnyTrial) -> Coverage:
     """Return that a study had time for 6 of 9 blocks, and none for something else."""
     about = {"part": "core", "core": True, "trials": (trial.spec.as_dict(),), "most": 9}
     groups = tuple(GroupCoverage(blocks=blocks, **about) for blocks in (6, 0))
-    return Coverage(session=SESSION, study=study, budget_s=60.0, spent_s=57.0, rounds=2, groups=groups)
+    return Coverage(session=SESSION, study=study, budget_s=60.0, spent_s=57.0, groups=groups)
 
 
 def write_summary(out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Search]:

@@ -27,7 +27,7 @@ class TwoArms:
 
 @pytest.fixture
 def table():
-    return Timetable(groups=[TwoArms("x"), TwoArms("y")], block_s=lambda group, rounds: BLOCK_S)
+    return Timetable(groups=[TwoArms("x"), TwoArms("y")], block_s=lambda group: BLOCK_S)
 
 
 def run_blocks(progress, table, number):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as some
 
-from trainspeed.conduct.timetable import FEW_ROUNDS, FEWEST, ROUNDS, STEP, Timetable
+from trainspeed.conduct.timetable import FEWEST, STEP, Timetable
 from trainspeed.judge.verdict import MIN_BLOCKS
 
 CORE_S, OTHER_S = 10.0, 4.0
@@ -25,8 +25,8 @@ class FakeGroup:
         return sum(map(ord, self.name)) * (number + 1) % 7
 
 
-def block_s(group: FakeGroup, rounds: int) -> float:
-    return group.cost_s * (1 if rounds == ROUNDS else 0.75)
+def block_s(group: FakeGroup) -> float:
+    return group.cost_s
 
 
 def cores(number: int, **fields) -> list[FakeGroup]:
@@ -46,7 +46,7 @@ def spend(groups: list[FakeGroup], budget_s: float, slower_after_s: float = math
     for pick in (table.next, table.next_of_more):
         while (group := pick(budget_s - now_s)) is not None:
             done.append((group, table.had(group)))
-            took_s = block_s(group, table.rounds_of(group))
+            took_s = block_s(group)
             now_s += took_s * (factor if now_s >= slower_after_s else 1)
             table.took(group)
     return table, done, now_s
@@ -67,11 +67,10 @@ def test_without_a_limit_everything_is_measured_as_often_as_asked():
 
     assert all(table.had(group) == group.most for group in groups)
     assert len(set(done)) == len(done) == sum(group.most for group in groups)
-    assert table.rounds == ROUNDS
 
 
 def test_the_core_comes_first_then_the_rest_once_then_more_of_the_core_by_threes():
-    time_s = 6 * 2 * CORE_S + 3 * 0.75 * OTHER_S + 3 * 2 * CORE_S
+    time_s = 6 * 2 * CORE_S + 3 * OTHER_S + 3 * 2 * CORE_S
 
     table, done, spent_s = spend([*cores(2), *others(3)], time_s)
 
@@ -92,15 +91,8 @@ def test_time_for_two_more_blocks_is_not_used():
     assert counts(table) == {"core 0": 6}
 
 
-def test_where_few_rounds_make_room_for_the_rest_they_are_taken():
-    table, _, _ = spend([*cores(2), *others(2)], 6 * 2 * 0.8 * CORE_S + 2 * OTHER_S)
-
-    assert table.rounds == FEW_ROUNDS
-    assert counts(table) == {"core 0": 6, "core 1": 6, "other 0": 1, "other 1": 1}
-
-
 def test_what_does_not_fit_is_left_out_from_the_end_and_the_core_last():
-    table, _, _ = spend([*cores(3), *others(2)], 6 * 2 * 0.75 * CORE_S + 1)
+    table, _, _ = spend([*cores(3), *others(2)], 6 * 2 * CORE_S + 1)
 
     assert counts(table) == {"core 0": 6, "core 1": 6, "core 2": 0, "other 0": 0, "other 1": 0}
 
@@ -114,16 +106,16 @@ def test_one_that_is_too_large_does_not_keep_out_smaller_ones_after_it():
 
 
 def test_where_not_even_one_group_can_have_six_it_has_as_many_as_fit():
-    table, _, _ = spend(cores(2), 3 * 0.75 * CORE_S + 1)
+    table, _, _ = spend(cores(2), 3 * CORE_S + 1)
 
     assert counts(table) == {"core 0": 3, "core 1": 0}
 
 
 def test_time_that_nothing_else_can_use_shows_what_was_left_out_once():
-    table, _, spent_s = spend(cores(3), 7.75 * CORE_S)
+    table, _, spent_s = spend(cores(3), 8 * CORE_S)
 
     assert counts(table) == {"core 0": 6, "core 1": 1, "core 2": 1}
-    assert spent_s == 7.75 * CORE_S
+    assert spent_s == 8 * CORE_S
 
 
 def test_a_study_is_never_empty():
@@ -180,4 +172,4 @@ def test_no_time_is_exceeded_and_none_is_wasted(time_s, core_s, other_s):
     rest_s = time_s - spent_s
     untouched = [g for g in groups if not g.core and not table.had(g)]
     if had[0] >= FEWEST:
-        assert all(block_s(group, FEW_ROUNDS) > rest_s for group in untouched)
+        assert all(block_s(group) > rest_s for group in untouched)

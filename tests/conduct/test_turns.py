@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from fake_conv2d import Buggy, behaving
-from trainspeed.conduct.timetable import ROUNDS
 from trainspeed.conduct.turns import (
+    ROUNDS,
     TURN_S,
     epochs_of_a_turn,
     measure_in_turns,

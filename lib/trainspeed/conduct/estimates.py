@@ -11,8 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.timetable import ROUNDS
-from trainspeed.conduct.turns import TURN_S, epochs_of_a_turn, turn_of_calls
+from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, turn_of_calls
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes
@@ -77,7 +76,8 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = 
     if turns:
         epochs = EPOCHS_BEFORE_TURNS + ROUNDS * epochs_of_a_turn([epoch_s], turn_s, trial.epochs)
     deep = wide or trial.model in ZOO_TRAIN_FLOP
-    return TRACE_S[trial.framework] * (3 if deep else 1) + epochs * epoch_s
+    depth = 3 if deep else 0.25 if trial.model == "cnn_keras" else 1
+    return TRACE_S[trial.framework] * depth + epochs * epoch_s
 
 
 def _calls_s(trial: Conv2dTrial, turn_s: float) -> float:

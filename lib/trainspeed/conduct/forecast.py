@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from trainspeed.conduct.groups import Pace, PlannedGroup
-from trainspeed.conduct.timetable import FEW_ROUNDS, FEWEST, ROUNDS, Timetable
+from trainspeed.conduct.timetable import FEWEST, Timetable
 
 WORKERS_START_S = 8.0  # until the frameworks are imported, side by side
 
@@ -21,7 +21,7 @@ class ForecastGroup:
 
     Attributes:
         arms: What is measured, in words.
-        block_s, short_block_s: Seconds of a block with the usual and with few rounds of turns.
+        block_s: Seconds of a block.
         foreseen: Whether its trials stand for others that earlier results will decide.
     """
 
@@ -30,7 +30,6 @@ class ForecastGroup:
     arms: tuple[str, ...]
     most: int
     block_s: float
-    short_block_s: float
     foreseen: bool = False
 
     def place(self, number: int) -> int:
@@ -51,33 +50,31 @@ class StudyPlan:
     depends: bool = False
 
     @property
-    def wanted_s(self) -> float:
-        """Seconds until all that it compares is decided and the rest is shown: its weight among other studies."""
-        return sum(_first_blocks(group) * group.short_block_s for group in self.groups)
+    def core_s(self) -> float:
+        """Seconds until its core is decided."""
+        return sum(min(FEWEST, group.most) * group.block_s for group in self.groups if group.core)
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds until everything else is decided, or shown where it has fewer blocks."""
+        others = [group for group in self.groups if not group.core]
+        return sum(
+            (FEWEST if group.most >= FEWEST else min(1, group.most)) * group.block_s for group in others
+        )
 
     @property
     def least_s(self) -> float:
         """Seconds of one block of one comparison, with what starting takes: less is no measurement."""
-        return WORKERS_START_S + (self.groups[0].short_block_s if self.groups else 0.0)
+        return WORKERS_START_S + (self.groups[0].block_s if self.groups else 0.0)
 
     def forecast(self, budget_s: float | None) -> Timetable[ForecastGroup]:
         """Return the timetable at its end: how many blocks of each group fit into a time; all without one."""
         left_s = math.inf if budget_s is None else budget_s - WORKERS_START_S
-        return Timetable(groups=list(self.groups), block_s=_block_s).forecast(left_s)
+        return Timetable(groups=list(self.groups), block_s=lambda group: group.block_s).forecast(left_s)
 
     def spent_s(self, budget_s: float | None) -> float:
         """Return how much of a time it takes."""
         return WORKERS_START_S + self.forecast(budget_s).forecast_s
-
-
-def _first_blocks(group: ForecastGroup) -> int:
-    """Return how many blocks a group wants before any has more: 6 where it may have a verdict, else one."""
-    decides = group.core or group.most >= FEWEST
-    return min(FEWEST, group.most) if decides else min(1, group.most)
-
-
-def _block_s(group: ForecastGroup, rounds: int) -> float:
-    return group.block_s if rounds == ROUNDS else group.short_block_s
 
 
 def plan_of(
@@ -102,8 +99,7 @@ def _forecast(group: PlannedGroup, pace: Pace, foreseen: bool) -> ForecastGroup:
         core=group.core,
         arms=tuple(", ".join([*arm.trial.describe(), *filter(None, [arm.label])]) for arm in group.blocks[0]),
         most=group.most,
-        block_s=pace.block_s(group, ROUNDS),
-        short_block_s=pace.block_s(group, FEW_ROUNDS),
+        block_s=pace.block_s(group),
         foreseen=foreseen,
     )
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import median
-from typing import NamedTuple
 
 from trainspeed.conduct.estimates import estimates_s
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
-from trainspeed.conduct.timetable import ROUNDS
-from trainspeed.conduct.turns import TURN_S
+from trainspeed.conduct.timetable import FEWEST
+from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
 from trainspeed.core.run import Run
 
 
@@ -38,6 +37,11 @@ class PlannedGroup:
     def place(self, number: int) -> int:
         """Return where in its block's random order it comes."""
         return self.blocks[number][0].group
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of turns in a block."""
+        return ROUNDS if self.core or self.most >= FEWEST else FEW_ROUNDS
 
     @property
     def framework(self) -> str:
@@ -84,14 +88,6 @@ def groups_of(
     return [group for _, group in sorted(ordered, key=lambda item: item[0])]
 
 
-class _Block(NamedTuple):
-    """What a block of a group took: seconds, those of them in turns, and the rounds of turns."""
-
-    wall_s: float
-    turns_s: float
-    rounds: int
-
-
 @dataclass
 class Pace:
     """How long a block of a group takes: as its blocks took so far, or those of its framework against their estimates.
@@ -105,32 +101,30 @@ class Pace:
     known: Sequence[Run]
     device: str
     turn_s: float = TURN_S
-    _took: dict[PlannedGroup, list[_Block]] = field(default_factory=lambda: defaultdict(list), init=False)
-    _estimates: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
+    _took_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
+    _estimates_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
 
-    def learn(self, group: PlannedGroup, wall_s: float, runs: Iterable[Run], rounds: int) -> None:
+    def learn(self, group: PlannedGroup, wall_s: float) -> None:
         """Take in what a block took."""
-        turns_s = sum(sum(turn.epoch_s) for run in runs for turn in run.turns)
-        self._took[group].append(_Block(wall_s, turns_s, rounds))
+        self._took_s[group].append(wall_s)
 
-    def block_s(self, group: PlannedGroup, rounds: int = ROUNDS) -> float:
-        """Return about how many seconds a block takes with that many rounds of turns."""
+    def block_s(self, group: PlannedGroup) -> float:
+        """Return about how many seconds a block of a group takes."""
         # The first block looks up layers and accuracy, too.
-        if took := self._took.get(group):
-            later = took[1:] or took
-            return median(b.wall_s - b.turns_s * (1 - rounds / b.rounds) for b in later)
-        arms = len(group.blocks[0])
-        fewer_s = arms * (ROUNDS - rounds) * self.turn_s if arms > 1 else 0.0
-        estimate_s = self._estimate_s(group)
-        return max(estimate_s / 2, estimate_s - fewer_s) * self._ratio(group.framework)
+        if took_s := self._took_s.get(group):
+            return median(took_s[1:] or took_s)
+        return self._estimate_s(group) * self._ratio(group.framework)
 
     def _estimate_s(self, group: PlannedGroup) -> float:
-        if group not in self._estimates:
-            self._estimates[group] = sum(estimates_s(group.blocks[0], self.known, self.device, self.turn_s))
-        return self._estimates[group]
+        if group not in self._estimates_s:
+            arms = group.blocks[0]
+            whole_s = sum(estimates_s(arms, self.known, self.device, self.turn_s))
+            fewer_s = len(arms) * (ROUNDS - group.rounds) * self.turn_s if len(arms) > 1 else 0.0
+            self._estimates_s[group] = max(whole_s / 2, whole_s - fewer_s)
+        return self._estimates_s[group]
 
     def _ratio(self, framework: str) -> float:
         """Return how much longer than estimated the first blocks took: of this framework, or of all."""
-        own = [group for group in self._took if group.framework == framework] or list(self._took)
+        own = [group for group in self._took_s if group.framework == framework] or list(self._took_s)
         estimated_s = sum(map(self._estimate_s, own))
-        return sum(self._took[group][0].wall_s for group in own) / estimated_s if estimated_s else 1.0
+        return sum(self._took_s[group][0] for group in own) / estimated_s if estimated_s else 1.0

@@ -15,8 +15,7 @@ from typing import Any
 from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.timetable import ROUNDS
-from trainspeed.conduct.turns import TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
+from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger

@@ -206,7 +206,7 @@ class _Measuring:
                 return
             if left := still_to_do(group.blocks[table.had(group)], self._runs):
                 progress.starting(_name_of(left), left_s)
-                runner.rounds = table.rounds_of(group)
+                runner.rounds = group.rounds
                 self._measure(runner, group, left)
                 progress.finished(len(left))
             table.took(group)
@@ -223,7 +223,7 @@ class _Measuring:
     def _measure(self, runner: Runner, group: PlannedGroup, left: Sequence[Planned]) -> None:
         begun_s = time.monotonic()
         runs = runner.measure_group(left)
-        self._pace.learn(group, time.monotonic() - begun_s, runs, runner.rounds)
+        self._pace.learn(group, time.monotonic() - begun_s)
         for run in runs:
             self._runs.append(run)
             append_csv(run, self._table)
@@ -234,7 +234,6 @@ class _Measuring:
             study=self._study,
             budget_s=budget_s,
             spent_s=spent_s,
-            rounds=table.rounds,
             groups=tuple(
                 GroupCoverage(
                     part=group.name,

@@ -19,8 +19,6 @@ from typing import Generic, Protocol, TypeVar
 
 FEWEST = 6  # blocks that give an interval
 STEP = 3  # 7 and 8 blocks give a wider interval than 6: two more do not make up for the next pair of outliers
-# Of turns in a block: even, so that every arm comes before every other one equally often.
-ROUNDS, FEW_ROUNDS = 4, 2
 
 
 class Group(Hashable, Protocol):
@@ -47,16 +45,14 @@ class Timetable(Generic[G]):
 
     Attributes:
         groups: In the order in which they are given time.
-        block_s: Returns about how many seconds a block of a group takes with that many rounds of turns.
+        block_s: Returns about how many seconds a block of a group takes.
         counts: Blocks that each group has had.
         forecast_s: Of a forecast, the seconds until its end.
-        rounds: Rounds of turns in the core's blocks: fewer where 6 of them would not fit otherwise.
     """
 
     groups: list[G]
-    block_s: Callable[[G, int], float]
+    block_s: Callable[[G], float]
     counts: dict[G, int] = field(default_factory=dict)
-    rounds: int = ROUNDS
     forecast_s: float = 0.0
     _given_up: set[G] = field(default_factory=set)
     _level: int = FEWEST
@@ -64,10 +60,6 @@ class Timetable(Generic[G]):
     def had(self, group: G) -> int:
         """Return how many blocks a group has had."""
         return self.counts.get(group, 0)
-
-    def rounds_of(self, group: G) -> int:
-        """Return the rounds of turns in a group's next block: what the core has no time for is no use elsewhere."""
-        return self.rounds if group.core else FEW_ROUNDS
 
     def took(self, group: G) -> None:
         """Count a block of a group."""
@@ -102,26 +94,17 @@ class Timetable(Generic[G]):
     def _of_core(self, left_s: float) -> G | None:
         core = [group for group in self.groups if group.core and group not in self._given_up]
         if unseen := [group for group in core if not self.had(group)]:
-            self._choose_rounds(core, left_s)
             begun = [group for group in core if self.had(group)]
             for group in unseen:
                 if not begun or self._needed_s([*begun, group], FEWEST) <= left_s:
                     return group
                 self._given_up.add(group)
         behind = self._below([group for group in core if self.had(group)], FEWEST)
-        if behind and (self.rounds > FEW_ROUNDS or max(map(self.had, core)) == 1):
-            self._choose_rounds(behind, left_s)
         while len(behind) > 1 and self._needed_s(behind, FEWEST) > left_s:
             self._given_up.add(behind.pop())
-        if len(behind) == 1 and self.block_s(behind[0], self.rounds) > left_s:
+        if len(behind) == 1 and self.block_s(behind[0]) > left_s:
             self._given_up.add(behind.pop())
         return self._of_least(behind)[0] if behind else None
-
-    def _choose_rounds(self, core: Sequence[G], left_s: float) -> None:
-        """Take fewer rounds where the usual ones leave no time for the core's 6 blocks and one of all others."""
-        others = [group for group in self.groups if not (group.core or self.had(group))]
-        needed_s = self._needed_s(core, FEWEST, ROUNDS) + self._needed_s(others, 1)
-        self.rounds = ROUNDS if needed_s <= left_s else FEW_ROUNDS
 
     def _of_others(self, left_s: float) -> G | None:
         for level in (1, FEWEST):
@@ -144,23 +127,17 @@ class Timetable(Generic[G]):
     def _grows(self, group: G) -> bool:
         return group not in self._given_up and self.had(group) >= min(FEWEST, group.most)
 
-    def _needed_s(self, groups: Iterable[G], level: int, rounds: int | None = None) -> float:
+    def _needed_s(self, groups: Iterable[G], level: int) -> float:
         """Return the seconds until these groups have so many blocks, or all that were asked for."""
-        return sum(
-            max(0, min(level, group.most) - self.had(group))
-            * self.block_s(group, rounds or self.rounds_of(group))
-            for group in groups
-        )
+        return sum(max(0, min(level, g.most) - self.had(g)) * self.block_s(g) for g in groups)
 
     def forecast(self, left_s: float = math.inf) -> Timetable[G]:
         """Return the timetable at its end, if all takes as long as expected."""
-        copy = Timetable(
-            groups=self.groups, block_s=self.block_s, counts=dict(self.counts), rounds=self.rounds
-        )
+        copy = Timetable(groups=self.groups, block_s=self.block_s, counts=dict(self.counts))
         copy._given_up, copy._level = set(self._given_up), self._level
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:
-                block_s = copy.block_s(group, copy.rounds_of(group))
+                block_s = copy.block_s(group)
                 copy.forecast_s += block_s
                 left_s -= block_s
                 copy.took(group)

@@ -10,11 +10,13 @@ from statistics import fmean
 from msgspec.structs import replace
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
-from trainspeed.conduct.timetable import ROUNDS
 from trainspeed.core.run import Status
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
+# Of turns in a block: even, so that every arm comes before every other one equally often. Of two, one disturbed round
+# is half; where nothing is to be decided, that is good enough.
+ROUNDS, FEW_ROUNDS = 4, 2
 TURN_S = 0.6  # much shorter, and a busy core's scheduler favours whoever has slept
 
 

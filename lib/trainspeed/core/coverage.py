@@ -46,7 +46,6 @@ class Coverage:
     Attributes:
         budget_s: The time that it was given.
         spent_s: The time that it took.
-        rounds: Rounds of turns in its last blocks.
         groups: In the order in which they are given time.
     """
 
@@ -54,7 +53,6 @@ class Coverage:
     study: str
     budget_s: float
     spent_s: float
-    rounds: int
     groups: tuple[GroupCoverage, ...]
 
     @property

@@ -23,7 +23,7 @@ PARAMETER = "budget_s"  # of a notebook that measures: its own time
 HOW_TO_WRITE = "must be a time such as 90s, 15m, 1.5h or 1h30m."
 TIME = re.compile(r"(\s*\d+(\.\d+)?\s*(s|sec|m|min|h)\s*)+")
 # Of a notebook: its kernel's start, its charts and its page.
-OVERHEAD_S = 15.0
+OVERHEAD_S = 10.0
 
 
 def parse_budget(text: str) -> float:
@@ -95,11 +95,14 @@ def check_budget(budget_s: float, plans: Mapping[str, StudyPlan]) -> None:
         )
 
 
+Weight = tuple[float, float]
+
+
 class Shares:
-    """Gives each notebook its part of what is left of a report's time, in proportion to what it compares.
+    """Gives each notebook its part of what is left of a report's time: for its core first, then for the rest.
 
     Args:
-        weights: Notebook -> seconds of a block of all that it compares, in the order in which they run.
+        weights: Notebook -> seconds that its core needs and that the rest needs, in the order in which they run.
         fixed_s: Notebook -> the seconds that the user has given it.
         spent_s: Notebook -> seconds that it measured for before the report was interrupted.
     """
@@ -107,7 +110,7 @@ class Shares:
     def __init__(
         self,
         budget_s: float,
-        weights: Mapping[str, float],
+        weights: Mapping[str, Weight],
         *,
         fixed_s: Mapping[str, float] = MappingProxyType({}),
         spent_s: Mapping[str, float] = MappingProxyType({}),
@@ -129,6 +132,12 @@ class Shares:
         overhead_s = OVERHEAD_S * (len(self._weights) + len(self._fixed_s))
         left_s = self._end_s - self._clock() - overhead_s - sum(self._fixed_s.values())
         left_s += sum(self._spent_s.values())
-        total = sum(self._weights.values()) or 1.0
+        core_s, rest_s = (sum(weights) for weights in zip(*self._weights.values(), strict=True))
+        own_core_s, own_rest_s = self._weights.pop(name)
         self._spent_s.pop(name, None)
-        return max(1.0, left_s * self._weights.pop(name) / total)
+        if left_s < core_s:
+            return max(1.0, left_s * own_core_s / core_s)
+        if left_s < core_s + rest_s:
+            return own_core_s + (left_s - core_s) * own_rest_s / rest_s
+        whole_s = core_s + rest_s
+        return left_s * (own_core_s + own_rest_s) / whole_s if whole_s else left_s

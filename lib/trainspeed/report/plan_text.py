@@ -13,7 +13,7 @@ from trainspeed.report.request import ReportRequest
 
 def weighed(session: ReportRequest, plans: Mapping[str, StudyPlan]) -> ReportRequest:
     """Return the request with what each notebook compares as its weight."""
-    weights = {name: plans[name].wanted_s for name in session.weights if name in plans}
+    weights = {n: (plans[n].core_s, plans[n].rest_s) for n in session.weights if n in plans}
     return replace(session, weights=weights)
 
 

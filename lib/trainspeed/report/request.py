@@ -35,7 +35,7 @@ class ReportRequest:
 
     Attributes:
         budget_s: Seconds that the whole report may take; None without a limit.
-        weights: Notebook -> its weight among those that share that time.
+        weights: Notebook -> seconds that its core and its rest need, of those that share that time.
     """
 
     session: str
@@ -45,7 +45,7 @@ class ReportRequest:
     started_at: str = ""
     version: str = ""
     budget_s: float | None = None
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def fixed_s(self) -> dict[str, float]:
@@ -105,7 +105,7 @@ def new_session(
         started_at=now.isoformat(timespec="seconds"),
         version=version("trainspeed"),
         budget_s=budget_s,
-        weights=dict.fromkeys(sharing, 1.0) if budget_s is not None else {},
+        weights=dict.fromkeys(sharing, (1.0, 1.0)) if budget_s is not None else {},
     )
 
 

@@ -93,7 +93,7 @@ def test_less_can_be_asked_for(parameters, tmp_path, monkeypatch):
     assert mistake_in("summary", parameters, tmp_path, monkeypatch).startswith("no mistake")
 
 
-def test_the_plan_knows_what_would_run_and_foresees_what_may_follow(tmp_path, monkeypatch):
+def test_the_plan_knows_what_would_run_and_that_more_may_follow(tmp_path, monkeypatch):
     mistake_in("summary", "blocks: 6", tmp_path, monkeypatch)
 
     plan = read_plan(tmp_path / "plan.json")
@@ -102,4 +102,11 @@ def test_the_plan_knows_what_would_run_and_foresees_what_may_follow(tmp_path, mo
     assert [(group.most, len(group.arms)) for group in known] == [(6, 2)] * 2, (
         "of two frameworks the plain setting and a larger batch"
     )
-    assert [(group.most, len(group.arms)) for group in plan.groups if group.foreseen] == [(6, 2)] * 2
+    assert known == list(plan.groups), "as the smoke preset confirms nothing"
+
+
+def test_the_plan_foresees_confirmations(tmp_path, monkeypatch):
+    mistake_in("summary", "confirm: 1", tmp_path, monkeypatch)
+
+    foreseen = [group for group in read_plan(tmp_path / "plan.json").groups if group.foreseen]
+    assert [(group.most, len(group.arms)) for group in foreseen] == [(15, 2)] * 2

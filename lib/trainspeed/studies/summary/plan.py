@@ -16,8 +16,7 @@ from trainspeed.studies.summary.confirmation import confirming, largest
 from trainspeed.studies.summary.recipe import Search, searches, wanted
 from trainspeed.studies.summary.switches import extra_verdicts
 
-# What a report usually finds: notebooks with a gain to confirm, and a framework's further steps.
-NOTEBOOKS, STEPS = 3, 1
+NOTEBOOKS = 2  # that usually find a gain to confirm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +87,7 @@ def plan_summary(
     return SummaryPlan(
         top=top,
         searches=planned,
-        foreseen=_foreseen(planned, blocks, confirm * NOTEBOOKS - len(top), confirm_blocks),
+        foreseen=_foreseen(planned, confirm * NOTEBOOKS - len(top), confirm_blocks),
         others=(*confirming(top, confirm_blocks), *wanted(planned, ())),
         more=partial(wanted, planned),
         may_be_empty=True,
@@ -97,12 +96,11 @@ def plan_summary(
     )
 
 
-def _foreseen(
-    searches: Sequence[Search], blocks: int, confirmations: int, confirm_blocks: int
-) -> tuple[TrialSet, ...]:
-    """Return pairs of plain trials in place of the confirmations and the steps that are not known yet."""
+def _foreseen(searches: Sequence[Search], confirmations: int, blocks: int) -> tuple[TrialSet, ...]:
+    """Return pairs of plain trials in place of the confirmations that are not known yet."""
     starts = [search.start for search in searches]
     confirmed = [starts[number % len(starts)] for number in range(max(0, confirmations))] if starts else []
-    pairs = [(start, confirm_blocks) for start in confirmed if confirm_blocks]
-    pairs += [(start, blocks) for start in starts for _ in range(STEPS)]
-    return tuple(TrialSet(trials=(start,), controls=(start,), blocks=count) for start, count in pairs)
+    return tuple(
+        TrialSet(trials=(start,), controls=(start,), blocks=blocks, parameter="confirm_blocks")
+        for start in confirmed
+    )
