@@ -2,6 +2,7 @@
 
 import os
 
+from trainspeed.sensors import processes
 from trainspeed.sensors.processes import device_cores, usable_cores
 
 
@@ -18,3 +19,16 @@ def test_a_system_without_affinity_names_no_core(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
 
     assert device_cores(2) == usable_cores() == []
+
+
+def test_a_child_that_has_ended_may_have_left_others_behind(monkeypatch):
+    """They are listed only after it has been seen to be dead."""
+    listed = [{11}, {12, 13}, set()]
+    killed = []
+    monkeypatch.setattr(processes, "child_pids", lambda: listed.pop(0))
+    monkeypatch.setattr(processes.os, "kill", lambda pid, number: killed.append(pid))
+    monkeypatch.setattr(processes.os, "waitpid", lambda pid, how: (pid if how == 0 or pid == 11 else 0, 0))
+
+    processes.end_children()
+
+    assert sorted(killed) == [12, 13] and not listed

@@ -23,7 +23,7 @@ from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 # For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
 TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
-CPU_CORE_FLOP_PER_S, GPU_FLOP_PER_S = 5e10, 1e13
+CPU_CORE_FLOP_PER_S, GPU_FLOP_PER_S = 1e11, 1e13
 CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
 CNN_KERAS_TRAIN_FLOP = 0.12e9
 WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared

@@ -57,8 +57,10 @@ def end_children(*, keep: Collection[int] = (), grace_s: float = 0.0) -> None:
         grace_s: Seconds in which they may end by themselves.
     """
     deadline, kept = time.monotonic() + grace_s, set(keep)
-    while left := {pid for pid in child_pids() - kept if not _reaped(pid, os.WNOHANG)}:
-        if time.monotonic() < deadline:
+    while children := child_pids() - kept:
+        # One that has ended may have left children of its own here since they were listed: look again.
+        left = {pid for pid in children if not _reaped(pid, os.WNOHANG)}
+        if left and time.monotonic() < deadline:
             time.sleep(LOOK_AGAIN_S)
             continue
         for pid in left:
