@@ -63,7 +63,8 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = 
     """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns."""
     if isinstance(trial, Conv2dTrial):
         return _calls_s(trial, turn_s)
-    gpus_only = (trial.framework, trial.strategy) == ("torch", "data_parallel")  # and says so at once
+    # It says so at once.
+    gpus_only = (trial.framework, trial.strategy) == ("torch", "data_parallel") or trial.precision == "tf32"
     if (gpus_only and device == "cpu") or not trial.phase.traced:
         return TRACE_S["torch"]
     if wide := WIDE_RESNET.fullmatch(trial.model):

@@ -23,7 +23,7 @@ PARAMETER = "budget_s"  # of a notebook that measures: its own time
 HOW_TO_WRITE = "must be a time such as 90s, 15m, 1.5h or 1h30m."
 TIME = re.compile(r"(\s*\d+(\.\d+)?\s*(s|sec|m|min|h)\s*)+")
 # Of a notebook: its kernel's start, its charts and its page.
-OVERHEAD_S = 10.0
+OVERHEAD_S = 8.0
 
 
 def parse_budget(text: str) -> float:
