@@ -111,6 +111,25 @@ def test_where_not_even_one_group_can_have_six_it_has_as_many_as_fit():
     assert counts(table) == {"core 0": 3, "core 1": 0}
 
 
+def test_what_was_given_up_comes_back_where_the_first_was_quicker_than_expected():
+    """Before anything has a seventh block."""
+    groups = [FakeGroup("first"), FakeGroup("second")]
+    cost_s = {"first": 20.0, "second": CORE_S}
+    table = Timetable(groups=groups, block_s=lambda group: cost_s[group.name])
+    time_s, order = 15 * CORE_S, []
+    for pick in (table.next, table.next_of_more):
+        while (group := pick(time_s)) is not None:
+            order.append(group.name)
+            table.took(group)
+            time_s -= CORE_S
+            if len(order) == 2:
+                assert order == ["first", "first"], "as both together seemed to take 180 s"
+                cost_s["first"] = CORE_S
+
+    assert order == ["first"] * 6 + ["second"] * 6
+    assert counts(table) == {"first": 6, "second": 6}
+
+
 def test_time_that_nothing_else_can_use_shows_what_was_left_out_once():
     table, _, spent_s = spend(cores(3), 8 * CORE_S)
 

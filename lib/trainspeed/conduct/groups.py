@@ -124,7 +124,7 @@ class Pace:
         return self._estimates_s[group]
 
     def _ratio(self, framework: str) -> float:
-        """Return how much longer than estimated the first blocks took: of this framework, or of all."""
+        """Return how much longer than estimated blocks take: of this framework, or of all."""
         own = [group for group in self._took_s if group.framework == framework] or list(self._took_s)
         estimated_s = sum(map(self._estimate_s, own))
-        return sum(self._took_s[group][0] for group in own) / estimated_s if estimated_s else 1.0
+        return sum(map(self.block_s, own)) / estimated_s if estimated_s else 1.0

@@ -104,7 +104,15 @@ class Timetable(Generic[G]):
             self._given_up.add(behind.pop())
         if len(behind) == 1 and self.block_s(behind[0]) > left_s:
             self._given_up.add(behind.pop())
-        return self._of_least(behind)[0] if behind else None
+        return self._of_least(behind)[0] if behind else self._revived(left_s)
+
+    def _revived(self, left_s: float) -> G | None:
+        """Return a group of the core that was given up and fits now: others were quicker than expected."""
+        for group in self._below((g for g in self.groups if g.core and g in self._given_up), FEWEST):
+            if self._needed_s([group], FEWEST) <= left_s:
+                self._given_up.remove(group)
+                return group
+        return None
 
     def _of_others(self, left_s: float) -> G | None:
         for level in (1, FEWEST):

@@ -109,4 +109,4 @@ def test_the_plan_foresees_confirmations(tmp_path, monkeypatch):
     mistake_in("summary", "confirm: 1", tmp_path, monkeypatch)
 
     foreseen = [group for group in read_plan(tmp_path / "plan.json").groups if group.foreseen]
-    assert [(group.most, len(group.arms)) for group in foreseen] == [(15, 2)] * 2
+    assert [(group.most, len(group.arms)) for group in foreseen] == [(15, 2)]

@@ -16,7 +16,7 @@ from trainspeed.studies.summary.confirmation import confirming, largest
 from trainspeed.studies.summary.recipe import Search, searches, wanted
 from trainspeed.studies.summary.switches import extra_verdicts
 
-NOTEBOOKS = 2  # that usually find a gain to confirm
+NOTEBOOKS = 1  # that usually finds a gain to confirm
 
 
 @dataclass(frozen=True, kw_only=True)
