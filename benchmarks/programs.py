@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -31,34 +31,10 @@ from trainspeed.worker import backends
 from trainspeed.worker.events import AnyEvent, StageBegun
 from trainspeed.worker.measure import Request
 
-TURN_S = 1.5  # at least
-TURN_EPOCHS = 8  # at least: one is paused, one cold
 START_EPOCHS = 6  # of a bare script before its first pause
-SPARE = 1.25  # epochs of ours beyond what the bare script would train in its turns
 MAX_EPOCHS = 10_000  # of a bare script, which is ended when it is not needed any more
 START_TIMEOUT_S = 600.0
 NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}  # one core against one core, wherever it runs
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pace:
-    """How fast the first program is, by which the turns of all are chosen."""
-
-    first_s: float
-    epoch_s: float
-
-    @property
-    def turn_s(self) -> float:
-        return max(TURN_S, TURN_EPOCHS * self.epoch_s)
-
-    @property
-    def start_s(self) -> float:
-        """Seconds of training before the first pause: the first epoch is over then, even of a slower one."""
-        return 1.5 * self.first_s + self.turn_s
-
-    def epochs(self, rounds: int) -> int:
-        """Epochs that fill so many turns and the start."""
-        return int(SPARE * (rounds * self.turn_s + self.start_s) / self.epoch_s) + 3
 
 
 class Program:
@@ -75,7 +51,7 @@ class Program:
         self.on_s: list[float] = []
         self.began = 0.0
 
-    def start(self, pace: Pace | None) -> Pace:
+    def start(self, pace: turns.Pace | None) -> turns.Pace:
         """Start it, wait until it trains, and stop it."""
         raise NotImplementedError
 
@@ -123,7 +99,7 @@ class Bare(Program):
         self._command = [find_interpreter(framework), *launcher, script, *numbers]
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, pace: Pace | None) -> Pace:
+    def start(self, pace: turns.Pace | None) -> turns.Pace:
         self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         environment = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT / "lib")}
         self._process = subprocess.Popen(
@@ -141,7 +117,7 @@ class Bare(Program):
         process = psutil.Process(self._process.pid)
         self.tree = [process, *process.children(recursive=True)]
         self.pause()
-        return pace or Pace(first_s=first_s, epoch_s=median(self.epoch_s()[1:]))
+        return pace or turns.Pace(first_s=first_s, epoch_s=median(self.epoch_s()[1:]))
 
     def _wait_for(self, epochs: int) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -183,7 +159,7 @@ class Ours(Program):
         self._ended = threading.Event()
         self._outcome: Any = None
 
-    def start(self, pace: Pace | None) -> Pace:
+    def start(self, pace: turns.Pace | None) -> turns.Pace:
         self._trial = replace(self._trial, epochs=pace.epochs(self._rounds))
         self._worker = Worker(self._trial.framework, plain=self._plain)
         self._worker.wait_until_ready()
@@ -258,7 +234,7 @@ class Monitored(Bare):
         cpu_s: CPU seconds of the monitor in all turns but the start, once it is finished.
     """
 
-    def start(self, pace: Pace | None) -> Pace:
+    def start(self, pace: turns.Pace | None) -> turns.Pace:
         pace = super().start(pace)
         self._folder = tempfile.TemporaryDirectory()
         command = [sys.executable, "-m", "trainspeed.monitor", "--interval", "1"]

@@ -28,14 +28,14 @@ import ledgers
 import protocol
 import reports
 from cases import CASES, Case
-from programs import TURN_EPOCHS, TURN_S, Program, Worker, take_turns
+from programs import Program, Worker, take_turns
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
 from trainspeed.sensors import machine as detect
 from trainspeed.worker.measure import Request
-from turns import paired
+from turns import TURN_EPOCHS, TURN_S, paired
 
 ENOUGH = 0.98  # of the bare script's throughput
 SHORT_RUNS = 6  # for the start-up

@@ -1,4 +1,4 @@
-"""Cut a program's epochs into the turns it had while the others were stopped, and pair the turns.
+"""How long turns are; cut a program's epochs into those it had while the others were stopped, and pair them.
 
 Pure functions on seconds. Knows no process: `programs` stops and resumes them.
 """
@@ -7,12 +7,37 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
 
 COLD_EPOCHS = 1  # whole epochs after a pause that are left out: the others have emptied the caches
 MIN_EPOCHS = 2  # of a turn, after the cold one: fewer have no median worth pairing
+TURN_S = 1.5  # at least
+TURN_EPOCHS = 8  # at least: one is paused, one cold
+SPARE = 1.25  # epochs of ours beyond what the bare script would train in its turns
 RAN_ON = 0.25  # of the next turn: epochs that fill so much of it, too, were not only one turn's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How fast the first program is, by which the turns of all are chosen."""
+
+    first_s: float
+    epoch_s: float
+
+    @property
+    def turn_s(self) -> float:
+        return max(TURN_S, TURN_EPOCHS * self.epoch_s)
+
+    @property
+    def start_s(self) -> float:
+        """Seconds of training before the first pause: the first epoch is over then, even of a slower one."""
+        return 1.5 * self.first_s + self.turn_s
+
+    def epochs(self, rounds: int) -> int:
+        """Epochs that fill so many turns and the start."""
+        return int(SPARE * (rounds * self.turn_s + self.start_s) / self.epoch_s) + 3
 
 
 def orders(names: Sequence[str], rounds: int, seed: int) -> list[list[str]]:

@@ -193,3 +193,14 @@ def select(frame, **values):
     for name, value in values.items():
         frame = frame[frame[name] == value]
     return frame
+
+
+def rows(styler):
+    """Return the table as a list of dicts of text."""
+    return styler.data.astype(str).to_dict("records")
+
+
+def cells(styler, **where):
+    """Return the only row with these cells."""
+    (row,) = [row for row in rows(styler) if all(row[name] == value for name, value in where.items())]
+    return row

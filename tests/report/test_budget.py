@@ -87,6 +87,16 @@ def test_a_time_that_the_user_gave_a_notebook_is_kept_for_it(clock):
     assert shares.of("mine") is None
 
 
+@pytest.mark.parametrize("weights", [{"a": (0, 0)}, {"a": (0, 5)}, {"a": (5, 0)}])
+@pytest.mark.parametrize("over_s", [0, 100])
+def test_where_no_time_is_left_there_is_still_a_share(clock, weights, over_s):
+    """A front page without a recipe needs none; what ran before it may have taken too long."""
+    shares = Shares(OVERHEAD_S, weights, clock=clock)
+    clock.now_s += over_s
+
+    assert shares.of("a") == 1.0
+
+
 def test_a_notebook_without_a_share_gets_none(clock):
     shares = Shares(900, {"a": (1, 0)}, clock=clock)
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-from showing_data import failed_run, make_frame, make_run
+from showing_data import cells, failed_run, make_frame, make_run, rows
 from trainspeed.core.format import MISSING, digits, fixed
 from trainspeed.core.frame import to_frame
 from trainspeed.show import tables
@@ -15,17 +15,6 @@ from trainspeed.show.cells import styled
 @pytest.fixture(scope="module")
 def frame():
     return make_frame()
-
-
-def rows(styler):
-    """Return the table as a list of dicts of text."""
-    return styler.data.astype(str).to_dict("records")
-
-
-def cells(styler, **where):
-    """Return the only row with these cells."""
-    (row,) = [row for row in rows(styler) if all(row[name] == value for name, value in where.items())]
-    return row
 
 
 class TestEveryTable:

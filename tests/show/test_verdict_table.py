@@ -2,7 +2,7 @@
 
 import pytest
 
-from showing_data import failed_run, make_frame, make_run, make_verdicts
+from showing_data import cells, failed_run, make_frame, make_run, make_verdicts, rows
 from trainspeed.core.frame import to_frame
 from trainspeed.core.layer_table import row
 from trainspeed.show import tables
@@ -11,17 +11,6 @@ from trainspeed.show import tables
 @pytest.fixture(scope="module")
 def frame():
     return make_frame()
-
-
-def rows(styler):
-    """Return the table as a list of dicts of text."""
-    return styler.data.astype(str).to_dict("records")
-
-
-def cells(styler, **where):
-    """Return the only row with these cells."""
-    (row,) = [row for row in rows(styler) if all(row[name] == value for name, value in where.items())]
-    return row
 
 
 class TestVerdicts:

@@ -71,7 +71,7 @@ def measure(
             that is not enough: see `timetable`.
     Raises:
         UserError: Something that was asked for cannot be done; nothing was measured.
-        PlanOnly: Only the plan was asked for, and has been printed.
+        PlanOnly: Only the plan was asked for, and has been written.
     """
     context = context or current()
     if not timeout_s > 0 or not interval_s > 0:

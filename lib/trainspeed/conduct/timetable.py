@@ -7,7 +7,8 @@ The order in which time is given out, and the reverse of the order in which grou
 3. 9, 12, 15 … blocks of all that have come so far, alike;
 4. one block of what was left out, for a look at it.
 
-Only time decides, never a result, so that no verdict can be stopped at when it looks good.
+What was left out of the core comes back where others were quicker than expected. Only time decides, never a result,
+so that no verdict can be stopped at when it looks good.
 """
 
 from __future__ import annotations
@@ -141,12 +142,13 @@ class Timetable(Generic[G]):
 
     def forecast(self, left_s: float = math.inf) -> Timetable[G]:
         """Return the timetable at its end, if all takes as long as expected."""
-        copy = Timetable(groups=self.groups, block_s=self.block_s, counts=dict(self.counts))
+        # Looked up once: they do not change meanwhile, and a plan may have hundreds of groups.
+        block_s = {group: self.block_s(group) for group in self.groups}
+        copy = Timetable(groups=self.groups, block_s=block_s.__getitem__, counts=dict(self.counts))
         copy._given_up, copy._level = set(self._given_up), self._level
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:
-                block_s = copy.block_s(group)
-                copy.forecast_s += block_s
-                left_s -= block_s
+                copy.forecast_s += block_s[group]
+                left_s -= block_s[group]
                 copy.took(group)
         return copy

@@ -57,7 +57,7 @@ class EmptyList(UserError):
 
 
 class PlanOnly(Exception):
-    """Ends a notebook whose plan has been printed: nothing is measured and nothing is wrong."""
+    """Ends a notebook whose plan has been written: nothing is measured and nothing is wrong."""
 
 
 def check_name(field: str, value: object, known: Collection[str], others: str = "") -> None:

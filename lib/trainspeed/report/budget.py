@@ -24,6 +24,7 @@ HOW_TO_WRITE = "must be a time such as 90s, 15m, 1.5h or 1h30m."
 TIME = re.compile(r"(\s*\d+(\.\d+)?\s*(s|sec|m|min|h)\s*)+")
 # Of a notebook: its kernel's start, its charts and its page.
 OVERHEAD_S = 8.0
+SHORTEST_S = 1.0  # of a share
 
 
 def parse_budget(text: str) -> float:
@@ -135,9 +136,11 @@ class Shares:
         core_s, rest_s = (sum(weights) for weights in zip(*self._weights.values(), strict=True))
         own_core_s, own_rest_s = self._weights.pop(name)
         self._spent_s.pop(name, None)
-        if left_s < core_s:
-            return max(1.0, left_s * own_core_s / core_s)
-        if left_s < core_s + rest_s:
-            return own_core_s + (left_s - core_s) * own_rest_s / rest_s
         whole_s = core_s + rest_s
-        return left_s * (own_core_s + own_rest_s) / whole_s if whole_s else left_s
+        if 0 < left_s < core_s:
+            share_s = left_s * own_core_s / core_s
+        elif core_s <= left_s < whole_s:
+            share_s = own_core_s + (left_s - core_s) * own_rest_s / rest_s
+        else:
+            share_s = left_s * (own_core_s + own_rest_s) / whole_s if whole_s else left_s
+        return max(SHORTEST_S, share_s)  # also where nothing is left: a study measures at least one block

@@ -65,7 +65,7 @@ class NotebookRun:
 
     Attributes:
         environment: Variables for the kernel, in addition to those of this process.
-        planning: Whether the notebook is run only for what it prints, until it raises PlanOnly.
+        planning: Whether the notebook is run only for its plan, until it raises PlanOnly.
         notebook: The notebook with what its cells have put out, however they ended; None where no kernel was
             asked for.
     """
