@@ -15,6 +15,7 @@ from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, turn_of_c
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes
+from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, WIDE_RESNET, Trial
@@ -37,6 +38,7 @@ CONV2D_FLOP_PER_S = {"scipy_signal": 4e8, "scipy_ndimage": 6e8, "scipy_fft": 8e8
 CONV2D_FLOP_PER_S |= {"opencv": 3e9}
 CPU_BYTES_PER_S, PLANE_S = 3e9, 1e-5
 DEVICE_FLOP_PER_S = 1e10  # of a framework on one CPU core with few channels; a GPU is faster
+PROBE_S = 2.0  # of a probe, beside what its framework traces
 START_S = 0.4  # of a run, until its first call
 COPIES = 3  # of images and results on the host: padded or the device's, and an earlier result
 
@@ -63,6 +65,8 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = 
     """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns."""
     if isinstance(trial, Conv2dTrial):
         return _calls_s(trial, turn_s)
+    if isinstance(trial, Probe):
+        return TRACE_S[trial.framework] + PROBE_S
     # It says so at once.
     gpus_only = (trial.framework, trial.strategy) == ("torch", "data_parallel") or trial.precision == "tf32"
     if (gpus_only and device == "cpu") or not trial.phase.traced:
@@ -110,7 +114,7 @@ def check_memory(
     for trial in dict.fromkeys(planned.trial.spec for planned in plan):
         if isinstance(trial, Conv2dTrial):
             _check_call(trial, allowance_bytes, gpus)
-        else:
+        elif isinstance(trial, Trial):
             _check_images(trial, allowance_bytes)
 
 

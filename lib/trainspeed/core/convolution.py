@@ -12,6 +12,7 @@ from trainspeed.core.factors import CONTROL, RESIDENCY, BaseTrial, Factor, alway
 from trainspeed.core.format import counted
 from trainspeed.core.layer_table import FP32_BYTES
 from trainspeed.core.phase import CALLS
+from trainspeed.core.probe import Probe, is_probe
 from trainspeed.core.trial import Trial
 
 # Library -> its modes, the usual one first.
@@ -195,9 +196,11 @@ class Conv2dTrial(BaseTrial):
     graph_key = spec  # what trials that run the same layers have in common
 
 
-AnyTrial = Trial | Conv2dTrial
+AnyTrial = Trial | Conv2dTrial | Probe
 
 
 def trial_from_dict(data: Mapping[str, Any]) -> AnyTrial:
-    """Return the trial that `as_dict` was called on, of a training or of a convolution."""
+    """Return the trial that `as_dict` was called on: of a training, of a convolution, or a probe."""
+    if is_probe(data):
+        return Probe.from_dict(data)
     return Conv2dTrial.from_dict(data) if "library" in data else Trial.from_dict(data)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.files import append_text, write_atomically
+from trainspeed.core.probe import Probe
 from trainspeed.core.result import layouts_text, precision_text
 from trainspeed.core.run import Run
 from trainspeed.core.trial import Trial
@@ -47,7 +48,7 @@ DERIVED_COLUMNS: Mapping[str, Callable[[Run], Any]] = {
 # The columns of the CSV are the same for every study, so that rows of any can be added; a trial leaves those of the
 # other kind empty.
 CSV_COLUMNS = (
-    *dict.fromkeys(field.name for kind in (Trial, Conv2dTrial) for field in fields(kind)),
+    *dict.fromkeys(field.name for kind in (Trial, Conv2dTrial, Probe) for field in fields(kind)),
     *RUN_COLUMNS,
 )
 

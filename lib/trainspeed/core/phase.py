@@ -1,4 +1,4 @@
-"""What a trial runs: whole training steps, a phase of one, a ceiling of the device, calls. Knows no trial."""
+"""What a trial runs: whole training steps, a phase of one, a ceiling of the device, calls, a probe. Knows no trial."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Phase:
         traced: Whether the framework traces or compiles layers before the first step.
         ceiling: Whether it measures the most that the device can do, whatever the model.
         calls: Whether it belongs to a convolution: there are neither epochs nor a data set.
+        probe: Whether it checks the instrument: values come of it, and no times that are compared.
         torch_only: Whether only torch's backend measures it.
         work: Field of a run that says how much a step of a ceiling does.
     """
@@ -30,13 +31,14 @@ class Phase:
     traced: bool = True
     ceiling: bool = False
     calls: bool = False
+    probe: bool = False
     torch_only: bool = False
     work: str | None = None
 
     @property
     def of_model(self) -> bool:
         """Whether it belongs to a model's training, in whole or in part."""
-        return not (self.ceiling or self.calls)
+        return not (self.ceiling or self.calls or self.probe)
 
 
 def _ceiling(name: str, words: str, work: str) -> Phase:
@@ -60,3 +62,4 @@ CEILINGS = (MATMUL, CONV, COPY)
 PHASES = {phase.name: phase for phase in (WHOLE, INPUT, COMPUTE, FIT, EXCHANGE, LATENCY, *CEILINGS)}
 
 CALLS = Phase(name="calls", words="calls", timed="a warm call", compared=True, calls=True)  # of a convolution
+PROBE = Phase(name="probe", words="a check of the instrument", traced=False, probe=True)

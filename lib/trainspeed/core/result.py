@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from trainspeed.core.notes import AnyNote
+from trainspeed.core.probe import ProbeValue
 from trainspeed.core.trial import LAYOUTS
 
 
@@ -145,6 +146,7 @@ class RunResult(Inspection, CallTimes):
         turns: Turns that it took; their epochs are in `epoch_s`, too, their calls in `call_s` and `resident_s`. Empty
             where it ran alone.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
+        probe: What a probe measured, by name, in the units that the names end in; empty of every other trial.
         skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
     """
 
@@ -155,6 +157,7 @@ class RunResult(Inspection, CallTimes):
     test_accuracy: float | None = None
     peak_memory_bytes: int | None = None
     energy_j: float | None = None
+    probe: Mapping[str, ProbeValue] = field(default_factory=dict)
     skipped_steps: int | None = None
     turns: tuple[Turn, ...] = ()
     waiting_cores: float | None = None

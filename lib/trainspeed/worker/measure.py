@@ -29,6 +29,7 @@ from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun, TakeTurn, encode
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.hyperparameters import recipe
+from trainspeed.worker.probes import run_probe
 from trainspeed.worker.turns import Alone, InTurns, Meter
 
 SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
@@ -89,7 +90,9 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
     stages = _Stages(request.requested_at, emit)
     notes: list[AnyNote] = []
     try:
-        if request.trial.phase.calls:
+        if request.trial.phase.probe:
+            result = _measure_probe(request, backend, stages, notes)
+        elif request.trial.phase.calls:
             result = _measure_calls(request, backend, channel, stages, notes)
         else:
             result = _measure(request, backend, images, channel, stages, notes)
@@ -207,6 +210,14 @@ def _measure_calls(
         waiting_cores=pace.waiting_cores,
         **vars(measured),
     )
+
+
+def _measure_probe(request: Request, backend: Backend, stages: _Stages, notes: list[AnyNote]) -> RunResult:
+    _take_device(request, notes)
+    stages.next("probe")
+    values = run_probe(request.trial, backend, request.device, request.gpu_uuids)
+    stages.next("end")
+    return RunResult(probe=values)
 
 
 def check_placement(placement: str, device: str, devices: int) -> None:

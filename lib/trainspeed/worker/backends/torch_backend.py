@@ -30,7 +30,7 @@ class TorchBackend(Backend):
         return {"torch": torch.__version__, "cuda": torch.version.cuda or "none"}
 
     def prepare(self, trial: AnyTrial) -> None:
-        if trial.phase.calls:
+        if not trial.phase.of_model:
             return
         if trial.model in ZOO:
             importlib.import_module("trainspeed.worker.models.torch_zoo")
