@@ -1,4 +1,4 @@
-"""A backend without a framework. `Trial.weights` says how it behaves: see BEHAVIOURS."""
+"""A backend without a framework. `Trial.weights` says how it behaves: see BEHAVIOURS and AFTERWARDS."""
 
 from __future__ import annotations
 
@@ -76,6 +76,21 @@ BEHAVIOURS = {
 }
 
 
+def _exit_late() -> None:
+    """As where a driver takes long to let go of a device's memory: the process sends its result, and stays."""
+    os._exit = lambda code: _hang()
+
+
+# What a run does when it is asked for its test accuracy, or inspected: "bug inspecting", and so on.
+AFTERWARDS = {
+    "bug": _bug,
+    "die": _die,
+    "hang": _hang,
+    "out of memory": _out_of_memory,
+    "exit late": _exit_late,
+}
+
+
 class FakeTraining:
     """Epochs that take a made-up time: 1 s the first, then 0.1 s; channels_last takes half."""
 
@@ -93,7 +108,13 @@ class FakeTraining:
             epoch_s.append(0.1 * factor)
         return tuple(epoch_s)
 
+    def _afterwards(self, stage: str) -> None:
+        behaviour, _, when = (self.trial.weights or "").rpartition(" ")
+        if when == stage:
+            AFTERWARDS[behaviour]()
+
     def test_accuracy(self) -> float:
+        self._afterwards("evaluating")
         return 0.9
 
     def peak_memory_bytes(self) -> int | None:
@@ -103,6 +124,7 @@ class FakeTraining:
         return None
 
     def inspect(self) -> Inspection:
+        self._afterwards("inspecting")
         return Inspection(
             effective_layout={self.trial.layout: 2},
             effective_precision=EffectivePrecision(dtypes={"float32": 2}),

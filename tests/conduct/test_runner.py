@@ -13,7 +13,7 @@ from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.notes import NotInspected
+from trainspeed.core.notes import EndedAfterMeasuring, NotInspected
 from trainspeed.core.result import RunResult
 from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import Trial, grid
@@ -116,6 +116,35 @@ def test_a_program_is_looked_at_until_it_was_seen_once(tmp_path, log):
 
     requests = [entry for entry in log if not isinstance(entry, tuple)]
     assert [r.inspect for r in requests] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        NotInspected(error="KeyError", message="no such layer"),
+        EndedAfterMeasuring(stage="inspect", status="crashed", message="SIGSEGV"),
+    ],
+)
+def test_a_program_that_could_not_be_looked_at_is_not_looked_at_again(tmp_path, log, note):
+    """What ended one run would end one of each block."""
+    kept = RunOutcome(status=Status.OK, result=RunResult(epoch_s=(1.0, 1.0, 1.0), notes=(note,)))
+    start = lambda name: FakeWorker(log, name, [kept])  # noqa: E731
+    runs = measure_all(runner(tmp_path, log, start), TrialSet(trials=TRIALS[:1], blocks=3))
+
+    requests = [entry for entry in log if not isinstance(entry, tuple)]
+    assert [r.inspect for r in requests] == [True, False, False]
+    assert [run.status for run in runs] == [Status.OK] * 3
+    assert Ledger(tmp_path).read()[0][0].notes == (note,)
+
+
+def test_an_evaluation_that_ended_a_run_is_not_tried_in_its_later_blocks(tmp_path, log):
+    note = EndedAfterMeasuring(stage="evaluate", status="timeout", message="not finished after 9 s")
+    kept = RunOutcome(status=Status.OK, result=RunResult(epoch_s=(1.0, 1.0, 1.0), notes=(note,)))
+    start = lambda name: FakeWorker(log, name, [kept])  # noqa: E731
+    measure_all(runner(tmp_path, log, start, accuracy_blocks=3), TrialSet(trials=TRIALS[:1], blocks=3))
+
+    requests = [entry for entry in log if not isinstance(entry, tuple)]
+    assert [(r.evaluate, r.inspect) for r in requests] == [(True, True), (False, True), (False, True)]
 
 
 def test_only_the_run_with_that_label_leaves_the_allocation_alone(tmp_path, log):

@@ -13,7 +13,7 @@ import pytest
 
 from processes_helper import is_gone, until
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
-from trainspeed.core.notes import LossNotFinite
+from trainspeed.core.notes import EndedAfterMeasuring, LossNotFinite
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.worker.measure import Request
@@ -21,8 +21,8 @@ from trainspeed.worker.measure import Request
 TESTS = Path(__file__).parents[1]
 
 
-def request(behaviour: str | None = None, **changes) -> Request:
-    fields = {"layout": "channels_first", "batch_size": 8, "images_per_epoch": 20, "epochs": 3}
+def request(behaviour: str | None = None, layout: str = "channels_first", **changes) -> Request:
+    fields = {"layout": layout, "batch_size": 8, "images_per_epoch": 20, "epochs": 3}
     trial = Trial(
         framework="torch", model="cnn10", dataset="digits", weights=behaviour, image_size=8, **fields
     )
@@ -81,6 +81,25 @@ def test_a_failing_child_is_an_outcome_and_the_worker_goes_on(worker, behaviour,
     assert outcome.status == status
     assert reason in outcome.reason
     assert worker.run(request(), 60).status == Status.OK
+
+
+@pytest.mark.parametrize("stage", ["evaluat", "inspect"])
+def test_a_child_that_dies_after_the_measuring_keeps_its_times(worker, stage):
+    outcome = worker.run(request(f"die {stage}ing", evaluate=True, inspect=True), 60)
+    (note,) = (note for note in outcome.result.notes if isinstance(note, EndedAfterMeasuring))
+
+    assert (outcome.status, outcome.result.epoch_s) == (Status.OK, (1.0, 0.1, 0.1))
+    assert (note.stage[:7], note.status) == (stage, "crashed")
+    assert "SIGKILL" in note.message
+
+
+def test_a_child_that_ends_late_shifts_no_result_to_the_next_trial(worker):
+    """Its own result counts, and whatever it says later is nobody's."""
+    late = worker.run(request("exit late inspecting", inspect=True), 2)
+    following = worker.run(request(layout="channels_last"), 60)
+
+    assert (late.status, late.result.effective_layout) == (Status.OK, {"channels_first": 2})
+    assert (following.status, following.result.epoch_s) == (Status.OK, (1.0, 0.05, 0.05))
 
 
 def test_a_run_that_learns_nothing_is_a_row_with_a_doubt(worker):

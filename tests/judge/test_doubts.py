@@ -146,6 +146,9 @@ NEWER = [  # than schema 1
     notes.BusyWhileWaiting(cores=0.03),
     notes.NotAllTogether(arms=4, together=1),
     notes.NotAllTogether(arms=4, together=2),
+    notes.NotEvaluated(error="MemoryError", message="no 9 bytes"),
+    notes.NotReadAfterwards(what="peak memory", error="RuntimeError", message="no such device"),
+    notes.EndedAfterMeasuring(stage="inspect", status="crashed", message="the run was killed by SIGSEGV"),
 ]
 DERIVED = [StepsSkipped(skipped=6, steps=8), EpochsDrifted(), EpochsShort()]
 

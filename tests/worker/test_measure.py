@@ -4,16 +4,24 @@ import time
 
 import pytest
 
-from fake_backend import FakeBackend
+from fake_backend import FakeBackend, FakeTraining
 from fake_nvml import FakeGpu, FakeNvml, install
 from fake_runs import EventsSent
-from trainspeed.core.notes import CoresBusy, CpuTimeStolen, GpuMemoryHeld, LossNotFinite
+from trainspeed.core.notes import (
+    CoresBusy,
+    CpuTimeStolen,
+    GpuMemoryHeld,
+    LossNotFinite,
+    NotEvaluated,
+    NotInspected,
+    NotReadAfterwards,
+)
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.cpu import CpuSeconds, HostLoad
 from trainspeed.worker import measure as child
-from trainspeed.worker import turns
-from trainspeed.worker.events import ResultSent
+from trainspeed.worker import turns, validity
+from trainspeed.worker.events import Measured, ResultSent, StageBegun
 from trainspeed.worker.failures import Invalid
 
 UUID = "GPU-aaaa-1"
@@ -107,6 +115,74 @@ def test_a_run_on_the_cpu_does_not_ask_the_gpus(notes_of, idle_gpu):
     assert not idle_gpu.calls
 
 
+# What fails after the measuring.
+
+
+def events_of(weights):
+    """Measure a trial here, which is evaluated and inspected, and return its events."""
+    channel = EventsSent()
+    asked = child.Request(
+        trial=own_trial(model="cnn10", weights=weights),
+        device="gpu",
+        requested_at=time.monotonic(),
+        evaluate=True,
+        inspect=True,
+    )
+    child.measure_trial(asked, FakeBackend(), None, channel)
+    return channel.events
+
+
+def test_what_was_measured_is_sent_before_anything_else_is_looked_up():
+    events = events_of(None)
+    sent = next(number for number, event in enumerate(events) if isinstance(event, Measured))
+    measured, result = events[sent].result, events[-1].result
+
+    assert [event.name for event in events[sent:-1] if isinstance(event, StageBegun)] == ["inspect", "end"]
+    assert (measured.epoch_s, measured.peak_memory_bytes) == (result.epoch_s, result.peak_memory_bytes)
+    assert (measured.test_accuracy, measured.layers) == (None, None)
+    assert list(measured.stages_s) == ["start", "build", "train"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "note", "accuracy", "layers"),
+    [
+        ("bug evaluating", NotEvaluated(error="KeyError", message="'a bug in a framework'"), None, ()),
+        (
+            "out of memory evaluating",
+            NotEvaluated(
+                error="RuntimeError",
+                message="DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes",
+            ),
+            None,
+            (),
+        ),
+        ("bug inspecting", NotInspected(error="KeyError", message="'a bug in a framework'"), 0.9, None),
+    ],
+)
+def test_what_fails_after_the_measuring_is_a_note(weights, note, accuracy, layers):
+    result = events_of(weights)[-1].result
+
+    assert (result.epoch_s, result.notes) == ((1.0, 0.1, 0.1), (note,))
+    assert (result.test_accuracy, result.layers) == (accuracy, layers)
+
+
+def test_a_number_that_cannot_be_read_after_the_training_is_absent_with_a_note():
+    class Forgetful(FakeTraining):
+        def peak_memory_bytes(self):
+            raise RuntimeError("no such counter")
+
+    class Backend(FakeBackend):
+        def start(self, trial, images, **options):
+            return Forgetful(trial)
+
+    result = ended(own_trial(model="cnn10", weights=None), Backend()).result
+
+    assert (result.epoch_s, result.peak_memory_bytes) == ((1.0, 0.1, 0.1), None)
+    assert result.notes == (
+        NotReadAfterwards(what="peak memory", error="RuntimeError", message="no such counter"),
+    )
+
+
 # A model of the user's own.
 
 
@@ -145,7 +221,7 @@ def test_a_model_of_ones_own_that_trains_to_nan_is_invalid(precision):
 @pytest.mark.parametrize("changed", [{"model": "cnn10"}, {"precision": "fp16"}])
 def test_elsewhere_nan_is_a_finding_about_the_setting_and_a_note(monkeypatch, changed):
     """In 16 bits it may be the range."""
-    monkeypatch.setattr(child, "SIXTEEN_BITS", {"fp16": "float32"})  # what the fake one computes in
+    monkeypatch.setattr(validity, "SIXTEEN_BITS", {"fp16": "float32"})  # what the fake one computes in
 
     end = ended(own_trial(**changed))
 

@@ -7,8 +7,9 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from trainspeed.core.notes import EndedAfterMeasuring
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.sensors.memory import host_oom_kills
@@ -41,13 +42,14 @@ class ForkedRun:
 
         Args:
             timeout_s: Seconds that it may take to its first turn, for each turn, and after the last; where it
-                trains alone, for all.
+                trains alone, for all of them. What is looked up after the measuring may take as long again.
             end_worker: Ends the worker, where it has died or hangs, and returns its exit code.
         """
         self._channel, self._timeout_s, self._end_worker = channel, timeout_s, end_worker
         self._pid: int | None = None
         self._stage = "start"
         self._oom_kills = host_oom_kills()
+        self._measured: RunResult | None = None
         self._result: RunOutcome | None = None
         self.outcome: RunOutcome | None = None
 
@@ -62,6 +64,8 @@ class ForkedRun:
                 return event
             else:
                 self._heed(event)
+                if isinstance(event, events.Measured):
+                    deadline = time.monotonic() + self._timeout_s
         return None
 
     def take_turn(self, turn: events.TakeTurn) -> events.TurnEnded | None:
@@ -90,7 +94,8 @@ class ForkedRun:
     def stop(self) -> None:
         """End the run, whose result is not wanted, and wait until its memory is free again."""
         self._kill_and_wait()
-        self._close(_failed(Status.CRASHED, f"it was stopped in stage {self._stage!r}", self._stage))
+        self.outcome = _failed(Status.CRASHED, f"it was stopped in stage {self._stage!r}", self._stage)
+        self._channel.close()
 
     def _send(self, command: events.TakeTurn | events.Finish) -> None:
         with contextlib.suppress(OSError):  # it has died: the events say how
@@ -102,6 +107,8 @@ class ForkedRun:
                 self._pid = event.pid
             case events.StageBegun():
                 self._stage = event.name
+            case events.Measured():
+                self._measured = event.result
             case events.ResultSent():
                 self._result = RunOutcome(status=Status.OK, result=event.result)
             case events.Failed():
@@ -126,19 +133,30 @@ class ForkedRun:
             self._end_worker()  # it hangs itself
         else:
             self._kill_and_wait()
-        self._close(_failed(Status.TIMEOUT, reason, self._stage))
+        self._close(self._result or _failed(Status.TIMEOUT, reason, self._stage))
 
     def _kill_and_wait(self) -> None:
         self.kill()
         deadline = time.monotonic() + REAP_S
-        while (line := self._channel.receive(deadline)) and not isinstance(
-            events.decode(line), events.Exited
-        ):
-            pass
+        while line := self._channel.receive(deadline):
+            if isinstance(event := events.decode(line), events.Exited):
+                return
+            self._heed(event)
 
     def _close(self, outcome: RunOutcome) -> None:
-        self.outcome = outcome
+        self.outcome = outcome if self._measured is None else _kept(outcome, self._measured, self._stage)
         self._channel.close()
+
+
+def _kept(outcome: RunOutcome, measured: RunResult, stage: str) -> RunOutcome:
+    """Return how a run ended that was measured: well, with a note where it failed afterwards.
+
+    Only where what was looked up shows that it is not what was asked for is it lost.
+    """
+    if outcome.status in (Status.OK, Status.UNSUPPORTED, Status.INVALID):
+        return outcome
+    note = EndedAfterMeasuring(stage=stage, status=outcome.status, message=outcome.reason)
+    return RunOutcome(status=Status.OK, result=replace(measured, notes=(*measured.notes, note)))
 
 
 def _died(event: events.Exited, stage: str, kills_before: int | None, who: str = "run") -> RunOutcome:

@@ -19,7 +19,7 @@ from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_i
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.notes import NotAllTogether, scrubbed
+from trainspeed.core.notes import EndedAfterMeasuring, NotAllTogether, NotInspected, scrubbed
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import RunResult
 from trainspeed.core.run import FINAL, Role, Run, Status
@@ -61,7 +61,10 @@ class Runner:
     _not_again: set[Any] = field(default_factory=set, init=False)
     _missing: dict[str, str] = field(default_factory=dict, init=False)
     _recorded_as_missing: set[str] = field(default_factory=set, init=False)
-    _inspected: set[AnyTrial] = field(default_factory=set, init=False)
+    _inspected: set[AnyTrial] = field(
+        default_factory=set, init=False
+    )  # or tried: what ended a run once would again
+    _not_evaluated: set[Any] = field(default_factory=set, init=False)
     _turn_epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
     _together: AliveTogether = field(default_factory=AliveTogether, init=False)
 
@@ -163,8 +166,15 @@ class Runner:
         self.ledger.append(run)
         if run.status in FINAL:
             self._not_again.add(planned.kind)
-        if run.layers is not None:
+        ended_in = {note.stage for note in run.notes if isinstance(note, EndedAfterMeasuring)}
+        if (
+            run.layers is not None
+            or "inspect" in ended_in
+            or any(isinstance(n, NotInspected) for n in run.notes)
+        ):
             self._inspected.add(planned.trial.graph_key)
+        if "evaluate" in ended_in:
+            self._not_evaluated.add(planned.kind)
         return run
 
     def start_all(self, frameworks: Iterable[str], *, side_by_side: bool = True) -> None:
@@ -192,7 +202,7 @@ class Runner:
             device="cpu" if trial.on_cpu else self.device,
             requested_at=time.monotonic(),
             calls_s=ROUNDS * self.turn_s,
-            evaluate=planned.block < self.accuracy_blocks,
+            evaluate=planned.block < self.accuracy_blocks and planned.kind not in self._not_evaluated,
             inspect=trial.graph_key not in self._inspected,
             default_allocation=planned.label == Role.ALLOCATION,
             gpu_uuids=() if trial.on_cpu else self.gpu_uuids[: trial.devices],

@@ -95,6 +95,39 @@ class NotInspected(Note, tag="not_inspected"):
     message: str
 
 
+class NotEvaluated(Note, tag="not_evaluated"):
+    """The test accuracy could not be measured; `error` is the exception's class."""
+
+    error: str
+    message: str
+
+
+class NotReadAfterwards(Note, tag="not_read_afterwards"):
+    """A number could not be read after the training; `error` is the exception's class.
+
+    Attributes:
+        what: Name of the number: "training loss", "peak memory" or "number of skipped steps".
+    """
+
+    what: str
+    error: str
+    message: str
+
+
+class EndedAfterMeasuring(Note, tag="ended_after_measuring"):
+    """The run was measured, but ended before all was looked up that was asked for.
+
+    Attributes:
+        stage: In which it ended: "evaluate", "inspect" or "end".
+        status: What the run's status would be, had it not been measured: "crashed", "oom" or "timeout".
+        message: Why it ended.
+    """
+
+    stage: str
+    status: str
+    message: str
+
+
 class ConvolutionsNotSeen(Note, tag="convolutions_not_seen"):
     """The layout and the dtype of the convolutions could not be looked up; `error` is the exception's class."""
 

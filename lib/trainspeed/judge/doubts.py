@@ -131,6 +131,15 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort) ->
             return f"The training loss ended as {note.loss}: the model did not learn."
         case notes.NotInspected():
             return f"what ran was not found out: {note.error}: {note.message}"
+        case notes.NotEvaluated():
+            return f"The test accuracy could not be measured: {note.error}: {note.message}"
+        case notes.NotReadAfterwards():
+            return f"The {note.what} could not be read after the training: {note.error}: {note.message}"
+        case notes.EndedAfterMeasuring():
+            return (
+                f"Measured, but then {note.status} in stage {note.stage!r}, so that what was to be looked up from "
+                f"there on is missing: {note.message}"
+            )
         case notes.ConvolutionsNotSeen():
             return f"effective layout and precision not found out: {note.error}"
         case notes.PrecisionNotAsked():

@@ -41,8 +41,17 @@ class StageBegun(Event, tag="stage"):
     name: str
 
 
+class Measured(Event, tag="measured"):
+    """The epochs or calls are over, and `result` holds what they measured: it counts however the run ends.
+
+    What was measured may yet turn out not to be what was asked for: then a `Failed` follows that says so.
+    """
+
+    result: RunResult
+
+
 class ResultSent(Event, tag="result"):
-    """The run ended well."""
+    """The run ended well; `result` holds what was looked up afterwards, too."""
 
     result: RunResult
 
@@ -78,7 +87,7 @@ class Exited(Event, tag="exit"):
     stderr_tail: str = ""
 
 
-AnyEvent = Hello | BackendMissing | Forked | StageBegun | TurnEnded | ResultSent | Failed | Exited
+AnyEvent = Hello | BackendMissing | Forked | StageBegun | TurnEnded | Measured | ResultSent | Failed | Exited
 
 
 class TakeTurn(msgspec.Struct, frozen=True, kw_only=True, tag="take_turn"):

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import msgspec
 
 from trainspeed.core import user_model
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import counted
-from trainspeed.core.notes import AnyNote, LossNotFinite, NotInspected
-from trainspeed.core.result import EffectivePrecision, Failure, Inspection, RunResult, precision_text
+from trainspeed.core.notes import AnyNote, NotEvaluated, NotInspected, NotReadAfterwards
+from trainspeed.core.result import Failure, Inspection, RunResult
 from trainspeed.core.run import WAIT, Status
-from trainspeed.core.trial import Trial
 from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.sensors.processes import CORES, device_cores, usable_cores
-from trainspeed.worker.backends.base import Backend, Training, is_out_of_memory
+from trainspeed.worker.backends.base import Backend, is_out_of_memory
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.convolution.calls import time_calls
 from trainspeed.worker.convolution.reference import WrongResult, check_result, random_data
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.events import AnyEvent, Failed, ResultSent, StageBegun, TakeTurn, encode
+from trainspeed.worker.events import AnyEvent, Failed, Measured, ResultSent, StageBegun, TakeTurn, encode
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
-from trainspeed.worker.hyperparameters import recipe
 from trainspeed.worker.probes import run_probe
 from trainspeed.worker.turns import Alone, InTurns, Meter
+from trainspeed.worker.validity import check_effective_precision, check_loss, check_placement, loss_notes
 
-SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
 Emit = Callable[[AnyEvent], None]
 
 
@@ -79,6 +77,8 @@ class Request:
 
 def measure_trial(request: Request, backend: Backend, images: Images | None, channel: Channel) -> None:
     """Measure a trial; whatever goes wrong becomes a `failed` event with a status and a reason.
+
+    What was measured is sent before anything else is looked up, so that nothing can take it away any more.
 
     Args:
         channel: Takes the events, and gives the turns where the request is for turns.
@@ -140,31 +140,37 @@ def _measure(
     epoch_s = training.train(pace.another)
     pace.end()
     stages.waited(pace.waited_s)
-    _check_loss(trial, training.final_loss)
-    notes += [*meter.notes(), *pace.notes(), *_loss_notes(training.final_loss)]
+    notes += [*meter.notes(), *pace.notes()]
+
+    def read(what: str, look_up: Callable[[], Any]) -> Any:
+        return _tried(look_up, partial(NotReadAfterwards, what=what), notes)
+
+    loss = read("training loss", lambda: training.final_loss)
+    check_loss(trial, loss)
+    notes += loss_notes(loss)
     trained = trial.phase.trains
-    skipped = training.skipped_steps() if trained else None
-    device_bytes = training.peak_memory_bytes()
-    peak = device_bytes if request.device == "gpu" else memory.bytes()
-    stages.next("evaluate")
-    accuracy = training.test_accuracy() if request.evaluate and trained else None
-    stages.next("inspect")
-    inspected = request.inspect and (trained or trial.phase.ceiling)
-    inspection = _inspect(training) if inspected else Inspection()
-    _check_effective_precision(trial.precision, inspection.effective_precision)
-    stages.next("end")
-    return RunResult(
+    measured = RunResult(
         epoch_s=epoch_s,
         images_per_epoch=trial.steps_per_epoch * trial.batch_size,
         classes=images.classes if images else None,
-        test_accuracy=accuracy,
-        peak_memory_bytes=peak,
+        peak_memory_bytes=read(
+            "peak memory", training.peak_memory_bytes if request.device == "gpu" else memory.bytes
+        ),
         energy_j=meter.energy_j,
         turns=pace.turns,
         waiting_cores=pace.waiting_cores,
-        skipped_steps=skipped,
-        **vars(inspection),
+        skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
     )
+    stages.next("evaluate")
+    stages.emit(Measured(result=replace(measured, notes=tuple(notes), stages_s=stages.seconds)))
+    evaluated = request.evaluate and trained
+    accuracy = _tried(training.test_accuracy, NotEvaluated, notes) if evaluated else None
+    stages.next("inspect")
+    inspected = request.inspect and (trained or trial.phase.ceiling)
+    inspection = (inspected and _tried(training.inspect, NotInspected, notes)) or Inspection()
+    check_effective_precision(trial.precision, inspection.effective_precision)
+    stages.next("end")
+    return replace(measured, test_accuracy=accuracy, **vars(inspection))
 
 
 def _take_device(request: Request, notes: list[AnyNote]) -> None:
@@ -220,52 +226,29 @@ def _measure_probe(request: Request, backend: Backend, stages: _Stages, notes: l
     return RunResult(probe=values)
 
 
-def check_placement(placement: str, device: str, devices: int) -> None:
-    """Raise WrongResult where a library computed on other devices than it was told to, whatever it calls them."""
-    names = {"gpu": ("gpu", "cuda"), "cpu": ("cpu",)}[device]
-    used = placement.split(", ")
-    strange = [name for name in used if not any(known in name.lower() for known in names)]
-    if len(used) != devices:
-        raise WrongResult(f"it was told to use {counted(devices, 'device')}, but ran on {placement}")
-    if strange:
-        raise WrongResult(f"it was told to run on the {device}, but ran on {', '.join(strange)}")
+def _tried(look_up: Callable[[], Any], note: Callable[..., AnyNote], notes: list[AnyNote]) -> Any:
+    """Return what is looked up after the measuring, or None: what fails there costs a note, not the run.
 
-
-def _inspect(training: Training) -> Inspection:
-    """Return what ran; a framework that cannot tell costs a note, not the run."""
-    try:
-        return training.inspect()
-    except Exception as problem:
-        return Inspection(notes=(NotInspected(error=type(problem).__name__, message=first_line(problem)),))
-
-
-def _check_effective_precision(asked: str, ran: EffectivePrecision | None) -> None:
-    """Raise Unsupported where no convolution ran in the 16 bits that were asked for: a compiler may widen them."""
-    wanted = SIXTEEN_BITS.get(asked)
-    if wanted and ran and not ran.asked and wanted not in ran.dtypes:
-        raise Unsupported(f"{asked} was asked for, but the convolutions ran in {precision_text(ran)}")
-
-
-def _check_loss(trial: Trial, loss: float | None) -> None:
-    """Raise Invalid where a user's own model trains to nan in 32 bits: its speed would mean nothing.
-
-    In 16 bits the range may be to blame, which is a finding, and so a note.
+    Args:
+        note: Makes the note of the `error` and the `message` of an exception.
     """
-    if not user_model.is_user_model(trial.model) or trial.precision in SIXTEEN_BITS or not _loss_notes(loss):
-        return
-    training = recipe(trial.model)
-    raise Invalid(
-        f"{trial.model}: its training loss is {loss}: the model returns nan or inf, or {training.optimizer} with a "
-        f"learning rate of {training.learning_rate:g} makes it so"
-    )
+    try:
+        return look_up()
+    except Exception as problem:
+        notes.append(note(error=type(problem).__name__, message=first_line(problem)))
+        return None
 
 
 class _Stages:
-    """The stages of a run: the seconds of each that is over, and the current one, which a failure names."""
+    """The stages of a run: the seconds of each that is over, and the current one, which a failure names.
+
+    Attributes:
+        emit: Sends an event.
+    """
 
     def __init__(self, requested_at: float, emit: Emit) -> None:
         self.current, self.seconds = "start", {}
-        self._since, self._emit = requested_at, emit
+        self._since, self.emit = requested_at, emit
 
     def waited(self, seconds: float) -> None:
         """Count these seconds of the current stage as waiting."""
@@ -277,7 +260,7 @@ class _Stages:
         now = time.monotonic()
         self.seconds[self.current] = now - self._since
         self._since, self.current = now, name
-        self._emit(StageBegun(name=name))
+        self.emit(StageBegun(name=name))
 
 
 def pin(cores: int) -> None:
@@ -287,9 +270,3 @@ def pin(cores: int) -> None:
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
         os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline
         os.sched_setaffinity(0, device_cores(cores))
-
-
-def _loss_notes(loss: float | None) -> list[AnyNote]:
-    if loss is None or math.isfinite(loss):
-        return []
-    return [LossNotFinite(loss=str(loss))]

@@ -1,0 +1,102 @@
+"""How a run ends, told by the events that it has sent by then: no process runs here."""
+
+from __future__ import annotations
+
+import pytest
+
+from trainspeed.conduct.forked_run import ForkedRun
+from trainspeed.core.notes import CoresBusy, EndedAfterMeasuring
+from trainspeed.core.result import RunResult
+from trainspeed.core.run import Status
+from trainspeed.worker.channel import Channel
+from trainspeed.worker.events import Exited, Failed, Measured, ResultSent, StageBegun, encode
+
+BUSY = CoresBusy(cores=2.5)
+TIMES = RunResult(epoch_s=(2.0, 1.0, 1.0), images_per_epoch=16, stages_s={"train": 4.0}, notes=(BUSY,))
+MEASURED = (StageBegun(name="train"), StageBegun(name="evaluate"), Measured(result=TIMES))
+WHOLE = RunResult(epoch_s=(2.0, 1.0, 1.0), test_accuracy=0.9)
+
+
+def followed(*events, timeout_s=60.0, worker_code=None):
+    """Return a run that has sent these events, and how often its worker was ended.
+
+    Args:
+        worker_code: Exit code of the worker, where that has died.
+    """
+    ours, theirs = Channel.pair()
+    ended = []
+
+    def end_worker():
+        ended.append(1)
+        return worker_code
+
+    for event in events:
+        theirs.send(encode(event))
+    if worker_code is not None:
+        theirs.close()
+    return ForkedRun(ours, timeout_s, end_worker), theirs, ended
+
+
+def outcome_of(*events, **how):
+    run, _theirs, _ended = followed(*events, **how)
+    return run.end()
+
+
+@pytest.mark.parametrize(
+    ("afterwards", "status", "message"),
+    [
+        ((Exited(code=-11),), "crashed", "the run was killed by SIGSEGV in stage 'evaluate'"),
+        (
+            (Exited(code=-6, stderr_tail="std::bad_alloc\n"),),
+            "oom",
+            "ran out of memory in stage 'evaluate' and aborted",
+        ),
+        ((Failed(status=Status.OOM, reason="no memory"), Exited(code=0)), "oom", "no memory"),
+        ((Failed(status=Status.CRASHED, reason="a bug"), Exited(code=0)), "crashed", "a bug"),
+    ],
+)
+def test_a_run_that_was_measured_ended_well_whatever_ends_it_later(afterwards, status, message):
+    outcome = outcome_of(*MEASURED, *afterwards)
+    note = EndedAfterMeasuring(stage="evaluate", status=status, message=message)
+
+    assert (outcome.status, outcome.reason, outcome.failure) == (Status.OK, None, None)
+    assert (outcome.result.epoch_s, outcome.result.stages_s) == (TIMES.epoch_s, TIMES.stages_s)
+    assert outcome.result.notes == (BUSY, note)
+
+
+def test_a_worker_that_dies_after_the_measuring_takes_nothing_along():
+    outcome = outcome_of(*MEASURED, worker_code=-9)
+
+    assert (outcome.status, outcome.result.epoch_s) == (Status.OK, TIMES.epoch_s)
+    assert outcome.result.notes[-1].message == "the worker was killed by SIGKILL in stage 'evaluate'"
+
+
+def test_time_that_runs_out_after_the_measuring_takes_nothing_along():
+    outcome = outcome_of(*MEASURED, StageBegun(name="inspect"), timeout_s=0.0)
+
+    assert (outcome.status, outcome.result.epoch_s) == (Status.OK, TIMES.epoch_s)
+    assert (outcome.result.notes[-1].stage, outcome.result.notes[-1].status) == ("inspect", "timeout")
+
+
+@pytest.mark.parametrize("status", [Status.UNSUPPORTED, Status.INVALID])
+def test_what_turns_out_not_to_be_what_was_asked_for_is_no_result(status):
+    outcome = outcome_of(*MEASURED, Failed(status=status, reason="it ran in float32"), Exited(code=0))
+
+    assert (outcome.status, outcome.reason, outcome.result) == (status, "it ran in float32", RunResult())
+
+
+def test_a_run_that_was_not_measured_keeps_how_it_ended():
+    outcome = outcome_of(StageBegun(name="train"), Exited(code=-11))
+
+    assert (outcome.status, outcome.result) == (Status.CRASHED, RunResult())
+
+
+def test_a_result_counts_though_its_process_takes_too_long_to_end():
+    """A driver may take seconds to let go of a large memory."""
+    run, theirs, ended = followed(*MEASURED, ResultSent(result=WHOLE), timeout_s=0.0)
+    outcome = run.end()
+
+    assert (outcome.status, outcome.result) == (Status.OK, WHOLE)
+    assert ended == [1], "it never said which process it is"
+    with pytest.raises(OSError, match="Broken pipe"):
+        theirs.send(encode(Exited(code=0)))  # so nobody takes it for the end of a later run
