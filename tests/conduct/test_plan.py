@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 from collections import Counter
 
 import pytest
@@ -82,6 +83,28 @@ def test_the_place_in_a_block_is_random():
     )
     assert len(first) == len(CORE) == 12
     assert max(first.values()) <= 40  # 20 expected, standard deviation 4.3
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+@pytest.mark.parametrize("blocks", [6, 12])
+def test_in_each_pair_of_a_comparison_either_comes_first_in_half_of_the_blocks(seed, blocks):
+    """Those that do not fit into memory together run one after the other: the second on a device that is warm."""
+    survey = TrialSet(trials=SURVEY, blocks=3, factors=("layout",))
+    part = TrialSet(trials=CORE, blocks=blocks, factors=("layout",), controls=one_per_framework(CORE))
+    before = Counter()
+    for kinds in blocks_of(schedule([part, survey], seed=seed)).values():
+        for one, other in itertools.combinations([kind for kind in kinds if kind[1] in CORE], 2):
+            before[one, other] += 1
+            before[other, one] += 0
+    assert set(before.values()) == {blocks // 2}
+
+
+def test_an_odd_number_of_blocks_is_out_of_balance_by_one():
+    first = Counter(
+        kinds[0][1].layout
+        for kinds in blocks_of(schedule([TrialSet(trials=SURVEY, blocks=9)], seed=0)).values()
+    )
+    assert sorted(first.values()) == [4, 5]
 
 
 def test_the_training_seed_is_the_trials_plus_the_block_equal_in_all_arms():

@@ -152,37 +152,44 @@ class Planned:
 
 
 def schedule(parts: Sequence[TrialSet], seed: int, *, first_group: int = 0) -> tuple[Planned, ...]:
-    """Return every run of a study: block after block, in a fresh random order in each.
+    """Return every run of a study: block after block, in a random order, and in every second block in reverse.
 
-    The trials of a comparison are neighbours, in random order too. The seed alone decides the order.
-    A trial that is in two parts runs once, as part of the first.
+    The trials of a comparison are neighbours, in random order too. In two blocks each comes once before and once
+    after every other one: what the second run gains or loses, on a device that is warm by then, favours none. The
+    seed alone decides the order. A trial that is in two parts runs once, as part of the first.
 
     Args:
         first_group: Number of the first group of each block, where others of the session have had those before.
     """
+    blocks = [_of_block(parts, block) for block in range(max((part.blocks for part in parts), default=0))]
+    kinds = list(dict.fromkeys(kind for runs in blocks for kind in runs))
     plan: list[Planned] = []
-    for block in range(max((part.blocks for part in parts), default=0)):
-        runs: dict[tuple[str, AnyTrial], Planned] = {}
-        groups: dict[Planned, Any] = {}
-        named: set[AnyTrial] = set()
-        for number, part in enumerate(parts):
-            if block < part.blocks:
-                for label, trial in _labelled(part, named):
-                    arm = trial.in_block(block)
-                    planned = Planned(block=block, label=str(label), trial=arm, part=number)
-                    runs[label, trial] = planned
-                    settings = trial.as_dict().items()
-                    equal = (item for item in settings if item[0] not in part.factors)
-                    groups[planned] = number, *equal
-        order = list(runs.values())
-        random.Random(f"{seed}:{block}").shuffle(order)
+    for block, runs in enumerate(blocks):
+        draw = random.Random(f"{seed}:{block // 2}")
+        order = [runs[kind] for kind in draw.sample(kinds, len(kinds)) if kind in runs]
         first: dict[Any, int] = {}
-        for position, planned in enumerate(order):
-            first.setdefault(groups[planned], position)
-        numbers = {name: first_group + number for number, name in enumerate(first)}
-        order.sort(key=lambda planned: first[groups[planned]])
-        plan += [replace(planned, group=numbers[groups[planned]]) for planned in order]
+        for position, (_, compared) in enumerate(order):
+            first.setdefault(compared, position)
+        order.sort(key=lambda pair: first[pair[1]])
+        if block % 2:
+            order.reverse()
+        names = dict.fromkeys(compared for _, compared in order)
+        numbers = {name: first_group + number for number, name in enumerate(names)}
+        plan += [replace(planned, group=numbers[compared]) for planned, compared in order]
     return tuple(plan)
+
+
+def _of_block(parts: Sequence[TrialSet], block: int) -> dict[tuple[str, AnyTrial], tuple[Planned, Any]]:
+    """Return label and trial of every run of a block -> the run, and what it shares with those it is compared with."""
+    runs = {}
+    named: set[AnyTrial] = set()
+    for number, part in enumerate(parts):
+        if block < part.blocks:
+            for label, trial in _labelled(part, named):
+                planned = Planned(block=block, label=str(label), trial=trial.in_block(block), part=number)
+                equal = (item for item in trial.as_dict().items() if item[0] not in part.factors)
+                runs[label, trial] = planned, (number, *equal)
+    return runs
 
 
 def _labelled(part: TrialSet, named: set[AnyTrial]) -> Iterable[tuple[str, AnyTrial]]:
