@@ -23,7 +23,6 @@ class Case:
             where tracing takes longer than the turns.
         rounds: Turns of each program in a set.
         fork: Whether to look at what the fork costs, too.
-        escape: Whether a throughput that cannot be told from the bare script's is enough.
     """
 
     name: str
@@ -33,7 +32,6 @@ class Case:
     sets: int = 1
     rounds: int = 22
     fork: bool = False
-    escape: bool = False
 
     @property
     def framework(self) -> str:
@@ -104,6 +102,5 @@ CASES = [
         ),
         script="bare_keras_zoo.py",
         rounds=16,
-        escape=True,
     ),
 ]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from bounds import Interval, met
 from programs import NO_GPU
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.worker_process import WorkerProcess
@@ -37,13 +38,13 @@ def harness() -> list[str]:
     pairs = json.loads(result.stdout.splitlines()[-1])
     large = judge(*_grouped(pairs["large"])[::-1])  # ours / bare
     added = [1e6 * (ours - bare) for bare, ours in zip(*_grouped(pairs["small"]), strict=True)]
-    low, high = median_interval(added)
+    add = Interval(*median_interval(added))
     call_ms = 1e3 * median(bare for bare, _ in pairs["large"])
     return [
         f"| conv2d, a call of {call_ms:.1f} ms: harness / bare loop | {large.speedup:.4f} ({large.low:.4f} to "
-        f"{large.high:.4f}) | at most 1.01 | {'yes' if large.speedup <= 1.01 else 'NO'} |",
-        f"| conv2d, a small call: what the harness adds | {median(added):.1f} µs ({low:.1f} to {high:.1f}) | at most "
-        f"20 µs | {'yes' if median(added) <= 20 else 'NO'} |",
+        f"{large.high:.4f}) | at most 1.01 | {met(large, at_most=1.01)} |",
+        f"| conv2d, a small call: what the harness adds | {median(added):.1f} µs ({add.low:.1f} to {add.high:.1f}) | "
+        f"at most 20 µs | {met(add, at_most=20)} |",
     ]
 
 

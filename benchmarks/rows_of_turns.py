@@ -6,17 +6,17 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean, median
 
+from bounds import met as within
 from scatter import luck, pooled_mean, robust_sd, sd, share, times_smaller
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import judge_runs
-from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, Outcome, judge
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judgement, Outcome, judge
 
 SMALLER, ROBUST_SMALLER = 2.0, 1.6  # times: wanted of the scatter in turns
 FOUND, FALSE = 0.9, 0.05  # shares: wanted of planted effects
 WAITING_CORES = 0.005  # wanted
 CHANGED = (Outcome.FASTER, Outcome.SLOWER)
-MET = {Outcome.SAME: "yes", Outcome.UNDECIDED: "undecided"}
 
 Pair = tuple[Run, Run]
 
@@ -32,7 +32,7 @@ def of_scatter(what: str, alone: Sequence[Pair], turns: Sequence[Pair]) -> list[
     found = []
     for size, name, wanted in ((sd, "SD", SMALLER), (robust_sd, "robust SD", ROBUST_SMALLER)):
         times = times_smaller(before, after, size)
-        met = times.met(at_least=wanted) if len(turns) >= MIN_BLOCKS else "undecided"
+        met = within(times, at_least=wanted) if len(turns) >= MIN_BLOCKS else "undecided"
         sizes = f"{size(before):.4f} / {size(after):.4f}"
         found.append(
             f"| {what}: {name} of a block's log ratio, A against A, one after the other / in turns | {times:.2f}: "
@@ -100,7 +100,7 @@ def of_alone(framework: str, blocks: Sequence[tuple[Run, Run, Run, Run]]) -> lis
     noise = judge([before.median_s for before, *_ in blocks], [after.median_s for _, after, *_ in blocks])
     return [
         f"| {framework}: an arm alone / in turns beside one that rests, epoch time | {_ratio(judged)} | within 2 % | "
-        f"{MET.get(judged.outcome, 'NO')} |",
+        f"{within(judged, at_least=1 / (1 + MARGIN), at_most=1 + MARGIN)} |",
         f"| {framework}: the arm alone before / after (A/A) | {_ratio(noise)} | the resolution | |",
     ]
 
@@ -121,7 +121,7 @@ def of_waiting(runs: Iterable[Run]) -> list[str]:
         used = pooled_mean(cores, [run.waited_s for run in waited])
         found.append(
             f"| {name}: CPU use of an arm that waits | {used:.3%} of a core, at most {max(cores):.2%} in one of "
-            f"{len(waited)} runs | at most {WAITING_CORES:.1%} | {used.met(at_most=WAITING_CORES)} |"
+            f"{len(waited)} runs | at most {WAITING_CORES:.1%} | {within(used, at_most=WAITING_CORES)} |"
         )
     return found or ["| CPU use of an arm that waits | not measured: no run has waited yet | | |"]
 

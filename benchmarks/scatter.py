@@ -24,12 +24,6 @@ class Estimate:
     def __format__(self, spec: str) -> str:
         return f"{self.value:{spec}} ({self.low:{spec}} to {self.high:{spec}})"
 
-    def met(self, *, at_least: float = -math.inf, at_most: float = math.inf) -> str:
-        """Return whether the interval, not the number, is within the bounds: yes, NO or undecided."""
-        if self.low >= at_least and self.high <= at_most:
-            return "yes"
-        return "NO" if self.high < at_least or self.low > at_most else "undecided"
-
 
 def sd(log_ratios: np.ndarray) -> np.ndarray:
     """Return the standard deviation of log ratios along the last axis, about 0: both halves are the same thing."""

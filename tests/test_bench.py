@@ -3,6 +3,7 @@
 import importlib.util
 import itertools
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -34,10 +35,16 @@ def scatter():
     return load("scatter")
 
 
+@pytest.fixture(scope="module")
+def bounds():
+    return load("bounds")
+
+
 @pytest.fixture
-def rows(scatter, monkeypatch):
-    """rows_of_turns.py, which imports scatter.py."""
+def rows(scatter, bounds, monkeypatch):
+    """rows_of_turns.py, which imports scatter.py and bounds.py."""
     monkeypatch.setitem(sys.modules, "scatter", scatter)
+    monkeypatch.setitem(sys.modules, "bounds", bounds)
     return load("rows_of_turns")
 
 
@@ -119,16 +126,49 @@ def normal(sd, count, seed):
     return [draw.gauss(0, sd) for _ in range(count)]
 
 
-def test_the_interval_of_a_ratio_of_scatters_holds_what_it_promises(scatter, monkeypatch):
+def test_the_interval_of_a_ratio_of_scatters_holds_what_it_promises(scatter, bounds, monkeypatch):
     """Of 60 blocks of each of two ways, of which one scatters five times as much."""
     monkeypatch.setattr(scatter, "RESAMPLES", 1000)
     ways = [(normal(0.15, 60, seed=n), normal(0.03, 60, seed=n + 1000)) for n in range(200)]
     found = [scatter.times_smaller(*both, scatter.sd) for both in ways]
 
     assert sum(one.low <= 5 <= one.high for one in found) / len(found) >= 0.89
-    assert {one.met(at_least=2) for one in found} == {"yes"}
-    assert {one.met(at_least=50) for one in found} == {"NO"}
-    assert {one.met(at_least=one.value) for one in found} == {"undecided"}
+    assert {bounds.met(one, at_least=2) for one in found} == {"yes"}
+    assert {bounds.met(one, at_least=50) for one in found} == {"NO"}
+    assert {bounds.met(one, at_least=one.value) for one in found} == {"undecided"}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "met"),
+    [
+        (0.99, 1.03, "yes"),
+        (0.98, 1.0, "yes"),
+        (0.907, 1.092, "undecided"),  # however good the number between them is
+        (0.9, 0.97, "NO"),
+        (None, None, "undecided"),
+    ],
+)
+def test_what_is_wanted_is_met_by_the_whole_interval(bounds, low, high, met):
+    assert bounds.met(bounds.Interval(low, high), at_least=0.98) == met
+
+
+def test_every_interval_on_record_is_judged_by_its_ends(bounds):
+    """docs/benchmarks.md holds rows of several days, each with the words that its own numbers earn."""
+    text = (BENCHMARKS.parent / "docs/benchmarks.md").read_text()
+    row = re.compile(
+        r"\| ([^|]*) \| [^|]*\(([\d.]+) to ([\d.]+)\)[^|]* \| (at least|at most|within) ([\d.]+)[^|]* \| (\w+) \|"
+    )
+    found = []
+    for what, low, high, rule, limit, met in row.findall(text):
+        ends = float(limit)
+        wanted = {
+            "at least": {"at_least": ends},
+            "at most": {"at_most": ends},
+            "within": {"at_least": 1 / (1 + ends / 100), "at_most": 1 + ends / 100},
+        }[rule]
+        found.append((what, met, bounds.met(bounds.Interval(float(low), float(high)), **wanted)))
+    assert len(found) >= 8
+    assert [row for row in found if row[1] != row[2]] == []
 
 
 def test_one_episode_moves_the_standard_deviation_and_not_the_robust_one(scatter):
