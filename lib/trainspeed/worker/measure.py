@@ -193,12 +193,11 @@ def _measure_calls(
     memory = PeakMemory()
     stages.next("data")
     images, filters = random_data(trial)
-    convolution = backend.convolution(trial, device=request.device)
     meter = Meter(request.gpu_uuids)
     pace = _pace(request, channel, TakeTurn(calls=trial.calls, seconds=request.calls_s), meter)
     pace.begin()
     measured = time_calls(
-        convolution,
+        lambda: backend.convolution(trial, device=request.device),
         images,
         filters,
         rest=pace.rest,

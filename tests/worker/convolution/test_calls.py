@@ -57,7 +57,7 @@ class Turns:
 
 def timed(clock, convolution, *, turns=None, begin=lambda stage: None, check=lambda result: None):
     rest = turns or Turns([TakeTurn(calls=10)], convolution.log)
-    return time_calls(convolution, IMAGES, FILTERS, rest=rest, begin=begin, check=check, clock=clock)
+    return time_calls(lambda: convolution, IMAGES, FILTERS, rest=rest, begin=begin, check=check, clock=clock)
 
 
 def seconds(to_device=0.0, kernel=0.0, from_device=0.0):
@@ -85,6 +85,28 @@ def test_each_cold_stage_holds_its_own_work_and_the_wait_for_it(fake_clock):
 
     durations = {stage: end - start for (stage, start), (_, end) in pairwise(begun) if stage in SECONDS}
     assert durations == SECONDS
+
+
+def test_devices_are_listed_and_set_up_in_the_stage_that_is_named_for_it(fake_clock):
+    """Where a library lists its GPUs as it makes the convolution, these seconds belong to its first call."""
+    begun = []
+
+    def make():
+        fake_clock.advance(2.0)
+        return FakeConvolution(fake_clock)
+
+    time_calls(
+        make,
+        IMAGES,
+        FILTERS,
+        rest=lambda **measured: None,
+        begin=lambda stage: begun.append((stage, fake_clock.now)),
+        check=lambda result: None,
+        clock=fake_clock,
+    )
+
+    (first, started), (_, ended) = begun[:2]
+    assert (first, ended - started) == ("context", 2.0)
 
 
 def test_what_is_checked_is_the_whole_result_of_the_first_call(fake_clock):

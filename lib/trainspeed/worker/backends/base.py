@@ -68,7 +68,7 @@ class Backend(Protocol):
         """
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> Convolution:
-        """Return the convolution of a trial, ready to be opened; no device computes yet.
+        """Return the convolution of a trial, ready to be opened: devices may be listed, but none computes yet.
 
         Raises:
             Unsupported: The framework or the device cannot run the trial.

@@ -67,7 +67,7 @@ class Rest(Protocol):
 
 
 def time_calls(
-    convolution: Convolution,
+    make: Callable[[], Convolution],
     images: np.ndarray,
     filters: np.ndarray,
     *,
@@ -83,11 +83,14 @@ def time_calls(
     thing is queued.
 
     Args:
+        make: Returns the convolution. It may list and set up devices, which takes seconds on some: that is part of
+            the stage "context" in every library.
         rest: Called when the calls before the turns are made, and after each turn.
         begin: Called with the name of each stage of the first call, then with "check" and "warm".
         check: Raises an exception if the result is wrong.
     """
     begin("context")
+    convolution = make()
     convolution.open()
     begin(TO_DEVICE)
     sent = convolution.send(images, filters)
