@@ -50,6 +50,12 @@ def attention(input_shape, classes, layout):
     return keras.Model(inputs, layers.Dense(classes)(x))
 
 
+def uncompilable(input_shape, classes, layout):
+    """With a layer that XLA cannot compile."""
+    inputs = keras.Input(input_shape)
+    return functional(inputs, layers.RandomZoom(0.1, name="zoom")(layers.Conv2D(8, 3)(inputs)), classes)
+
+
 def always_last(input_shape, classes, layout):
     inputs = keras.Input(input_shape)
     x = layers.Conv2D(8, 3, padding="same", data_format="channels_last", name="mine")(inputs)

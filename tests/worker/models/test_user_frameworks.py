@@ -76,7 +76,7 @@ BAD = {
         "nan",
     ): "its training loss is nan: the model returns nan or inf, or adam with a learning rate of",
     ("tensorflow", "nothing"): "must return a keras.Model, not None",
-    ("tensorflow", "raises"): "raised ValueError in line 89: not for channels_first",
+    ("tensorflow", "raises"): "raised ValueError in line 95: not for channels_first",
     ("torch", "nan"): "its training loss is nan",
     ("torch", "other_classes"): "its model returns (2, 11) for images of (2, 3, 16, 16): it must be (2, 10)",
     ("torch", "two_outputs"): "its model must return one tensor of logits, not tuple",
@@ -106,6 +106,15 @@ def test_models_of_every_kind_train_in_both_layouts(worker):
             assert result.parameters > 0 and not uninspected(result), name
             assert (result.step_flops is not None) is TRAINABLE[worker.framework, name], name
             assert forgotten(result.layers) == []
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_a_model_that_keras_would_train_uncompiled_is_not_measured_as_compiled(shared_worker, framework):
+    """Keras warns, where nobody sees it, and goes on."""
+    outcome = run(shared_worker(framework), "own_keras.py:uncompilable", layout="channels_last", compile=True)
+
+    assert outcome.status == Status.UNSUPPORTED, outcome
+    assert outcome.reason.endswith("uncompiled: layers that do not support it: zoom")
 
 
 def test_a_model_that_cannot_be_trained_as_asked_is_an_invalid_row_with_one_line(worker):

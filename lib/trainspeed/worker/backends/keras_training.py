@@ -200,7 +200,11 @@ class Enlarge(keras.layers.Layer):
 
 
 def _compile(model: keras.Model, trial: Trial) -> None:
-    """Compile a model by its recipe; XLA is always explicit, since Keras's "auto" differs by device."""
+    """Compile a model by its recipe; XLA is always explicit, since Keras's "auto" differs by device.
+
+    Raises:
+        Unsupported: A layer cannot be compiled: Keras would only warn and run the whole model uncompiled.
+    """
     settings = recipe(trial.model)
     if settings.optimizer == "adam":
         optimizer = keras.optimizers.Adam(settings.learning_rate, epsilon=ADAM_EPSILON)
@@ -211,3 +215,9 @@ def _compile(model: keras.Model, trial: Trial) -> None:
     logits = not keras_inspect.ends_in_softmax(model)  # a user's own may
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
     model.compile(optimizer=optimizer, loss=loss, jit_compile=trial.compile)
+    if trial.compile and not model.jit_compile:
+        layers = ", ".join(keras_inspect.uncompilable(model)) or "none that says so"
+        raise Unsupported(
+            f"XLA cannot compile {trial.model}, and Keras would train it uncompiled: layers that do not support "
+            f"it: {layers}"
+        )

@@ -25,6 +25,11 @@ def leaves(network: keras.Model) -> list[layers.Layer]:
     return [layer for layer in network._flatten_layers(include_self=False) if not layer._layers]
 
 
+def uncompilable(network: keras.Model) -> list[str]:
+    """Return the names of the layers that say that XLA cannot compile them; one keeps Keras from compiling all."""
+    return [layer.name for layer in network._flatten_layers() if not layer.supports_jit]
+
+
 def effective_precision(
     network: keras.Model, ran: Sequence[str | None]
 ) -> tuple[EffectivePrecision | None, list[AnyNote]]:
