@@ -21,6 +21,7 @@ class Code(int):
 
 
 NOT_SUPPORTED = Code(pynvml.NVML_ERROR_NOT_SUPPORTED)
+NOT_FOUND = Code(pynvml.NVML_ERROR_NOT_FOUND)
 LOST = Code(pynvml.NVML_ERROR_GPU_IS_LOST)
 
 ANSWERS: dict[Any, Any] = {
@@ -45,8 +46,9 @@ ANSWERS: dict[Any, Any] = {
 class FakeGpu:
     """One GPU: what each NVML function answers.
 
-    An answer is a value, a tuple (several results), a dict (fields of a structure), a `Code`, or a list
-    of those: one per call, the last for ever. A function with an argument is keyed (name, argument).
+    An answer is a value, a tuple (several results), a dict (fields of a structure), a `Code`, a list
+    of those (one per call, the last for ever), or a Python function that returns one of them. What has an
+    argument is keyed (name, argument).
     What is not in ANSWERS is not supported. `calls` counts the questions.
     """
 
@@ -57,6 +59,7 @@ class FakeGpu:
         if uuid is not None:
             self.answers["nvmlDeviceGetUUID"] = uuid
         self.calls: Counter[Any] = Counter()
+        self.process_loads: list[tuple[int, int, int]] = []  # (pid, microsecond, percent), oldest first
         self.lost = False  # True: every question is answered "GPU is lost"
 
     def answer(self, name: str, arguments: tuple[int, ...]) -> Any:
@@ -68,7 +71,7 @@ class FakeGpu:
         found = self.answers.get(key, NOT_SUPPORTED)
         if isinstance(found, list):
             return found.pop(0) if len(found) > 1 else found[0]
-        return found
+        return found() if callable(found) else found
 
 
 class FakeNvml:
@@ -83,6 +86,7 @@ class FakeNvml:
     def __init__(self, *gpus: FakeGpu, init: int = 0, without: tuple[str, ...] = (), ancestors=None) -> None:
         self.gpus = gpus
         self.is_open = False
+        self.times_opened = self.times_closed = 0
         self._init = init
         self._without = without
         self._ancestors = ancestors or {}
@@ -94,10 +98,12 @@ class FakeNvml:
 
     def nvmlInitWithFlags(self, flags):
         self.is_open = self._init == 0
+        self.times_opened += self.is_open
         return self._init
 
     def nvmlShutdown(self):
         self.is_open = False
+        self.times_closed += 1
         return 0
 
     def nvmlSystemGetDriverVersion(self, buffer, size):
@@ -120,6 +126,17 @@ class FakeNvml:
     def nvmlDeviceGetTopologyCommonAncestor(self, one, other, level):
         pair = (self._index(one), self._index(other))
         level._obj.value = self._ancestors.get(pair, pynvml.NVML_TOPOLOGY_SYSTEM)
+        return 0
+
+    def nvmlDeviceGetProcessUtilization(self, handle, samples, count, since):
+        loads = [load for load in self.gpus[self._index(handle)].process_loads if load[1] > since.value]
+        count._obj.value = len(loads)
+        if not loads:
+            return NOT_FOUND
+        if samples is None:
+            return Code(pynvml.NVML_ERROR_INSUFFICIENT_SIZE)
+        for sample, load in zip(samples, loads, strict=True):
+            sample.pid, sample.timeStamp, sample.smUtil = load
         return 0
 
     def _index(self, handle) -> int:

@@ -7,7 +7,7 @@ import pytest
 from study_data import make_run, make_trial
 from trainspeed.core.ledger import read_run
 from trainspeed.core.notes import CoresBusy
-from trainspeed.core.result import EffectivePrecision, Failure, RunResult
+from trainspeed.core.result import EffectivePrecision, Failure, RunResult, Turn
 from trainspeed.core.run import FINAL, SCHEMA, Status
 
 # The fields of a line that other programs may rely on.
@@ -135,3 +135,18 @@ def test_the_same_trial_in_another_block_or_under_another_label_is_another_measu
     }
     assert len(keys) == 4
     assert make_run(5.0).key == make_run(1.0).key
+
+
+def test_an_epochs_energy_is_the_power_of_what_was_metered_times_its_median():
+    run = make_run(epoch_s=(30.0, 1.0, 1.0, 1.0), energy_j=900.0, metered_s=3.0)
+    assert (run.power_w, run.epoch_energy_j) == (300.0, 300.0)
+
+
+def test_of_older_lines_only_those_with_turns_tell_an_epochs_energy():
+    """Without turns their counter ran through the first epoch, at 70 W for 30 s: 91 J would pass for 300 J."""
+    turns = (Turn(round=0, place=0, start_s=40.0, epoch_s=(1.0, 1.0)),)
+    alone = make_run(epoch_s=(30.0, 1.0, 1.0, 1.0), energy_j=3000.0)
+
+    assert replace(alone, energy_j=600.0, turns=turns).epoch_energy_j == 300.0
+    assert (alone.power_w, alone.epoch_energy_j) == (None, None)
+    assert make_run(epoch_s=(30.0, 1.0, 1.0), turns=turns).epoch_energy_j is None

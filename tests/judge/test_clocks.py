@@ -80,6 +80,44 @@ def test_of_many_pairs_the_one_that_differs_most_is_named():
     assert "1200 vs 1000 MHz" in doubt
 
 
+def held_down(*reasons, **more):
+    turns = tuple(
+        Turn(round=number, place=0, start_s=0.0, epoch_s=(1.0,), throttle_reasons=text)
+        for number, text in enumerate(reasons)
+    )
+    return make_run(turns=turns, **{"group": 0, **more})
+
+
+CAPPED, FREE = "sw_power_cap", ""
+
+
+def test_a_power_limit_that_holds_one_arm_down_more_than_the_other_is_a_doubt():
+    runs = [
+        held_down(FREE, FREE, CAPPED, FREE, precision="fp32"),
+        held_down(*[f"hw_slowdown|{CAPPED}"] * 4, precision="bf16"),
+    ]
+    (doubt,) = clock_doubts(runs)
+
+    assert doubt == (
+        "In 1 of 1 pairs of runs that took turns the power limit of the GPU held down one arm more than the other, "
+        "most of all bf16 vs fp32, PyTorch, cnn10, channels_first, batch 32, 16 px, not compiled: in 4 vs 1 of "
+        "4 turns. Their ratio holds at this power limit (nvidia-smi -q -d POWER); at another one it may differ."
+    )
+
+
+@pytest.mark.parametrize(
+    ("fp32", "bf16"),
+    [
+        ([CAPPED] * 4, [CAPPED] * 4),
+        ([FREE] * 4, [CAPPED, FREE, FREE, FREE]),
+        ([FREE] * 4, ["sw_thermal_slowdown"] * 4),
+        ([None] * 4, [CAPPED] * 4),
+    ],
+)
+def test_a_power_limit_that_holds_both_alike_or_one_at_times_is_no_doubt(fp32, bf16):
+    assert clock_doubts([held_down(*fp32, precision="fp32"), held_down(*bf16, precision="bf16")]) == []
+
+
 def test_the_doubt_is_one_of_the_study_from_its_ledger(tmp_path):
     ledger = Ledger(tmp_path)
     for measured in fp32_and_bf16((1000,) * 4, (2000,) * 4):

@@ -3,7 +3,7 @@
 import os
 
 from trainspeed.sensors import processes
-from trainspeed.sensors.processes import device_cores, usable_cores
+from trainspeed.sensors.processes import descends_from, device_cores, usable_cores
 
 
 def test_devices_are_the_last_usable_cores(monkeypatch):
@@ -32,3 +32,10 @@ def test_a_child_that_has_ended_may_have_left_others_behind(monkeypatch):
     processes.end_children()
 
     assert sorted(killed) == [12, 13] and not listed
+
+
+def test_a_process_descends_from_itself_and_its_parents_and_from_no_other():
+    assert descends_from(os.getpid(), os.getpid())
+    assert descends_from(os.getpid(), os.getppid())
+    assert descends_from(os.getppid(), os.getpid()) is False
+    assert descends_from(2**22 + 1, os.getpid()) is None, "Linux gives no such number"

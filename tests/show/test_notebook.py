@@ -10,6 +10,7 @@ from conv2d_data import GPU_MACHINE
 from front_data import runs_of, verdicts_of
 from study_data import make_run
 from trainspeed.core.files import VERDICTS
+from trainspeed.core.result import GpuMemory
 from trainspeed.core.run import Role
 from trainspeed.core.runs import Measured
 from trainspeed.show.monitor import plot_monitor
@@ -30,15 +31,20 @@ def test_a_ledger_that_was_copied_without_its_monitors_files_is_shown(tmp_path):
     assert "recorded no sample" in " ".join(text.get_text() for text in ax.texts).replace("\n", " ")
 
 
-def test_without_the_monitor_nobody_knows_what_was_seized(tmp_path):
-    run = make_run(
-        label=Role.ALLOCATION,
-        machine=GPU_MACHINE,
-        started_at="2026-11-20T10:00:00+00:00",
-        stages_s={"start": 1.0},
-        peak_memory_bytes=2 * 10**9,
-    )
-    assert seized_sentences(of(tmp_path, run)) == ["PyTorch by default takes not sampled; needed: 2.00 GB."]
+@pytest.mark.parametrize(
+    ("memory", "sentence"),
+    [
+        (
+            GpuMemory(before_bytes=8 * 10**9, taken_bytes=60 * 10**9, total_bytes=80 * 10**9),
+            "PyTorch by default takes 60.00 GB, 75 % of the GPU; needed: 2.00 GB.",
+        ),
+        (None, "How much PyTorch takes by default is not known here; needed: 2.00 GB."),
+    ],
+)
+def test_what_a_framework_takes_by_default_is_what_its_run_counted(tmp_path, memory, sentence):
+    """In older lines it is not known: the monitor's last sample before a run is of the run before."""
+    run = make_run(label=Role.ALLOCATION, machine=GPU_MACHINE, peak_memory_bytes=2 * 10**9, gpu_memory=memory)
+    assert seized_sentences(of(tmp_path, run)) == [sentence]
 
 
 def test_a_studys_verdicts_take_the_place_of_its_older_ones_and_no_others(tmp_path):

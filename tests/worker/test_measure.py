@@ -16,11 +16,12 @@ from trainspeed.core.notes import (
     NotInspected,
     NotReadAfterwards,
 )
+from trainspeed.core.result import GpuMemory
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.cpu import CpuSeconds, HostLoad
 from trainspeed.worker import measure as child
-from trainspeed.worker import turns, validity
+from trainspeed.worker import meter, validity
 from trainspeed.worker.events import Measured, ResultSent, StageBegun
 from trainspeed.worker.failures import Invalid
 
@@ -36,8 +37,8 @@ def loads(*, others_s=0.0, steal_s=0.0):
 
 
 @pytest.fixture
-def notes_of(monkeypatch):
-    """Return a function that measures a trial here and returns the notes of the run."""
+def result_of(monkeypatch):
+    """Return a function that measures a trial here and returns its result."""
     monkeypatch.setattr(child, "pin", lambda cores: None)  # not the process of the tests
     monkeypatch.setattr(child, "limit_memory", lambda allowance: None)
     trial = Trial(
@@ -52,14 +53,20 @@ def notes_of(monkeypatch):
     )
 
     def measure(readings, backend=None, **request):
-        monkeypatch.setattr(turns, "host_load", lambda: next(readings))
+        monkeypatch.setattr(meter, "host_load", lambda: next(readings))
         channel = EventsSent()
         asked = child.Request(trial=trial, requested_at=time.monotonic(), **request)
         child.measure_trial(asked, backend or FakeBackend(), None, channel)
         assert isinstance(channel.events[-1], ResultSent), channel.events[-1]
-        return channel.events[-1].result.notes
+        return channel.events[-1].result
 
     return measure
+
+
+@pytest.fixture
+def notes_of(result_of):
+    """Return a function that measures a trial here and returns the notes of the run."""
+    return lambda *arguments, **options: result_of(*arguments, **options).notes
 
 
 def test_a_quiet_machine_leaves_no_note(notes_of):
@@ -99,13 +106,32 @@ def test_a_stranger_on_the_gpu_before_the_run_is_a_note(notes_of, idle_gpu):
     assert found == (GpuMemoryHeld(gpu=0, held_bytes=20e9),)
 
 
-def test_what_the_run_itself_holds_on_the_gpu_is_no_stranger(notes_of, idle_gpu):
+@pytest.fixture
+def greedy(idle_gpu):
+    """A backend that takes 60 GB of a GPU of 80 GB, of which 8 GB are in use."""
+    hold_memory(idle_gpu, 8e9)
+
     class Greedy(FakeBackend):
         def start(self, *arguments, **options):
-            hold_memory(idle_gpu, 70e9)
+            hold_memory(idle_gpu, 68e9)
             return super().start(*arguments, **options)
 
-    assert notes_of(loads(), Greedy(), device="gpu", gpu_uuids=(UUID,)) == ()
+    return Greedy()
+
+
+def test_what_the_run_itself_holds_on_the_gpu_is_no_stranger(notes_of, greedy):
+    found = notes_of(loads(), greedy, device="gpu", gpu_uuids=(UUID,))
+
+    assert found == (GpuMemoryHeld(gpu=0, held_bytes=8e9),), "what was held before"
+
+
+def test_what_a_framework_takes_by_default_is_counted_from_before_it_touches_the_gpu(result_of, greedy):
+    asked = {"device": "gpu", "gpu_uuids": (UUID,)}
+    left_alone = result_of(loads(), greedy, default_allocation=True, **asked)
+    usual = result_of(loads(), greedy, **asked)
+
+    taken = GpuMemory(before_bytes=int(8e9), taken_bytes=int(60e9), total_bytes=int(80e9))
+    assert (left_alone.gpu_memory, usual.gpu_memory) == (taken, None)
 
 
 def test_a_run_on_the_cpu_does_not_ask_the_gpus(notes_of, idle_gpu):

@@ -11,9 +11,10 @@ from fake_runs import EventsSent
 from trainspeed.core.notes import BusyWhileWaiting
 from trainspeed.core.result import Turn
 from trainspeed.sensors.cpu import HostLoad
-from trainspeed.worker import turns
+from trainspeed.worker import meter, turns
 from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, encode_command
-from trainspeed.worker.turns import Alone, InTurns, Meter
+from trainspeed.worker.meter import Meter
+from trainspeed.worker.turns import Alone, InTurns
 
 
 class Commands(EventsSent):
@@ -39,9 +40,9 @@ def trained(monkeypatch, fake_clock):
         channel = Commands(fake_clock, count, **options)
         load = lambda: HostLoad(monotonic_s=fake_clock(), cpu=None, own_s=channel.own_s)  # noqa: E731
         monkeypatch.setattr(turns, "host_load", load)
+        monkeypatch.setattr(meter, "host_load", load)
         monkeypatch.setattr(turns.time, "monotonic", fake_clock)
         pace, epoch_s = InTurns(channel, fake_clock(), Meter(uuids)), []
-        pace.begin()
         while True:
             fake_clock.advance(1.0)
             channel.own_s += 1.0
@@ -86,8 +87,17 @@ def test_each_turn_has_the_clock_at_its_end(trained, monkeypatch, clocks, of_tur
     assert [turn.sm_clock_mhz for turn in pace.turns] == of_turns
 
 
+def test_each_turn_has_what_held_the_clocks_down_at_its_end(trained, monkeypatch):
+    capped, nothing = 0x4, 0x1
+    gpu = FakeGpu(nvmlDeviceGetCurrentClocksEventReasons=[capped, nothing, NOT_SUPPORTED])
+    fake_nvml.install(monkeypatch, FakeNvml(gpu))
+    pace = trained(3, uuids=("GPU-aaaa-1",))[0]
+
+    assert [turn.throttle_reasons for turn in pace.turns] == ["sw_power_cap", "", None]
+
+
 def test_a_turn_without_a_gpu_has_no_clock(trained):
-    assert {turn.sm_clock_mhz for turn in trained(3)[0].turns} == {None}
+    assert {(turn.sm_clock_mhz, turn.throttle_reasons) for turn in trained(3)[0].turns} == {(None, None)}
 
 
 def test_waiting_is_no_part_of_training(trained):
@@ -119,7 +129,10 @@ def test_a_convolution_alone_makes_its_calls_as_one_turn():
 
 def test_calls_are_kept_turn_by_turn(monkeypatch, fake_clock):
     """What was called before the first turn is no part of one."""
-    monkeypatch.setattr(turns, "host_load", lambda: HostLoad(monotonic_s=fake_clock(), cpu=None, own_s=0.0))
+    for module in (turns, meter):
+        monkeypatch.setattr(
+            module, "host_load", lambda: HostLoad(monotonic_s=fake_clock(), cpu=None, own_s=0.0)
+        )
     monkeypatch.setattr(turns.time, "monotonic", fake_clock)
     channel = Commands(fake_clock, 2)
     pace = InTurns(channel, fake_clock(), Meter(()))

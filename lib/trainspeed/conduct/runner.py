@@ -5,6 +5,7 @@ Does not know what is asked nor how it is shown.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -206,6 +207,7 @@ class Runner:
             inspect=trial.graph_key not in self._inspected,
             default_allocation=planned.label == Role.ALLOCATION,
             gpu_uuids=() if trial.on_cpu else self.gpu_uuids[: trial.devices],
+            runner_pid=os.getpid(),
         )
 
     def _worker(self, framework: str) -> WorkerProcess | None:

@@ -33,7 +33,7 @@ RUN_COLUMNS = (
     *("session", "study", "label", "block", "status", "reason"),
     *("first_epoch_s", "median_epoch_s", "training_s", "images_per_s", "images_consumed"),
     *("test_accuracy", "peak_memory_bytes", "effective_layout", "effective_precision", "energy_j"),
-    *("timed_s", "metered_s", "median_call_s", "median_resident_s", "placement", "start_s"),
+    *("timed_s", "epoch_energy_j", "median_call_s", "median_resident_s", "placement", "start_s"),
     *("notes", "started_at", "monitor"),
 )
 DERIVED_COLUMNS: Mapping[str, Callable[[Run], Any]] = {

@@ -47,6 +47,27 @@ class GpuMemoryHeld(Note, tag="gpu_memory_held"):
     held_bytes: float
 
 
+class GpuShared(Note, tag="gpu_shared"):
+    """Another process used this GPU while the run was being timed: its load, 0 to 100."""
+
+    gpu: int
+    load_percent: float
+
+
+class GpuSlowedDown(Note, tag="gpu_slowed_down"):
+    """The cooling or the supply of this GPU held its clocks down while the run was being timed.
+
+    Attributes:
+        reason: As NVML names it: "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown" or
+            "hw_slowdown".
+        share: Of the looks at it, 0 to 1.
+    """
+
+    gpu: int
+    reason: str
+    share: float
+
+
 class CoresBusy(Note, tag="cores_busy"):
     """Other processes kept this many CPU cores busy during the epochs."""
 
@@ -106,7 +127,7 @@ class NotReadAfterwards(Note, tag="not_read_afterwards"):
     """A number could not be read after the training; `error` is the exception's class.
 
     Attributes:
-        what: Name of the number: "training loss", "peak memory" or "number of skipped steps".
+        what: Name of the number: "training loss", "peak memory", "memory that was taken" or "number of skipped steps".
     """
 
     what: str

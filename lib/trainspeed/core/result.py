@@ -59,6 +59,20 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     in_user_file: bool = False
 
 
+class GpuMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run took of a GPU's memory, as the driver counts it; of several GPUs, the one that it took most of.
+
+    Attributes:
+        before_bytes: In use before the run touched the GPU.
+        taken_bytes: What came to that until its training had ended.
+        total_bytes: Size of the memory.
+    """
+
+    before_bytes: int
+    taken_bytes: int
+    total_bytes: int
+
+
 class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one arm of a block did while the others rested: a training its epochs, a convolution its calls.
 
@@ -71,6 +85,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         call_s, resident_s: Those of its calls, as in `CallTimes`.
         sm_clock_mhz: Clock of the GPUs' multiprocessors at its end, a mean over the GPUs in use; None where
             there is none, or it cannot be read, and in older lines.
+        throttle_reasons: What held their clocks down then, on any of them, as in a `Sample`; None likewise.
     """
 
     round: int
@@ -81,6 +96,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     call_s: tuple[float, ...] = ()
     resident_s: tuple[float, ...] = ()
     sm_clock_mhz: float | None = None
+    throttle_reasons: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,8 +157,11 @@ class RunResult(Inspection, CallTimes):
         test_accuracy: Share of held-out images classified correctly, 0 to 1; None where it was not asked for.
         peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the
             process added to its resident memory. None where it cannot be read.
-        energy_j: Joules that the devices in use consumed over all epochs, by a counter; of a run that took turns,
-            over these alone.
+        gpu_memory: What the framework's default allocation took; None of a run that was not for that.
+        energy_j: Joules that the devices in use consumed over `metered_s`, by their counters.
+        metered_s: Seconds of the epochs after the first that their counters were read over; of a run that took turns,
+            of these alone. None where there is no counter, or where the time was too short for it, and in older lines,
+            whose `energy_j` is that of all turns; without turns, of all epochs, the first among them.
         turns: Turns that it took; their epochs are in `epoch_s`, too, their calls in `call_s` and `resident_s`. Empty
             where it ran alone.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
@@ -156,7 +175,9 @@ class RunResult(Inspection, CallTimes):
     classes: int | None = None
     test_accuracy: float | None = None
     peak_memory_bytes: int | None = None
+    gpu_memory: GpuMemory | None = None
     energy_j: float | None = None
+    metered_s: float | None = None
     probe: Mapping[str, ProbeValue] = field(default_factory=dict)
     skipped_steps: int | None = None
     turns: tuple[Turn, ...] = ()

@@ -128,6 +128,12 @@ class Run(RunResult):
         return {turn.round: turn.sm_clock_mhz for turn in self.turns if turn.sm_clock_mhz}
 
     @property
+    def round_throttle_reasons(self) -> dict[int, frozenset[str]]:
+        """Round -> what held the GPUs' clocks down at the end of the run's turn in it, where it is known."""
+        known = ((turn.round, turn.throttle_reasons) for turn in self.turns)
+        return {number: frozenset(text.split("|")) for number, text in known if text is not None}
+
+    @property
     def alive_with(self) -> tuple[str, int | None, int]:
         """The same for two runs of a block that took turns with one another, or that both took none."""
         return self.session, self.group, self.subgroup
@@ -178,9 +184,19 @@ class Run(RunResult):
         return sum(self.stages_s.values()) - self.waited_s
 
     @property
-    def metered_s(self) -> float:
-        """Seconds of the epochs that `energy_j` is of: those of its turns; all where it ran alone."""
-        return sum(s for turn in self.turns for s in turn.epoch_s) if self.turns else sum(self.epoch_s)
+    def power_w(self) -> float | None:
+        """Mean power of the devices in use while epochs after the first were timed, in watts; None where not known.
+
+        In an older line the counter of a run without turns was read over its first epoch too, which draws less.
+        """
+        seconds = self.metered_s or sum(s for turn in self.turns for s in turn.epoch_s)
+        return None if self.energy_j is None or not seconds else self.energy_j / seconds
+
+    @property
+    def epoch_energy_j(self) -> float | None:
+        """Joules that the devices in use consume in an epoch as long as the median one; None where not known."""
+        known = self.power_w is not None and self.median_epoch_s is not None
+        return self.power_w * self.median_epoch_s if known else None
 
     @property
     def active_spans_s(self) -> list[tuple[float, float]]:

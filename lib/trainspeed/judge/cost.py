@@ -42,7 +42,8 @@ def cost_frame(rows: pd.DataFrame | Iterable[Mapping[str, Any]], usd_per_hour: f
     Args:
         rows: The columns KEY_COLUMNS and MEASURED, one row per arm or per run. training_s is that of a whole
             training: a projection, where fewer epochs ran. energy_j_per_epoch is by a counter of the devices:
-            what the rest of the machine draws is not in it.
+            what the rest of the machine draws is not in it. images_per_epoch are those that an epoch was asked to
+            train on, to which its time and energy are scaled.
     """
     check_price(usd_per_hour)
     table = pd.DataFrame(rows, columns=[*KEY_COLUMNS, *MEASURED]).astype(dict.fromkeys(MEASURED, float))

@@ -18,6 +18,13 @@ from trainspeed.judge.verdict import MIN_BLOCKS
 
 DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
 SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
+# NVML's reason -> what it means, and what to do. Source: nvml.h, nvmlClocksEventReason*
+SLOWED_DOWN_BY = {
+    "sw_thermal_slowdown": "it was too warm. Cool it better, or let it rest before measuring.",
+    "hw_thermal_slowdown": "it was so hot that it halved its clocks or more. Cool it better.",
+    "hw_power_brake_slowdown": "the power supply asked it to. Look at the supply and its cables.",
+    "hw_slowdown": "the hardware asked it to: heat, or too little power. Look at cooling and supply.",
+}
 FREE_THE_GPU = "Stop it, or leave this GPU out with CUDA_VISIBLE_DEVICES."
 
 
@@ -105,6 +112,16 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort) ->
             return (
                 f"Another process held {note.held_bytes / 1e9:.1f} GB of GPU {note.gpu}'s memory before the "
                 f"run began, so less fits. {FREE_THE_GPU}"
+            )
+        case notes.GpuShared():
+            return (
+                f"Another process used GPU {note.gpu} while the run was timed ({note.load_percent:.0f} % load at the "
+                f"most). {FREE_THE_GPU}"
+            )
+        case notes.GpuSlowedDown():
+            return (
+                f"GPU {note.gpu} slowed itself down while the run was timed, in {percent(note.share)} of the looks at "
+                f"it: {SLOWED_DOWN_BY.get(note.reason, note.reason)}"
             )
         case notes.CoresBusy():
             return f"Other processes kept {note.cores:.1f} CPU cores busy meanwhile: stop them."

@@ -7,7 +7,7 @@ which of them a worker may see (`trainspeed.sensors.gpus`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -16,7 +16,7 @@ from typing import Any
 
 import pynvml
 
-from trainspeed.sensors.sample import Sample
+from trainspeed.sensors.sample import ProcessLoad, Sample
 
 # The only place where NVML's error codes become text. Source: nvml.h, nvmlReturn_t
 ERROR_TEXTS = {
@@ -157,6 +157,22 @@ class Nvml:
         """
         clocks = self._read("sm_clock_mhz", uuids)
         return None if not clocks or None in clocks else fmean(clocks)
+
+    def by_gpu(self, sensor: str, uuids: Iterable[str]) -> dict[int, Any]:
+        """Return index -> what a sensor of a `Sample` reads, of these GPUs; None where it cannot be read."""
+        return {gpu.index: gpu._ask(sensor)[0] for gpu in self.gpus if gpu.uuid in uuids and not gpu.lost}
+
+    def process_loads(
+        self, uuids: Iterable[str], since_us: Mapping[int, int]
+    ) -> dict[int, list[ProcessLoad]]:
+        """Return index -> the loads by process that were sampled since a moment, of these GPUs; oldest first."""
+        loads = {}
+        for gpu in (gpu for gpu in self.gpus if gpu.uuid in uuids and not gpu.lost):
+            samples = _or_none(
+                pynvml.nvmlDeviceGetProcessUtilization, gpu._handle, since_us.get(gpu.index, 0)
+            )
+            loads[gpu.index] = [ProcessLoad(s.pid, s.timeStamp, s.smUtil) for s in samples or ()]
+        return loads
 
     def _read(self, sensor: str, uuids: Iterable[str]) -> list[Any]:
         gpus = {gpu.uuid: gpu for gpu in self.gpus if not gpu.lost}

@@ -49,6 +49,15 @@ def child_pids() -> set[int]:
     return {child.pid for child in psutil.Process().children()}
 
 
+def descends_from(pid: int, ancestor: int) -> bool | None:
+    """Return whether a process is another one or descends from it; None where there is no such process here."""
+    try:
+        process = psutil.Process(pid)
+        return ancestor in (pid, *(parent.pid for parent in process.parents()))
+    except psutil.Error:
+        return None
+
+
 def end_children(*, keep: Collection[int] = (), grace_s: float = 0.0) -> None:
     """Kill and reap this process's children, and those that it adopts as they die, until there are none.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,3 +36,17 @@ class Sample:
     pcie_rx_bytes_per_s: int | None = None
     pcie_tx_bytes_per_s: int | None = None
     reasons: dict[str, str] = field(default_factory=dict)
+
+
+class ProcessLoad(NamedTuple):
+    """The load that one process put on a GPU within a sample period.
+
+    Attributes:
+        pid: As the driver knows it: in a container perhaps the host's.
+        at_us: End of the period, in microseconds on a clock of the driver's.
+        percent: 0 to 100, as in `Sample.load_percent`.
+    """
+
+    pid: int
+    at_us: int
+    percent: int

@@ -104,24 +104,18 @@ def _span(run: Run) -> dict[str, Any]:
 
 
 def seized_sentences(measured: Measured) -> list[str]:
-    """Return how much GPU memory each framework's default allocation took, and how much it needed.
-
-    What it took is what the monitor saw on the fullest GPU during that run, less what was in use before.
-    """
+    """Return how much GPU memory each framework's default allocation took, and how much it needed."""
     if measured.machine.get("device") != "gpu":
         return ["Not measured here: there is no GPU. On a CPU, frameworks take memory as they need it."]
-    samples, _ = monitor_data(measured)
-    gpus = samples[samples["device"] != "host"]
-    sentences = []
-    for run in measured.runs:
-        if run.role is not Role.ALLOCATION or not run.epoch_s:
-            continue
-        span = _span(run)
-        before = gpus[gpus["utc"] < span["start"]].groupby("device")["memory_used_bytes"].last()
-        during = gpus[gpus["utc"].between(span["start"], span["end"])]
-        taken = (during.groupby("device")["memory_used_bytes"].max() - before).max()
-        share = taken / during["memory_total_bytes"].max()
-        needed = "not known" if run.peak_memory_bytes is None else gigabytes(run.peak_memory_bytes, 2)
-        seized = "not sampled" if pd.isna(taken) else f"{gigabytes(taken, 2)}, {percent(share)} of the GPU"
-        sentences.append(f"{NAMES[run.trial.framework]} by default takes {seized}; needed: {needed}.")
-    return sentences or ["No run with the default allocation was measured."]
+    runs = [run for run in measured.runs if run.role is Role.ALLOCATION and run.epoch_s]
+    return [_seized(run) for run in runs] or ["No run with the default allocation was measured."]
+
+
+def _seized(run: Run) -> str:
+    framework, memory = NAMES[run.trial.framework], run.gpu_memory
+    needed = "not known" if run.peak_memory_bytes is None else gigabytes(run.peak_memory_bytes, 2)
+    if memory is None:
+        return f"How much {framework} takes by default is not known here; needed: {needed}."
+    share = percent(memory.taken_bytes / memory.total_bytes)
+    taken = f"{gigabytes(memory.taken_bytes, 2)}, {share} of the GPU"
+    return f"{framework} by default takes {taken}; needed: {needed}."

@@ -20,6 +20,7 @@ from trainspeed.core.run import WAIT, Status
 from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.sensors.processes import CORES, device_cores, usable_cores
+from trainspeed.worker.allocation import Allocation
 from trainspeed.worker.backends.base import Backend, is_out_of_memory
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.convolution.calls import time_calls
@@ -27,8 +28,9 @@ from trainspeed.worker.convolution.reference import WrongResult, check_result, r
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, Failed, Measured, ResultSent, StageBegun, TakeTurn, encode
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
+from trainspeed.worker.meter import Meter
 from trainspeed.worker.probes import run_probe
-from trainspeed.worker.turns import Alone, InTurns, Meter
+from trainspeed.worker.turns import Alone, InTurns
 from trainspeed.worker.validity import check_effective_precision, check_loss, check_placement, loss_notes
 
 Emit = Callable[[AnyEvent], None]
@@ -50,6 +52,7 @@ class Request:
         first: Whether no other arm of its block is alive yet, so that whoever uses the GPUs is a stranger.
         default_allocation: Whether to leave the framework's memory allocation at its default.
         gpu_uuids: GPUs in use, to read their energy counters and to see whether another process uses them.
+        runner_pid: Process that all runs of the report descend from, to tell others from them.
     """
 
     trial: AnyTrial
@@ -62,6 +65,7 @@ class Request:
     first: bool = True
     default_allocation: bool = False
     gpu_uuids: tuple[str, ...] = ()
+    runner_pid: int | None = None
 
     def as_json(self) -> bytes:
         """Return the JSON form, on one line."""
@@ -129,14 +133,14 @@ def _measure(
     trial = request.trial
     _take_device(request, notes)
     memory = PeakMemory()
+    allocation = Allocation(request.gpu_uuids) if request.default_allocation else None
     stages.next("build")
     training = backend.start(
         trial, images, device=request.device, default_allocation=request.default_allocation
     )
     stages.next("train")
-    meter = Meter(request.gpu_uuids)
+    meter = Meter(request.gpu_uuids, request.runner_pid)
     pace = _pace(request, channel, TakeTurn(epochs=trial.epochs), meter)
-    pace.begin()
     epoch_s = training.train(pace.another)
     pace.end()
     stages.waited(pace.waited_s)
@@ -156,7 +160,9 @@ def _measure(
         peak_memory_bytes=read(
             "peak memory", training.peak_memory_bytes if request.device == "gpu" else memory.bytes
         ),
+        gpu_memory=read("memory that was taken", allocation.taken) if allocation else None,
         energy_j=meter.energy_j,
+        metered_s=meter.metered_s,
         turns=pace.turns,
         waiting_cores=pace.waiting_cores,
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
@@ -193,9 +199,8 @@ def _measure_calls(
     memory = PeakMemory()
     stages.next("data")
     images, filters = random_data(trial)
-    meter = Meter(request.gpu_uuids)
+    meter = Meter(request.gpu_uuids, request.runner_pid)
     pace = _pace(request, channel, TakeTurn(calls=trial.calls, seconds=request.calls_s), meter)
-    pace.begin()
     measured = time_calls(
         lambda: backend.convolution(trial, device=request.device),
         images,

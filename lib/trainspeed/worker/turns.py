@@ -3,78 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from trainspeed.core.notes import AnyNote, BusyWhileWaiting, CoresBusy, CpuTimeStolen
+from trainspeed.core.notes import AnyNote, BusyWhileWaiting
 from trainspeed.core.result import Turn
-from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_share
-from trainspeed.sensors.nvml import Nvml, open_nvml
+from trainspeed.sensors.cpu import HostLoad, host_load
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, decode_command, encode
+from trainspeed.worker.meter import Meter
 
 # The first epoch holds compiling and is kept apart; the second tells how long an epoch takes.
 EPOCHS_BEFORE_TURNS = 2
-BUSY_CORES = 0.2  # used by others; if it is more, caches and memory bandwidth are noticeably shared
 MIN_WAIT_S = 3.0  # over less, a tick of the CPU's clock, 0.01 s, is no longer small
 BUSY_WHILE_WAITING = 0.01  # cores that a run may use while others have their turns
-STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
-
-
-class Meter:
-    """What the work cost the devices and who else used the CPU, over the spans between `begin` and `end`.
-
-    Attributes:
-        sm_clock_mhz: Mean clock of the GPUs in use at the end of the last span; None where it cannot be read.
-    """
-
-    def __init__(self, gpu_uuids: tuple[str, ...]) -> None:
-        self._gpu_uuids = gpu_uuids
-        self._spans: list[tuple[HostLoad, HostLoad]] = []
-        self._energy_j: float | None = 0.0 if gpu_uuids else None
-        self._begun: tuple[HostLoad, float | None] | None = None
-        self.sm_clock_mhz: float | None = None
-
-    def begin(self) -> None:
-        """Begin a span."""
-        self._begun = host_load(), self._nvml().energy_j(self._gpu_uuids)
-
-    def end(self) -> None:
-        """End the span that was begun last."""
-        load, before_j = self._begun
-        nvml = self._nvml()
-        self.sm_clock_mhz = nvml.sm_clock_mhz(self._gpu_uuids)
-        after_j = nvml.energy_j(self._gpu_uuids)
-        self._spans.append((load, host_load()))
-        if None in (self._energy_j, before_j, after_j):
-            self._energy_j = None
-        else:
-            self._energy_j += after_j - before_j
-
-    @property
-    def energy_j(self) -> float | None:
-        """Joules that the devices in use consumed, by a counter; None where they have none."""
-        return self._energy_j if self._spans else None
-
-    def notes(self) -> list[AnyNote]:
-        """Return a note where others used the CPU noticeably, on average over the spans that can tell."""
-        notes: list[AnyNote] = []
-        if (others := self._average(foreign_cores)) is not None and others > BUSY_CORES:
-            notes.append(CoresBusy(cores=others))
-        if (stolen := self._average(stolen_share)) is not None and stolen > STOLEN_SHARE:
-            notes.append(CpuTimeStolen(share=stolen))
-        return notes
-
-    def _average(self, value: Callable[[HostLoad, HostLoad], float | None]) -> float | None:
-        known = [
-            (found, after.monotonic_s - before.monotonic_s)
-            for before, after in self._spans
-            if (found := value(before, after)) is not None
-        ]
-        seconds = sum(span_s for _, span_s in known)
-        return sum(found * span_s for found, span_s in known) / seconds if known else None
-
-    def _nvml(self) -> Nvml:
-        return open_nvml() if self._gpu_uuids else Nvml()
 
 
 class Alone:
@@ -95,22 +36,32 @@ class Alone:
         """Return nothing: it never waits."""
         return []
 
-    def begin(self) -> None:
-        """Call before the first epoch or call."""
-        self._meter.begin()
-
     def another(self, epoch_s: Sequence[float]) -> bool:
-        """Return whether to train another epoch, given the seconds of those so far."""
-        return len(epoch_s) < self._epochs
+        """Return whether to train another epoch, given the seconds of those so far.
+
+        What the first one costs, which holds compiling, is not metered.
+        """
+        if len(epoch_s) == 1:
+            self._meter.begin()
+        elif len(epoch_s) < self._epochs:
+            self._meter.look()
+        if len(epoch_s) < self._epochs:
+            return True
+        self._meter.end()
+        return False
 
     def rest(self, *, call_s: tuple[float, ...] = (), resident_s: tuple[float, ...] = ()) -> TakeTurn | None:
         """Return all calls as one turn, then None."""
         calls, self._calls = self._calls, None
+        if calls is None:
+            self._meter.end()
+        else:
+            self._meter.begin()
         return calls
 
     def end(self) -> None:
         """Call after the last epoch or call."""
-        self._meter.end()
+        self._meter.close()
 
 
 class InTurns:
@@ -128,9 +79,6 @@ class InTurns:
         self._counted = 0
         self._waits: list[tuple[HostLoad, HostLoad]] = []
         self._turns: list[Turn] = []
-
-    def begin(self) -> None:
-        """Nothing is measured before the first turn."""
 
     def another(self, epoch_s: Sequence[float]) -> bool:
         """Return whether to train another epoch; at the end of a turn wait for the next one, at rest."""
@@ -168,13 +116,15 @@ class InTurns:
                     call_s=call_s,
                     resident_s=resident_s,
                     sm_clock_mhz=self._meter.sm_clock_mhz,
+                    throttle_reasons=self._meter.throttle_reasons,
                 )
             )
         self._channel.send(encode(TurnEnded(epoch_s=epoch_s)))
         return self._wait()
 
     def end(self) -> None:
-        """Everything has been measured turn by turn."""
+        """Call after the last turn."""
+        self._meter.close()
 
     @property
     def turns(self) -> tuple[Turn, ...]:

@@ -1,6 +1,7 @@
 """Why 16 bits gain what they gain, with answers worked out by hand."""
 
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -114,18 +115,27 @@ def test_accuracies_parts_and_strangers_have_no_gain():
 
 
 def test_costs_are_told_of_medians_over_the_blocks():
-    """Epochs of 2 s with 128 images: 64 images/s; 6 s and 99 times 2 s: 204 s. 80 J in epochs of 6, 2, 2, 2 s."""
-    runs = [step(seconds, block=block, energy_j=80.0) for block, seconds in enumerate((1.0, 2.0, 9.0))]
+    """Epochs of 2 s with 128 images: 64 images/s; 6 s and 99 times 2 s: 204 s. 900 J in 3 s are 300 W."""
+    joules = {"energy_j": 900.0, "metered_s": 3.0}
+    runs = [step(seconds, block=block, **joules) for block, seconds in enumerate((1.0, 2.0, 9.0))]
     runs += [step(1.0, precision="bf16"), step(precision="fp16", status=Status.OOM)]
     rows = cost_rows(to_frame(runs))
 
     assert list(rows["precision"]) == ["fp32", "bf16"]
     fp32, bf16 = rows.to_dict("records")
     assert (fp32["images_per_s"], fp32["training_s"]) == (64, 204)
-    assert fp32["energy_j_per_epoch"] == pytest.approx(80 / 12 * 2)
+    assert fp32["energy_j_per_epoch"] == 600.0
     assert fp32["images_per_epoch"] == 128
     assert math.isnan(bf16["energy_j_per_epoch"])
     assert list(cost_frame(rows, 36.0)["usd_per_training"]) == pytest.approx([2.04, 1.02])
+
+
+def test_an_image_costs_the_same_where_a_last_partial_batch_was_left_out():
+    """100 W for 3 s train 96 of 128 images: 300 J, so 3.125 J an image."""
+    run = replace(step(3.0, energy_j=900.0, metered_s=9.0), images_per_epoch=96)
+    (cost,) = cost_frame(cost_rows(to_frame([run])), None).to_dict("records")
+
+    assert cost["energy_j_per_image"] == pytest.approx(300 / 96)
 
 
 def test_no_finished_run_has_no_cost():

@@ -75,9 +75,7 @@ def gain_sentences(
 def cost_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the columns that `judge.cost.cost_frame` takes: a row per arm, medians over the blocks."""
     data = frame[frame["status"] == "ok"]
-    # Mean power of the epochs that were metered, times a later epoch.
-    energy_j = data["energy_j"].astype(float) / data["metered_s"] * data["median_epoch_s"].astype(float)
-    data = data.assign(energy_j_per_epoch=energy_j, images_per_epoch=data["images_consumed"])
+    data = data.rename(columns={"epoch_energy_j": "energy_j_per_epoch"})
     numbers = data[[*KEY_COLUMNS, *MEASURED]].astype(dict.fromkeys(MEASURED, float))
     return numbers.groupby(list(KEY_COLUMNS), as_index=False, sort=False).median()
 

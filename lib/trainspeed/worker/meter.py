@@ -1,0 +1,167 @@
+"""What a run's work cost the devices, and who else used them and the CPU, over the spans that are measured."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, GpuShared, GpuSlowedDown
+from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_share
+from trainspeed.sensors.gpus import BUSY_PERCENT
+from trainspeed.sensors.nvml import Nvml, open_nvml
+from trainspeed.sensors.processes import descends_from
+
+BUSY_CORES = 0.2  # used by others; if it is more, caches and memory bandwidth are noticeably shared
+STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
+# A GPU's energy counter was seen to move every 10 to 100 ms: a reading may be late by one step, so that a span
+# begins with up to a step of what came before it. Over a shorter span that is no longer small.
+# Source: https://github.com/gpuopenanalytics/pynvml/pull/18 (10 ms), https://arxiv.org/abs/2312.02741 (up to 100 ms)
+MIN_SPAN_S = 0.5
+MIN_METERED_S = 1.0  # of all spans together
+# Reasons that are faults of the cooling or the supply. A power limit (sw_power_cap) is how a GPU is meant to work:
+# it is looked at where two arms are compared.
+FAULTS = ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
+ANY_FAULT_OF_HARDWARE = (
+    "hw_slowdown"  # stands beside the others, or alone where the hardware does not say why
+)
+
+
+class Meter:
+    """Measures over the spans between `begin` and `end`. Opens NVML once; close it when done.
+
+    Args:
+        gpu_uuids: The GPUs in use.
+        runner_pid: Process that everything of this report descends from; None where that is not known.
+
+    Attributes:
+        sm_clock_mhz: Mean clock of the GPUs in use at the end of the last span; None where it cannot be read.
+        throttle_reasons: What held their clocks down then, such as "hw_slowdown|sw_power_cap"; empty where nothing
+            did, None where one of them does not tell.
+    """
+
+    def __init__(self, gpu_uuids: tuple[str, ...], runner_pid: int | None = None) -> None:
+        self._gpu_uuids, self._runner_pid = gpu_uuids, runner_pid
+        self._nvml: Nvml | None = None
+        self._begun: tuple[HostLoad, float, float | None] | None = None
+        self._spans: list[tuple[HostLoad, HostLoad]] = []
+        self._energy: list[
+            tuple[float, float | None]
+        ] = []  # seconds and joules of the spans that are long enough
+        self._looks: Counter[int] = Counter()
+        self._faults: Counter[tuple[int, str]] = Counter()
+        self._seen_us: dict[int, int] = {}
+        self._strangers: dict[int, float] = {}
+        self.sm_clock_mhz: float | None = None
+        self.throttle_reasons: str | None = None
+
+    def begin(self) -> None:
+        """Begin a span."""
+        if self._nvml is None:
+            self._nvml = open_nvml() if self._gpu_uuids else Nvml()
+        self._foreign_loads()  # those of the time before
+        load = host_load()
+        self._begun = load, time.monotonic(), self._nvml.energy_j(self._gpu_uuids)
+
+    def end(self) -> None:
+        """End the span that was begun last, if one was."""
+        if self._begun is None:
+            return
+        load, begun_s, before_j = self._begun
+        self._begun = None
+        after_j, seconds = self._nvml.energy_j(self._gpu_uuids), time.monotonic() - begun_s
+        if seconds >= MIN_SPAN_S:
+            known = before_j is not None and after_j is not None and after_j >= before_j  # else it began anew
+            self._energy.append((seconds, after_j - before_j if known else None))
+        self.sm_clock_mhz = self._nvml.sm_clock_mhz(self._gpu_uuids)
+        self.look()
+        for gpu, percent in self._foreign_loads().items():
+            self._strangers[gpu] = max(percent, self._strangers.get(gpu, 0.0))
+        self._spans.append((load, host_load()))
+
+    def look(self) -> None:
+        """Look at what holds the clocks down now: while the work is just done, no longer than a millisecond."""
+        if not self._gpu_uuids or self._nvml is None:
+            return
+        reasons = self._nvml.by_gpu("throttle_reasons", self._gpu_uuids)
+        for gpu, text in reasons.items():
+            if text is not None:
+                self._looks[gpu] += 1
+                self._faults.update((gpu, fault) for fault in _faults(text.split("|")))
+        if len(reasons) < len(self._gpu_uuids) or None in reasons.values():
+            self.throttle_reasons = None
+        else:
+            self.throttle_reasons = "|".join(sorted({*"|".join(reasons.values()).split("|")} - {""}))
+
+    def close(self) -> None:
+        """Close NVML; what was measured stays."""
+        if self._nvml is not None:
+            self._nvml.close()
+            self._nvml = None
+
+    @property
+    def metered_s(self) -> float | None:
+        """Seconds that `energy_j` was counted over; None where that is not known."""
+        seconds = sum(seconds for seconds, _ in self._energy)
+        unknown = not self._gpu_uuids or any(joules is None for _, joules in self._energy)
+        return None if unknown or seconds < MIN_METERED_S else seconds
+
+    @property
+    def energy_j(self) -> float | None:
+        """Joules that the devices in use consumed over the spans that are long enough to tell, by their counters.
+
+        None where one of them has no counter, or where these spans are shorter than `MIN_METERED_S` together.
+        """
+        return None if self.metered_s is None else sum(joules for _, joules in self._energy)
+
+    def notes(self) -> list[AnyNote]:
+        """Return what makes the spans doubtful: others on the CPU or a GPU, and GPUs that slowed themselves down."""
+        notes: list[AnyNote] = []
+        if (others := self._average(foreign_cores)) is not None and others > BUSY_CORES:
+            notes.append(CoresBusy(cores=others))
+        if (stolen := self._average(stolen_share)) is not None and stolen > STOLEN_SHARE:
+            notes.append(CpuTimeStolen(share=stolen))
+        for (gpu, fault), count in sorted(self._faults.items()):
+            notes.append(GpuSlowedDown(gpu=gpu, reason=fault, share=count / self._looks[gpu]))
+        for gpu, percent in sorted(self._strangers.items()):
+            notes.append(GpuShared(gpu=gpu, load_percent=percent))
+        return notes
+
+    def _average(self, value: Callable[[HostLoad, HostLoad], float | None]) -> float | None:
+        known = [
+            (found, after.monotonic_s - before.monotonic_s)
+            for before, after in self._spans
+            if (found := value(before, after)) is not None
+        ]
+        seconds = sum(span_s for _, span_s in known)
+        return sum(found * span_s for found, span_s in known) / seconds if known else None
+
+    def _foreign_loads(self) -> dict[int, float]:
+        """Return GPU -> the load by processes that are not this report's since the last call, where it is noticeable.
+
+        Whoever the driver names is only believed where it names a process of this report too: in a container its
+        numbers of processes may be the host's.
+        """
+        if not self._gpu_uuids or self._runner_pid is None:
+            return {}
+        foreign: dict[int, float] = {}
+        for gpu, loads in self._nvml.process_loads(self._gpu_uuids, self._seen_us).items():
+            self._seen_us[gpu] = max((load.at_us for load in loads), default=self._seen_us.get(gpu, 0))
+            loads = [
+                load for load in loads if load.percent <= 100
+            ]  # some drivers return rows that are not filled
+            ours = {load.pid: descends_from(load.pid, self._runner_pid) for load in loads}
+            strangers = [load.percent for load in loads if ours[load.pid] is False]
+            if (
+                True in ours.values()
+                and strangers
+                and (mean := sum(strangers) / len(strangers)) > BUSY_PERCENT
+            ):
+                foreign[gpu] = mean
+        return foreign
+
+
+def _faults(reasons: Sequence[str]) -> list[str]:
+    known = [fault for fault in FAULTS if fault in reasons]
+    unexplained = not any(fault.startswith("hw_") for fault in known)
+    return [*known, ANY_FAULT_OF_HARDWARE] if unexplained and ANY_FAULT_OF_HARDWARE in reasons else known
