@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import pynvml
 
 FIRST_HANDLE = 0x1000  # a handle is opaque: any pointer that is not null
+INSTANCES = 0x100  # handles of a GPU's MIG instances follow at this distance from one GPU to the next
 
 
 class Code(int):
@@ -50,10 +52,23 @@ class FakeGpu:
     of those (one per call, the last for ever), or a Python function that returns one of them. What has an
     argument is keyed (name, argument).
     What is not in ANSWERS is not supported. `calls` counts the questions.
+
+    Args:
+        mig: In MIG mode, its instances by number; None leaves a gap.
     """
 
-    def __init__(self, *, name: str | None = None, uuid: str | None = None, **answers: Any) -> None:
+    def __init__(
+        self,
+        *,
+        name: str | None = None,
+        uuid: str | None = None,
+        mig: Sequence[FakeGpu | None] | None = None,
+        **answers: Any,
+    ) -> None:
         self.answers = ANSWERS | answers
+        self.mig = list(mig or ())
+        if mig is not None:
+            self.answers |= {"nvmlDeviceGetMigMode": (1, 1), "nvmlDeviceGetMaxMigDeviceCount": len(self.mig)}
         if name is not None:
             self.answers["nvmlDeviceGetName"] = name
         if uuid is not None:
@@ -80,11 +95,21 @@ class FakeNvml:
     Args:
         init: What opening it returns: 0, or the code of an error.
         without: Functions that this version of the driver does not have.
+        driver, cuda: Its version, and the newest CUDA that it runs: 12_040 is 12.4.
         ancestors: {(0, 1): level}: where the PCIe paths of two GPUs meet; default: across sockets.
     """
 
-    def __init__(self, *gpus: FakeGpu, init: int = 0, without: tuple[str, ...] = (), ancestors=None) -> None:
+    def __init__(
+        self,
+        *gpus: FakeGpu,
+        init: int = 0,
+        without: tuple[str, ...] = (),
+        ancestors=None,
+        driver: str = "580.65.06",
+        cuda: int = 13_000,
+    ) -> None:
         self.gpus = gpus
+        self._driver, self._cuda = driver, cuda
         self.is_open = False
         self.times_opened = self.times_closed = 0
         self._init = init
@@ -107,11 +132,11 @@ class FakeNvml:
         return 0
 
     def nvmlSystemGetDriverVersion(self, buffer, size):
-        buffer.value = b"580.65.06"
+        buffer.value = self._driver.encode()
         return 0
 
     def nvmlSystemGetCudaDriverVersion_v2(self, version):
-        version._obj.value = 13_000
+        version._obj.value = self._cuda
         return 0
 
     def nvmlDeviceGetCount_v2(self, count):
@@ -122,6 +147,13 @@ class FakeNvml:
         gpu = self.gpus[index.value]
         ctypes.c_void_p.from_buffer(handle._obj).value = FIRST_HANDLE + index.value
         return LOST if gpu.lost else 0
+
+    def nvmlDeviceGetMigDeviceHandleByIndex(self, gpu, number, handle):
+        if self._gpu(gpu).mig[number.value] is None:
+            return pynvml.NVML_ERROR_NOT_FOUND
+        first = FIRST_HANDLE + INSTANCES * (1 + self._index(gpu))
+        ctypes.c_void_p.from_buffer(handle._obj).value = first + number.value
+        return 0
 
     def nvmlDeviceGetTopologyCommonAncestor(self, one, other, level):
         pair = (self._index(one), self._index(other))
@@ -142,6 +174,10 @@ class FakeNvml:
     def _index(self, handle) -> int:
         return ctypes.cast(handle, ctypes.c_void_p).value - FIRST_HANDLE
 
+    def _gpu(self, handle) -> FakeGpu:
+        group, number = divmod(self._index(handle), INSTANCES)
+        return self.gpus[group - 1].mig[number] if group else self.gpus[number]
+
     def _ask_device(self, name, handle, *arguments):
         outs = [argument._obj for argument in arguments if hasattr(argument, "_obj")]
         buffers = [argument for argument in arguments if isinstance(argument, ctypes.Array)]
@@ -150,7 +186,7 @@ class FakeNvml:
             for argument in arguments
             if not buffers and not hasattr(argument, "_obj")
         )
-        answer = self.gpus[self._index(handle)].answer(name, inputs)
+        answer = self._gpu(handle).answer(name, inputs)
         if isinstance(answer, Code):
             return answer
         if buffers:

@@ -69,8 +69,8 @@ def test_only_what_runs_in_a_worker_imports_a_framework():
     assert {first_two(module) for module in importers(sources(), *FRAMEWORKS)} == OF_FRAMEWORKS
 
 
-def test_only_one_module_imports_pynvml():
-    assert importers(sources(), "pynvml") == {"sensors.nvml"}
+def test_only_the_modules_of_the_driver_import_pynvml():
+    assert importers(sources(), "pynvml") == {"sensors.nvml", "sensors.interconnect"}
 
 
 def test_only_charts_and_tables_draw():

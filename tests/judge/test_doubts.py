@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from study_data import control_runs, layout_pair, make_run
@@ -8,6 +10,7 @@ from trainspeed.judge.comparison import controls
 from trainspeed.judge.doubts import (
     EpochsDrifted,
     EpochsShort,
+    GpusDiffer,
     StepsSkipped,
     control_doubts,
     note_sentence,
@@ -49,6 +52,20 @@ def test_epochs_that_end_a_tenth_off_where_they_began_have_drifted(epoch_s, doub
 def test_drift_and_short_epochs_are_two_kinds_of_doubt():
     assert run_doubts(make_run(epoch_s=(9.0, 1.0, 1.2, 1.4))) == [EpochsDrifted()]
     assert run_doubts(make_run(0.04)) == [EpochsShort()]
+
+
+def test_gpus_of_several_kinds_in_one_trial_are_a_doubt_and_unused_ones_are_none():
+    gpus = [{"name": name} for name in ("NVIDIA A40", "NVIDIA A40", "NVIDIA L4")]
+    machine = {"device": "gpu", "gpus": gpus, "other_gpus": [{"name": "NVIDIA T4"}]}
+
+    def doubts(devices):
+        run = make_run(1.0, devices=devices, strategy="ddp", batch_size=6 * devices)
+        return run_doubts(replace(run, machine=machine))
+
+    assert doubts(2) == []
+    assert doubts(3) == [GpusDiffer(names=("NVIDIA A40", "NVIDIA L4"))]
+    sentence = note_sentence(GpusDiffer(names=("NVIDIA A40", "NVIDIA L4")))
+    assert sentence.startswith("Ran on GPUs of several kinds, NVIDIA A40 and NVIDIA L4, which wait")
 
 
 def test_without_a_control_nothing_shows_the_noise():
@@ -166,7 +183,7 @@ NEWER = [  # than schema 1
     notes.NotReadAfterwards(what="peak memory", error="RuntimeError", message="no such device"),
     notes.EndedAfterMeasuring(stage="inspect", status="crashed", message="the run was killed by SIGSEGV"),
 ]
-DERIVED = [StepsSkipped(skipped=6, steps=8), EpochsDrifted(), EpochsShort()]
+DERIVED = [StepsSkipped(skipped=6, steps=8), EpochsDrifted(), EpochsShort(), GpusDiffer(names=("A", "B"))]
 
 
 @pytest.mark.parametrize("note", [*STORED, *NEWER, *DERIVED], ids=lambda note: note.kind)

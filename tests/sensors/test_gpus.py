@@ -1,14 +1,13 @@
 """Which GPUs a worker may see, under which names, and who else uses one, on a made-up driver."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from fake_nvml import LOST, NOT_SUPPORTED, FakeGpu, FakeNvml, install, install_none
 from trainspeed.core.notes import GpuBusy, GpuMemoryHeld
-from trainspeed.sensors.gpus import hashed, stranger_notes, visible_uuids
+from trainspeed.sensors.gpus import choose_gpus, hashed, stranger_notes
+from trainspeed.sensors.nvml import Gpu
 
-GPUS = [SimpleNamespace(uuid=uuid) for uuid in ("GPU-aaaa-1", "GPU-aabb-2", "GPU-cccc-3")]
+GPUS = [Gpu(index=index, uuid=uuid) for index, uuid in enumerate(["GPU-aaaa-1", "GPU-aabb-2", "GPU-cccc-3"])]
 A, B, C = (gpu.uuid for gpu in GPUS)
 
 
@@ -30,17 +29,13 @@ A, B, C = (gpu.uuid for gpu in GPUS)
         ("GPU-c,GPU-cccc", []),  # the same one twice
         ("GPU-c,0", [C]),
         ("0,GPU-c", [A]),
-        ("MIG-1234,MIG-5678", ["MIG-1234", "MIG-5678"]),
+        ("MIG-1234,MIG-5678", ["MIG-1234"]),
         ("MIG-1234,0", ["MIG-1234"]),
         ("1gpu,2", [B, C]),
     ],
 )
 def test_reads_cuda_visible_devices_as_cuda_does(text, visible):
-    assert visible_uuids(GPUS, text) == visible
-
-
-def test_a_gpu_that_does_not_answer_is_never_visible():
-    assert visible_uuids([SimpleNamespace(uuid=None), *GPUS], None) == [A, B, C]
+    assert list(choose_gpus(GPUS, text).uuids) == visible
 
 
 def test_a_hashed_uuid_is_twelve_hex_digits_of_its_sha256():
@@ -82,12 +77,17 @@ def test_a_gpu_that_stays_busy_is_noted_with_its_load(monkeypatch, waits):
     found = notes(monkeypatch, waits, gpu("GPU-aaaa", 0), gpu("GPU-bbbb", 90, 37))
 
     assert found == [GpuBusy(gpu=1, load_percent=37)]
-    assert waits == [1.0]
+    assert sum(waits) == 3.0
 
 
 def test_the_run_before_still_shows_in_the_load_and_is_no_stranger(monkeypatch, waits):
-    assert notes(monkeypatch, waits, gpu("GPU-aaaa", 98, 0), gpu("GPU-bbbb", 96, 3)) == []
-    assert waits == [1.0], "once for all GPUs"
+    assert notes(monkeypatch, waits, gpu("GPU-aaaa", 98, 0), gpu("GPU-bbbb", 96, 50, 20, 3)) == []
+    assert waits == [0.25] * 3, "until the last of them was idle, and no longer"
+
+
+def test_a_gpu_that_was_seen_idle_once_is_not_asked_again(monkeypatch, waits):
+    """A screen that is drawn anew now and then is no training."""
+    assert notes(monkeypatch, waits, gpu("GPU-aaaa", 8, 0, 8), gpu("GPU-bbbb", 90, 90, 0)) == []
 
 
 def test_memory_held_on_an_idle_gpu_lowers_what_fits(monkeypatch, waits):

@@ -6,6 +6,7 @@ import pynvml
 import pytest
 
 from fake_nvml import LOST, NOT_SUPPORTED, Code, FakeGpu, FakeNvml, install, install_none
+from trainspeed.sensors.interconnect import interconnect
 from trainspeed.sensors.nvml import PCIE_SKIPPED, SENSOR_READERS, open_nvml
 from trainspeed.sensors.sample import Sample
 
@@ -66,7 +67,7 @@ def test_a_machine_without_a_driver_has_no_gpus_and_a_reason(monkeypatch):
 
     assert nvml.gpus == ()
     assert nvml.reason == "no NVIDIA driver library found"
-    assert (nvml.driver, nvml.cuda, nvml.interconnect(), nvml.energy_j(["GPU-aaaa-1"])) == (None,) * 4
+    assert (nvml.driver, nvml.cuda, interconnect(nvml.gpus), nvml.energy_j(["GPU-aaaa-1"])) == (None,) * 4
     nvml.close()
 
 
@@ -233,13 +234,13 @@ def test_a_clock_is_none_when_one_gpu_does_not_tell(monkeypatch):
 def test_one_gpu_has_no_interconnect(monkeypatch):
     install(monkeypatch, FakeNvml(FakeGpu()))
 
-    assert open_nvml().interconnect() is None
+    assert interconnect(open_nvml().gpus) is None
 
 
 def test_gpus_without_nvlink_are_connected_by_pcie(monkeypatch):
     two_gpus(monkeypatch, ancestors={(0, 1): pynvml.NVML_TOPOLOGY_HOSTBRIDGE})
 
-    assert open_nvml().interconnect() == "PCIe through a host bridge (PHB): gpu0-gpu1"
+    assert interconnect(open_nvml().gpus) == "PCIe through a host bridge (PHB): gpu0-gpu1"
 
 
 def linked(uuid, bus_id, *remotes):
@@ -260,7 +261,7 @@ def test_gpus_bridged_in_pairs_are_listed_by_kind(monkeypatch):
     one, two = linked("GPU-a", buses[0], buses[1], buses[1]), linked("GPU-b", buses[1], buses[0], buses[0])
     install(monkeypatch, FakeNvml(one, two, linked("GPU-c", buses[2])))
 
-    assert open_nvml().interconnect() == (
+    assert interconnect(open_nvml().gpus) == (
         "NVLink x2: gpu0-gpu1; PCIe across CPU sockets (SYS): gpu0-gpu2, gpu1-gpu2"
     )
 
@@ -272,7 +273,7 @@ def test_gpus_on_an_nvlink_switch_are_connected_through_it(monkeypatch):
     )
     install(monkeypatch, FakeNvml(*gpus))
 
-    assert open_nvml().interconnect() == "NVLink x4 through a switch: gpu0-gpu1"
+    assert interconnect(open_nvml().gpus) == "NVLink x4 through a switch: gpu0-gpu1"
 
 
 @pytest.mark.gpu

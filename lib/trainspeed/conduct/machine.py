@@ -15,11 +15,12 @@ from trainspeed.conduct.context import Context, current, recorded
 from trainspeed.conduct.plan import TrialSet, one_per_framework
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
+from trainspeed.core.machine_text import machine_parts
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.sensors import machine as detect
-from trainspeed.sensors.gpus import visible_uuids
+from trainspeed.sensors.gpus import choose_gpus
 from trainspeed.sensors.nvml import open_nvml
 from trainspeed.worker.data.folds import data_set_of
 from trainspeed.worker.data.sets import download as download  # for reports, which may not import a worker
@@ -30,8 +31,8 @@ DEVICE_VARIABLE = "TRAINSPEED_DEVICE"  # "cpu": leave the GPUs alone
 
 def default_allocation(trials: Sequence[Trial]) -> TrialSet:
     """Return one run per framework that does not change how it allocates memory; none without a GPU."""
-    has_gpu = devices()[0] == "gpu"
-    return TrialSet(trials=one_per_framework(trials) if has_gpu else (), blocks=1, label=Role.ALLOCATION)
+    firsts = one_per_framework(trials) if has_gpu() else ()
+    return TrialSet(trials=firsts, blocks=1, label=Role.ALLOCATION)
 
 
 def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
@@ -49,7 +50,7 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
 
 
 def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
-    """Return "gpu" or "cpu", the UUIDs of the GPUs to use, and the machine.
+    """Return "gpu" or "cpu", the UUIDs of the GPUs to use in the order of use, and the machine.
 
     Raises:
         UserError: The variable has another value, or asks for GPUs where none can be used.
@@ -58,19 +59,19 @@ def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
     if wanted not in ("", "cpu", "gpu"):
         raise UserError(DEVICE_VARIABLE, wanted, "must be cpu or gpu, or not be set.")
     with closing(open_nvml()) as nvml:
-        visible = visible_uuids(nvml.gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
-        uuids = () if wanted == "cpu" else tuple(visible)
-    if wanted == "gpu" and not uuids:
-        raise UserError(
-            f"{DEVICE_VARIABLE} is gpu, but there is none to use here: {nvml.reason or 'none visible'}."
-        )
-    device = "gpu" if uuids else "cpu"
-    return device, uuids, {"device": device, **detect.detect_machine()}
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        chosen = choose_gpus(nvml.gpus, visible, wanted=wanted != "cpu")
+        device = "gpu" if chosen.used else "cpu"
+        machine = {"device": device, **detect.describe_machine(nvml, chosen)}
+    if wanted == "gpu" and device == "cpu":
+        why = nvml.reason or machine_parts(machine)["GPUs"]
+        raise UserError(f"{DEVICE_VARIABLE} is gpu, but there is none to use here: {why}.")
+    return device, chosen.uuids, machine
 
 
-def gpu_seen() -> bool:
-    """Return whether the driver shows a GPU, usable or not."""
-    return bool(detect.detect_machine()["gpus"])
+def has_gpu() -> bool:
+    """Return whether a report would train on a GPU here."""
+    return devices()[0] == "gpu"
 
 
 def cores_here() -> int:

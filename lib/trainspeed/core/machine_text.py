@@ -7,8 +7,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.cuda import CUDA_13_CAPABILITY, LeftOut
 from trainspeed.core.format import counted, gigabytes
 
+LEFT_OUT = {
+    LeftOut.NOT_WANTED: "TRAINSPEED_DEVICE is cpu",
+    LeftOut.HIDDEN: "left out by CUDA_VISIBLE_DEVICES",
+    LeftOut.TOO_OLD: "older than compute capability {}.{}, for which CUDA 13 has no kernels".format(
+        *CUDA_13_CAPABILITY
+    ),
+    LeftOut.LOST: "it does not answer the driver",
+    LeftOut.NO_INSTANCE: "in MIG mode, without an instance to use",
+    LeftOut.SECOND_INSTANCE: "a process can use one MIG instance, or whole GPUs",
+}
+UNKNOWN_GPU = "unknown GPU"
 TRAINED_ON = {"gpu": "GPU", "cpu": "CPU, one core per device"}
 
 
@@ -16,17 +28,25 @@ def machine_name(machine: Mapping[str, Any]) -> str:
     """Return the GPUs that were trained on, or else the CPU, such as "2 × NVIDIA H200"."""
     gpus = machine.get("gpus")
     if machine.get("device") == "gpu" and gpus:
-        return ", ".join(name.removeprefix("1 × ") for name in _grouped(gpu["name"] for gpu in gpus))
+        return ", ".join(
+            name.removeprefix("1 × ") for name in _grouped(gpu["name"] or UNKNOWN_GPU for gpu in gpus)
+        )
     cores = (machine.get("cores") or {}).get("logical")
     return f"{machine.get('cpu') or 'CPU'}" + (f", {cores} cores" if cores else "") + ", no GPU used"
 
 
 def device_name(machine: Mapping[str, Any], trial: AnyTrial) -> str:
-    """Return what a trial ran on: the GPU, or else the CPU and how many of its cores."""
-    gpus = machine.get("gpus")
-    if machine.get("device") == "gpu" and gpus and not trial.on_cpu:
-        return gpus[0]["name"]
+    """Return what a trial ran on: the kinds of its GPUs, or else the CPU and how many of its cores."""
+    if names := gpu_names(machine, trial):
+        return " and ".join(dict.fromkeys(names))
     return f"{machine.get('cpu') or 'CPU'} ({counted(trial.devices, 'core')})"
+
+
+def gpu_names(machine: Mapping[str, Any], trial: AnyTrial) -> list[str]:
+    """Return the names of the GPUs that a trial ran on, one for each; none where it ran on the CPU."""
+    if machine.get("device") != "gpu" or trial.on_cpu:
+        return []
+    return [gpu["name"] or UNKNOWN_GPU for gpu in (machine.get("gpus") or [])[: trial.devices]]
 
 
 def machine_parts(machine: Mapping[str, Any]) -> dict[str, str | None]:
@@ -36,13 +56,16 @@ def machine_parts(machine: Mapping[str, Any]) -> dict[str, str | None]:
         machine: As `trainspeed.sensors.machine.detect_machine` returns it, with `device`.
     """
     gpus, container = machine.get("gpus"), machine.get("container")
+    used = _grouped(map(_gpu, gpus or []))
+    not_used = ", ".join(_grouped(map(_not_used, machine.get("other_gpus") or [])))
+    not_used = f"not used: {not_used}" if not_used else ""
 
     def plain(name: str) -> str | None:
         return None if machine.get(name) is None else str(machine[name])
 
     return {
         "trained on": TRAINED_ON.get(machine.get("device")),
-        "GPUs": None if gpus is None else "; ".join(_grouped(map(_gpu, gpus))) or "none",
+        "GPUs": None if gpus is None else "; ".join(filter(None, [*used, not_used])) or "none",
         "CPU": plain("cpu"),
         "CPU instructions": ", ".join(machine.get("cpu_flags") or []) or None,
         "cores": _cores(machine.get("cores") or {}),
@@ -64,12 +87,16 @@ def _grouped(names: Iterable[str]) -> list[str]:
 def _gpu(gpu: Mapping[str, Any]) -> str:
     size, limit, capability = (gpu.get(f) for f in ("memory_bytes", "power_limit_w", "compute_capability"))
     facts = [
-        gpu.get("name") or "unknown GPU",
+        gpu.get("name") or UNKNOWN_GPU,
         "memory not known" if size is None else gigabytes(size),
         f"{limit:,.0f} W at most" if limit else "power limit not known",
         f"compute capability {capability or 'not known'}",
     ]
     return ", ".join(facts)
+
+
+def _not_used(gpu: Mapping[str, Any]) -> str:
+    return f"{gpu.get('name') or UNKNOWN_GPU} ({LEFT_OUT.get(str(gpu.get('left_out')), 'reason not known')})"
 
 
 def _cores(cores: Mapping[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ from statistics import median
 
 from trainspeed.core import notes
 from trainspeed.core.format import NAMES, percent
+from trainspeed.core.machine_text import gpu_names
 from trainspeed.core.notes import AnyNote, Note
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.clocks import clock_doubts
@@ -41,6 +42,12 @@ class EpochsDrifted(Note, tag="epochs_drifted"):
 
 class EpochsShort(Note, tag="epochs_short"):
     """The median epoch is below `SHORT_EPOCH_S`."""
+
+
+class GpusDiffer(Note, tag="gpus_differ"):
+    """The run's GPUs are of several kinds, and the slowest decides."""
+
+    names: tuple[str, ...]
 
 
 def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
@@ -85,6 +92,8 @@ def control_doubts(control: Sequence[Verdict]) -> list[str]:
 def run_doubts(run: Run) -> list[Note]:
     """Return the doubts about one run: what it noted itself, and what its epochs show."""
     doubts: list[Note] = list(run.notes)
+    if len(kinds := dict.fromkeys(gpu_names(run.machine, run.trial))) > 1:
+        doubts.append(GpusDiffer(names=tuple(kinds)))
     if run.trial.phase.calls:
         return doubts
     steps = run.trial.steps_per_epoch * run.trial.epochs
@@ -100,7 +109,7 @@ def run_doubts(run: Run) -> list[Note]:
     return doubts
 
 
-def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort) -> str:
+def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | GpusDiffer) -> str:
     """Return a note in words, with what to do."""
     match note:
         case notes.GpuBusy():
@@ -172,6 +181,11 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort) ->
             return (
                 f"The epoch time changed by more than {percent(DRIFT_SHARE)} during a run: "
                 "heat, another process or tracing in epoch 2. Train more epochs."
+            )
+        case GpusDiffer():
+            return (
+                f"Ran on GPUs of several kinds, {' and '.join(note.names)}, which wait for the slowest: choose equal "
+                "ones with CUDA_VISIBLE_DEVICES."
             )
         case EpochsShort():
             return f"Epochs were shorter than {SHORT_EPOCH_S} s: raise images_per_epoch."

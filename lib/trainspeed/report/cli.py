@@ -129,9 +129,9 @@ def _user_model(path_and_function: str | None) -> str | None:
 
 
 def _has_gpu(preset: str) -> bool:
-    """Whether the driver shows a GPU; only the preset "auto" asks."""
+    """Whether a GPU would be trained on; only the preset "auto" asks."""
     if preset != "auto":
         return False
-    from trainspeed.conduct.machine import gpu_seen
+    from trainspeed.conduct.machine import has_gpu
 
-    return gpu_seen()
+    return has_gpu()

@@ -1,4 +1,4 @@
-"""What is asked about GPUs before a run: their names, which ones are visible, and whether they are in use.
+"""What is asked about GPUs before a run: which ones are used, in which order, and whether others use them.
 
 Asks what a GPU does, not who does it: in a container the driver's list of processes is empty or wrong.
 """
@@ -8,15 +8,38 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
+from trainspeed.core.cuda import CUDA_13_CAPABILITY, LeftOut, version_pair
 from trainspeed.core.notes import AnyNote, GpuBusy, GpuMemoryHeld
 from trainspeed.sensors.nvml import Gpu, open_nvml
+from trainspeed.sensors.sample import Sample
 
 BUSY_PERCENT = 5.0  # a GPU that only refreshes a screen stays below
 HELD_BYTES = 1e9  # an idle GPU's driver and a screen hold less
-SETTLE_S = 1.0  # NVML's load covers no longer time: by then, what has ended is gone from it
+# NVML's load is an average over up to a second, of which a run that has just ended may fill the most; a driver may
+# need some more until it has let go of a process.
+SETTLE_S, POLL_S = 3.0, 0.25
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenGpus:
+    """The GPUs and MIG instances to train on, and all others.
+
+    Attributes:
+        used: In the order in which a trial takes them: a trial of n devices uses the first n.
+        left_out: The others, each with the reason.
+    """
+
+    used: tuple[Gpu, ...] = ()
+    left_out: tuple[tuple[Gpu, LeftOut], ...] = ()
+
+    @property
+    def uuids(self) -> tuple[str, ...]:
+        """The UUIDs of those that are used, for CUDA_VISIBLE_DEVICES."""
+        return tuple(gpu.uuid for gpu in self.used)
 
 
 def hashed(uuid: str) -> str:
@@ -24,60 +47,118 @@ def hashed(uuid: str) -> str:
     return hashlib.sha256(uuid.encode()).hexdigest()[:12]
 
 
-def visible_uuids(gpus: Sequence[Gpu], cuda_visible_devices: str | None) -> list[str]:
-    """Return the UUIDs that CUDA_VISIBLE_DEVICES allows, in its order; MIG UUIDs are left as they are.
+def choose_gpus(gpus: Sequence[Gpu], cuda_visible_devices: str | None, *, wanted: bool = True) -> ChosenGpus:
+    """Return which GPUs are used, and in which order.
 
-    Integers count in PCI order, so hand the UUIDs on to workers: CUDA itself counts fastest first
-    unless CUDA_DEVICE_ORDER=PCI_BUS_ID. As in CUDA, the first invalid entry ends the list, the first
-    entry's kind (number, GPU-, MIG-) holds for all, and an entry given twice leaves no device.
-    Source: CUDA C++ Programming Guide, environment variables; torch.cuda._parse_visible_devices
+    Without the variable, the newest comes first, then the one with the most memory, as in CUDA's own order "fastest
+    first"; those without kernels in CUDA 13's wheels are left out where others have them. A process can compute on
+    one MIG instance only, and never on one beside a whole GPU: whole ones come first.
+    Source: https://docs.nvidia.com/datacenter/tesla/mig-user-guide/ ("CUDA Device Enumeration")
 
     Args:
         cuda_visible_devices: The variable's text; None where it is not set: every GPU is visible.
+        wanted: False where the user wants none to be used.
     """
-    known = [gpu.uuid for gpu in gpus if gpu.uuid]
+    every = [device for gpu in gpus for device in _devices(gpu)]
+    if not wanted:
+        return ChosenGpus(left_out=tuple((gpu, LeftOut.NOT_WANTED) for gpu in every))
+    reasons = {id(gpu): _cannot(gpu) for gpu in every}
+    usable = [gpu for gpu in every if reasons[id(gpu)] is None]
     if cuda_visible_devices is None:
-        return known
+        visible = sorted(usable, key=_rank)
+        recent = [gpu for gpu in visible if not _is_old(gpu)]
+        reasons |= {id(gpu): LeftOut.TOO_OLD for gpu in visible if recent and _is_old(gpu)}
+        visible = sorted(recent or visible, key=lambda gpu: gpu.is_instance)
+    else:
+        visible = _visible(gpus, cuda_visible_devices)
+    whole = [gpu for gpu in visible if not gpu.is_instance]
+    used = visible[:1] if visible and visible[0].is_instance else whole
+    reasons |= {id(gpu): LeftOut.SECOND_INSTANCE for gpu in visible}
+    left_out = [(gpu, reasons[id(gpu)] or LeftOut.HIDDEN) for gpu in every if gpu not in used]
+    return ChosenGpus(used=tuple(used), left_out=tuple(left_out))
+
+
+def _devices(gpu: Gpu) -> tuple[Gpu, ...]:
+    """Return what of a GPU can be trained on: its MIG instances, or itself; itself, too, where it has none of them."""
+    return tuple(sorted(gpu.instances, key=_rank)) or (gpu,)
+
+
+def _cannot(gpu: Gpu) -> LeftOut | None:
+    """Return why nothing can be trained on it."""
+    if gpu.lost or not gpu.uuid:
+        return LeftOut.LOST
+    return LeftOut.NO_INSTANCE if gpu.in_mig_mode else None
+
+
+def _is_old(gpu: Gpu) -> bool:
+    capability = version_pair(gpu.compute_capability)
+    return capability is not None and capability < CUDA_13_CAPABILITY
+
+
+def _rank(gpu: Gpu) -> tuple[int, int, int, int]:
+    """Return what sorts GPUs, the newest and largest first; equal ones in the order of the PCI bus."""
+    major, minor = version_pair(gpu.compute_capability) or (0, 0)
+    return -major, -minor, -(gpu.memory_total_bytes or 0), gpu.index
+
+
+def _visible(gpus: Sequence[Gpu], cuda_visible_devices: str) -> list[Gpu]:
+    """Return what CUDA_VISIBLE_DEVICES allows, in its order; a GPU in MIG mode stands for its largest instance.
+
+    Integers count in PCI order, as nvidia-smi's do, and workers are handed UUIDs: CUDA itself counts fastest first
+    unless CUDA_DEVICE_ORDER=PCI_BUS_ID. As in CUDA, the first invalid entry ends the list, the first
+    entry's kind (number, GPU-, MIG-) holds for all, and an entry given twice leaves no device. A MIG instance that
+    the driver does not list here, as in the form "MIG-GPU-…/1/0", is taken at its word.
+    Source: CUDA C++ Programming Guide, environment variables; torch.cuda._parse_visible_devices
+    """
+    known = [gpu for gpu in gpus if not gpu.lost and gpu.uuid]
     entries = [entry.strip() for entry in cuda_visible_devices.split(",")]
     kind = entries[0][:4]
-    visible: list[str] = []
+    visible: list[Gpu] = []
     for entry in entries:
         if kind in ("GPU-", "MIG-") and not entry.startswith(kind):
             break
         if kind == "GPU-":
-            matches = [uuid for uuid in known if uuid.startswith(entry)]
+            matches = [gpu for gpu in known if gpu.uuid.startswith(entry)]
         elif kind == "MIG-":
-            matches = [entry]
+            listed = [one for gpu in known for one in gpu.instances if (one.uuid or "").startswith(entry)]
+            matches = listed or [Gpu(index=-1, uuid=entry, name="NVIDIA MIG instance", is_instance=True)]
         else:  # CUDA reads the digits that an entry begins with
             number = re.match(r"\d+", entry)
             matches = known[int(number[0]) :][:1] if number else []
         if len(matches) != 1:
             break
-        if matches[0] in visible:
+        if matches[0].uuid in {gpu.uuid for gpu in visible}:
             return []
         visible += matches
-    return visible
+    return [_devices(gpu)[0] for gpu in visible if gpu.instances or not gpu.in_mig_mode]
 
 
 def stranger_notes(uuids: Sequence[str], *, wait: Callable[[float], object] = time.sleep) -> list[AnyNote]:
     """Return a note for each of these GPUs that is in use. Call it before this run touches any.
 
-    A load that is gone after a second was the previous run. What cannot be read is not suspected.
+    A load that is gone within three seconds was the previous run. What cannot be read is not suspected.
 
     Args:
-        uuids: As the driver names them; one that it does not list (MIG) is passed over.
-        wait: Called with a number of seconds, at most once; tests pass a fake.
+        uuids: As the driver names them; one that it does not list is passed over.
+        wait: Called with a number of seconds, until every GPU was seen idle; tests pass a fake.
     """
     with closing(open_nvml()) as nvml:
-        gpus = [gpu for gpu in nvml.gpus if gpu.uuid in uuids]
-        samples = [gpu.sample(pcie=False) for gpu in gpus]
-        if any((sample.load_percent or 0) > BUSY_PERCENT for sample in samples):
-            wait(SETTLE_S)
-            samples = [gpu.sample(pcie=False) for gpu in gpus]
+        gpus = [one for gpu in nvml.gpus for one in (gpu, *gpu.instances) if one.uuid in uuids]
+        samples = {gpu: gpu.sample(pcie=False) for gpu in gpus}
+        busy, waited_s = _busy(samples), 0.0
+        while busy and waited_s < SETTLE_S:
+            wait(POLL_S)
+            waited_s += POLL_S
+            samples |= {gpu: gpu.sample(pcie=False) for gpu in busy}
+            busy = _busy({gpu: samples[gpu] for gpu in busy})
     notes: list[AnyNote] = []
-    for gpu, sample in zip(gpus, samples, strict=True):
-        if (sample.load_percent or 0) > BUSY_PERCENT:
+    for gpu, sample in samples.items():
+        if gpu in busy:
             notes.append(GpuBusy(gpu=gpu.index, load_percent=sample.load_percent))
         elif (sample.memory_used_bytes or 0) > HELD_BYTES:
             notes.append(GpuMemoryHeld(gpu=gpu.index, held_bytes=sample.memory_used_bytes))
     return notes
+
+
+def _busy(samples: Mapping[Gpu, Sample]) -> list[Gpu]:
+    return [gpu for gpu, sample in samples.items() if (sample.load_percent or 0) > BUSY_PERCENT]

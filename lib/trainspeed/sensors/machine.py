@@ -14,8 +14,9 @@ from typing import Any
 import psutil
 
 from trainspeed.sensors.cpu import cpu_flags, cpu_name
-from trainspeed.sensors.gpus import hashed
-from trainspeed.sensors.nvml import Gpu, open_nvml
+from trainspeed.sensors.gpus import ChosenGpus, choose_gpus, hashed
+from trainspeed.sensors.interconnect import interconnect
+from trainspeed.sensors.nvml import Gpu, Nvml, open_nvml
 from trainspeed.sensors.processes import usable_cores
 
 FILE_SYSTEM = Path("/")
@@ -25,30 +26,40 @@ CONTAINERS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
 def detect_machine() -> dict[str, Any]:
+    """Return this machine as JSON, without a look at which GPUs are to be used: all that answer are."""
+    with closing(open_nvml()) as nvml:
+        return describe_machine(nvml, choose_gpus(nvml.gpus, None))
+
+
+def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
     """Return this machine as JSON; what is not known is None.
 
     `cpu_flags` are those of SPEED_FLAGS that the CPU has: none where it is not x86. `cores` counts those that
     this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
-    grants, None where it does not limit it. `gpus` are in the order of the PCI bus; `no_gpus` says why there
-    are none. `cuda` is what the driver can run, not what a framework was built with.
+    grants, None where it does not limit it. `gpus` are those that are used, in the order of use: a trial of n
+    devices runs on the first n; `other_gpus` are the others, each with the reason, a `LeftOut`, as `left_out`.
+    `no_gpus` says why the driver shows none. `cuda` is what the driver can run, not what a framework was built with.
+
+    Args:
+        nvml: The driver, open.
     """
     flags = cpu_flags()
-    with closing(open_nvml()) as nvml:
-        return {
-            "cpu": cpu_name() or platform.processor() or platform.machine() or None,
-            "cores": {"physical": physical_cores(), "logical": logical_cores(), "quota": core_quota()},
-            "cpu_flags": [flag for flag in SPEED_FLAGS if flag in flags],
-            "governor": _read(FILE_SYSTEM / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-            "memory_bytes": psutil.virtual_memory().total,
-            "gpus": [_gpu(gpu) for gpu in nvml.gpus],
-            "no_gpus": nvml.reason,
-            "interconnect": nvml.interconnect(),
-            "driver": nvml.driver,
-            "cuda": nvml.cuda,
-            "os": operating_system(),
-            "python": platform.python_version(),
-            "container": in_container(),
-        }
+    return {
+        "cpu": cpu_name() or platform.processor() or platform.machine() or None,
+        "cores": {"physical": physical_cores(), "logical": logical_cores(), "quota": core_quota()},
+        "cpu_flags": [flag for flag in SPEED_FLAGS if flag in flags],
+        "governor": _read(FILE_SYSTEM / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "memory_bytes": psutil.virtual_memory().total,
+        "gpus": [_gpu(gpu) for gpu in chosen.used],
+        "other_gpus": [{**_gpu(gpu), "left_out": why.value} for gpu, why in chosen.left_out],
+        "no_gpus": nvml.reason,
+        "interconnect": interconnect(chosen.used),
+        "driver": nvml.driver,
+        "cuda": nvml.cuda,
+        "os": operating_system(),
+        "python": platform.python_version(),
+        "container": in_container(),
+    }
 
 
 def _gpu(gpu: Gpu) -> dict[str, Any]:

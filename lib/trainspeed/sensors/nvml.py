@@ -1,4 +1,4 @@
-"""Ask NVIDIA GPUs about themselves: the only module that imports pynvml (nvidia-ml-py).
+"""Ask NVIDIA GPUs about themselves; only this module and `interconnect.py` import pynvml (nvidia-ml-py).
 
 Every value that this machine cannot give is None, with a reason. Does not know what runs on the GPUs, nor
 which of them a worker may see (`trainspeed.sensors.gpus`).
@@ -6,11 +6,10 @@ which of them a worker may see (`trainspeed.sensors.gpus`).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import combinations
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
@@ -51,25 +50,20 @@ THROTTLE_REASONS = {
 }
 PCIE_READ_S = 0.020  # how long NVML counts bytes before it answers. Source: nvmlDeviceGetPcieThroughput
 PCIE_SKIPPED = "not read at this interval: a reading takes 20 ms in each direction"
-ANCESTORS = {  # with nvidia-smi's names for them
-    pynvml.NVML_TOPOLOGY_INTERNAL: "PCIe on one board",
-    pynvml.NVML_TOPOLOGY_SINGLE: "PCIe through one switch (PIX)",
-    pynvml.NVML_TOPOLOGY_MULTIPLE: "PCIe through several switches (PXB)",
-    pynvml.NVML_TOPOLOGY_HOSTBRIDGE: "PCIe through a host bridge (PHB)",
-    pynvml.NVML_TOPOLOGY_NODE: "PCIe within a NUMA node (NODE)",
-    pynvml.NVML_TOPOLOGY_SYSTEM: "PCIe across CPU sockets (SYS)",
-}
-SWITCH = "switch"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Gpu:
-    """One GPU; a property that cannot be read is None.
+    """One GPU, or a MIG instance of one; a property that cannot be read is None.
 
     Attributes:
-        index: NVML's number: in the order of the PCI bus, whatever CUDA_VISIBLE_DEVICES says.
+        index: NVML's number: in the order of the PCI bus, whatever CUDA_VISIBLE_DEVICES says. An instance has that
+            of its GPU.
         power_limit_w: The limit in force now.
         compute_capability: "9.0".
+        in_mig_mode: Whether only its `instances` can be used.
+        instances: Its MIG instances, each with its profile in its name and the memory of its slice.
+        is_instance: Whether this is a MIG instance; it has no load, power and energy of its own.
     """
 
     index: int
@@ -79,6 +73,9 @@ class Gpu:
     power_limit_w: float | None = None
     compute_capability: str | None = None
     pci_bus_id: str | None = None
+    in_mig_mode: bool = False
+    instances: tuple[Gpu, ...] = ()
+    is_instance: bool = False
     _handle: Any = field(default=None, repr=False)
     _missing: dict[str, str] = field(default_factory=dict, repr=False)
 
@@ -168,25 +165,13 @@ class Nvml:
         """Return index -> the loads by process that were sampled since a moment, of these GPUs; oldest first."""
         loads = {}
         for gpu in (gpu for gpu in self.gpus if gpu.uuid in uuids and not gpu.lost):
-            samples = _or_none(
-                pynvml.nvmlDeviceGetProcessUtilization, gpu._handle, since_us.get(gpu.index, 0)
-            )
+            samples = or_none(pynvml.nvmlDeviceGetProcessUtilization, gpu._handle, since_us.get(gpu.index, 0))
             loads[gpu.index] = [ProcessLoad(s.pid, s.timeStamp, s.smUtil) for s in samples or ()]
         return loads
 
     def _read(self, sensor: str, uuids: Iterable[str]) -> list[Any]:
         gpus = {gpu.uuid: gpu for gpu in self.gpus if not gpu.lost}
         return [gpus[uuid]._ask(sensor)[0] if uuid in gpus else None for uuid in uuids]
-
-    def interconnect(self) -> str | None:
-        """Return how the GPUs are connected with each other, as text; None where there are fewer than two."""
-        gpus = [gpu for gpu in self.gpus if not gpu.lost]
-        links = {gpu.index: _nvlinks(gpu._handle) for gpu in gpus}
-        kinds: dict[str, list[str]] = {}
-        for one, other in combinations(gpus, 2):
-            kind = _connection(one, other, links)
-            kinds.setdefault(kind, []).append(f"gpu{one.index}-gpu{other.index}")
-        return "; ".join(f"{kind}: {', '.join(pairs)}" for kind, pairs in kinds.items()) or None
 
 
 def open_nvml() -> Nvml:
@@ -196,11 +181,11 @@ def open_nvml() -> Nvml:
         count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError as error:
         return Nvml(reason=reason_of(error))
-    version = _or_none(pynvml.nvmlSystemGetCudaDriverVersion_v2)
+    version = or_none(pynvml.nvmlSystemGetCudaDriverVersion_v2)
     return Nvml(
         gpus=tuple(_gpu(index) for index in range(count)),
         reason=None if count else "the NVIDIA driver sees no GPU",
-        driver=_or_none(pynvml.nvmlSystemGetDriverVersion),
+        driver=or_none(pynvml.nvmlSystemGetDriverVersion),
         cuda=None if version is None else f"{version // 1000}.{version % 1000 // 10}",
         _opened=True,
     )
@@ -216,22 +201,58 @@ def _gpu(index: int) -> Gpu:
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
     except pynvml.NVMLError as error:
         return Gpu(index=index, _missing={"gpu": reason_of(error)})
-    limit_mw = _or_none(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
-    capability = _or_none(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
-    pci = _or_none(pynvml.nvmlDeviceGetPciInfo, handle)
-    return Gpu(
+    limit_mw = or_none(pynvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+    capability = or_none(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
+    pci = or_none(pynvml.nvmlDeviceGetPciInfo, handle)
+    mode = or_none(pynvml.nvmlDeviceGetMigMode, handle)  # now, and after the next reset
+    gpu = Gpu(
         index=index,
-        uuid=_or_none(pynvml.nvmlDeviceGetUUID, handle),
-        name=_or_none(pynvml.nvmlDeviceGetName, handle),
-        memory_total_bytes=_or_none(lambda: _memory(handle).total),
+        uuid=or_none(pynvml.nvmlDeviceGetUUID, handle),
+        name=or_none(pynvml.nvmlDeviceGetName, handle),
+        memory_total_bytes=or_none(lambda: _memory(handle).total),
         power_limit_w=None if limit_mw is None else limit_mw / 1000,
         compute_capability=None if capability is None else "{}.{}".format(*capability),
         pci_bus_id=None if pci is None else pci.busId,
+        in_mig_mode=mode is not None and mode[0] == pynvml.NVML_DEVICE_MIG_ENABLE,
         _handle=handle,
     )
+    return replace(gpu, instances=tuple(_instances(gpu))) if gpu.in_mig_mode else gpu
 
 
-def _or_none(ask: Callable[..., Any], *arguments: Any) -> Any:
+def _instances(gpu: Gpu) -> Iterator[Gpu]:
+    """Yield the MIG instances of a GPU; their numbers may have gaps."""
+    for number in range(or_none(pynvml.nvmlDeviceGetMaxMigDeviceCount, gpu._handle) or 0):
+        handle = or_none(pynvml.nvmlDeviceGetMigDeviceHandleByIndex, gpu._handle, number)
+        if handle is not None:
+            name = or_none(pynvml.nvmlDeviceGetName, handle) or ""
+            memory_bytes = or_none(lambda handle=handle: _memory(handle).total)
+            shares = or_none(pynvml.nvmlDeviceGetAttributes_v2, handle)
+            profile = "" if shares is None else _profile(shares, gpu.memory_total_bytes or 0)
+            yield Gpu(
+                index=gpu.index,
+                uuid=or_none(pynvml.nvmlDeviceGetUUID, handle),
+                name=name if "MIG" in name else " ".join(filter(None, [gpu.name, "MIG", profile])),
+                memory_total_bytes=memory_bytes,
+                compute_capability=gpu.compute_capability,
+                is_instance=True,
+                _handle=handle,
+            )
+
+
+def _profile(shares: Any, total_bytes: int) -> str:
+    """Return NVIDIA's name for a slice: "3g.20gb", or "1c.3g.20gb" of a part of its multiprocessors.
+
+    Its memory is a number of eighths of the GPU's.
+    Source: https://docs.nvidia.com/datacenter/tesla/mig-user-guide/mig-device-names.html
+    """
+    eighths = math.ceil(8 * shares.memorySizeMB * 2**20 / total_bytes) if total_bytes else 0
+    size_gb = round(eighths / 8 * math.ceil(total_bytes / 2**30))
+    whole, part = shares.gpuInstanceSliceCount, shares.computeInstanceSliceCount
+    return (f"{part}c." if part != whole else "") + f"{whole}g" + (f".{size_gb}gb" if size_gb else "")
+
+
+def or_none(ask: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what NVML answers; None where it answers with an error."""
     with suppress(pynvml.NVMLError):
         return ask(*arguments)
     return None
@@ -272,29 +293,3 @@ SENSOR_READERS: dict[str, Callable[[Any], Any]] = {
     "pcie_rx_bytes_per_s": _pcie(pynvml.NVML_PCIE_UTIL_RX_BYTES),
     "pcie_tx_bytes_per_s": _pcie(pynvml.NVML_PCIE_UTIL_TX_BYTES),
 }
-
-
-def _nvlinks(handle: Any) -> Counter[str]:
-    """Count active NVLinks by what is at the other end: a GPU's PCI bus id, or SWITCH."""
-    ends: Counter[str] = Counter()
-    for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
-        try:
-            if pynvml.nvmlDeviceGetNvLinkState(handle, link):
-                kind = _or_none(pynvml.nvmlDeviceGetNvLinkRemoteDeviceType, handle, link)
-                remote = _or_none(pynvml.nvmlDeviceGetNvLinkRemotePciInfo, handle, link)
-                if kind == pynvml.NVML_NVLINK_DEVICE_TYPE_SWITCH:
-                    ends[SWITCH] += 1
-                elif remote is not None:
-                    ends[remote.busId] += 1
-        except pynvml.NVMLError:  # this GPU has no more links, or none at all
-            break
-    return ends
-
-
-def _connection(one: Gpu, other: Gpu, links: dict[int, Counter[str]]) -> str:
-    if direct := links[one.index][other.pci_bus_id or ""]:
-        return f"NVLink x{direct}"
-    if switched := min(links[one.index][SWITCH], links[other.index][SWITCH]):
-        return f"NVLink x{switched} through a switch"
-    level = _or_none(pynvml.nvmlDeviceGetTopologyCommonAncestor, one._handle, other._handle)
-    return ANCESTORS.get(level, "unknown connection")

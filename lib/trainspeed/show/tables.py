@@ -138,12 +138,13 @@ def machine_table(machine: Mapping[str, Any], versions: Mapping[str, Mapping[str
     """
     parts = machine_parts(machine)
     of_gpus = ("interconnect", "NVIDIA driver", "CUDA of the driver") if machine.get("gpus") else ()
+    shown = machine.get("gpus") or machine.get("other_gpus")
     container = " (in a container)" if machine.get("container") else ""
     values = {
         "trained on": parts["trained on"] or TRAINED_ON["cpu"],
         "CPU": _joined([parts["CPU"], parts["CPU instructions"]]),
         **{name: or_nothing(parts[name]) for name in ("cores", "memory")},
-        "GPUs": parts["GPUs"] if of_gpus else f"none: {machine.get('no_gpus') or 'none found'}",
+        "GPUs": parts["GPUs"] if shown else f"none: {machine.get('no_gpus') or 'none found'}",
         **{name: or_nothing(parts[name]) for name in of_gpus},
         "system": or_nothing(parts["system"]) + container,
         "clock governor": or_nothing(parts["clock governor"]),
