@@ -54,6 +54,10 @@ def _bug() -> None:
     raise KeyError("a bug in a framework")
 
 
+def _busy_device() -> None:
+    raise RuntimeError("CUDA error: CUDA-capable device(s) is/are busy or unavailable")
+
+
 def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -71,6 +75,7 @@ BEHAVIOURS = {
     "abort": _abort,
     "unsupported": _unsupported,
     "bug": _bug,
+    "busy device": _busy_device,
     "die": _die,
     "3 GB": _memory,
 }

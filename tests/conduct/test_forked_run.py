@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from trainspeed.conduct import forked_run
 from trainspeed.conduct.forked_run import ForkedRun
 from trainspeed.core.notes import CoresBusy, EndedAfterMeasuring
-from trainspeed.core.result import RunResult
+from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.worker.channel import Channel
+from trainspeed.worker.device_errors import Cause
 from trainspeed.worker.events import Exited, Failed, Measured, ResultSent, StageBegun, encode
 
 BUSY = CoresBusy(cores=2.5)
@@ -100,3 +102,77 @@ def test_a_result_counts_though_its_process_takes_too_long_to_end():
     assert ended == [1], "it never said which process it is"
     with pytest.raises(OSError, match="Broken pipe"):
         theirs.send(encode(Exited(code=0)))  # so nobody takes it for the end of a later run
+
+
+# What the text of a failure means.
+
+LOADER = "RuntimeError in stage 'train': DataLoader worker (pid 19597) is killed by signal: Killed."
+
+
+@pytest.fixture
+def kernel_kills(monkeypatch):
+    """Return a function that says how many processes the kernel has killed for want of memory: before, then after."""
+
+    def kills(*counts):
+        readings = iter(counts)
+        monkeypatch.setattr(forked_run, "host_oom_kills", lambda: next(readings))
+
+    return kills
+
+
+@pytest.mark.parametrize(
+    ("counts", "status", "cause"),
+    [((3, 4), "oom", "out_of_memory"), ((3, 3), "crashed", None), ((None, None), "crashed", None)],
+)
+def test_a_run_that_the_kernel_killed_ran_out_of_memory(kernel_kills, counts, status, cause):
+    kernel_kills(*counts)
+    outcome = outcome_of(StageBegun(name="train"), Exited(code=-9))
+
+    assert (outcome.status, outcome.failure.error, outcome.failure.cause) == (status, "SIGKILL", cause)
+    assert ("killed by the kernel" in outcome.reason) == (status == "oom")
+
+
+@pytest.mark.parametrize(("counts", "status"), [((3, 4), "oom"), ((3, 3), "crashed")])
+@pytest.mark.parametrize(
+    "events",
+    [
+        (
+            Failed(status=Status.CRASHED, reason=LOADER, failure=Failure(cause=Cause.KILLED)),
+            Exited(code=0),
+        ),
+        (Exited(code=1, stderr_tail="rank 1 was killed by SIGKILL\n"),),
+    ],
+)
+def test_a_process_of_the_run_that_the_kernel_killed_is_out_of_memory_too(
+    kernel_kills, events, counts, status
+):
+    kernel_kills(*counts)
+    outcome = outcome_of(StageBegun(name="train"), *events)
+
+    assert outcome.status == status
+    assert outcome.reason.endswith("the machine ran out of memory") == (status == "oom")
+
+
+@pytest.mark.parametrize(
+    ("printed", "status", "cause"),
+    [
+        ("CUDA error: an illegal memory access was encountered", Status.CRASHED, Cause.KERNEL_FAILED),
+        (
+            "CUDA error: no kernel image is available for execution on the device",
+            Status.UNSUPPORTED,
+            "no_kernels",
+        ),
+        (
+            "[Rank 0] Watchdog caught collective operation timeout: WorkNCCL",
+            Status.CRASHED,
+            Cause.RANK_SILENT,
+        ),
+    ],
+)
+def test_an_abort_has_its_reason_from_the_line_that_tells(printed, status, cause):
+    """Not from the last one, which is a frame of the stack."""
+    tail = f"terminate called\n  what():  {printed}\nframe #9: clone + 0x43 (libc.so.6)\n"
+    outcome = outcome_of(StageBegun(name="train"), Exited(code=-6, stderr_tail=tail))
+
+    assert outcome.reason == f"the run was killed by SIGABRT in stage 'train': what():  {printed}"
+    assert (outcome.status, outcome.failure.cause) == (status, cause)

@@ -14,7 +14,7 @@ from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import EndedAfterMeasuring, NotInspected
-from trainspeed.core.result import RunResult
+from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import Trial, grid
 from trainspeed.worker.measure import Request
@@ -165,6 +165,21 @@ def test_what_would_end_the_same_again_is_not_tried_again(tmp_path, log, status)
 
     assert [run and run.status for run in runs] == [status, None, None]
     assert runs[0].reason == "why"
+
+
+@pytest.mark.parametrize(
+    ("device", "ended"), [("gpu", ["ok", "unsupported"]), ("cpu", ["ok", "ok", "unsupported"])]
+)
+def test_a_framework_that_cannot_use_these_gpus_is_one_row(tmp_path, log, device, ended):
+    """Not the same failure for every trial."""
+    failure = Failure(stage="build", cause="no_kernels")
+    failed = RunOutcome(status=Status.UNSUPPORTED, reason="no kernel image", failure=failure)
+    start = lambda name: FakeWorker(log, name, [failed] if name == "torch" else [])  # noqa: E731
+    one = runner(tmp_path, log, start)
+    one.device = device
+    runs = measure_all(one, TrialSet(trials=(*TRIALS, replace(TRIALS[0], batch_size=16)), blocks=1))
+
+    assert sorted(run.status for run in runs if run) == ended
 
 
 def test_a_crash_is_tried_again_in_the_next_block_by_a_new_worker(tmp_path, log):

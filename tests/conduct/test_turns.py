@@ -134,9 +134,10 @@ def test_an_arm_that_overruns_its_time_ends_alone(worker):
     assert worker.alive
 
 
-def test_arms_that_do_not_fit_together_end_at_once_and_the_worker_goes_on(worker):
-    """Nothing of them is kept: they are measured again in smaller groups."""
-    assert measure(worker, request(), request(), request("out of memory")) is None
+@pytest.mark.parametrize("behaviour", ["out of memory", "busy device"])
+def test_arms_that_do_not_fit_together_end_at_once_and_the_worker_goes_on(worker, behaviour):
+    """Nothing of them is kept: they are measured again in smaller groups. Some GPUs serve one process at a time."""
+    assert measure(worker, request(), request(), request(behaviour)) is None
     assert [outcome.status for outcome in measure(worker, request())] == [Status.OK]
 
 

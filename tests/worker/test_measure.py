@@ -209,6 +209,23 @@ def test_a_number_that_cannot_be_read_after_the_training_is_absent_with_a_note()
     )
 
 
+def test_a_failure_says_what_its_text_means():
+    """TensorFlow's texts begin with a line that says nothing."""
+
+    class Failing(FakeBackend):
+        def start(self, *arguments, **options):
+            raise RuntimeError(
+                "Graph execution error:\n\nCUDA error: no kernel image is available for execution"
+            )
+
+    end = ended(own_trial(model="cnn10"), Failing())
+
+    assert (end.status, end.failure.cause) == (Status.UNSUPPORTED, "no_kernels")
+    assert (
+        end.reason == "RuntimeError in stage 'build': CUDA error: no kernel image is available for execution"
+    )
+
+
 # A model of the user's own.
 
 

@@ -9,14 +9,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from trainspeed.core.notes import EndedAfterMeasuring
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.sensors.memory import host_oom_kills
 from trainspeed.worker import events
-from trainspeed.worker.backends.base import says_out_of_memory
 from trainspeed.worker.channel import Channel
+from trainspeed.worker.device_errors import FAULTS, Cause, classify, telling_line
 
+MAX_LETTERS = 300  # of the line that says why a process ended
 REAP_S = 10.0  # until a worker has reported the end of a child that was killed
 
 
@@ -112,9 +115,10 @@ class ForkedRun:
             case events.ResultSent():
                 self._result = RunOutcome(status=Status.OK, result=event.result)
             case events.Failed():
-                self._result = RunOutcome(
+                failed = RunOutcome(
                     status=event.status, reason=event.reason, failure=event.failure, result=event.result
                 )
+                self._result = _by_kernel(failed, self._oom_kills)
             case events.Exited():
                 self._pid = None
                 self._close(self._result or _died(event, self._stage, self._oom_kills))
@@ -161,21 +165,42 @@ def _kept(outcome: RunOutcome, measured: RunResult, stage: str) -> RunOutcome:
 
 def _died(event: events.Exited, stage: str, kills_before: int | None, who: str = "run") -> RunOutcome:
     """Return why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
-    code, kills = event.code, host_oom_kills()
-    if code == -signal.SIGKILL and None not in (kills, kills_before) and kills > kills_before:
+    code = event.code
+    if code == -signal.SIGKILL and _kernel_killed(kills_before):
         reason = f"killed by the kernel in stage {stage!r}: the machine ran out of memory"
-        return _failed(Status.OOM, reason, stage, "SIGKILL")
-    if says_out_of_memory(event.stderr_tail):
-        return _failed(Status.OOM, f"ran out of memory in stage {stage!r} and aborted", stage)
+        return _failed(Status.OOM, reason, stage, error="SIGKILL", cause=Cause.OUT_OF_MEMORY)
+    line = telling_line(event.stderr_tail)
+    fault = classify(line) if line else None
     error = signal.Signals(-code).name if code < 0 else None
+    if fault and fault.cause is Cause.OUT_OF_MEMORY and error:
+        reason = f"ran out of memory in stage {stage!r} and aborted"
+        return _failed(Status.OOM, reason, stage, error=error, cause=fault.cause)
     ending = f"killed by {error}" if error else f"ended with exit code {code}"
-    last = last_line(event.stderr_tail)[:200]
+    last = (line or last_line(event.stderr_tail))[:MAX_LETTERS]
     reason = f"the {who} was {ending} in stage {stage!r}" + (f": {last}" if last else "")
-    return _failed(Status.CRASHED, reason, stage, error)
+    status = fault.status if fault else Status.CRASHED
+    outcome = _failed(status, reason, stage, error=error, cause=fault and fault.cause)
+    return _by_kernel(outcome, kills_before)
 
 
-def _failed(status: Status, reason: str, stage: str, error: str | None = None) -> RunOutcome:
-    return RunOutcome(status=status, reason=reason, failure=Failure(stage=stage, error=error))
+def _by_kernel(outcome: RunOutcome, kills_before: int | None) -> RunOutcome:
+    """Return how a run ended that another process took along: out of memory where the kernel killed that for it."""
+    if outcome.failure is None or outcome.failure.cause != Cause.KILLED or not _kernel_killed(kills_before):
+        return outcome
+    fault = FAULTS[Cause.OUT_OF_MEMORY]
+    reason = f"{outcome.reason}: the kernel did it, as the machine ran out of memory"
+    failure = msgspec.structs.replace(outcome.failure, cause=fault.cause)
+    return replace(outcome, status=fault.status, reason=reason, failure=failure)
+
+
+def _kernel_killed(kills_before: int | None) -> bool:
+    """Return whether this machine's kernel has killed a process for want of memory since then."""
+    kills = host_oom_kills()
+    return None not in (kills, kills_before) and kills > kills_before
+
+
+def _failed(status: Status, reason: str, stage: str, **failure: str | None) -> RunOutcome:
+    return RunOutcome(status=status, reason=reason, failure=Failure(stage=stage, **failure))
 
 
 def last_line(text: str) -> str:

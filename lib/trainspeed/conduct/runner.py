@@ -26,6 +26,7 @@ from trainspeed.core.result import RunResult
 from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
+from trainspeed.worker.device_errors import crowds, fails_for_all
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.measure import Request
 
@@ -62,6 +63,9 @@ class Runner:
     _not_again: set[Any] = field(default_factory=set, init=False)
     _missing: dict[str, str] = field(default_factory=dict, init=False)
     _recorded_as_missing: set[str] = field(default_factory=set, init=False)
+    _without_gpu: set[str] = field(
+        default_factory=set, init=False
+    )  # frameworks that cannot use what is there
     _inspected: set[AnyTrial] = field(
         default_factory=set, init=False
     )  # or tried: what ended a run once would again
@@ -87,7 +91,7 @@ class Runner:
                 left = self._together.halve(some) + left
             else:
                 runs, subgroup = runs + measured, subgroup + 1
-        if any(run.status is Status.OOM for run in runs):
+        if any(crowds(run.status, run.failure) for run in runs):
             self._together.forget(fit)  # without those that do not even fit alone, the others may well
         return runs
 
@@ -128,7 +132,15 @@ class Runner:
 
     def _takes_turns(self, planned: Planned) -> bool:
         """Return whether a run is to take turns with the others of its group, and can."""
-        return planned.kind not in self._not_again and self._worker(planned.trial.framework) is not None
+        if planned.kind in self._not_again or self._given_up(planned):
+            return False
+        return self._worker(planned.trial.framework) is not None
+
+    def _given_up(self, planned: Planned) -> bool:
+        """Return whether its framework is not there, or has shown that it cannot use these GPUs: one row says so."""
+        framework = planned.trial.framework
+        on_gpu = self.device == "gpu" and not planned.trial.on_cpu
+        return framework in self._recorded_as_missing or (on_gpu and framework in self._without_gpu)
 
     def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
         """Begin a run that takes turns, and append to `started` when."""
@@ -141,10 +153,10 @@ class Runner:
         """Measure a planned run; return None where an earlier one has shown that it is no use.
 
         A trial that ran out of memory, timed out or is unsupported is not tried in later blocks. A
-        framework that is not there is one row with that reason.
+        framework that is not there, or cannot use the GPUs that are, is one row with that reason.
         """
         framework = planned.trial.framework
-        if planned.kind in self._not_again or framework in self._recorded_as_missing:
+        if planned.kind in self._not_again or self._given_up(planned):
             return None
         worker = self._worker(framework)
         started_at = _now()
@@ -167,6 +179,8 @@ class Runner:
         self.ledger.append(run)
         if run.status in FINAL:
             self._not_again.add(planned.kind)
+        if fails_for_all(run.failure) and not planned.trial.on_cpu:
+            self._without_gpu.add(planned.trial.framework)
         ended_in = {note.stage for note in run.notes if isinstance(note, EndedAfterMeasuring)}
         if (
             run.layers is not None

@@ -10,7 +10,7 @@ from statistics import fmean
 from msgspec.structs import replace
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
-from trainspeed.core.run import Status
+from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
@@ -70,8 +70,8 @@ def measure_in_turns(
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
     One arm after the other starts and trains its first epochs, or makes its first calls, while those that have come so
-    far rest; an arm that fails leaves, and the others go on. Where one runs out of memory while others are alive, all
-    end at once, and None is returned: they do not fit together.
+    far rest; an arm that fails leaves, and the others go on. Where one fails while others are alive for what may go
+    well without them, such as memory, all end at once, and None is returned: they do not fit together.
 
     Args:
         begin: Starts an arm's run, which takes turns.
@@ -102,9 +102,9 @@ def measure_in_turns(
 
 
 def _crowded(ended: ForkedRun, arms: Sequence[ForkedRun]) -> bool:
-    """Return whether an arm ran out of memory while others were alive; these are ended then."""
+    """Return whether an arm failed while others were alive that may be why; these are ended then."""
     others = [run for run in arms if run.outcome is None]
-    if ended.outcome.status is not Status.OOM or not others:
+    if not crowds(ended.outcome.status, ended.outcome.failure) or not others:
         return False
     for run in others:
         run.stop()

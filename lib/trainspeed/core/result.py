@@ -51,11 +51,14 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         stage: Stage in which it failed: "start", "build", "train" and so on; None where it did not begin.
         error: Class of the exception, or name of the signal; None where there was none.
+        cause: What its text means, as in `trainspeed.worker.device_errors.Cause`; None where that is not known, and in
+            older lines.
         in_user_file: Whether the user's own model or data is the cause.
     """
 
     stage: str | None = None
     error: str | None = None
+    cause: str | None = None
     in_user_file: bool = False
 
 

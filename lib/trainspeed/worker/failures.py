@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from trainspeed.worker.device_errors import telling_line
+
 MAX_LETTERS = 300  # of an exception's text
 
 
@@ -21,13 +23,15 @@ class Invalid(Exception):
 
 
 def first_line(problem: BaseException, *folders: Path) -> str:
-    """Return the first line of an exception's text that says something, without a path of this machine.
+    """Return the line of an exception's text that says what happened, without a path of this machine.
+
+    That is the first one with a known error; TensorFlow's texts begin with "Graph execution error:". Else the first.
 
     Args:
         folders: Shown as "."; the home folder is shown as "~".
     """
     lines = (line.strip() for line in str(problem).splitlines())
-    text = next(filter(None, lines), "no message")
+    text = telling_line(str(problem)) or next(filter(None, lines), "no message")
     for folder, short in (*((str(folder), ".") for folder in folders), (os.path.expanduser("~"), "~")):
         text = text.replace(folder, short) if folder != "/" else text
     return text[:MAX_LETTERS]

@@ -34,7 +34,7 @@ from trainspeed.worker.failures import Invalid, Unsupported, first_line
 from trainspeed.worker.measure import Request, is_fault_of_user, measure_trial
 from trainspeed.worker.reaper import fork_worker
 
-STDERR_TAIL_BYTES = 4000  # what a killed child printed last, to say why
+STDERR_TAIL_BYTES = 16000  # what a killed child printed last, to say why: NCCL's abort prints 5 kB of frames
 GRACE_S = 0.2  # for what a run has left behind, such as Python's resource tracker, which ends by itself
 
 

@@ -21,11 +21,12 @@ from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.sensors.processes import CORES, device_cores, usable_cores
 from trainspeed.worker.allocation import Allocation
-from trainspeed.worker.backends.base import Backend, is_out_of_memory
+from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.convolution.calls import time_calls
 from trainspeed.worker.convolution.reference import WrongResult, check_result, random_data
 from trainspeed.worker.data.sets import Images
+from trainspeed.worker.device_errors import fault_of
 from trainspeed.worker.events import AnyEvent, Failed, Measured, ResultSent, StageBegun, TakeTurn, encode
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.meter import Meter
@@ -103,16 +104,18 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
         emit(ResultSent(result=replace(result, notes=(*notes, *result.notes), stages_s=stages.seconds)))
     except (Unsupported, WrongResult, Invalid) as problem:
         status = Status.UNSUPPORTED if isinstance(problem, Unsupported) else Status.INVALID
-        if problem.__cause__ and is_out_of_memory(problem.__cause__):
+        fault = fault_of(problem.__cause__) if problem.__cause__ else None
+        if fault and fault.status is Status.OOM:
             status = Status.OOM
-        failure = Failure(stage=stages.current, in_user_file=is_fault_of_user(problem, request.trial))
+        own = is_fault_of_user(problem, request.trial)
+        failure = Failure(stage=stages.current, cause=fault and fault.cause, in_user_file=own)
         emit(Failed(status=status, reason=str(problem), failure=failure))
     except Exception as problem:
-        status = Status.OOM if is_out_of_memory(problem) else Status.CRASHED
-        error = type(problem).__name__
+        fault, error = fault_of(problem), type(problem).__name__
+        status = fault.status if fault else Status.CRASHED
         reason = f"{error} in stage {stages.current!r}: {first_line(problem)}"
         reached = RunResult(notes=tuple(notes), stages_s=stages.seconds)
-        failure = Failure(stage=stages.current, error=error)
+        failure = Failure(stage=stages.current, error=error, cause=fault and fault.cause)
         emit(Failed(status=status, reason=reason, failure=failure, result=reached))
 
 

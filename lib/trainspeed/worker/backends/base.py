@@ -1,8 +1,7 @@
-"""What a backend can do, and which exceptions mean that memory ran out. Knows no framework."""
+"""What a backend can do. Knows no framework."""
 
 from __future__ import annotations
 
-import re
 from typing import Protocol
 
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
@@ -13,12 +12,7 @@ from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.timing import Another
 
-# What frameworks, cuDNN and the C++ library say when memory runs out.
-OUT_OF_MEMORY = re.compile(
-    r"out ?of ?memory|resource[_ ]?exhausted|oom when allocating|can(no|')t allocate memory|bad_alloc"
-    r"|failed to allocate|unable to allocate|cudnn_status_alloc_failed",
-    re.IGNORECASE,
-)
+EVALUATION_BATCH = 128  # images, at most: of large ones, those of a training of few did not fit
 
 
 class Training(Protocol):
@@ -84,11 +78,6 @@ def check_device(framework: str, wanted: str, gpus: int) -> None:
         )
 
 
-def says_out_of_memory(text: str) -> bool:
-    """Return whether an error text means that memory ran out."""
-    return bool(OUT_OF_MEMORY.search(text))
-
-
-def is_out_of_memory(problem: BaseException) -> bool:
-    """Return whether an exception means that memory ran out, by its class or its text."""
-    return isinstance(problem, MemoryError) or says_out_of_memory(f"{type(problem).__name__}: {problem}")
+def evaluation_batch(trial: Trial) -> int:
+    """Return how many test images are evaluated at once: what fits into memory in training fits then, too."""
+    return min(EVALUATION_BATCH, 2 * trial.batch_size)

@@ -16,8 +16,8 @@ from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
-from trainspeed.worker.backends.base import Backend, check_device
-from trainspeed.worker.backends.keras_training import EVALUATION_BATCH, KerasTraining
+from trainspeed.worker.backends.base import Backend, check_device, evaluation_batch
+from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.precision import check_precision
@@ -39,7 +39,7 @@ class JaxTraining(KerasTraining):
 
     def logits(self, x: np.ndarray) -> np.ndarray:
         # In batches of one size that the devices can share, so that one program is compiled.
-        batch = max(EVALUATION_BATCH // self.trial.devices, 1) * self.trial.devices
+        batch = max(evaluation_batch(self.trial) // self.trial.devices, 1) * self.trial.devices
         filled = np.concatenate([x, np.repeat(x[:1], -len(x) % batch, axis=0)])
         return self.model.predict(filled, batch_size=batch, verbose=0)[: len(x)]
 

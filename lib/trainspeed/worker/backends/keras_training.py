@@ -28,7 +28,6 @@ from trainspeed.worker.pipelines.batches import transposed
 from trainspeed.worker.timing import Another, EpochMarks, time_epochs
 
 MAX_EPOCHS = 10**9  # a callback ends the training
-EVALUATION_BATCH = 128  # images, at most
 
 
 class KerasTraining(Training):

@@ -15,8 +15,8 @@ from tensorflow.python.eager import context
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
-from trainspeed.worker.backends.base import Backend, check_device
-from trainspeed.worker.backends.keras_training import EVALUATION_BATCH, KerasTraining
+from trainspeed.worker.backends.base import Backend, check_device, evaluation_batch
+from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.precision import check_precision
@@ -37,7 +37,8 @@ class TensorFlowTraining(KerasTraining):
 
     def logits(self, x: np.ndarray) -> np.ndarray:
         # Eagerly: for few images, tracing `Model.predict` would take most of the time.
-        batches = (x[i : i + EVALUATION_BATCH] for i in range(0, len(x), EVALUATION_BATCH))
+        size = evaluation_batch(self.trial)
+        batches = (x[i : i + size] for i in range(0, len(x), size))
         return np.concatenate([self.model(batch, training=False).numpy() for batch in batches])
 
     def convolutions(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:

@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 from trainspeed.core.phase import COMPUTE, EXCHANGE, FIT, INPUT, LATENCY
 from trainspeed.core.result import Inspection
 from trainspeed.core.trial import LATENCY_BYTES, Trial
-from trainspeed.worker.backends.base import Training
+from trainspeed.worker.backends.base import Training, evaluation_batch
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
@@ -149,7 +149,7 @@ class TorchTraining(Training):
         """Train, validate and save the best weights: what article 003 timed."""
         self.step_model.train()
         self._epoch()
-        loss = self._held_out()[1]
+        loss = self._held_out(2 * self.trial.batch_size)[1]
         if loss < self.best_loss:
             self.best_loss = loss
             self.checkpoint.seek(0)  # over the last one
@@ -180,15 +180,15 @@ class TorchTraining(Training):
             torch.distributed.barrier()
 
     def test_accuracy(self) -> float:
-        return self._held_out()[0]
+        return self._held_out(evaluation_batch(self.trial))[0]
 
     @torch.inference_mode()
-    def _held_out(self) -> tuple[float, float]:
-        """Return accuracy and mean loss on the held-out images."""
+    def _held_out(self, batch_size: int) -> tuple[float, float]:
+        """Return accuracy and mean loss on the held-out images, so many at once."""
         self.model.eval()
         right, loss = 0, 0.0
         labels = torch.from_numpy(self.images.test_y).long()
-        for chosen in torch.arange(len(labels)).split(2 * self.trial.batch_size):
+        for chosen in torch.arange(len(labels)).split(batch_size):
             x = self._to_device(self._host_images(self.images.test_x[chosen.numpy()]))
             y = labels[chosen].to(self.device)
             with self._autocast():
