@@ -219,7 +219,8 @@ def test_a_fresh_session_has_everything_to_do():
 
 def test_what_ended_well_is_not_done_again():
     plan = plan_of_two_trials()
-    assert still_to_do(plan, [run_of(p, Status.OK) for p in plan[:4]]) == plan[4:]
+    first_block = [p for p in plan if p.block == 0]
+    assert still_to_do(plan, [run_of(p, Status.OK) for p in first_block]) == plan[len(first_block) :]
     assert still_to_do(plan, [run_of(p, Status.OK) for p in plan]) == ()
 
 
@@ -230,8 +231,9 @@ def test_what_crashed_is_done_again():
 
 def test_a_run_that_crashed_and_then_went_well_is_done():
     plan = plan_of_two_trials()
-    again = [run_of(plan[0], Status.CRASHED), run_of(plan[0], Status.OK)]
-    assert still_to_do(plan, again) == plan[1:]
+    (alone,) = (p for p in plan if p.block == 0 and not p.label)
+    again = [run_of(alone, Status.CRASHED), run_of(alone, Status.OK)]
+    assert still_to_do(plan, again) == tuple(p for p in plan if p != alone)
 
 
 @pytest.mark.parametrize("status", [Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED, Status.INVALID])
@@ -249,12 +251,30 @@ def test_a_framework_that_was_not_installed_is_tried_again():
     assert still_to_do(plan, [missing]) == plan
 
 
-def test_an_ok_run_of_one_label_is_not_that_of_another():
-    """Of a control, "A" may have been measured and "A again" not."""
+def test_a_control_of_which_half_was_measured_is_measured_anew():
+    """Its halves are compared: they must not be of two starts, on two days."""
     plan = plan_of_two_trials()
-    (a,) = (p for p in plan if (p.label, p.block) == (Role.CONTROL, 0))
-    left = still_to_do(plan, [run_of(a, Status.OK)])
-    assert [p.label for p in plan if p not in left] == [Role.CONTROL]
+    halves = [p for p in plan if p.block == 0 and p.label in (Role.CONTROL, Role.CONTROL_AGAIN)]
+    assert len({p.group for p in halves}) == 1
+
+    assert still_to_do(plan, [run_of(halves[0], Status.OK)]) == plan
+    assert still_to_do(plan, [run_of(p, Status.OK) for p in halves]) == tuple(
+        p for p in plan if p not in halves
+    )
+
+
+def test_a_framework_that_is_still_missing_makes_nobody_begin_anew():
+    plan = plan_of_two_trials()
+    without = {p.trial.framework for p in plan[:1]}
+    missing = [
+        dataclasses.replace(run_of(p, Status.UNSUPPORTED), versions={})
+        for p in plan
+        if p.trial.framework in without
+    ]
+    done = [*missing, *(run_of(p, Status.OK) for p in plan if p.trial.framework not in without)]
+
+    assert still_to_do(plan, done, without) == ()
+    assert still_to_do(plan, done) == tuple(p for p in plan if p.trial.framework in without)
 
 
 def test_another_batch_size_is_another_trial_to_do():

@@ -43,6 +43,17 @@ def test_appending_leaves_what_is_there_as_it_is(ledger):
     assert ledger.path.read_bytes().startswith(before)
 
 
+def test_runs_that_are_compared_are_on_disk_together_or_not_at_all(ledger, monkeypatch):
+    """What ends the process between two of them would leave half a block."""
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(descriptor))
+    runs = (make_run(), make_run(layout="channels_last"))
+    ledger.append(*runs)
+
+    assert ledger.read() == (runs, ())
+    assert len(synced) == 1
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_what_is_no_json_number_is_refused_and_spoils_no_line(ledger, value):
     ledger.append(make_run())

@@ -4,7 +4,9 @@ import pytest
 
 import trainspeed.report.notebooks
 from report_helper import FAILED, INTERRUPTED, MISTAKEN, Kernels, lines, measured, tiny_folder
+from study_data import make_run
 from trainspeed.core.errors import UserError
+from trainspeed.core.ledger import Ledger
 from trainspeed.report.output_folder import MIN_FREE_BYTES, locked
 from trainspeed.report.run import report
 
@@ -183,6 +185,21 @@ def test_resuming_a_notebook_that_the_session_does_not_have_is_one_line(kernels,
         UserError, match=r"has no notebook 'amp' to continue: .* layout, or leave RESUME out$"
     ):
         report(out=out, folder=folder, notebooks=["layout", "amp"], resume=True)
+
+    assert not kernels.calls
+
+
+def test_a_session_that_was_begun_on_another_machine_is_not_continued(kernels, folder, out):
+    """No page is drawn anew, in place of one that was whole."""
+    report(out=out, folder=folder)
+    (session,) = lines(out / "sessions.jsonl")
+    Ledger(out).append(make_run(session=session["session"], machine={"cpu": "A CPU of yesterday"}))
+    kernels.calls.clear()
+
+    with pytest.raises(
+        UserError, match=r"begun on another system: CPU \(A CPU of yesterday, then .* Leave RESUME"
+    ):
+        report(out=out, folder=folder, resume=True)
 
     assert not kernels.calls
 

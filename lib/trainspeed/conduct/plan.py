@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ParamSpec
 
@@ -224,24 +224,27 @@ def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None 
     return tuple(t for name, t in last_layout.items() if frameworks is None or name in frameworks)
 
 
-def still_to_do(plan: Sequence[Planned], done: Iterable[Run]) -> tuple[Planned, ...]:
+def still_to_do(
+    plan: Sequence[Planned], done: Iterable[Run], missing: Collection[str] = ()
+) -> tuple[Planned, ...]:
     """Return what a resumed session has left: all but what ended well or would end the same again.
 
-    Runs that took turns are compared within one start: if one of their group is left, they all are.
+    Runs of a group are compared within one start: if one of them is left, they all are.
 
-    A framework that was not installed (its row has no versions) may be installed by now.
+    Args:
+        missing: Frameworks that are not installed: a trial that was recorded as such is no use now either. One that
+            was not (its row has no versions) may be installed by now.
     """
     done = list(done)
-    finished = {run.key: run for run in done if run.status == Status.OK}
-    hopeless = {(run.label, run.trial.spec) for run in done if run.status in FINAL and run.versions}
+    finished = {run.key for run in done if run.status == Status.OK}
+    hopeless = {
+        (run.label, run.trial.spec)
+        for run in done
+        if run.status in FINAL and (run.versions or run.trial.framework in missing)
+    }
     possible = [p for p in plan if p.kind not in hopeless]
     begun_anew = {(p.block, p.group) for p in possible if p.key not in finished}
-
-    def is_left(planned: Planned) -> bool:
-        run = finished.get(planned.key)
-        return run is None or (run.group is not None and (planned.block, planned.group) in begun_anew)
-
-    return tuple(p for p in possible if is_left(p))
+    return tuple(p for p in possible if (p.block, p.group) in begun_anew)
 
 
 def most_devices(plan: Iterable[Planned]) -> int:

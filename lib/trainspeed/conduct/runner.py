@@ -45,6 +45,7 @@ class Runner:
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
+        check_versions: Called with a framework and its versions as its worker is ready; raises what ends the study.
     """
 
     ledger: Ledger
@@ -59,6 +60,7 @@ class Runner:
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     accuracy_blocks: int = 1
+    check_versions: Callable[[str, Mapping[str, str]], None] = lambda framework, versions: None
     _workers: dict[str, WorkerProcess] = field(default_factory=dict, init=False)
     _not_again: set[Any] = field(default_factory=set, init=False)
     _missing: dict[str, str] = field(default_factory=dict, init=False)
@@ -105,15 +107,16 @@ class Runner:
         outcomes = measure_in_turns(begin, seed, partial(self._turn, group), rounds=self.rounds)
         if outcomes is None:
             return None
-        runs = []
+        lines = []
         for planned, outcome, started_at in zip(some, outcomes, started, strict=True):
             worker = self._workers.get(planned.trial.framework)
             if len(some) < len(group):
                 note = NotAllTogether(arms=len(group), together=len(some))
                 result = replace(outcome.result, notes=(*outcome.result.notes, note))
                 outcome = replace(outcome, result=result)
-            runs.append(self._record(planned, outcome, started_at, worker, subgroup))
-        return runs
+            lines.append(replace(self._line(planned, outcome, started_at, worker), subgroup=subgroup))
+        self._record(some, lines)
+        return lines
 
     def _turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> TakeTurn:
         """Return what a turn of the group is."""
@@ -165,32 +168,24 @@ class Runner:
             outcome = RunOutcome(status=Status.UNSUPPORTED, reason=f"{framework}: {self._missing[framework]}")
         else:
             outcome = worker.run(self._request(planned), self.timeout_s)
-        return self._record(planned, outcome, started_at, worker)
-
-    def _record(
-        self,
-        planned: Planned,
-        outcome: RunOutcome,
-        started_at: str,
-        worker: WorkerProcess | None,
-        subgroup: int = 0,
-    ) -> Run:
-        run = replace(self._line(planned, outcome, started_at, worker), subgroup=subgroup)
-        self.ledger.append(run)
-        if run.status in FINAL:
-            self._not_again.add(planned.kind)
-        if fails_for_all(run.failure) and not planned.trial.on_cpu:
-            self._without_gpu.add(planned.trial.framework)
-        ended_in = {note.stage for note in run.notes if isinstance(note, EndedAfterMeasuring)}
-        if (
-            run.layers is not None
-            or "inspect" in ended_in
-            or any(isinstance(n, NotInspected) for n in run.notes)
-        ):
-            self._inspected.add(planned.trial.graph_key)
-        if "evaluate" in ended_in:
-            self._not_evaluated.add(planned.kind)
+        run = self._line(planned, outcome, started_at, worker)
+        self._record([planned], [run])
         return run
+
+    def _record(self, group: Sequence[Planned], runs: Sequence[Run]) -> None:
+        """Write runs that took turns, or a single one, into the ledger in one go, and learn from how they ended."""
+        self.ledger.append(*runs)
+        for planned, run in zip(group, runs, strict=True):
+            if run.status in FINAL:
+                self._not_again.add(planned.kind)
+            if fails_for_all(run.failure) and not planned.trial.on_cpu:
+                self._without_gpu.add(planned.trial.framework)
+            ended_in = {note.stage for note in run.notes if isinstance(note, EndedAfterMeasuring)}
+            not_inspected = "inspect" in ended_in or any(isinstance(note, NotInspected) for note in run.notes)
+            if run.layers is not None or not_inspected:
+                self._inspected.add(planned.trial.graph_key)
+            if "evaluate" in ended_in:
+                self._not_evaluated.add(planned.kind)
 
     def start_all(self, frameworks: Iterable[str], *, side_by_side: bool = True) -> None:
         """Start the workers and wait for all of them: no import may run beside a measured epoch.
@@ -242,8 +237,9 @@ class Runner:
 
     def _wait_for(self, framework: str) -> None:
         try:
-            if framework in self._workers:
-                self._workers[framework].wait_until_ready()
+            if worker := self._workers.get(framework):
+                worker.wait_until_ready()
+                self.check_versions(framework, worker.versions)
         except Unavailable as problem:
             self._missing[framework] = f"it could not be imported: {problem}"
             del self._workers[framework]

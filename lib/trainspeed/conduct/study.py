@@ -6,15 +6,12 @@ The one call of a notebook's Run section is `measure`. Knows no chart and no ver
 from __future__ import annotations
 
 import math
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from trainspeed.conduct.context import Context, current, recorded
@@ -22,6 +19,7 @@ from trainspeed.conduct.estimates import check_memory
 from trainspeed.conduct.forecast import plan_of, write_plan
 from trainspeed.conduct.groups import Pace, PlannedGroup, groups_of
 from trainspeed.conduct.machine import devices, devices_here, find_interpreter, with_data_sets
+from trainspeed.conduct.monitoring import monitoring
 from trainspeed.conduct.plan import (
     Plan,
     Planned,
@@ -31,6 +29,7 @@ from trainspeed.conduct.plan import (
     still_to_do,
 )
 from trainspeed.conduct.progress import Bar, Lines, Progress
+from trainspeed.conduct.resumed import check_same_machine, check_same_versions
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.conduct.turns import TURN_S
@@ -98,6 +97,13 @@ class _Measuring:
         sessions = self._ledger.newest() | ({study: context.id} if context.resume else {})
         self._known, self._doubts = self._ledger.read(sessions)
         self._device, self._uuids, self._machine = devices()
+        self._begun = [run for run in self._known if context.resume and run.session == context.id]
+        check_same_machine(self._begun, self._machine)
+        self._missing = {
+            framework
+            for framework in {run.trial.framework for run in self._begun if not run.versions}
+            if find_interpreter(framework) is None
+        }
         self._runs: list[Run] = []
         self._pace: Pace | None = None
         self._tried: set[Any] = set()
@@ -120,8 +126,7 @@ class _Measuring:
             write_plan(context.plan_to, plan)
             raise PlanOnly
         if context.resume:
-            mine = [run for run in self._known if (run.session, run.study) == (context.id, self._study)]
-            self._runs += filter(still_holds, mine)
+            self._runs += (run for run in self._begun if run.study == self._study and still_holds(run))
             begun_s -= sum(run.busy_s for run in self._runs)
         runner = Runner(
             ledger=self._ledger,
@@ -135,6 +140,7 @@ class _Measuring:
             timeout_s=timeout_s,
             turn_s=turn_s,
             accuracy_blocks=self._plan.accuracy_blocks,
+            check_versions=partial(check_same_versions, self._begun),
         )
         cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
         if not is_current(self._table):
@@ -204,7 +210,7 @@ class _Measuring:
             group = group or table.next_of_more(left_s)
             if group is None:
                 return
-            if left := still_to_do(group.blocks[table.had(group)], self._runs):
+            if left := self._left_of(group, table.had(group)):
                 progress.starting(_name_of(left), left_s)
                 runner.rounds = group.rounds
                 self._measure(runner, group, left)
@@ -215,10 +221,12 @@ class _Measuring:
         """Count the blocks that a resumed session has, and take all as tried from now on."""
         for group in groups:
             self._tried.update(planned.key for block in group.blocks for planned in block)
-            while table.had(group) < group.most and not still_to_do(
-                group.blocks[table.had(group)], self._runs
-            ):
+            while table.had(group) < group.most and not self._left_of(group, table.had(group)):
                 table.took(group)
+
+    def _left_of(self, group: PlannedGroup, block: int) -> Sequence[Planned]:
+        """Return what there is left to measure of a block of a group."""
+        return still_to_do(group.blocks[block], self._runs, self._missing)
 
     def _measure(self, runner: Runner, group: PlannedGroup, left: Sequence[Planned]) -> None:
         begun_s = time.monotonic()
@@ -260,25 +268,6 @@ def _start_worker(gpu_uuids: Sequence[str], framework: str) -> WorkerProcess:
     # With GPUs named by UUID, the framework's first device is the monitor's, whatever the order.
     environment = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(gpu_uuids)}
     return WorkerProcess(python, backends.MODULES[framework], environment=environment)
-
-
-@contextmanager
-def monitoring(out: Path, interval_s: float, cores: Sequence[int]) -> Iterator[None]:
-    """Run the monitor's process while measuring; it dies with this process."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "trainspeed.monitor", "--interval", str(interval_s), "--out", str(out)]
-    command += ["--parent", str(os.getpid()), "--until-stdin-closes"]
-    command += ["--cores", ",".join(map(str, cores))] if cores else []
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
-    try:
-        yield
-    finally:
-        process.stdin.close()
-        try:
-            process.wait(timeout=5 + 2 * interval_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 @contextmanager

@@ -51,9 +51,9 @@ class Ledger:
         """The file itself."""
         return self.folder / RUNS_FILE
 
-    def append(self, run: Run) -> None:
-        """Write one line and sync it to disk."""
-        append_line(self.path, run.as_dict())
+    def append(self, *runs: Run) -> None:
+        """Write a line for each run and sync them to disk; those of a block that are compared, in one go."""
+        append_text(self.path, "\n".join(as_line(run.as_dict()) for run in runs))
 
     def read(self, sessions: Mapping[str, str] | None = None) -> tuple[tuple[Run, ...], tuple[str, ...]]:
         """Return the runs, oldest first, and a doubt for each line that cannot be read.
@@ -143,7 +143,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def append_line(path: Path, data: dict[str, Any]) -> None:
     """Append one JSON object as a line of strict JSON, after any cut-off line, and sync it."""
-    append_text(path, json.dumps(data, allow_nan=False, ensure_ascii=False))
+    append_text(path, as_line(data))
+
+
+def as_line(data: dict[str, Any]) -> str:
+    """Return a JSON object in one line of strict JSON."""
+    return json.dumps(data, allow_nan=False, ensure_ascii=False)
 
 
 class OtherSchema(Exception):

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from trainspeed.conduct.context import Context
+from trainspeed.conduct.machine import devices
+from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import COMPARE, SUMMARY
 from trainspeed.core.format import minutes
@@ -53,6 +55,8 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         session, names = old or wanted, wanted.notebooks
         if old:
             names = _to_continue(old, wanted if choice.get("notebooks") else old, folder)
+            runs, _ = Ledger(out).read(dict.fromkeys(old.notebooks, old.session))
+            check_same_machine(runs, devices()[2])
             print("continuing the newest session with its own notebooks and parameters", flush=True)
         else:
             if resume:

@@ -87,6 +87,18 @@ def test_runs_of_several_machines_and_versions_are_doubted_and_those_of_one_are_
     assert not [doubt for doubt in same if "machine" in doubt or "versions" in doubt]
 
 
+def test_a_driver_that_changed_between_the_notebooks_is_doubted():
+    runs = [
+        run
+        for study, driver in (("layout", "550.54"), ("amp", "580.65"))
+        for run in runs_of(study, machine=MACHINE | {"driver": driver})
+    ]
+
+    assert all_doubts(report_of(runs=tuple(runs)), NOTHING)[0] == (
+        "The NVIDIA driver ran in several versions: 550.54, 580.65. Measure all notebooks again."
+    )
+
+
 def test_a_doubt_is_told_once_and_the_folders_own_come_first(tmp_path):
     measured = replace(NOTHING, doubts=("line 3 is cut off",))
     assert all_doubts(ReportSummary(out=tmp_path, doubts=("line 3 is cut off",)), measured) == [

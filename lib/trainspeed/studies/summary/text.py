@@ -196,12 +196,14 @@ def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
 
 
 def _doubts_about_machines(runs: Iterable[Run]) -> list[str]:
-    """Return a doubt where not everything was measured on one machine with the same versions."""
+    """Return a doubt where not everything was measured on one machine with the same driver and versions."""
     studies: dict[str, dict[str, None]] = {}
     versions: dict[str, set[str]] = {}
     for run in runs:
         if run.machine:
             studies.setdefault(machine_name(run.machine), {})[run.study] = None
+        if driver := run.machine.get("driver"):
+            versions.setdefault("The NVIDIA driver", set()).add(driver)
         if version := run.versions.get(run.trial.framework):
             versions.setdefault(NAMES[run.trial.framework], set()).add(version)
     doubts = []

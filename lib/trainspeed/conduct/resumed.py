@@ -1,0 +1,44 @@
+"""Whether a session that was interrupted may go on here: with the machine and the versions that it was begun with.
+
+Arms of one block are compared, and blocks with one another: what changed meanwhile would pass for their difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from trainspeed.core.errors import UserError
+from trainspeed.core.run import Run
+from trainspeed.core.system import Difference, differences_text, machine_differences, version_differences
+
+
+def check_same_machine(runs: Iterable[Run], machine: Mapping[str, Any]) -> None:
+    """Raise a UserError where runs of the session were measured on another machine, or with another driver.
+
+    Args:
+        machine: This one, as in the ledger.
+    """
+    machines: list[Mapping[str, Any]] = []
+    for run in runs:
+        if run.machine and run.machine not in machines:
+            machines.append(run.machine)
+    _check([d for before in machines for d in machine_differences(before, machine)])
+
+
+def check_same_versions(runs: Iterable[Run], framework: str, versions: Mapping[str, str]) -> None:
+    """Raise a UserError where runs of the session had other versions of a framework or of its libraries.
+
+    Args:
+        versions: Those of its worker here.
+    """
+    known = [run.versions for run in runs if run.trial.framework == framework and run.versions]
+    _check([d for before in known for d in version_differences(framework, before, versions)])
+
+
+def _check(differences: Sequence[Difference]) -> None:
+    if differences:
+        raise UserError(
+            f"this session was begun on another system: {differences_text(differences)}. Its blocks would mix the two. "
+            "Leave RESUME out to begin a new report (what was measured stays), or go back to what it was begun with."
+        )

@@ -1,0 +1,74 @@
+"""What times depend on beside the trial: the machine and the versions. Says where two of them differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainspeed.core.format import NAMES, listed
+from trainspeed.core.machine_text import machine_parts
+
+# Field of the machine -> its name among `machine_parts`. The system and its memory are left out: they change between
+# two boots without a bearing on times.
+FACTS = {
+    "device": "trained on",
+    "gpus": "GPUs",
+    "cpu": "CPU",
+    "cores": "cores",
+    "driver": "NVIDIA driver",
+}
+GPU_FACTS = ("name", "uuid", "memory_bytes", "power_limit_w")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A fact in which two systems differ.
+
+    Attributes:
+        what: Its name, such as "NVIDIA driver" or "PyTorch: cuda".
+        before, now: Its values in words.
+    """
+
+    what: str
+    before: str
+    now: str
+
+
+def machine_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
+    """Return where two machines differ; a fact that one of them does not tell is no difference."""
+    known = [fact for fact in FACTS if fact in before and fact in now]
+    return [
+        _difference(FACTS[fact], *(machine_parts(machine)[FACTS[fact]] for machine in (before, now)))
+        for fact in known
+        if _value(before, fact) != _value(now, fact)
+    ]
+
+
+def version_differences(
+    framework: str, before: Mapping[str, str], now: Mapping[str, str]
+) -> list[Difference]:
+    """Return the packages of a framework that both name, in different versions."""
+    return [
+        _difference(f"{NAMES[framework]}: {package}", before[package], version)
+        for package, version in now.items()
+        if before.get(package, version) != version
+    ]
+
+
+def _difference(what: str, before: str | None, now: str | None) -> Difference:
+    before, now = before or "none", now or "none"
+    return Difference(what=what, before=before, now=f"another {now}" if now == before else now)
+
+
+def _value(machine: Mapping[str, Any], fact: str) -> Any:
+    value = machine[fact]
+    if fact == "gpus":
+        return [tuple(gpu.get(name) for name in GPU_FACTS) for gpu in value or ()]
+    return value
+
+
+def differences_text(differences: Iterable[Difference]) -> str:
+    """Return differences in words, each once: "NVIDIA driver (550.54, then 580.65)"."""
+    texts = dict.fromkeys(f"{one.what} ({one.before}, then {one.now})" for one in differences)
+    return listed([*texts])
