@@ -28,6 +28,12 @@ from trainspeed.worker.failures import Invalid
 UUID = "GPU-aaaa-1"
 
 
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch):
+    """A run sets what its process may see; this is the process of the tests."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
 def loads(*, others_s=0.0, steal_s=0.0):
     """Readings before and after 10 s of epochs on four cores, one of which was ours."""
     before = HostLoad(monotonic_s=0.0, cpu=CpuSeconds(busy=5.0, stolen=0.0, total=400.0), own_s=3.0)

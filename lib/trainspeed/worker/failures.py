@@ -11,7 +11,13 @@ MAX_LETTERS = 300  # of an exception's text
 
 
 class Unsupported(Exception):
-    """This framework or device cannot run the trial; the message says why. The run is a row."""
+    """This framework or device cannot run the trial; the message says why. The run is a row.
+
+    Attributes:
+        cause: See `Failure.cause`.
+    """
+
+    cause: str | None = None
 
 
 class NeedsPackage(Unsupported):

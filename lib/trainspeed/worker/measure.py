@@ -27,6 +27,7 @@ from trainspeed.worker.convolution.calls import time_calls
 from trainspeed.worker.convolution.reference import WrongResult, check_result, random_data
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.device_errors import fault_of
+from trainspeed.worker.environment import show_gpus
 from trainspeed.worker.events import AnyEvent, Failed, Measured, ResultSent, StageBegun, TakeTurn, encode
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.meter import Meter
@@ -108,7 +109,8 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
         if fault and fault.status is Status.OOM:
             status = Status.OOM
         own = is_fault_of_user(problem, request.trial)
-        failure = Failure(stage=stages.current, cause=fault and fault.cause, in_user_file=own)
+        cause = fault.cause if fault else getattr(problem, "cause", None)
+        failure = Failure(stage=stages.current, cause=cause, in_user_file=own)
         emit(Failed(status=status, reason=str(problem), failure=failure))
     except Exception as problem:
         fault, error = fault_of(problem), type(problem).__name__
@@ -183,7 +185,8 @@ def _measure(
 
 
 def _take_device(request: Request, notes: list[AnyNote]) -> None:
-    """Keep this process to the device of the trial, and note who else uses it."""
+    """Keep this process to the devices of the trial, and note who else uses them."""
+    show_gpus(request.gpu_uuids if request.device == "gpu" else ())
     if request.device == "cpu":
         pin(request.trial.devices)
         limit_memory(allowance_bytes())

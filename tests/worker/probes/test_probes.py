@@ -21,6 +21,7 @@ def measured(monkeypatch):
     """A function that measures a probe with this code and returns the last event."""
     monkeypatch.setattr(child, "pin", lambda cores: None)  # not the process of the tests
     monkeypatch.setattr(child, "limit_memory", lambda allowance: None)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # a run sets it
 
     def measure(**known):
         module = type("Module", (), {"PROBES": known})

@@ -9,7 +9,6 @@ from trainspeed.core.result import Inspection
 from trainspeed.core.trial import Trial
 from trainspeed.worker.convolution.calls import Convolution
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.timing import Another
 
 EVALUATION_BATCH = 128  # images, at most: of large ones, those of a training of few did not fit
@@ -67,15 +66,6 @@ class Backend(Protocol):
         Raises:
             Unsupported: The framework or the device cannot run the trial.
         """
-
-
-def check_device(framework: str, wanted: str, gpus: int) -> None:
-    """Raise Unsupported if a framework sees no GPU on a machine that has one to train on."""
-    if wanted == "gpu" and not gpus:
-        raise Unsupported(
-            f"this build of {framework} cannot reach the GPU that is here: install its CUDA build, "
-            "or set TRAINSPEED_DEVICE=cpu to train everything on the CPU"
-        )
 
 
 def evaluation_batch(trial: Trial) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
 os.environ["KERAS_BACKEND"] = "jax"
-# XLA reads this once, when the device is first touched.
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import jax
 import keras
@@ -16,13 +15,18 @@ from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
-from trainspeed.worker.backends.base import Backend, check_device, evaluation_batch
+from trainspeed.worker.backends.base import Backend, evaluation_batch
 from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
+from trainspeed.worker.environment import Preset
 from trainspeed.worker.precision import check_precision
+from trainspeed.worker.reach import Build, reach
 
+# XLA reads this once, when the device is first touched.
+PREALLOCATE = Preset("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 CACHE = ROOT / ".cache/jax"
+CUDA_PLUGINS = ("13", "12")  # versions of CUDA with a package of their own
 
 
 class JaxTraining(KerasTraining):
@@ -63,7 +67,7 @@ class JaxBackend(Backend):
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> JaxTraining:
         if default_allocation:
-            del os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"]
+            PREALLOCATE.undo()
         # Compiled programs stay on disk: with a process per run, each run would compile them again.
         jax.config.update("jax_compilation_cache_dir", str(CACHE))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
@@ -72,10 +76,7 @@ class JaxBackend(Backend):
         jax.config.update(
             "jax_default_matmul_precision", "tensorfloat32" if trial.precision == "tf32" else "highest"
         )
-        if device == "cpu":
-            jax.config.update("jax_num_cpu_devices", trial.devices)
-        first = jax.devices()[0]
-        check_device("JAX", device, first.platform == "gpu")
+        first = _set_up(device, trial.devices)
         capability = None
         if first.platform == "gpu":
             capability = tuple(int(part) for part in first.compute_capability.split("."))
@@ -87,7 +88,26 @@ class JaxBackend(Backend):
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> JaxConvolution:
         # Programs are compiled anew: no cache hides how long a first call takes.
+        _set_up(device, trial.devices)
         return JaxConvolution(trial, device)
+
+
+def _set_up(device: str, devices: int) -> jax.Device:
+    """Return the first device; on a CPU, make so many of it. A plugin for GPUs that cannot start raises otherwise."""
+    if device == "cpu":
+        jax.config.update("jax_platforms", "cpu")
+        jax.config.update("jax_num_cpu_devices", devices)
+        return jax.devices()[0]
+
+    def first_step() -> None:
+        for one in jax.devices("gpu")[:devices]:
+            (jax.device_put(np.zeros(1, np.float32), one) + 1).block_until_ready()
+
+    plugins = {name: f"jax_cuda{name}_plugin" for name in CUDA_PLUGINS}
+    found = [name for name, module in plugins.items() if importlib.util.find_spec(module)]
+    build = Build(framework="JAX", cuda=next(iter(found), None))
+    reach(build, lambda: sum(one.platform == "gpu" for one in jax.devices()), first_step)
+    return jax.devices()[0]
 
 
 BACKEND = JaxBackend()

@@ -15,11 +15,12 @@ from tensorflow.python.eager import context
 from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
-from trainspeed.worker.backends.base import Backend, check_device, evaluation_batch
+from trainspeed.worker.backends.base import Backend, evaluation_batch
 from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.precision import check_precision
+from trainspeed.worker.reach import Build, reach
 
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
 
@@ -109,16 +110,25 @@ class TensorFlowBackend(Backend):
 
 def _set_up(device: str, devices: int, *, grow: bool = True) -> list:
     """Return the GPUs, which take memory as they need it; without one, give each CPU device one thread."""
-    gpus = tf.config.list_physical_devices("GPU") if device == "gpu" else []
-    check_device("TensorFlow", device, len(gpus))
-    if gpus and grow:
-        for gpu in gpus:
-            tf.config.experimental.set_memory_growth(gpu, True)
-    if not gpus:
+    if device == "cpu":
         tf.config.set_visible_devices([], "GPU")
         tf.config.threading.set_intra_op_parallelism_threads(1)
         tf.config.threading.set_inter_op_parallelism_threads(devices)
-    return gpus
+        return []
+
+    def first_step() -> None:
+        if grow:
+            for gpu in tf.config.list_physical_devices("GPU"):
+                tf.config.experimental.set_memory_growth(gpu, True)
+        for index in range(devices):
+            with tf.device(f"/GPU:{index}"):
+                (tf.ones(1) + 1).numpy()
+
+    told = tf.sysconfig.get_build_info()
+    architectures = tuple(told.get("cuda_compute_capabilities", ()))
+    build = Build(framework="TensorFlow", cuda=told.get("cuda_version"), architectures=architectures)
+    reach(build, lambda: len(tf.config.list_physical_devices("GPU")), first_step)
+    return tf.config.list_physical_devices("GPU")
 
 
 def _split_cpu(devices: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+from collections.abc import Iterable
 
 import torch
 import torch._dynamo  # every optimiser imports it, for seconds: once before the forks, not in each run
@@ -12,13 +13,14 @@ from trainspeed.core import user_model
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.trial import ZOO, Trial
 from trainspeed.worker.backends import torch_ranks
-from trainspeed.worker.backends.base import Backend, Training, check_device
+from trainspeed.worker.backends.base import Backend, Training
 from trainspeed.worker.backends.torch_ceilings import CeilingRun
 from trainspeed.worker.backends.torch_training import TorchTraining
 from trainspeed.worker.convolution.torch_convolution import TorchConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.precision import check_precision
+from trainspeed.worker.reach import Build, reach
 
 SLOW_IMPORTS = {"timm", "torchvision"}  # they take seconds
 
@@ -40,7 +42,8 @@ class TorchBackend(Backend):
                     importlib.import_module(name)
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> Training:
-        _check_gpu(device)
+        if device == "gpu":
+            _reach([])
         main = torch.device("cuda" if device == "gpu" else "cpu")
         if trial.strategy == "data_parallel" and device == "cpu":
             raise Unsupported("torch's DataParallel spreads a batch over GPUs only; on a CPU use ddp")
@@ -54,16 +57,27 @@ class TorchBackend(Backend):
         return torch_ranks.start(trial.devices, main, lambda rank: _training(trial, images, main, rank))
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> TorchConvolution:
-        _check_gpu(device)
+        if device == "gpu":
+            _reach(range(trial.devices))
         return TorchConvolution(trial, device)
 
 
-def _check_gpu(device: str) -> None:
-    check_device("PyTorch", device, torch.cuda.device_count() if device == "gpu" else 0)
+def _reach(indices: Iterable[int]) -> None:
+    """Compute on each of these GPUs, or raise GpuNotReached."""
+
+    def first_step() -> None:
+        for index in indices:
+            (torch.ones(1, device=torch.device("cuda", index)) + 1).item()
+
+    architectures = tuple(torch.cuda.get_arch_list())
+    build = Build(framework="PyTorch", cuda=torch.version.cuda, architectures=architectures)
+    reach(build, torch.cuda.device_count, first_step)
 
 
 def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0) -> Training:
     """Return the training of one process: on all devices, or as one rank of several."""
+    if device.type == "cuda":
+        _reach([rank] if trial.strategy == "ddp" else range(trial.devices))
     capability = torch.cuda.get_device_capability(rank) if device.type == "cuda" else None
     check_precision(trial.precision, capability)
     if device.type == "cuda":

@@ -18,9 +18,6 @@ class JaxConvolution:
 
     def __init__(self, trial: Conv2dTrial, device: str) -> None:
         self._platform, self._count = device, trial.devices
-        if device == "cpu":
-            jax.config.update("jax_platforms", "cpu")  # else a GPU's start would be part of the context
-            jax.config.update("jax_num_cpu_devices", trial.devices)
         around = padding(trial.filter_size)
 
         def convolve(images: jax.Array, filters: jax.Array) -> jax.Array:
