@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import psutil
@@ -153,15 +152,3 @@ class SharedWorkers:
         """End them all."""
         for worker in self._started.values():
             worker.close()
-
-
-@contextmanager
-def own_worker(framework: str, folder: Path) -> Iterator[SharedWorker]:
-    """Start one for a test that takes it along."""
-    if find_interpreter(framework) is None:
-        pytest.skip(f"{framework} is not installed here")
-    worker = SharedWorker(framework, folder)
-    try:
-        yield worker
-    finally:
-        worker.close()

@@ -1,13 +1,19 @@
-"""A torch backend whose rank 1 fails in its second epoch, as TRAINSPEED_TEST_RANK says."""
+"""A torch backend whose rank 1 fails in its second epoch, as TRAINSPEED_TEST_RANK says.
+
+"die while rank 0 waits" and so on: rank 0 neither notices nor raises, as over NCCL, where it waits in the driver.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import threading
 
-from trainspeed.worker.backends import torch_backend
+from trainspeed.worker.backends import torch_backend, torch_ranks
 
-ACTION = os.environ["TRAINSPEED_TEST_RANK"]
+ACTION, WAITS, _ = os.environ["TRAINSPEED_TEST_RANK"].partition(" while rank 0 waits")
+torch_ranks.ERROR_WAIT_S = 0.5
+torch_ranks.LONG_ANSWER_S = 2.0 if ACTION == "hang" else torch_ranks.LONG_ANSWER_S
 
 
 class Failing(torch_backend.TorchTraining):
@@ -17,6 +23,8 @@ class Failing(torch_backend.TorchTraining):
 
     def _epoch(self) -> None:
         self.epochs += 1
+        if self.rank == 0 and self.epochs == 2 and WAITS:
+            threading.Event().wait()
         if self.rank == 1 and self.epochs == 2:
             if ACTION == "die":
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -124,7 +124,8 @@ _PATTERNS = (
     ),
     (
         Cause.RANK_SILENT,
-        r"caught collective operation timeout|timed out waiting \d+ms|timed out after \d+ seconds waiting for",
+        r"caught collective operation timeout|timed out waiting \d+ms|timed out after \d+ seconds waiting for"
+        r"|application timeout caused",
     ),
     (
         Cause.RANK_LOST,

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from shared_workers import SharedWorker, own_worker
+from shared_workers import SharedWorker
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, STRATEGIES, Trial
 from trainspeed.sensors.machine import logical_cores
+from trainspeed.worker.device_errors import FAULTS, classify
+
+TESTS = Path(__file__).parents[2]
 
 pytestmark = [
     pytest.mark.slow,
@@ -76,37 +80,68 @@ def with_ranks_that(action: str, worker: SharedWorker, timeout_s: float = 120) -
     return worker.run(ddp(), plant="probes.failing_ranks", environment=environment, timeout_s=timeout_s)
 
 
+WAITING = " while rank 0 waits"
+
+
 @pytest.mark.parametrize(
-    ("action", "status"), [("train", Status.OK), ("die", Status.CRASHED), ("run out of memory", Status.OOM)]
+    ("action", "status", "cause", "words"),
+    [
+        ("train", Status.OK, None, None),
+        ("die", Status.CRASHED, "killed", "rank 1 was killed by SIGKILL"),
+        ("die" + WAITING, Status.CRASHED, "killed", "rank 1 was killed by SIGKILL"),
+        ("run out of memory", Status.OOM, "out_of_memory", "rank 1: MemoryError: cannot allocate memory"),
+        (
+            "run out of memory" + WAITING,
+            Status.OOM,
+            "out_of_memory",
+            "rank 1: MemoryError: cannot allocate memory",
+        ),
+        ("hang", Status.CRASHED, "rank_silent", "in stage 'train'"),
+    ],
 )
-def test_a_rank_that_ends_ends_the_run_as_a_row_and_the_next_run_runs(shared_worker, action, status):
+def test_a_rank_that_fails_ends_the_run_with_its_words_and_the_next_run_runs(
+    shared_worker, action, status, cause, words
+):
     worker = shared_worker("torch")
     outcome = with_ranks_that(action, worker)
 
     assert outcome.status == status
-    assert (outcome.reason is None) if status == Status.OK else ("rank" in outcome.reason)
+    if action == "train":
+        assert outcome.reason is None
+    else:
+        assert (outcome.failure.cause, outcome.failure.stage) == (cause, "train")
+        assert words in outcome.reason
+        assert worker.run(ddp(strategy="single", devices=1)).status == Status.OK
     assert not worker.processes()
-    assert worker.run(ddp(strategy="single", devices=1)).status == Status.OK
 
 
-def test_a_rank_that_hangs_ends_at_the_timeout(tmp_path):
-    """And takes its worker along, which is why it has its own."""
-    with own_worker("torch", tmp_path) as worker:
-        assert with_ranks_that("hang", worker, timeout_s=4).status == Status.TIMEOUT
-        assert not worker.processes()
+def under_torchrun(module: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    """Run a module as two ranks of torchrun, on a trial in a folder."""
+    if (python := find_interpreter("torch")) is None:
+        pytest.skip("torch is not installed here")
+    (folder / "trial.json").write_text(json.dumps(ddp().as_dict()))
+    command = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += ["-m", module, str(folder / "trial.json")]
+    path = os.pathsep.join([str(ROOT / "lib"), str(TESTS)])
+    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": path, **environment}
+    environment |= {"OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
 
 
 def test_the_same_training_runs_under_torchrun(tmp_path):
-    if (python := find_interpreter("torch")) is None:
-        pytest.skip("torch is not installed here")
-    (tmp_path / "trial.json").write_text(json.dumps(ddp().as_dict()))
-    command = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command += ["-m", "trainspeed.worker.backends.torchrun", str(tmp_path / "trial.json")]
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT / "lib")}
-    environment |= {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
+    done = under_torchrun("trainspeed.worker.backends.torchrun", tmp_path)
 
     assert done.returncode == 0, done.stderr[-2000:]
     printed = json.loads(done.stdout.strip().splitlines()[-1])
     assert len(printed["epoch_s"]) == 3
     assert np.isfinite(printed["final_loss"])
+
+
+def test_a_rank_that_hangs_ends_torchrun_too(tmp_path):
+    done = under_torchrun("probes.failing_torchrun", tmp_path, TRAINSPEED_TEST_RANK="hang")
+
+    assert done.returncode != 0
+    assert (
+        classify(next(line for line in done.stderr.splitlines() if "RuntimeError" in line))
+        == FAULTS["rank_silent"]
+    )

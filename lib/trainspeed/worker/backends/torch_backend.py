@@ -54,7 +54,9 @@ class TorchBackend(Backend):
         if trial.strategy != "ddp":
             return _training(trial, images, main)
         # Until the ranks are forked, nothing may touch CUDA but counting: a fork cannot use it again.
-        return torch_ranks.start(trial.devices, main, lambda rank: _training(trial, images, main, rank))
+        return torch_ranks.start(
+            trial.devices, main, lambda rank: _training(trial, images, main, rank), compiled=trial.compile
+        )
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> TorchConvolution:
         if device == "gpu":

@@ -8,11 +8,11 @@ Knows neither model nor loop: a rank is made by a function, and trains.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, NoReturn
 
 import torch
@@ -22,33 +22,43 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.result import Inspection
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker.backends.base import Training
+from trainspeed.worker.backends.rank_watch import REPORT_BYTES, RankWatch, threads_of_a_rank
 from trainspeed.worker.failures import Invalid, Unsupported
 from trainspeed.worker.timing import Another
 
 LOCALHOST = "127.0.0.1"
 ERROR_WAIT_S = 5.0  # a rank that failed says why within it; after that, this rank's own error has to do
+# How long a rank waits for another one in an exchange, at most. On GPUs ranks do the same work side by side;
+# torch.compile takes minutes, and on some ranks longer than on others, as may a step on one core of a busy CPU.
+ANSWER_S, LONG_ANSWER_S = 60.0, 300.0
+END_S = 60.0  # until a rank that has trained is gone
+REST_S = 7 * 24 * 3600.0  # ranks may rest as long as others have their turns; gloo's own limit is 30 minutes
 
 
 class RankFailed(Exception):
     """Another rank ended; the message is the error that it reported."""
 
 
-def start(ranks: int, device: torch.device, make: Callable[[int], Training]) -> Training:
+def start(
+    ranks: int, device: torch.device, make: Callable[[int], Training], *, compiled: bool = False
+) -> Training:
     """Fork the other ranks, join them, and return rank 0's training; the others train and end.
 
     Args:
         make: Returns the training of a rank, in its own process.
+        compiled: Whether each rank compiles its model.
     """
+    answer_s = ANSWER_S if device.type == "cuda" and not compiled else LONG_ANSWER_S
 
     def join(rank: int) -> Training:
-        _join(rank, cores, device)
+        _join(rank, ranks, cores, device, answer_s)
         return make(rank)
 
     if "RANK" in os.environ:  # torchrun has started every rank
         if int(os.environ["WORLD_SIZE"]) != ranks:
             raise UserError("devices", ranks, f"is not torchrun's WORLD_SIZE (={os.environ['WORLD_SIZE']}).")
         rank = int(os.environ["LOCAL_RANK"])
-        _connect(rank, device)
+        _connect(rank, device, answer_s)
         return make(rank)
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     with socket.socket() as probe:
@@ -76,16 +86,19 @@ class RankZero(Training):
     """
 
     def __init__(self, join: Callable[[int], Training], others: dict[int, int]) -> None:
-        self._others = others  # process id -> pipe from which its error is read
+        """Join the other ranks.
+
+        Args:
+            others: Process id -> pipe from which its error is read.
+        """
+        self._watch = RankWatch(others, grace_s=ERROR_WAIT_S)
         self.training = self._guarded(lambda: join(0))
 
     def train(self, another: Another) -> tuple[float, ...]:
         """Train with the other ranks; the time between barriers is that of the slowest."""
         epoch_s = self._guarded(lambda: self.training.train(_decided_by_rank_zero(another)))
-        for pid in self._others:
-            _, status = os.waitpid(pid, 0)
-            if status:
-                raise RankFailed(self._first_error(wait_s=0.0) or f"a rank ended with status {status}")
+        if text := self._watch.end(END_S):
+            raise RankFailed(text)
         return epoch_s
 
     @property
@@ -110,25 +123,11 @@ class RankZero(Training):
             return do()
         except Exception as problem:
             every_rank = isinstance(problem, Unsupported | Invalid)  # has failed alike
-            text = None if every_rank else self._first_error(wait_s=ERROR_WAIT_S)
-            for pid in self._others:
-                os.kill(pid, signal.SIGKILL)
+            text = None if every_rank else self._watch.first_error(ERROR_WAIT_S)
+            self._watch.kill()
             if text is None:
                 raise
             raise RankFailed(text) from problem
-
-    def _first_error(self, wait_s: float) -> str | None:
-        """Return the error of the first rank that reports one before it ends; None if none does in time."""
-        pipes = list(self._others.values())
-        while pipes:
-            ready, _, _ = select.select(pipes, [], [], wait_s)
-            if not ready:
-                return None
-            for pipe in ready:
-                if text := os.read(pipe, 4096).decode(errors="replace"):
-                    return text
-                pipes.remove(pipe)  # ended without a word
-        return "a rank ended without a word: it was killed"
 
 
 def _decided_by_rank_zero(another: Another | None = None) -> Another:
@@ -138,7 +137,7 @@ def _decided_by_rank_zero(another: Another | None = None) -> Another:
         another: Rank 0's.
     """
     # Not over NCCL, whose waiting keeps the GPU busy.
-    group = distributed.new_group(backend="gloo")
+    group = distributed.new_group(backend="gloo", timeout=timedelta(seconds=REST_S))
 
     def answered(epoch_s: Sequence[float]) -> bool:
         answer = torch.tensor([another(epoch_s) if another else False])
@@ -156,23 +155,30 @@ def _be_rank(rank: int, parent: int, join: Callable[[int], Training], errors: in
         join(rank).train(_decided_by_rank_zero())
         code = 0
     except BaseException as problem:
-        os.write(errors, f"rank {rank}: {type(problem).__name__}: {problem}".encode()[:4096])
+        os.write(errors, f"rank {rank}: {type(problem).__name__}: {problem}".encode()[:REPORT_BYTES])
     finally:
         os._exit(code)
 
 
-def _join(rank: int, cores: list[int], device: torch.device) -> None:
+def _join(rank: int, ranks: int, cores: list[int], device: torch.device, answer_s: float) -> None:
     """Make this process a rank, on the CPU on a core of its own, and wait for the other ranks."""
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
     if device.type == "cpu" and cores:
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
-    _connect(rank, device)
+    if device.type == "cuda":
+        torch.set_num_threads(threads_of_a_rank(len(cores), ranks))
+    _connect(rank, device, answer_s)
 
 
-def _connect(rank: int, device: torch.device) -> None:
-    """Wait for the other ranks, which are found by the variables that torchrun sets too."""
+def _connect(rank: int, device: torch.device, answer_s: float) -> None:
+    """Wait for the other ranks, which are found by the variables that torchrun sets too.
+
+    Source of what `answer_s` does over NCCL, which is to abort:
+        https://pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
+    """
     if os.environ["MASTER_ADDR"] == LOCALHOST and sys.platform == "linux":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the host's name may lead nowhere
     if device.type == "cuda":
         torch.cuda.set_device(rank)
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    distributed.init_process_group(backend, timeout=timedelta(seconds=answer_s))

@@ -1,0 +1,129 @@
+"""What ranks need that no framework gives them: one watches the others, and they share the cores. Knows no device."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+REPORT_BYTES = 4096  # of an error: what a pipe takes at once
+LOOK_AGAIN_S = 1.0  # a rank's own children may hold its pipe open after its death
+EXIT_CODE = 1
+
+
+def end_process(report: str) -> NoReturn:
+    """End this process, whatever its other threads wait for, with these words as the last on standard error."""
+    sys.stderr.write(f"{report}\n")
+    sys.stderr.flush()
+    os._exit(EXIT_CODE)
+
+
+class RankWatch:
+    """Follows the other ranks in a thread, from rank 0.
+
+    Over NCCL a rank that waits for a dead one neither returns nor raises: its thread stays in the driver until a
+    watchdog of minutes ends it, and why the other one died is never told. So where rank 0 does not ask for the error
+    itself in time, its process is ended from here.
+    """
+
+    def __init__(
+        self,
+        ranks: Mapping[int, int],
+        *,
+        grace_s: float,
+        give_up: Callable[[str], object] = end_process,
+        look_again_s: float = LOOK_AGAIN_S,
+    ) -> None:
+        """Begin to watch.
+
+        Args:
+            ranks: Process id -> pipe from which its error is read, of rank 1, 2 and so on. They are reaped here.
+            grace_s: Seconds in which rank 0 may find out by itself that another one has failed.
+            give_up: Ends this process; is told the error.
+        """
+        self._ranks = dict(enumerate(ranks.items(), start=1))
+        self._grace_s, self._give_up, self._look_again_s = grace_s, give_up, look_again_s
+        self._report: str | None = None
+        self._told, self._asked = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="rank watch", daemon=True)
+        self._thread.start()
+
+    def first_error(self, wait_s: float) -> str | None:
+        """Return the error of the first rank that failed; None if none has failed within so many seconds.
+
+        From now on it is for the caller to end this process.
+        """
+        self._asked.set()
+        self._told.wait(wait_s)
+        return self._report
+
+    def end(self, wait_s: float) -> str | None:
+        """Wait until all ranks have ended and return the error of the first that failed; kill those that do not end."""
+        self._asked.set()
+        self._thread.join(wait_s)
+        if self._thread.is_alive():
+            self.kill()
+        return self._report
+
+    def kill(self) -> None:
+        """Kill the ranks that are left, which is no failure of theirs any more."""
+        self._asked.set()
+        for pid, _ in list(self._ranks.values()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def _watch(self) -> None:
+        with selectors.PollSelector() as reports:
+            for rank, (_, pipe) in self._ranks.items():
+                reports.register(pipe, selectors.EVENT_READ, rank)
+            while self._ranks:
+                for key, _ in reports.select(self._look_again_s):
+                    if text := os.read(key.fd, REPORT_BYTES).decode(errors="replace"):
+                        self._tell(text)
+                    else:  # it is ending
+                        reports.unregister(key.fd)
+                        self._reap(key.data, 0)
+                for rank in [*self._ranks]:
+                    self._reap(rank, os.WNOHANG)
+        self._told.set()
+
+    def _reap(self, rank: int, how: int) -> None:
+        """Take note of a rank's end, where it has ended."""
+        if rank not in self._ranks:
+            return
+        pid, pipe = self._ranks[rank]
+        try:
+            ended, status = os.waitpid(pid, how)
+        except ChildProcessError:  # whoever waited for any child has how it ended
+            ended, status = pid, 0
+        if not ended:
+            return
+        del self._ranks[rank]
+        os.set_blocking(pipe, False)
+        with contextlib.suppress(BlockingIOError):  # its own children hold the pipe open
+            if text := os.read(pipe, REPORT_BYTES).decode(errors="replace"):
+                self._tell(text)
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:
+            self._tell(f"rank {rank} was killed by {signal.Signals(-code).name}")
+        elif code:
+            self._tell(f"rank {rank} ended with exit code {code}")
+
+    def _tell(self, text: str) -> None:
+        if self._report is not None:
+            return
+        self._report = text
+        self._told.set()
+        if not self._asked.wait(self._grace_s):
+            self.kill()
+            self._give_up(text)
+
+
+def threads_of_a_rank(cores: int, ranks: int) -> int:
+    """Return how many CPU threads each of the ranks on GPUs has: all cores are shared out, not taken by each."""
+    return max(1, cores // ranks)
