@@ -52,14 +52,14 @@ class SharedWorker:
         plant: str | None = None,
         device: str = "cpu",
         timeout_s: float = 300,
-        **asked: bool,
+        **asked: object,
     ) -> RunOutcome:
         """Have a trial measured in a fork.
 
         Args:
             environment: Of this run only.
             plant: Module of `tests` that the fork imports first.
-            asked: As of `Request`: evaluate, inspect.
+            asked: Fields of `Request`: evaluate, inspect, gpu_uuids.
         """
         return self._sent(trial, timeout_s, asked | {"device": device}, environment=environment, plant=plant)
 

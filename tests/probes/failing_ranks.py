@@ -13,7 +13,8 @@ from trainspeed.worker.backends import torch_backend, torch_ranks
 
 ACTION, WAITS, _ = os.environ["TRAINSPEED_TEST_RANK"].partition(" while rank 0 waits")
 torch_ranks.ERROR_WAIT_S = 0.5
-torch_ranks.LONG_ANSWER_S = 2.0 if ACTION == "hang" else torch_ranks.LONG_ANSWER_S
+if ACTION == "hang":
+    torch_ranks.ANSWER_S = torch_ranks.LONG_ANSWER_S = 2.0
 
 
 class Failing(torch_backend.TorchTraining):

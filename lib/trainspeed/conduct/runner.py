@@ -65,12 +65,8 @@ class Runner:
     _not_again: set[Any] = field(default_factory=set, init=False)
     _missing: dict[str, str] = field(default_factory=dict, init=False)
     _recorded_as_missing: set[str] = field(default_factory=set, init=False)
-    _without_gpu: set[str] = field(
-        default_factory=set, init=False
-    )  # frameworks that cannot use what is there
-    _inspected: set[AnyTrial] = field(
-        default_factory=set, init=False
-    )  # or tried: what ended a run once would again
+    _without_gpu: set[str] = field(default_factory=set, init=False)  # frameworks that cannot use it
+    _inspected: set[AnyTrial] = field(default_factory=set, init=False)  # or tried in vain, once
     _not_evaluated: set[Any] = field(default_factory=set, init=False)
     _turn_epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
     _together: AliveTogether = field(default_factory=AliveTogether, init=False)
