@@ -27,13 +27,16 @@ CHOICE = --preset $(call quote,$(PRESET)) $(call option,--notebooks,$(NOTEBOOKS)
 	$(call option,--params,$(PARAMS)) $(call option,--model,$(MODEL)) $(if $(strip $(BUDGET)),$(call quote,--budget=$(BUDGET))) --out $(call quote,$(OUT))
 SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
-.PHONY: setup report plan render compare test lint bench lab data clean help
+.PHONY: setup report plan check render compare test lint bench lab data clean help
 
 report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function BUDGET=15m RESUME=1
 	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
 
 plan: setup ## what `make report` would run, how long it would take, and what twice the BUDGET would add; measures nothing
 	@.venv/bin/python -m trainspeed plan $(CHOICE)
+
+check: setup ## is the instrument right on this machine? about three minutes; writes check.html
+	@.venv/bin/python -m trainspeed check --out $(call quote,$(OUT))
 
 render: setup ## write the report again from runs that exist: FROM=folder (default: OUT); measures nothing
 	@.venv/bin/python -m trainspeed render $(call option,--from,$(FROM)) $(call option,--notebooks,$(NOTEBOOKS)) --out $(call quote,$(OUT))

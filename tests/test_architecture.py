@@ -23,6 +23,7 @@ OF_FRAMEWORKS = {
     "worker.convolution",
     "worker.models",
     "worker.pipelines",
+    "worker.probes",
 }
 
 

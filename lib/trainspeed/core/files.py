@@ -12,6 +12,7 @@ from pathlib import Path
 # Key under which a saved notebook keeps how it ended, and each of its outputs which verdicts it shows.
 METADATA = "trainspeed"
 SUMMARY = "summary"  # the front page: it draws on the other notebooks' runs, so it comes last
+CHECK = "check"  # of the instrument itself: it comes first
 COMPARE = "compare"  # a command of its own
 VERDICTS = "verdicts.json"
 

@@ -5,9 +5,14 @@ The checks themselves are in `judge.check_*`, a module for each subject, and in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+from trainspeed.core.probe import ProbeValue
+from trainspeed.core.run import Run, Status
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.verdict import median_interval
 
 
 class CheckOutcome(StrEnum):
@@ -51,3 +56,55 @@ def worst(checks: Iterable[Check]) -> CheckOutcome:
     """Return the outcome that counts for several lines; "not applicable" only where all are."""
     outcomes = {check.outcome for check in checks}
     return next((o for o in WORST_FIRST if o in outcomes), CheckOutcome.NOT_APPLICABLE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a check found in the values of one run: see `Check`."""
+
+    measured: str
+    outcome: CheckOutcome
+    reason: str = ""
+
+
+Values = Mapping[str, ProbeValue]
+
+
+def of_probe(
+    runs: RunSet, probe: str, *, name: str, expected: str, find: Callable[[Values], Finding]
+) -> list[Check]:
+    """Return a line for each framework whose probe of this name ran, or was to run.
+
+    Args:
+        find: Judges the values of a run that ended well.
+    """
+    mine = runs.where(lambda run: run.trial.phase.probe and run.trial.name == probe)
+    newest = {run.trial.framework: run for run in mine}
+    checks = []
+    for framework, run in newest.items():
+        found = find(run.probe) if run.status is Status.OK else not_measured(run)
+        checks.append(Check(name=name, expected=expected, framework=framework, **vars(found)))
+    return checks
+
+
+def not_measured(run: Run) -> Finding:
+    """Return what a run that gave no values means: what cannot be measured here is no fault, what failed is one."""
+    if run.status is Status.UNSUPPORTED:
+        return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=run.reason or "")
+    return Finding(measured="", outcome=CheckOutcome.NOT_OK, reason=f"{run.status}: {run.reason}")
+
+
+def within(
+    values: Sequence[float], low: float, high: float
+) -> tuple[CheckOutcome, tuple[float, float] | None]:
+    """Return whether the median of values lies between two bounds, by its 95 % interval, and that interval.
+
+    Noise alone is never a fault: an interval that reaches beyond a bound from within leaves it undecided, and so
+    does a lack of values.
+    """
+    ends = median_interval(values)
+    if ends is None:
+        return CheckOutcome.UNDECIDED, None
+    if low <= ends[0] and ends[1] <= high:
+        return CheckOutcome.OK, ends
+    return (CheckOutcome.NOT_OK if ends[1] < low or ends[0] > high else CheckOutcome.UNDECIDED), ends

@@ -95,7 +95,7 @@ def run_doubts(run: Run) -> list[Note]:
     doubts: list[Note] = list(run.notes)
     if len(kinds := dict.fromkeys(gpu_names(run.machine, run.trial))) > 1:
         doubts.append(GpusDiffer(names=tuple(kinds)))
-    if run.trial.phase.calls:
+    if run.trial.phase.calls or run.trial.phase.probe:
         return doubts
     steps = run.trial.steps_per_epoch * run.trial.epochs
     if run.skipped_steps and 2 * run.skipped_steps >= steps:

@@ -14,6 +14,7 @@ import pandas as pd
 from trainspeed.conduct.context import Context
 from trainspeed.conduct.forecast import StudyPlan, read_plan
 from trainspeed.core.errors import UserError
+from trainspeed.core.files import CHECK
 from trainspeed.core.format import minutes
 from trainspeed.report.interruption import Interruption
 from trainspeed.report.notebook_run import End, NotebookRun
@@ -53,7 +54,7 @@ def budget_of(
     if asked is not None:
         return parse_budget(asked)
     written = [text for path in files if (text := read_budget(path)) is not None]
-    return parse_budget(str(written[-1])) * len(names) / len(all_names) if written else None
+    return parse_budget(str(written[-1])) * len(names) / len(all_names) if written and names else None
 
 
 def ask_for_plans(
@@ -88,7 +89,9 @@ def ask_for_plans(
 
 def check_budget(budget_s: float, plans: Mapping[str, StudyPlan]) -> None:
     """Raise a UserError where there is not even time for a block of one comparison in each notebook."""
-    least_s = sum(OVERHEAD_S + plan.least_s for plan in plans.values())
+    least_s = sum(
+        OVERHEAD_S + (plan.spent_s(None) if name == CHECK else plan.least_s) for name, plan in plans.items()
+    )
     if plans and budget_s < least_s:
         raise UserError(
             f"{BUDGET.upper()} ({minutes(budget_s)}) is too short: one block of one comparison in each of "

@@ -1,4 +1,4 @@
-"""The command line: `python -m trainspeed report | render | plan | compare | data`. Reads options, does no work."""
+"""The command line: `python -m trainspeed report | check | render | plan | compare | data`. Does no work itself."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.files import CHECK
 
 MISTAKE = 2
 
@@ -63,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
         price = f"price of an hour of {name.upper()}'s machine, in US dollars"
         compare.add_argument(f"--{name}-usd-per-hour", metavar="USD", help=price)
     compare.set_defaults(run=_compare)
+    check_help = "check on this machine that times, work and memory are measured right"
+    commands.add_parser("check", parents=[out], help=check_help).set_defaults(run=_check)
     commands.add_parser("data", help="download the data sets").set_defaults(run=_data)
     return parser
 
@@ -76,6 +79,13 @@ def _report(options: argparse.Namespace) -> int:
     from trainspeed.report.run import report
 
     return report(resume=options.resume, **_choice(options))
+
+
+def _check(options: argparse.Namespace) -> int:
+    from trainspeed.report.run import report
+
+    # The notebook's own parameters are the long form; presets of reports have a short one.
+    return report(out=options.out, notebooks=(CHECK,), preset=CHECK)
 
 
 def _plan(options: argparse.Namespace) -> int:

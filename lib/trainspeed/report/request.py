@@ -19,7 +19,7 @@ import msgspec
 from trainspeed.conduct.context import new_id
 from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import COMPARE, SUMMARY
+from trainspeed.core.files import CHECK, COMPARE, SUMMARY
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
 from trainspeed.core.trial import FRAMEWORKS, USER_DATA
 from trainspeed.report import parameters
@@ -82,7 +82,7 @@ def new_session(
     names = tuple(notebooks) or tuple(n for n in parameters.notebook_names(folder) if n != COMPARE)
     if not names:
         raise UserError(f"no notebooks in {folder}")
-    names = tuple(sorted(parameters.check_notebooks(names, folder), key=lambda name: name == SUMMARY))
+    names = tuple(sorted(parameters.check_notebooks(names, folder), key=_place))
     if COMPARE in names:
         raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare A=… B=…` does.")
     if model is not None:
@@ -91,8 +91,8 @@ def new_session(
     values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
     from_file = parameters.read_file(params_file, folder) if params_file else {}
     files = [folder / "presets" / f"{preset}.yaml", *filter(None, [params_file])]
-    every = [name for name in parameters.notebook_names(folder) if name != COMPARE]
-    budget_s = budget_of(budget, files, names, every)
+    every = [name for name in parameters.notebook_names(folder) if name not in (COMPARE, CHECK)]
+    budget_s = budget_of(budget, files, [name for name in names if name != CHECK], every)
     sharing = [n for n in names if PARAMETER in values[n] and PARAMETER not in from_file.get(n, {})]
     if model is not None:
         values = {name: with_model(values[name], model) | from_file.get(name, {}) for name in names}
@@ -107,6 +107,11 @@ def new_session(
         budget_s=budget_s,
         weights=dict.fromkeys(sharing, (1.0, 1.0)) if budget_s is not None else {},
     )
+
+
+def _place(name: str) -> int:
+    """Return where a notebook comes: whether the instrument is right is known first, and the front page is last."""
+    return {CHECK: 0, SUMMARY: 2}.get(name, 1)
 
 
 def _notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 from trainspeed.conduct.machine import resolve_data_set
 from trainspeed.core.coverage import Coverage, read_coverage
 from trainspeed.core.errors import check_name
-from trainspeed.core.files import COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
+from trainspeed.core.files import CHECK, COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.format import counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
@@ -64,7 +64,8 @@ class ReportSummary:
 
     Attributes:
         out: Folder of the page.
-        runs: Those of the session that each notebook's page shows, without the front page's own.
+        runs: Those of the session that each notebook's page shows, without the front page's own and the checks.
+        checks: The newest runs that check the instrument itself.
         own: The front page's newest runs, for recipes and confirmations.
         coverage: Study -> what its time was enough for; without those that had no limit.
     """
@@ -74,6 +75,7 @@ class ReportSummary:
     verdicts: tuple[Verdict, ...] = ()
     runs: RunSet = NO_RUNS
     own: RunSet = NO_RUNS
+    checks: RunSet = NO_RUNS
     doubts: tuple[str, ...] = ()
     coverage: Mapping[str, Coverage] = field(default_factory=dict)
 
@@ -95,7 +97,7 @@ class ReportSummary:
     @property
     def missing(self) -> list[str]:
         """Names of the project's notebooks that are not in this report."""
-        present = {SUMMARY, COMPARE, *(notebook.name for notebook in self.notebooks)}
+        present = {SUMMARY, COMPARE, CHECK, *(notebook.name for notebook in self.notebooks)}
         return [name for name in notebook_names(ROOT / "notebooks") if name not in present]
 
     @property
@@ -140,10 +142,10 @@ def read_report(
     ledger = Ledger(source)
     newest = ledger.newest()
     shown = {notebook.name: notebook.session or newest.get(notebook.name, "") for notebook in notebooks}
-    shown |= {study: session for study, session in newest.items() if study == SUMMARY}
+    shown |= {study: session for study, session in newest.items() if study in (SUMMARY, CHECK)}
     lines, doubts = ledger.read(shown)
     runs = RunSet(lines).last_of_each()
-    others = runs.where(lambda run: run.study != SUMMARY)
+    others = runs.where(lambda run: run.study not in (SUMMARY, CHECK))
     verdicts, unread = _read_verdicts(out / VERDICTS)
     return ReportSummary(
         out=out,
@@ -151,6 +153,7 @@ def read_report(
         verdicts=tuple(verdict for verdict in verdicts if verdict.study != SUMMARY),
         runs=others,
         own=runs.of_study(SUMMARY),
+        checks=runs.of_study(CHECK),
         doubts=tuple(dict.fromkeys((*doubts, *unread))),
         coverage={s: c for s, c in read_coverage(source, shown).items() if s != SUMMARY},
     )

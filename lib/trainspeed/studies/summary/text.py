@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trainspeed.core.files import SUMMARY, VERDICTS
+from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
 from trainspeed.core.format import NAMES, counted, minutes
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
+from trainspeed.judge.check_list import all_checks, faults
+from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
@@ -46,6 +48,19 @@ def escape(text: str) -> str:
 def machine_sentences(machine: Mapping[str, Any]) -> list[str]:
     """Return in one line which machine was measured."""
     return [machine_name(machine) if machine else "Nothing was measured in this folder yet."]
+
+
+def check_sentences(report: ReportSummary) -> list[str]:
+    """Return whether the instrument was found to be right on this machine, and each fault that was found."""
+    checks = all_checks(report.checks)
+    if not checks:
+        return ["Whether the instrument is right here was not checked: `make check` does."]
+    page = next((ran.page for ran in report.notebooks if ran.name == CHECK and ran.page), None)
+    older = ", in an earlier session" if report.is_older(report.checks[0].session) else ""
+    link = f" ([check]({page}))" if page else ""
+    wrong = [f"**Not ok**: {escape(fault)}" for fault in faults(checks)]
+    remedy = ["Do not rely on what is below until that is mended."] if wrong else []
+    return [f"{check_summary(checks)}{older}{link}.", *wrong, *remedy]
 
 
 def switch_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[str]:

@@ -1,7 +1,29 @@
-"""The probes of JAX, by name."""
+"""The probes of Keras on JAX, by name."""
 
 from __future__ import annotations
 
-from trainspeed.worker.probes import Measure
+import jax
 
-PROBES: dict[str, Measure] = {}
+from trainspeed.worker.probes import Measure, Surroundings, Values
+from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
+from trainspeed.worker.probes.keras_loop import bare_fit
+
+
+def epoch(where: Surroundings) -> Values:
+    """Return the times of `epoch.measure_epochs`."""
+    training, images = started("jax", where)
+    trial = training.trial
+    count = trial.steps_per_epoch * trial.batch_size
+    data = {"x": images.train_x[:count], "y": images.train_y[:count], "batch_size": trial.batch_size}
+    matrix = jax.random.normal(jax.random.key(0), (SIDES[where.device],) * 2)
+    product = jax.jit(lambda a: a @ a)
+    loops = Loops(
+        training=training,
+        synchronize="synchronize",
+        bare=bare_fit(training.model, lambda: data),
+        queue=lambda: [product(matrix) for _ in range(QUEUED)],
+    )
+    return measure_epochs(loops, where.device)
+
+
+PROBES: dict[str, Measure] = {"epoch": epoch}

@@ -1,7 +1,30 @@
-"""The probes of TensorFlow, by name."""
+"""The probes of Keras on TensorFlow, by name."""
 
 from __future__ import annotations
 
-from trainspeed.worker.probes import Measure
+import tensorflow as tf
 
-PROBES: dict[str, Measure] = {}
+from trainspeed.worker.probes import Measure, Surroundings, Values
+from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
+from trainspeed.worker.probes.keras_loop import bare_fit
+
+
+def epoch(where: Surroundings) -> Values:
+    """Return the times of `epoch.measure_epochs`."""
+    training, images = started("tensorflow", where)
+    trial = training.trial
+    count = trial.steps_per_epoch * trial.batch_size
+    arrays = images.train_x[:count], images.train_y[:count]
+    batches = tf.data.Dataset.from_tensor_slices(arrays).shuffle(count).batch(trial.batch_size)
+    data = {"x": batches.repeat().prefetch(1), "steps_per_epoch": trial.steps_per_epoch}
+    matrix = tf.random.normal((SIDES[where.device],) * 2)
+    loops = Loops(
+        training=training,
+        synchronize="synchronize",
+        bare=bare_fit(training.model, lambda: data),
+        queue=lambda: [tf.linalg.matmul(matrix, matrix) for _ in range(QUEUED)],
+    )
+    return measure_epochs(loops, where.device)
+
+
+PROBES: dict[str, Measure] = {"epoch": epoch}

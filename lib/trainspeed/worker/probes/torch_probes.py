@@ -2,6 +2,62 @@
 
 from __future__ import annotations
 
-from trainspeed.worker.probes import Measure
+import time
+from collections.abc import Sequence
 
-PROBES: dict[str, Measure] = {}
+import torch
+from torch.nn import functional
+
+from trainspeed.worker.probes import Measure, Surroundings, Values
+from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
+
+FORMAT = torch.channels_last
+
+
+def epoch(where: Surroundings) -> Values:
+    """Return the times of `epoch.measure_epochs`; on a GPU the device's timer is that of CUDA events."""
+    training, images = started("torch", where)
+    device, trial = training.device, training.trial
+    model, optimizer = training.model, training.optimizer
+    count = trial.steps_per_epoch * trial.batch_size
+    x = torch.from_numpy(images.train_x[:count]).permute(0, 3, 1, 2).contiguous(memory_format=FORMAT)
+    x, y = x.to(device), torch.from_numpy(images.train_y[:count]).long().to(device)
+    on_gpu = device.type == "cuda"
+
+    def bare(epochs: int) -> Sequence[float]:
+        seconds = []
+        for _ in range(epochs):
+            started_s = time.perf_counter()
+            for chosen in torch.randperm(count).to(device).split(trial.batch_size):
+                optimizer.zero_grad()
+                images = x[chosen].contiguous(memory_format=FORMAT)
+                functional.cross_entropy(model(images), y[chosen]).backward()
+                optimizer.step()
+            if on_gpu:
+                torch.cuda.synchronize()
+            seconds.append(time.perf_counter() - started_s)
+        return seconds
+
+    matrix = torch.randn(SIDES[where.device], SIDES[where.device], device=device)
+    events: list[torch.cuda.Event] = []
+
+    def before() -> None:
+        if on_gpu:
+            events.append(torch.cuda.Event(enable_timing=True))
+            events[-1].record()
+
+    def device_s() -> Sequence[float]:
+        return [begin.elapsed_time(end) / 1000 for begin, end in zip(events[::2], events[1::2], strict=True)]
+
+    loops = Loops(
+        training=training,
+        synchronize="_synchronize",
+        bare=bare,
+        queue=lambda: [matrix @ matrix for _ in range(QUEUED)],
+        device_s=device_s if on_gpu else None,
+        before=before,
+    )
+    return measure_epochs(loops, where.device)
+
+
+PROBES: dict[str, Measure] = {"epoch": epoch}

@@ -1,0 +1,42 @@
+"""All checks of the instrument, in their order, and what they say together. Knows only runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from trainspeed.core.format import NAMES, counted
+from trainspeed.core.runs import RunSet
+from trainspeed.judge import check_time, check_turns
+from trainspeed.judge.checks import Check, CheckOutcome
+
+CHECKS: tuple[Callable[[RunSet], list[Check]], ...] = (
+    check_turns.agrees_with_itself,
+    check_turns.finds_what_was_planted,
+    check_time.waits_for_device,
+    check_time.as_fast_as_bare_loop,
+    check_time.agrees_with_stopwatch,
+)
+
+
+def all_checks(runs: RunSet) -> list[Check]:
+    """Return every line that these runs are enough for."""
+    return [check for make in CHECKS for check in make(runs)]
+
+
+def summary(checks: Sequence[Check]) -> str:
+    """Return how many checks ended how, in words; "" where there is none."""
+    counts = Counter(check.outcome for check in checks)
+    parts = [f"{counts[outcome]} {outcome}" for outcome in CheckOutcome if counts[outcome]]
+    return f"{counted(len(checks), 'check')} of the instrument: {', '.join(parts)}" if checks else ""
+
+
+def faults(checks: Iterable[Check]) -> list[str]:
+    """Return in a sentence each what is not ok, and why."""
+    wrong = [check for check in checks if check.outcome is CheckOutcome.NOT_OK]
+    return [f"{named(check)}: {check.reason}." for check in wrong]
+
+
+def named(check: Check) -> str:
+    """Return a check's name, with its framework if it has one."""
+    return f"{check.name} ({NAMES[check.framework]})" if check.framework else check.name

@@ -1,0 +1,107 @@
+"""Checks of the clock: is the device done when it is read, does it go right, and is nothing added to a bare loop?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from trainspeed.core.format import fixed, interval
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, of_probe, within
+from trainspeed.judge.verdict import MARGIN, Outcome, judge
+
+CLOCK_MARGIN = 0.01  # of an epoch, by which clocks may differ
+NOISY = "too noisy here to tell: try again while the machine does nothing else"
+NOT_WAITED_FOR = "the clock is read before the device is done: epochs are longer than they are said to be"
+BLIND = "work that was not waited for was not noticed either: this check cannot see here what it is to see"
+
+
+def waits_for_device(runs: RunSet) -> list[Check]:
+    """Return whether an epoch has really ended when it is said to be over."""
+    expected = f"nothing is left to do: at most {_percent(CLOCK_MARGIN)} of an epoch"
+    return of_probe(runs, "epoch", name="The device is waited for", expected=expected, find=_left_over)
+
+
+def _left_over(values: Values) -> Finding:
+    epoch_s = median(values["epoch_s"])
+    shares = [seconds / epoch_s for seconds in values["leftover_s"]]
+    outcome, ends = within(shares, 0.0, CLOCK_MARGIN)
+    measured = f"{_percent(median(shares))} of an epoch is left{_ends(ends, scale=100, unit=' %')}"
+    reason = {CheckOutcome.NOT_OK: NOT_WAITED_FOR, CheckOutcome.UNDECIDED: NOISY}.get(outcome, "")
+    if (timer_s := values["device_s"]) is not None:
+        by_timer, ratios = _agree(timer_s, values["epoch_s"])
+        measured += f"; {_ratio(ratios)} of the time by the device's own timer"
+        if by_timer is not CheckOutcome.OK and outcome is not CheckOutcome.NOT_OK:
+            outcome, reason = by_timer, "the wall clock and the device's own timer differ"
+    noticed = values["unwaited_s"] > CLOCK_MARGIN * (values["queued_s"] + values["unwaited_s"])
+    if noticed:
+        measured += "; work that was queued and not waited for was noticed"
+    elif values["device"] == "gpu":  # which never computes before it is asked
+        outcome, reason = CheckOutcome.NOT_OK, BLIND
+    else:
+        measured += "; every call waits by itself here"
+    return Finding(measured=measured, outcome=outcome, reason=reason)
+
+
+def as_fast_as_bare_loop(runs: RunSet) -> list[Check]:
+    """Return whether an epoch takes as long as in a plain script of the framework, with the same model."""
+    expected = f"1, within {_percent(MARGIN)}"
+    return of_probe(runs, "epoch", name="As fast as a bare loop", expected=expected, find=_beside_bare)
+
+
+def _beside_bare(values: Values) -> Finding:
+    judged = judge(values["bare_s"], values["ours_s"])
+    measured = (
+        f"{fixed(judged.speedup, 3)}{_ends((judged.low, judged.high) if judged.low else None)} times as fast"
+    )
+    reasons = {
+        Outcome.SLOWER: "an epoch as it is measured takes longer than in a plain script",
+        Outcome.FASTER: "an epoch as it is measured takes less time than in a plain script: it does less, or is not "
+        "waited for",
+        Outcome.UNDECIDED: NOISY,
+    }
+    outcomes = {Outcome.SAME: CheckOutcome.OK, Outcome.UNDECIDED: CheckOutcome.UNDECIDED}
+    outcome = outcomes.get(judged.outcome, CheckOutcome.NOT_OK)
+    return Finding(measured=measured, outcome=outcome, reason=reasons.get(judged.outcome, ""))
+
+
+def agrees_with_stopwatch(runs: RunSet) -> list[Check]:
+    """Return whether epochs take as long by a clock of another process."""
+    expected = f"1, within {_percent(CLOCK_MARGIN)}"
+    return of_probe(
+        runs, "epoch", name="Times agree with a stopwatch outside", expected=expected, find=_outside
+    )
+
+
+def _outside(values: Values) -> Finding:
+    if values["outside_s"] is None:
+        reason = "the stopwatch did not see every epoch"
+        return Finding(measured="", outcome=CheckOutcome.NOT_OK, reason=reason)
+    outcome, ratios = _agree(values["outside_s"], values["epoch_s"])
+    reasons = {
+        CheckOutcome.NOT_OK: "the clock that times epochs goes wrong, or does not begin and end with them",
+        CheckOutcome.UNDECIDED: NOISY,
+    }
+    return Finding(
+        measured=f"{_ratio(ratios)} of the time by the stopwatch",
+        outcome=outcome,
+        reason=reasons.get(outcome, ""),
+    )
+
+
+def _agree(other_s: Sequence[float], epoch_s: Sequence[float]) -> tuple[CheckOutcome, list[float]]:
+    """Return whether two clocks agree, and the ratios: epochs as they are measured / by the other clock."""
+    ratios = [ours / others for ours, others in zip(epoch_s, other_s, strict=True)]
+    return within(ratios, 1 - CLOCK_MARGIN, 1 + CLOCK_MARGIN)[0], ratios
+
+
+def _ratio(ratios: Sequence[float]) -> str:
+    return f"{median(ratios):.4f}{_ends(within(ratios, 0, 0)[1], decimals=4)}"
+
+
+def _ends(ends: tuple[float, float] | None, *, decimals: int = 3, scale: float = 1.0, unit: str = "") -> str:
+    return f" ({interval(scale * ends[0], scale * ends[1], decimals)}{unit})" if ends else ""
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"

@@ -1,0 +1,69 @@
+"""The line of the front page that says whether the instrument was found to be right."""
+
+from dataclasses import replace
+
+from front_data import NOTHING, OLDER, SESSION, report_of, runs_of, write_notebook, write_page, write_report
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.probe import Probe
+from trainspeed.core.run import Run, Status
+from trainspeed.core.runs import RunSet
+from trainspeed.studies.summary.collect import read_report
+from trainspeed.studies.summary.text import check_sentences, not_measured
+
+RUN = Run(
+    session=SESSION,
+    study="check",
+    trial=Probe(framework="torch", name="epoch"),
+    block=0,
+    probe={
+        "epoch_s": (1.0,) * 8,
+        "outside_s": (1.0,) * 8,
+        "device_s": None,
+        "ours_s": (1.0,) * 8,
+        "bare_s": (1.0,) * 8,
+        "leftover_s": (0.0,) * 8,
+        "queued_s": 1.0,
+        "unwaited_s": 0.0,
+        "device": "cpu",
+    },
+)
+ADDS = replace(RUN, probe={**RUN.probe, "ours_s": (1.1,) * 8})
+
+
+def test_what_was_checked_is_a_line_that_leads_to_its_page(tmp_path):
+    write_report(tmp_path, runs_of("layout"))
+    Ledger(tmp_path).append(RUN)
+    write_notebook(tmp_path, "check")
+    write_page(tmp_path, "check")
+
+    report = read_report(tmp_path, tmp_path)
+
+    assert check_sentences(report) == ["3 checks of the instrument: 3 ok ([check](check.html))."]
+    assert not report.runs.of_study("check")  # it is no study whose verdicts are missed
+
+
+def test_a_fault_is_named_with_what_follows():
+    first, fault, remedy = check_sentences(report_of(checks=RunSet((ADDS,))))
+
+    assert first == "3 checks of the instrument: 2 ok, 1 not ok."
+    assert fault.startswith("**Not ok**: As fast as a bare loop (PyTorch): ")
+    assert "Do not rely" in remedy
+
+
+def test_checks_of_an_earlier_session_say_so(tmp_path):
+    write_report(tmp_path, runs_of("layout"))
+    Ledger(tmp_path).append(replace(RUN, session=OLDER))
+
+    assert "in an earlier session" in check_sentences(read_report(tmp_path, tmp_path))[0]
+
+
+def test_what_a_framework_says_is_shown_as_text():
+    odd = replace(RUN, status=Status.CRASHED, reason="<meta http-equiv=refresh>", probe={})
+    text = " ".join(check_sentences(report_of(checks=RunSet((odd,)))))
+    assert "\\<meta" in text and " <meta" not in text
+
+
+def test_a_report_without_checks_says_how_to_make_them():
+    (sentence,) = check_sentences(report_of())
+    assert "make check" in sentence
+    assert not [line for line in not_measured(report_of(), NOTHING) if "check" in line]
