@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_runs import BeginsRuns
-from trainspeed.conduct.estimates import check_memory, estimates_s
+from trainspeed.conduct.estimates import check_memory, estimates_s, shortage
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import Planned, TrialSet, check_devices, schedule, still_to_do
 from trainspeed.conduct.runner import Runner
@@ -65,21 +65,17 @@ def test_a_resumed_plan_leaves_out_what_was_measured_and_what_is_hopeless():
 
 
 def memory_needed(trial: Conv2dTrial) -> int:
-    """Return the least allowance, in bytes, that a trial is not refused for."""
+    """Return the least allowance, in bytes, that a trial fits into."""
     low, high = 0, 10**18
     while high - low > 1:
         middle = (low + high) // 2
-        try:
-            check_memory([planned(trial)], middle)
-            high = middle
-        except UserError:
-            low = middle
+        low, high = (middle, high) if shortage(trial, middle) else (low, middle)
     return high
 
 
 def test_images_beyond_the_hosts_memory_are_refused_with_what_they_need_and_what_is_there():
     """33.6 MB for each 840 images, as many for the results, and copies of both."""
-    plan = schedule([TrialSet(trials=(conv2d(), conv2d(images=840_000)), blocks=2)], seed=0)
+    plan = schedule([TrialSet(trials=(conv2d(images=840_000),), blocks=2)], seed=0)
 
     with pytest.raises(UserError) as caught:
         check_memory(plan, 8 * GB)
@@ -111,12 +107,14 @@ def test_a_wide_filter_of_many_channels_counts_too():
         check_memory([planned(huge)], 64 * GB)
 
 
-def test_one_trial_too_large_spoils_the_plan_whatever_stands_before_it():
-    plan = [planned(conv2d()), planned(conv2d("opencv")), planned(conv2d("scipy_fft", images=10**7))]
+def test_a_plan_is_refused_only_where_nothing_of_it_fits():
+    small, large = [conv2d(), conv2d("opencv")], [conv2d(images=10**7), conv2d("scipy_fft", images=10**7)]
 
-    check_memory(plan[:2], GB)
+    assert [shortage(trial, GB) is None for trial in (*small, *large)] == [True, True, False, False]
+    check_memory([planned(trial) for trial in (*large, *small)], GB)
+    check_memory([], GB)
     with pytest.raises(UserError, match="10000000 images"):
-        check_memory(plan, GB)
+        check_memory([planned(trial) for trial in large], GB)
 
 
 GPU = {"memory_bytes": 2 * GB}

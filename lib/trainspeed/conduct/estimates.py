@@ -106,35 +106,44 @@ def call_s(trial: Conv2dTrial) -> float:
 def check_memory(
     plan: Iterable[Planned], allowance_bytes: int, gpus: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Raise a UserError where a run takes more memory than it may have, of the host's or of a GPU's.
+    """Raise a UserError where none of the runs has the memory that it takes: see `shortage`."""
+    trials = dict.fromkeys(planned.trial.spec for planned in plan)
+    shortages = [shortage(trial, allowance_bytes, gpus) for trial in trials]
+    if shortages and None not in shortages:
+        raise UserError(shortages[0])
+
+
+def shortage(trial: AnyTrial, allowance_bytes: int, gpus: Sequence[Mapping[str, Any]] = ()) -> str | None:
+    """Return how much more memory a trial takes than a run may have, of the host's or of a GPU's; None where it fits.
 
     Args:
         gpus: The GPUs that are used, with `memory_bytes`; None where it is not known.
     """
-    for trial in dict.fromkeys(planned.trial.spec for planned in plan):
-        if isinstance(trial, Conv2dTrial):
-            _check_call(trial, allowance_bytes, gpus)
-        elif isinstance(trial, Trial):
-            _check_images(trial, allowance_bytes)
+    if isinstance(trial, Conv2dTrial):
+        return _shortage_of_call(trial, allowance_bytes, gpus)
+    return _shortage_of_images(trial, allowance_bytes) if isinstance(trial, Trial) else None
 
 
-def _check_images(trial: Trial, allowance_bytes: int) -> None:
-    """Check the images alone. The processes of a run share the data set; each rank of ddp copies the epoch's."""
+def _shortage_of_images(trial: Trial, allowance_bytes: int) -> str | None:
+    """Look at the images alone. The processes of a run share the data set; each rank of ddp copies the epoch's."""
     if trial.pipeline == "resize" or trial.phase.ceiling:
-        return
+        return None
     whole = DATA_SET_IMAGES.get(trial.dataset, 0) if trial.folds is None else FOLDED_IMAGES
     copies = trial.devices if trial.strategy == "ddp" else 1
     copied = copies * trial.steps_per_epoch * trial.batch_size
     needed = (whole + copied) * trial.image_size**2 * IMAGE_BYTES_PER_PX
-    if needed > allowance_bytes:
-        raise UserError(
-            f"{trial.images_per_epoch} images per epoch with an image_size of {trial.image_size} need "
-            f"{gigabytes(needed, 1)} of memory, with the data set {trial.dataset}, and "
-            f"{gigabytes(allowance_bytes, 1)} are available for a run: lower images_per_epoch or image_size."
-        )
+    if needed <= allowance_bytes:
+        return None
+    return (
+        f"{trial.images_per_epoch} images per epoch with an image_size of {trial.image_size} need "
+        f"{gigabytes(needed, 1)} of memory, with the data set {trial.dataset}, and "
+        f"{gigabytes(allowance_bytes, 1)} are available for a run: lower images_per_epoch or image_size."
+    )
 
 
-def _check_call(trial: Conv2dTrial, allowance_bytes: int, gpus: Sequence[Mapping[str, Any]]) -> None:
+def _shortage_of_call(
+    trial: Conv2dTrial, allowance_bytes: int, gpus: Sequence[Mapping[str, Any]]
+) -> str | None:
     limits = [("memory", COPIES * (trial.input_bytes + trial.output_bytes), allowance_bytes)]
     sizes = [gpu["memory_bytes"] for gpu in gpus[: trial.devices] if gpu.get("memory_bytes")]
     if sizes and not trial.on_cpu:
@@ -142,8 +151,9 @@ def _check_call(trial: Conv2dTrial, allowance_bytes: int, gpus: Sequence[Mapping
     for what, needed, available in limits:
         if needed > available:
             size = f"{trial.height}x{trial.width}x{trial.channels}"
-            raise UserError(
+            return (
                 f"{trial.images} images of {size} with {counted(trial.filters, 'filter')} need about "
                 f"{gigabytes(needed, 1)} of {what}, and {gigabytes(available, 1)} are available for a run: lower "
                 "images, channels or filters."
             )
+    return None

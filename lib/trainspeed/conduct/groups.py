@@ -12,6 +12,7 @@ from trainspeed.conduct.estimates import estimates_s
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.timetable import FEWEST
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.run import Run
 
 
@@ -96,11 +97,13 @@ class Pace:
         known: Runs of earlier sessions.
         device: "gpu" or "cpu".
         turn_s: Seconds of a turn.
+        shortage: Returns what memory a trial lacks; None where it fits. What does not is not run.
     """
 
     known: Sequence[Run]
     device: str
     turn_s: float = TURN_S
+    shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     _took_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
     _estimates_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
 
@@ -117,7 +120,7 @@ class Pace:
 
     def _estimate_s(self, group: PlannedGroup) -> float:
         if group not in self._estimates_s:
-            arms = group.blocks[0]
+            arms = [arm for arm in group.blocks[0] if self.shortage(arm.trial) is None]
             whole_s = sum(estimates_s(arms, self.known, self.device, self.turn_s))
             fewer_s = len(arms) * (ROUNDS - group.rounds) * self.turn_s if len(arms) > 1 else 0.0
             self._estimates_s[group] = max(whole_s / 2, whole_s - fewer_s)

@@ -22,7 +22,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import EndedAfterMeasuring, NotAllTogether, NotInspected, scrubbed
 from trainspeed.core.paths import ROOT
-from trainspeed.core.result import RunResult
+from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
@@ -45,6 +45,7 @@ class Runner:
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
+        shortage: Returns what memory a trial lacks, as a reason not to try it; None where it fits.
         check_versions: Called with a framework and its versions as its worker is ready; raises what ends the study.
     """
 
@@ -60,6 +61,7 @@ class Runner:
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     accuracy_blocks: int = 1
+    shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     check_versions: Callable[[str, Mapping[str, str]], None] = lambda framework, versions: None
     _workers: dict[str, WorkerProcess] = field(default_factory=dict, init=False)
     _not_again: set[Any] = field(default_factory=set, init=False)
@@ -82,16 +84,16 @@ class Runner:
             return [run for planned in group if (run := self.measure(planned))]
         alone = [planned for planned in group if planned not in fit]
         runs = [run for planned in alone if (run := self.measure(planned))]
-        left, subgroup = self._together.groups(fit), 0
+        left, subgroup, in_turns = self._together.groups(fit), 0, []
         while left:
             some = left.pop(0)
             if (measured := self._measure_in_turns(some, subgroup, fit)) is None:
                 left = self._together.halve(some) + left
             else:
-                runs, subgroup = runs + measured, subgroup + 1
-        if any(crowds(run.status, run.failure) for run in runs):
+                in_turns, subgroup = in_turns + measured, subgroup + 1
+        if any(crowds(run.status, run.failure) for run in in_turns):
             self._together.forget(fit)  # without those that do not even fit alone, the others may well
-        return runs
+        return runs + in_turns
 
     def _measure_in_turns(
         self, some: Sequence[Planned], subgroup: int, group: Sequence[Planned]
@@ -131,7 +133,7 @@ class Runner:
 
     def _takes_turns(self, planned: Planned) -> bool:
         """Return whether a run is to take turns with the others of its group, and can."""
-        if planned.kind in self._not_again or self._given_up(planned):
+        if planned.kind in self._not_again or self._given_up(planned) or self.shortage(planned.trial):
             return False
         return self._worker(planned.trial.framework) is not None
 
@@ -151,7 +153,8 @@ class Runner:
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; return None where an earlier one has shown that it is no use.
 
-        A trial that ran out of memory, timed out or is unsupported is not tried in later blocks. A
+        A trial that ran out of memory, timed out or is unsupported is not tried in later blocks; one that lacks
+        memory beforehand is not tried at all, and is one row with what it lacks. A
         framework that is not there, or cannot use the GPUs that are, is one row with that reason.
         """
         framework = planned.trial.framework
@@ -162,6 +165,8 @@ class Runner:
         if worker is None:
             self._recorded_as_missing.add(framework)
             outcome = RunOutcome(status=Status.UNSUPPORTED, reason=f"{framework}: {self._missing[framework]}")
+        elif lacks := self.shortage(planned.trial):
+            outcome = RunOutcome(status=Status.OOM, reason=lacks, failure=Failure())
         else:
             outcome = worker.run(self._request(planned), self.timeout_s)
         run = self._line(planned, outcome, started_at, worker)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from trainspeed.conduct.context import Context, current, recorded
-from trainspeed.conduct.estimates import check_memory
+from trainspeed.conduct.estimates import check_memory, shortage
 from trainspeed.conduct.forecast import plan_of, write_plan
 from trainspeed.conduct.groups import Pace, PlannedGroup, groups_of
 from trainspeed.conduct.machine import devices, devices_here, find_interpreter, with_data_sets
@@ -112,13 +112,14 @@ class _Measuring:
     def run(self, timeout_s: float, interval_s: float, turn_s: float, budget_s: float | None) -> Measured:
         """Measure what is left of the plan, and what its runs ask for, as far as the time goes."""
         context, begun_s = self._context, time.monotonic()
-        self._pace = Pace(self._known, self._device, turn_s)
+        gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
+        lacks = partial(shortage, allowance_bytes=allowance_bytes(), gpus=gpus)
+        self._pace = Pace(self._known, self._device, turn_s, lacks)
         names, sets = zip(*self._plan.named_sets, strict=True) if self._plan.sets else ((), ())
         groups = self._groups(sets, names)
         planned = [run for group in groups for block in group.blocks for run in block]
         check_devices(planned, *devices_here(self._study, context))
-        gpus = self._machine.get("gpus", ()) if self._device == "gpu" else ()
-        check_memory(planned, allowance_bytes(), gpus)
+        check_memory(planned, **lacks.keywords)
         if context.plan_to:
             foreseen = [group for part in self._plan.foreseen for group in self._groups([part])]
             depends = self._plan.more is not None
@@ -141,6 +142,7 @@ class _Measuring:
             turn_s=turn_s,
             accuracy_blocks=self._plan.accuracy_blocks,
             check_versions=partial(check_same_versions, self._begun),
+            shortage=lacks,
         )
         cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
         if not is_current(self._table):

@@ -164,6 +164,11 @@ class Run(RunResult):
         return self.trial.phase.of_model
 
     @property
+    def tried(self) -> bool:
+        """Whether it was begun: not where it was known beforehand that memory is not enough."""
+        return self.status is not Status.OOM or self.failure is None or self.failure.stage is not None
+
+    @property
     def chance(self) -> float:
         """Test accuracy of guessing, 0 to 1."""
         return 1 / (self.classes or DEFAULT_CLASSES)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
-from trainspeed.core.format import NAMES, minutes, percent
+from trainspeed.core.format import NAMES, counted, minutes, percent
 from trainspeed.core.frame import to_frame
 from trainspeed.core.run import DATA_ROLES, Role, Run, Status
 from trainspeed.core.user_model import fault_sentences
@@ -135,9 +135,20 @@ class Measured(RunSet):
         return {run.trial.framework: run.reason for run in self.runs if run.trial.framework not in ran}
 
     def skipped_sentences(self) -> list[str]:
-        """Return which frameworks never ran, and what was wrong with the user's own models."""
+        """Return which frameworks never ran, what did not fit, and what was wrong with the user's own models."""
         skipped = [f"Skipped: {NAMES[name]}. {reason}." for name, reason in self.skipped.items()]
-        return skipped + fault_sentences(self.runs)
+        return skipped + self._left_out_sentences() + fault_sentences(self.runs)
+
+    def _left_out_sentences(self) -> list[str]:
+        """Return what was not tried since memory would not have been enough: each reason once."""
+        trials: dict[str, set[AnyTrial]] = {}
+        for run in self.runs:
+            if not run.tried:
+                trials.setdefault(run.reason or "memory is not enough", set()).add(run.trial.spec)
+        return [
+            f"Left out, {counted(len(left_out), 'trial')}: {reason.rstrip('.')}."
+            for reason, left_out in trials.items()
+        ]
 
     def summary(self) -> str:
         """Return what was measured, how long it took and how much of that was timed epochs."""
