@@ -20,7 +20,8 @@ from trainspeed.core.convolution import (
     trial_from_dict,
 )
 from trainspeed.core.errors import UserError
-from trainspeed.core.ledger import Ledger, read_run
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.ledger_line import read_run
 from trainspeed.core.run import Run, Status
 from trainspeed.worker import backends
 from trainspeed.worker.measure import Request

@@ -6,7 +6,8 @@ import pytest
 
 from study_data import make_run
 from trainspeed.core import ledger_schema1
-from trainspeed.core.ledger import Ledger, read_run
+from trainspeed.core.ledger import Ledger
+from trainspeed.core.ledger_line import read_run
 from trainspeed.core.notes import CoresBusy, OtherNote
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import EffectivePrecision, Failure

@@ -5,11 +5,20 @@ import msgspec
 import pytest
 
 from study_data import make_run, make_trial
-from trainspeed.core.ledger import read_run
+from trainspeed.core.layer_table import row
+from trainspeed.core.ledger_line import read_run
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import EffectivePrecision, Failure, RunResult, Turn
 from trainspeed.core.run import FINAL, SCHEMA, Status
 
+LAYER = row(
+    layer="conv1",
+    type="Conv2d",
+    output_shape=(8, 8, 4),
+    data_format=None,
+    bn_axis=None,
+    layout="channels_last",
+)
 # The fields of a line that other programs may rely on.
 CONTRACT = {
     *(
@@ -47,7 +56,7 @@ def full_run():
         notes=(CoresBusy(cores=1.5),),
         started_at="2026-11-20T10:00:00.000+00:00",
         monitor="monitor/s.csv",
-        layers=({"layer": "conv1", "forgot": False},),
+        layers=(LAYER,),
     )
 
 

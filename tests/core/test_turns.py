@@ -9,7 +9,7 @@ import pytest
 
 from conv2d_data import make_run, make_trial
 from study_data import layout_pair
-from trainspeed.core.ledger import read_run
+from trainspeed.core.ledger_line import read_run
 from trainspeed.core.result import Turn
 
 STARTS_S = (20.0, 40.0)

@@ -10,8 +10,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
+import msgspec
+
 from trainspeed.core.format import DATA_SET_NAMES, NAMES, counted, devices_of, model_of, pipeline_of
 from trainspeed.core.phase import PHASES, WHOLE
+from trainspeed.core.quantities import MOST_NAME_LETTERS, MOST_WHOLE
 
 CONTROL = "control"  # no field of a trial: the same trial twice
 RECIPE = "recipe"  # no field either: all switches that a recipe keeps
@@ -114,8 +117,17 @@ class BaseTrial:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the trial that `as_dict` was called on; fields of a later Trainspeed are ignored."""
-        return cls(**{field.name: data[field.name] for field in fields(cls) if field.name in data})
+        """Return the trial that `as_dict` was called on; fields of a later Trainspeed are ignored.
+
+        Raises:
+            ValueError: It is no trial: a field is missing, has a wrong type or a value that no trial has.
+        """
+        trial = msgspec.convert(data, cls)
+        for name, value in trial.as_dict().items():
+            too_long = isinstance(value, str) and len(value) > MOST_NAME_LETTERS
+            if too_long or (isinstance(value, int) and value > MOST_WHOLE):
+                raise ValueError(f"{name} is longer or larger than that of any trial")
+        return trial
 
     def factor(self, name: str) -> Factor:
         """Return the row of a factor; a plain one for a field that has none, such as the seed."""

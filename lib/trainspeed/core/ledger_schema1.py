@@ -10,6 +10,7 @@ import msgspec
 
 from trainspeed.core import notes
 from trainspeed.core.notes import AnyNote
+from trainspeed.core.quantities import Name, Text
 from trainspeed.core.result import EffectivePrecision, Failure
 
 NUMBER = r"(\d+(?:\.\d+)?)"
@@ -92,7 +93,7 @@ def _dtypes(text: str) -> tuple[str, ...]:
 
 
 SCHEMA1_DECODERS: dict[str, Callable[[bytes], Any]] = {
-    "notes": lambda raw: tuple(map(note, msgspec.json.decode(raw))),
-    "effective_layout": lambda raw: layouts(msgspec.json.decode(raw)),
-    "effective_precision": lambda raw: dtypes(msgspec.json.decode(raw)),
+    "notes": lambda raw: tuple(map(note, msgspec.json.decode(raw, type=list[Text]))),
+    "effective_layout": lambda raw: layouts(msgspec.json.decode(raw, type=Name)),
+    "effective_precision": lambda raw: dtypes(msgspec.json.decode(raw, type=Name)),
 }

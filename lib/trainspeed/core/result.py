@@ -10,6 +10,7 @@ import msgspec
 
 from trainspeed.core.notes import AnyNote
 from trainspeed.core.probe import ProbeValue
+from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, Number, Whole
 from trainspeed.core.trial import LAYOUTS
 
 
@@ -71,9 +72,9 @@ class GpuMemory(msgspec.Struct, frozen=True, kw_only=True):
         total_bytes: Size of the memory.
     """
 
-    before_bytes: int
-    taken_bytes: int
-    total_bytes: int
+    before_bytes: Count
+    taken_bytes: Whole
+    total_bytes: Count
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,15 +92,15 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         throttle_reasons: What held their clocks down then, on any of them, as in a `Sample`; None likewise.
     """
 
-    round: int
-    place: int
-    start_s: float
-    end_s: float | None = None
-    epoch_s: tuple[float, ...] = ()
-    call_s: tuple[float, ...] = ()
-    resident_s: tuple[float, ...] = ()
-    sm_clock_mhz: float | None = None
-    throttle_reasons: str | None = None
+    round: Number
+    place: Number
+    start_s: Elapsed
+    end_s: Elapsed | None = None
+    epoch_s: Durations = ()
+    call_s: Durations = ()
+    resident_s: Durations = ()
+    sm_clock_mhz: Amount | None = None
+    throttle_reasons: Name | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

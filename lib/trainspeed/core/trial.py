@@ -184,7 +184,7 @@ def _check_model(model: object) -> None:
     if not isinstance(model, str) or ".py" not in model:
         others = "wrn28_<width> for widths from 1 to 99, and your own as file.py:function"
         check_name("model", model, MODEL_NAMES, others)
-    elif not (own := USER_MODEL.fullmatch(model)):
+    elif not (own := USER_MODEL.fullmatch(model)) or not model.isprintable():
         rule = "must be file.py:function, such as 'examples/small_cnn.py:build_torch'."
     elif PurePath(own[1]).is_absolute() or ".." in PurePath(own[1]).parts:
         rule = (

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import COMPARE, VERDICTS
-from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, OtherSchema, parsed, read_lines
+from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, parsed, read_lines
+from trainspeed.core.ledger_line import OtherSchema
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run
 from trainspeed.report.parameters import notebook_names

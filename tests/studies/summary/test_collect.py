@@ -211,7 +211,9 @@ def test_a_run_that_was_measured_again_counts_once(out):
 def test_the_machine_is_that_of_the_newest_run(out):
     runs = [
         make_run(block=block, machine={"cpu": cpu}, started_at=at)
-        for block, (cpu, at) in enumerate([("A", "2026-11-20T10:00"), ("B", "2026-11-20T11:00"), ("C", None)])
+        for block, (cpu, at) in enumerate(
+            [("A", "2026-11-20T10:00Z"), ("B", "2026-11-20T11:00Z"), ("C", None)]
+        )
     ]
     write_report(out, runs, studies=["layout"], verdicts=[])
 

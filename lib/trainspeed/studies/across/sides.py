@@ -13,7 +13,8 @@ from pathlib import Path
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import NAMES
 from trainspeed.core.guard import arm
-from trainspeed.core.ledger import RUNS_FILE, OtherSchema, parsed, read_lines
+from trainspeed.core.ledger import RUNS_FILE, parsed, read_lines, shortened
+from trainspeed.core.ledger_line import OtherSchema, what_is_wrong
 from trainspeed.core.machine_text import machine_name, machine_parts
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import SCHEMA, Run
@@ -107,12 +108,12 @@ def _read(letter: str, text: str, path: Path, name: str) -> Side:
             else:
                 doubts.append(
                     f"Line {number} of {letter} is cut off, damaged or of another version, and was left out "
-                    f"({type(line).__name__})."
+                    f"({what_is_wrong(line)})."
                 )
     except OSError as problem:
         raise UserError(f"{letter} (={text}) cannot be read ({problem.strerror}).") from None
     if runs:
-        return Side(letter=letter, path=path, name=name, runs=tuple(runs), doubts=tuple(doubts))
+        return Side(letter=letter, path=path, name=name, runs=tuple(runs), doubts=shortened(doubts))
     if doubts:
         raise UserError(
             f"{letter} (={text}) is not a ledger: none of its {len(doubts)} lines is a run. Name a folder with runs."
