@@ -11,10 +11,11 @@ import itertools
 import logging
 import mimetypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import nbformat
 from bs4 import BeautifulSoup, Tag
@@ -24,6 +25,8 @@ from nbconvert import HTMLExporter
 from traitlets.config import Config
 
 from trainspeed.core.files import METADATA, slug, write_atomically
+from trainspeed.core.markdown import visible
+from trainspeed.report.clean import clean_html
 from trainspeed.report.execute import title_of
 from trainspeed.report.parameters import TAG, parameters_of
 
@@ -37,8 +40,9 @@ REMOVED_CELL_TAG = "remove_cell"  # the tag of a cell that stays in the notebook
 CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
 WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
 HEADINGS = ("h1", "h2", "h3", "h4")
-ACTIVE = ("script", "iframe", "object", "embed", "link", "base", "form")
-REMOTE_STYLE = re.compile(r"@import[^;]*;?|url\((?!\s*['\"]?data:)[^)]*\)", re.IGNORECASE)
+MOST_PICTURE_BYTES = 20 * 2**20
+# Characters that nobody can see: they steer a terminal, or turn the direction of what follows.
+UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
 CODE = re.compile(r"(```.*?```|~~~.*?~~~|``.*?``|`[^`\n]*`)", re.DOTALL)
 DISPLAY_TEX = re.compile(r"(?<!\\)\$\$(.+?)\$\$", re.DOTALL)
@@ -83,15 +87,20 @@ def export_html(
         "footer": _footer(ending),
     }
     logging.getLogger("traitlets").setLevel(logging.ERROR)  # missing alt texts are returned as doubts instead
-    html, _ = _Exporter().from_notebook_node(_prepared(executed, ending), resources={"trainspeed": page})
+    exporter = _Exporter(pictures)
+    html, _ = exporter.from_notebook_node(_prepared(executed, ending), resources={"trainspeed": page})
     soup = BeautifulSoup(html, "html.parser")
-    doubts = _polish(soup, pictures)
-    write_atomically(target, scrub(str(soup)))
+    doubts = [*exporter.doubts, *_polish(soup, pictures)]
+    write_atomically(target, scrub(UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(soup))))
     return tuple(doubts)
 
 
 class _Exporter(HTMLExporter):
-    def __init__(self) -> None:
+    """Fills the template; what cells and outputs hold as HTML or Markdown goes through `clean_html` there."""
+
+    def __init__(self, pictures: Path) -> None:
+        self._pictures = pictures
+        self.doubts: list[str] = []
         config = Config()
         config.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
         config.HTMLExporter.template_name = "report"
@@ -104,12 +113,36 @@ class _Exporter(HTMLExporter):
         config.TagRemovePreprocessor.remove_all_outputs_tags = {"remove_output"}
         super().__init__(config=config)
 
+    def default_filters(self) -> Iterator[tuple[str, Callable[..., str]]]:
+        """Add the filters that the template passes HTML through."""
+        yield from super().default_filters()
+        yield "clean", self._clean
+        yield "clean_cell", lambda html: self._clean(html, of_cell=True)
+
+    def _clean(self, html: str, *, of_cell: bool = False) -> str:
+        """Return the HTML as a page may hold it; a text that was written before anything ran may show pictures."""
+
+        def keep_picture(source: str) -> bool:
+            if of_cell and _local_picture(source, self._pictures):
+                return True
+            self.doubts.append(
+                f"an image is missing, as a page holds no outside picture: {visible(source)[:200]}"
+            )
+            return False
+
+        return clean_html(html, keep_picture=keep_picture)
+
     @pass_context
     def markdown2html(self, context: Any, source: str) -> str:
         """Turn TeX into MathML, which nbconvert's Markdown would leave to a script."""
         formulas: list[str] = []
         html = super().markdown2html(context, _take_tex(source, formulas))
-        return re.sub(r"TEX(\d+)XET", lambda match: formulas[int(match[1])], html)
+
+        def formula(match: re.Match[str]) -> str:
+            number = int(match[1])
+            return formulas[number] if number < len(formulas) else match[0]
+
+        return re.sub(r"TEX(\d{1,6})XET", formula, html)
 
 
 def _take_tex(source: str, formulas: list[str]) -> str:
@@ -174,14 +207,6 @@ def _footer(ending: dict[str, Any]) -> str:
 
 
 def _polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
-    for tag in soup.find_all(ACTIVE) + soup.select("style[scoped]"):  # pandas' own table style
-        tag.decompose()
-    for style in soup.find_all("style"):
-        style.string = REMOTE_STYLE.sub("", style.get_text())
-    for tag in soup.find_all(style=REMOTE_STYLE):
-        tag["style"] = REMOTE_STYLE.sub("", tag["style"])
-    for tag in soup.find_all(lambda tag: any(name.startswith("on") for name in tag.attrs)):
-        tag.attrs = {name: value for name, value in tag.attrs.items() if not name.startswith("on")}
     _name_headings(soup)
     for table in soup.find_all("table"):
         _polish_table(soup, table)
@@ -229,20 +254,25 @@ def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
             text.replace_with(*parts[:-1])
 
 
+def _local_picture(source: str, pictures: Path) -> Path | None:
+    """Return the picture of a text, which lies below the folder of pictures; None where it is no such file."""
+    if "://" in source or source.startswith("data:"):
+        return None
+    try:
+        file = (pictures / unquote(source)).resolve()
+        is_small = file.is_file() and file.stat().st_size <= MOST_PICTURE_BYTES
+    except (OSError, ValueError):  # a name that is too long, or holds a null byte
+        return None
+    is_picture = (mimetypes.guess_type(file.name)[0] or "").startswith("image/")
+    return file if is_small and is_picture and file.is_relative_to(pictures.resolve()) else None
+
+
 def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:
     doubts = []
     for image in soup.find_all("img"):
-        source = image.get("src", "")
-        image.attrs.pop("srcset", None)
-        if not source.startswith("data:"):
-            file = pictures / source
-            mime = mimetypes.guess_type(source)[0] or ""
-            if mime.startswith("image/") and "://" not in source and file.is_file():
-                image["src"] = f"data:{mime};base64,{base64.b64encode(file.read_bytes()).decode()}"
-            else:
-                doubts.append(f"an image is missing, as a page holds no outside picture: {source}")
-                image.replace_with(image.get("alt") or "image")
-                continue
+        if file := _local_picture(image["src"], pictures):
+            mime = mimetypes.guess_type(file.name)[0]
+            image["src"] = f"data:{mime};base64,{base64.b64encode(file.read_bytes()).decode()}"
         if float(image.get("height") or 0) > TALL_RATIO * float(image.get("width") or 1):
             image["class"] = [*image.get("class", []), "tall"]  # on paper it goes on over several pages
         if image.get("alt", NO_ALT) == NO_ALT:

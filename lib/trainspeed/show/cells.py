@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import numbers
 import zlib
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.format import MISSING, Number
+from trainspeed.core.markdown import visible
 
 
 def styled(
@@ -30,13 +32,18 @@ def styled(
     """
     # The type object keeps cells as they are.
     table = pd.DataFrame(rows, columns=None if len(rows) else columns, dtype=object)
+    table.columns = [html.escape(visible(str(heading)), quote=False) for heading in table.columns]
     sides = ["right" if _are_numbers(table.iloc[:, n]) else "left" for n in range(table.shape[1])]
     styles = [{"selector": "caption", "props": "caption-side: top; text-align: left; font-weight: bold"}]
     styles += [{"selector": f".col{n}", "props": f"text-align: {side}"} for n, side in enumerate(sides)]
     row = ["number" if side == "right" else "" for side in sides]
     classes = pd.DataFrame([row] * len(table), index=table.index, columns=table.columns)
     styler = Styler(table, uuid=f"{kind}_{zlib.crc32(caption.encode()):08x}", cell_ids=False)
-    styler = styler.hide(axis="index").format(escape="html").set_caption(caption)
+    styler = (
+        styler.hide(axis="index")
+        .format(escape="html")
+        .set_caption(html.escape(visible(caption), quote=False))
+    )
     return styler.set_table_styles(styles).set_td_classes(classes)
 
 

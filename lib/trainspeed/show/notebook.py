@@ -18,6 +18,7 @@ from pandas.io.formats.style import Styler
 
 from trainspeed.core.files import METADATA, VERDICTS, write_atomically
 from trainspeed.core.format import NAMES, gigabytes, percent
+from trainspeed.core.markdown import escape
 from trainspeed.core.monitor_csv import no_samples, read_monitor
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import Measured
@@ -29,12 +30,12 @@ SPAN_COLUMNS = ["start", "end", "active", "name", "framework", "epoch_ends"]
 def show_sentences(
     sentences: Iterable[str], *, otherwise: str = "", verdicts: Iterable[Verdict] = ()
 ) -> None:
-    """Show sentences as a list; `otherwise` where there are none.
+    """Show sentences as a list, as text: see `core.markdown`; `otherwise` where there are none.
 
     Args:
         verdicts: The verdicts that the sentences are about: the front page links from them to this list.
     """
-    lines = [f"- {sentence}" for sentence in sentences]
+    lines = [f"- {escape(sentence)}" for sentence in sentences]
     display(Markdown("\n".join(lines) or otherwise), metadata=of_verdicts(verdicts))
 
 
@@ -45,7 +46,7 @@ def of_verdicts(verdicts: Iterable[Verdict]) -> dict[str, Any]:
 
 
 def show_blocks(texts: Iterable[str], *, otherwise: str = "") -> None:
-    """Show pieces of Markdown one below the other; `otherwise` where there are none."""
+    """Show pieces of Markdown one below the other, with what is of a ledger in them escaped; else `otherwise`."""
     display(Markdown("\n\n".join(texts) or otherwise))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from trainspeed.core.format import NAMES
+from trainspeed.core.markdown import escape
 from trainspeed.core.trial import KERAS_POLICIES, Trial
 
 KERAS = {"tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}
@@ -51,11 +52,15 @@ def program_of(trial: Trial) -> str:
 
 def program_blocks(trials: Iterable[Trial]) -> list[str]:
     """Return Markdown with the program of each trial."""
-    return [block(f"**{(NAMES | KERAS)[t.framework]}** ({t.model})", program_of(t)) for t in trials]
+    return [block(f"**{(NAMES | KERAS)[t.framework]}** ({escape(t.model)})", program_of(t)) for t in trials]
 
 
 def block(heading: str, code: str) -> str:
-    """Return code below its heading, as Markdown."""
+    """Return code below its heading, as Markdown.
+
+    Args:
+        heading: Markdown, with what is of a ledger in it escaped.
+    """
     return f"{heading}\n\n```python\n{code}\n```"
 
 
@@ -66,4 +71,4 @@ def faster_block(framework: str, name: str, gains: Sequence[tuple[str, float]], 
         gains: (what was measured, speed-up) of each comparison that found the setting faster.
     """
     where = "; ".join(f"{label}: {gain:.2f}x" for label, gain in gains)
-    return block(f"**{NAMES[framework]}**, {name} ({where})", code)
+    return block(f"**{NAMES[framework]}**, {name} ({escape(where)})", code)

@@ -29,8 +29,8 @@ def test_equal_reasons_are_told_once_however_many_runs_and_numbers():
 
     assert not_measured(report_of(runs=tuple(runs), notebooks=WHOLE), NOTHING) == [
         "layout: 3 trials (PyTorch): oom: 0.5 GB asked for.",
-        "layout: PyTorch, cnn10, channels\\_first, batch 32, 16 px, fp32, not compiled: timeout: longer than 300 s.",
-        "amp: PyTorch, cnn10, channels\\_first, batch 32, 16 px, fp32, not compiled: oom: 0.5 GB asked for.",
+        "layout: PyTorch, cnn10, channels_first, batch 32, 16 px, fp32, not compiled: timeout: longer than 300 s.",
+        "amp: PyTorch, cnn10, channels_first, batch 32, 16 px, fp32, not compiled: oom: 0.5 GB asked for.",
     ]
 
 
@@ -46,9 +46,9 @@ def test_notebooks_that_failed_or_are_not_there_are_told():
         ReportNotebook(name="amp", title="", status="interrupted"),
     )
     assert not_measured(report_of(notebooks=notebooks), NOTHING) == [
-        "layout: failed: KeyError: \\<b\\>.",
+        "layout: failed: KeyError: <b>.",
         "amp: interrupted.",
-        'Not in this report: conv2d, multi\\_gpu: `make report NOTEBOOKS="conv2d multi_gpu"`.',
+        'Not in this report: conv2d, multi_gpu: `make report NOTEBOOKS="conv2d multi_gpu"`.',
     ]
 
 

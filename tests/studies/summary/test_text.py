@@ -15,7 +15,6 @@ from trainspeed.studies.summary.text import (
     MAX_SENTENCES,
     chart_rows,
     data_sentences,
-    escape,
     headline_sentences,
     machine_sentences,
     older_sentences,
@@ -207,20 +206,3 @@ def test_a_recipe_of_an_earlier_session_says_so_and_a_newer_one_does_not():
     assert older_sentences(front, of_runs(make_run())) == []
     assert older_sentences(front, of_runs(make_run(), session="20270101T000000Z-abcd")) == []
     assert older_sentences(front, of_runs(session=OLDER)) == []  # nothing to be old
-
-
-# Text from elsewhere.
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("got <class 'int'>", "got \\<class 'int'\\>"),
-        ("__call__ of *x* costs $5", "\\_\\_call\\_\\_ of \\*x\\* costs \\$5"),
-        ("see [1](x) & `make setup <x>`", "see \\[1\\](x) \\& `make setup <x>`"),
-        ("two\n  lines", "two lines"),
-        ("a ` alone", "a \\` alone"),
-    ],
-)
-def test_what_others_wrote_is_shown_as_it_is(text, shown):
-    assert escape(text) == shown

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
 from trainspeed.core.format import NAMES, counted, minutes
 from trainspeed.core.machine_text import machine_name
+from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.check_list import all_checks, faults
@@ -31,18 +32,6 @@ DATA_SETS = {
     "own": "the data of the user's own file",
 }
 COUNTED = (Outcome.FASTER, Outcome.SLOWER, Outcome.BETTER, Outcome.WORSE, Outcome.SAME, Outcome.UNDECIDED)
-INLINE_CODE = re.compile(r"(`[^`\n]*`)")
-MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
-
-
-def escape(text: str) -> str:
-    """Return text from elsewhere, such as a framework's error, so that Markdown shows it as it is.
-
-    `Code` between backticks stays code.
-    """
-    parts = INLINE_CODE.split(" ".join(text.split()))
-    parts[::2] = [MARKUP.sub(r"\\\1", part) for part in parts[::2]]
-    return "".join(parts)
 
 
 def machine_sentences(machine: Mapping[str, Any]) -> list[str]:
@@ -91,7 +80,7 @@ def slower_sentences(report: ReportSummary) -> list[str]:
 
 def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
     more = len(verdicts) - MAX_SENTENCES
-    return [f"{counted(more, *noun)}: in the [table](#every-verdict)."] if more > 0 else []
+    return [Marked(f"{counted(more, *noun)}: in the [table](#every-verdict).")] if more > 0 else []
 
 
 def _in_fresh_blocks(confirmed: Confirmed) -> str:
@@ -103,9 +92,9 @@ def _linked(report: ReportSummary, verdict: Verdict, more: str = "") -> str:
     size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
     outcome = OUTCOME_WORDS.get(verdict.outcome, verdict.outcome)
     page = report.place_of(verdict)
-    study = f"[{escape(verdict.study)}]({page})" if page else escape(verdict.study)
+    study = f"[{escape(verdict.study)}]({quote(page, safe='#')})" if page else escape(verdict.study)
     older = ", from an earlier session" if report.is_older(verdict.session) else ""
-    return f"**{size}** ({ends}), {outcome}: {escape(verdict.name)} ({study}{older}){more}."
+    return Marked(f"**{size}** ({ends}), {outcome}: {escape(verdict.name)} ({study}{older}){more}.")
 
 
 def headline_sentences(report: ReportSummary) -> list[str]:
@@ -155,13 +144,13 @@ def data_sentences(report: ReportSummary, measured: Measured) -> list[str]:
     sets = ", ".join(DATA_SETS.get(name, name) for name in names)
     links = ", ".join(f"[{name}]({name})" for name in report.files)
     trained = f"Trained on: {sets}." if names else "Nothing was trained in this report."
-    return [trained, *([f"Beside this page: {links}."] if links else [])]
+    return [trained, *([Marked(f"Beside this page: {links}.")] if links else [])]
 
 
 def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     """Return what gave no result, once for each reason, and which notebooks are missing."""
     ended = [
-        f"{escape(ran.name)}: {ran.status}{f': {escape(ran.error)}' if ran.error else ''}".rstrip(".") + "."
+        f"{ran.name}: {ran.status}{f': {ran.error}' if ran.error else ''}".rstrip(".") + "."
         for ran in report.notebooks
         if ran.status != "ok"
     ]
@@ -171,14 +160,14 @@ def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
             failed.setdefault((run.study, str(run.status), _kind_of_failure(run)), []).append(run)
     for (study, status, _), runs in failed.items():
         reason = (runs[0].reason or "no reason given").rstrip(".")
-        ended.append(f"{escape(study)}: {escape(_trials_of(runs))}: {status}: {escape(reason)}.")
+        ended.append(f"{study}: {_trials_of(runs)}: {status}: {reason}.")
     coverage = {**report.coverage, **({SUMMARY: measured.coverage} if measured.coverage else {})}
     for study, covered in coverage.items():
         if covered.left_out:
-            ended += [f"{escape(study)}: {escape(sentence)}" for sentence in coverage_sentences(covered)[1:]]
+            ended += [f"{study}: {sentence}" for sentence in coverage_sentences(covered)[1:]]
     if missing := report.missing:
         command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
-        ended.append(f"Not in this report: {', '.join(map(escape, missing))}: {command}.")
+        ended.append(f"Not in this report: {', '.join(missing)}: {command}.")
     return ended
 
 
@@ -207,7 +196,7 @@ def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
         doubts += [f"{study}: {doubt}" for doubt in study_doubts(runs, controls(runs))]
         if study not in known:
             doubts.append(f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook.")
-    return [escape(doubt) for doubt in dict.fromkeys((*doubts, *measured.doubts))]
+    return list(dict.fromkeys((*doubts, *measured.doubts)))
 
 
 def _doubts_about_machines(runs: Iterable[Run]) -> list[str]:
