@@ -9,12 +9,12 @@ import os
 import signal
 import threading
 
-from trainspeed.worker.backends import torch_backend, torch_ranks
+from trainspeed.worker.backends import rank_watch, torch_backend, torch_ranks
 
 ACTION, WAITS, _ = os.environ["TRAINSPEED_TEST_RANK"].partition(" while rank 0 waits")
 torch_ranks.ERROR_WAIT_S = 0.5
 if ACTION == "hang":
-    torch_ranks.ANSWER_S = torch_ranks.LONG_ANSWER_S = 2.0
+    rank_watch.ANSWER_S = rank_watch.LONG_ANSWER_S = 2.0
 
 
 class Failing(torch_backend.TorchTraining):

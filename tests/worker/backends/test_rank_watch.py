@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from trainspeed.worker.backends.rank_watch import RankWatch, threads_of_a_rank
+from trainspeed.worker.backends.rank_watch import NCCL_VARIABLES, RankWatch, answer_limit_s, threads_of_a_rank
 
 SOON_S = 30.0  # the longest that a test waits for a process to end; none takes a tenth of a second
 
@@ -145,3 +145,12 @@ def test_a_rank_that_does_not_end_after_the_training_is_killed_and_is_no_error(f
 def test_ranks_share_out_the_cores(cores, ranks, threads):
     """Each of 8 would take all 16 otherwise."""
     assert threads_of_a_rank(cores, ranks) == threads
+
+
+def test_a_rank_that_hangs_on_a_gpu_ends_the_run_within_a_minute():
+    """torch's own limits, and what its watchdog sleeps after them, make 11."""
+    sleep_s = 4 * int(NCCL_VARIABLES["TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC"]) / 1000
+
+    assert answer_limit_s(on_gpu=True, compiled=False) + sleep_s < 60
+    assert answer_limit_s(on_gpu=True, compiled=True) > 60, "ranks compile for longer than others"
+    assert answer_limit_s(on_gpu=False, compiled=False) > 60, "a step may take as long on a core"

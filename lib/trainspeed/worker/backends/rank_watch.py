@@ -11,6 +11,13 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
+# How long a rank waits for another one in an exchange, at most. On GPUs ranks do the same work side by side;
+# torch.compile takes minutes, and on some ranks longer than on others, as may a step on one core of a busy CPU.
+ANSWER_S, LONG_ANSWER_S = 50.0, 300.0
+# torch's watchdog sleeps for four times as many milliseconds, by default 15,000, before it ends a process whose
+# exchange has timed out, to let a trace be written that nobody here reads.
+# Source: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, Watchdog::runLoop
+NCCL_VARIABLES = {"TORCH_NCCL_DUMP_ON_TIMEOUT": "0", "TORCH_NCCL_WAIT_TIMEOUT_DUMP_MILSEC": "250"}
 REPORT_BYTES = 4096  # of an error: what a pipe takes at once
 LOOK_AGAIN_S = 1.0  # a rank's own children may hold its pipe open after its death
 EXIT_CODE = 1
@@ -127,3 +134,8 @@ class RankWatch:
 def threads_of_a_rank(cores: int, ranks: int) -> int:
     """Return how many CPU threads each of the ranks on GPUs has: all cores are shared out, not taken by each."""
     return max(1, cores // ranks)
+
+
+def answer_limit_s(*, on_gpu: bool, compiled: bool) -> float:
+    """Return after how many seconds a rank that does not answer is taken to hang."""
+    return ANSWER_S if on_gpu and not compiled else LONG_ANSWER_S

@@ -22,15 +22,18 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.result import Inspection
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker.backends.base import Training
-from trainspeed.worker.backends.rank_watch import REPORT_BYTES, RankWatch, threads_of_a_rank
+from trainspeed.worker.backends.rank_watch import (
+    NCCL_VARIABLES,
+    REPORT_BYTES,
+    RankWatch,
+    answer_limit_s,
+    threads_of_a_rank,
+)
 from trainspeed.worker.failures import Invalid, Unsupported
 from trainspeed.worker.timing import Another
 
 LOCALHOST = "127.0.0.1"
 ERROR_WAIT_S = 5.0  # a rank that failed says why within it; after that, this rank's own error has to do
-# How long a rank waits for another one in an exchange, at most. On GPUs ranks do the same work side by side;
-# torch.compile takes minutes, and on some ranks longer than on others, as may a step on one core of a busy CPU.
-ANSWER_S, LONG_ANSWER_S = 60.0, 300.0
 END_S = 60.0  # until a rank that has trained is gone
 REST_S = 7 * 24 * 3600.0  # ranks may rest as long as others have their turns; gloo's own limit is 30 minutes
 
@@ -48,17 +51,17 @@ def start(
         make: Returns the training of a rank, in its own process.
         compiled: Whether each rank compiles its model.
     """
-    answer_s = ANSWER_S if device.type == "cuda" and not compiled else LONG_ANSWER_S
+    limit_s = answer_limit_s(on_gpu=device.type == "cuda", compiled=compiled)
 
     def join(rank: int) -> Training:
-        _join(rank, ranks, cores, device, answer_s)
+        _join(rank, ranks, cores, device, limit_s)
         return make(rank)
 
     if "RANK" in os.environ:  # torchrun has started every rank
         if int(os.environ["WORLD_SIZE"]) != ranks:
             raise UserError("devices", ranks, f"is not torchrun's WORLD_SIZE (={os.environ['WORLD_SIZE']}).")
         rank = int(os.environ["LOCAL_RANK"])
-        _connect(rank, device, answer_s)
+        _connect(rank, device, limit_s)
         return make(rank)
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     with socket.socket() as probe:
@@ -160,25 +163,28 @@ def _be_rank(rank: int, parent: int, join: Callable[[int], Training], errors: in
         os._exit(code)
 
 
-def _join(rank: int, ranks: int, cores: list[int], device: torch.device, answer_s: float) -> None:
+def _join(rank: int, ranks: int, cores: list[int], device: torch.device, limit_s: float) -> None:
     """Make this process a rank, on the CPU on a core of its own, and wait for the other ranks."""
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank))
     if device.type == "cpu" and cores:
         os.sched_setaffinity(0, {cores[rank % len(cores)]})
     if device.type == "cuda":
         torch.set_num_threads(threads_of_a_rank(len(cores), ranks))
-    _connect(rank, device, answer_s)
+    _connect(rank, device, limit_s)
 
 
-def _connect(rank: int, device: torch.device, answer_s: float) -> None:
+def _connect(rank: int, device: torch.device, limit_s: float) -> None:
     """Wait for the other ranks, which are found by the variables that torchrun sets too.
 
-    Source of what `answer_s` does over NCCL, which is to abort:
-        https://pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
+    Args:
+        limit_s: Seconds after which an exchange that another rank does not join fails; over NCCL, ends the process.
+    Source: https://pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
     """
     if os.environ["MASTER_ADDR"] == LOCALHOST and sys.platform == "linux":
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the host's name may lead nowhere
     if device.type == "cuda":
         torch.cuda.set_device(rank)
+        for name, value in NCCL_VARIABLES.items():
+            os.environ.setdefault(name, value)
     backend = "nccl" if device.type == "cuda" else "gloo"
-    distributed.init_process_group(backend, timeout=timedelta(seconds=answer_s))
+    distributed.init_process_group(backend, timeout=timedelta(seconds=limit_s))
