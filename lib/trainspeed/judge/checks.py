@@ -5,7 +5,7 @@ The checks themselves are in `judge.check_*`, a module for each subject, and in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,14 +22,6 @@ class CheckOutcome(StrEnum):
     NOT_OK = "not ok"
     UNDECIDED = "undecided"  # too noisy here to tell: no fault was found, and none is ruled out
     NOT_APPLICABLE = "not applicable"  # nothing to measure it with: its reason says why
-
-
-WORST_FIRST = (
-    CheckOutcome.NOT_OK,
-    CheckOutcome.UNDECIDED,
-    CheckOutcome.OK,
-    CheckOutcome.NOT_APPLICABLE,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +42,6 @@ class Check:
     outcome: CheckOutcome
     reason: str = ""
     framework: str | None = None
-
-
-def worst(checks: Iterable[Check]) -> CheckOutcome:
-    """Return the outcome that counts for several lines; "not applicable" only where all are."""
-    outcomes = {check.outcome for check in checks}
-    return next((o for o in WORST_FIRST if o in outcomes), CheckOutcome.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,7 +115,7 @@ def _place(name: str) -> int:
 
 
 def _notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> tuple[str, ...]:
-    """Return the notebooks that train a model.
+    """Return the notebooks that train a model, and that which checks the instrument, whatever it trains.
 
     Where the user named them (`asked`), one that trains no model is an error; else it is left out.
     """
@@ -124,13 +124,13 @@ def _notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> 
         for name in parameters.notebook_names(folder)
         if MODELS in parameters.read_notebook(folder / f"{name}.ipynb")
     ]
-    others = [name for name in names if name not in training]
+    others = [name for name in names if name not in (*training, CHECK)]
     if len(others) == len(names) or (asked and others):
         raise UserError(
             f"{others[0] if others else folder.name} trains no model, so MODEL cannot be measured there: use "
             f'NOTEBOOKS="{" ".join(training)}" or fewer.'
         )
-    return tuple(name for name in names if name in training)
+    return tuple(name for name in names if name not in others)
 
 
 def with_model(values: Mapping[str, Any], model: str) -> dict[str, Any]:

@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from trainspeed.core.trial import Trial
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.data.folds import images_of
-from trainspeed.worker.data.sets import Images
+from trainspeed.worker.data.sets import epoch_of
 from trainspeed.worker.probes import Surroundings, Values
 from trainspeed.worker.probes.leftover import Leftover, leftover_of
 from trainspeed.worker.probes.stopwatch import Stopwatch
@@ -66,19 +68,19 @@ def trial_of(framework: str, device: str) -> Trial:
     )
 
 
-def started(framework: str, where: Surroundings) -> tuple[Training, Images]:
-    """Return the instrument's training, on its device, and its images."""
+def started(framework: str, where: Surroundings) -> tuple[Training, np.ndarray, np.ndarray]:
+    """Return the instrument's training, on its device, and the images and labels of one of its epochs."""
     trial = trial_of(framework, where.device)
     images = images_of(trial)
     training = where.backend.start(trial, images, device=where.device, default_allocation=False)
-    return training, images
+    return training, *epoch_of(images, trial.steps_per_epoch * trial.batch_size, trial.seed)
 
 
 def measure_epochs(
     loops: Loops,
     device: str,
     *,
-    rounds: int = ROUNDS,
+    rounds: int | None = None,
     leftover: Leftover | None = None,
     outside: Callable[[], Stopwatch] = Stopwatch,
     clock: Callable[[], float] = time.perf_counter,
@@ -92,6 +94,7 @@ def measure_epochs(
     `unwaited_s` for how long the device went on after that.
 
     Args:
+        rounds: `ROUNDS` by default.
         leftover: Asks the device; by default as `leftover_of` it.
         outside: Takes the time of the marks.
         clock: Seconds since a fixed moment, as `bare` reads it.
@@ -103,7 +106,7 @@ def measure_epochs(
     leftover_s: list[float] = []
     with outside() as stopwatch:
         _mark(loops, stopwatch.mark)
-        for number in range(1 + rounds):  # the first one traces and compiles
+        for number in range(1 + (rounds or ROUNDS)):  # the first one traces and compiles
             # Whoever comes second may find the machine otherwise than the first: so they change places.
             beside_s = loops.bare(EPOCHS) if number % 2 else ()
             turn_s, left_s = _turn(loops.training, leftover)

@@ -11,10 +11,8 @@ from trainspeed.worker.probes.keras_loop import bare_fit
 
 def epoch(where: Surroundings) -> Values:
     """Return the times of `epoch.measure_epochs`."""
-    training, images = started("jax", where)
-    trial = training.trial
-    count = trial.steps_per_epoch * trial.batch_size
-    data = {"x": images.train_x[:count], "y": images.train_y[:count], "batch_size": trial.batch_size}
+    training, x, y = started("jax", where)
+    data = {"x": x, "y": y, "batch_size": training.trial.batch_size}
     matrix = jax.random.normal(jax.random.key(0), (SIDES[where.device],) * 2)
     product = jax.jit(lambda a: a @ a)
     loops = Loops(

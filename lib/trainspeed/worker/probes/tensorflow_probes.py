@@ -11,11 +11,9 @@ from trainspeed.worker.probes.keras_loop import bare_fit
 
 def epoch(where: Surroundings) -> Values:
     """Return the times of `epoch.measure_epochs`."""
-    training, images = started("tensorflow", where)
+    training, x, y = started("tensorflow", where)
     trial = training.trial
-    count = trial.steps_per_epoch * trial.batch_size
-    arrays = images.train_x[:count], images.train_y[:count]
-    batches = tf.data.Dataset.from_tensor_slices(arrays).shuffle(count).batch(trial.batch_size)
+    batches = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(y)).batch(trial.batch_size)
     data = {"x": batches.repeat().prefetch(1), "steps_per_epoch": trial.steps_per_epoch}
     matrix = tf.random.normal((SIDES[where.device],) * 2)
     loops = Loops(

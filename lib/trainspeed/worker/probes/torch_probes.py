@@ -16,19 +16,18 @@ FORMAT = torch.channels_last
 
 def epoch(where: Surroundings) -> Values:
     """Return the times of `epoch.measure_epochs`; on a GPU the device's timer is that of CUDA events."""
-    training, images = started("torch", where)
-    device, trial = training.device, training.trial
+    training, x, y = started("torch", where)
+    device, batch_size = training.device, training.trial.batch_size
     model, optimizer = training.model, training.optimizer
-    count = trial.steps_per_epoch * trial.batch_size
-    x = torch.from_numpy(images.train_x[:count]).permute(0, 3, 1, 2).contiguous(memory_format=FORMAT)
-    x, y = x.to(device), torch.from_numpy(images.train_y[:count]).long().to(device)
+    x = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=FORMAT).to(device)
+    y = torch.from_numpy(y).long().to(device)
     on_gpu = device.type == "cuda"
 
     def bare(epochs: int) -> Sequence[float]:
         seconds = []
         for _ in range(epochs):
             started_s = time.perf_counter()
-            for chosen in torch.randperm(count).to(device).split(trial.batch_size):
+            for chosen in torch.randperm(len(y)).to(device).split(batch_size):
                 optimizer.zero_grad()
                 images = x[chosen].contiguous(memory_format=FORMAT)
                 functional.cross_entropy(model(images), y[chosen]).backward()
