@@ -22,6 +22,7 @@ from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.worker.models import torch_inspect, torch_models
+from trainspeed.worker.models.compiled_inspect import Lowered
 from trainspeed.worker.pipelines import torch_pipelines
 from trainspeed.worker.pipelines.batches import PLAIN
 from trainspeed.worker.timing import Another, time_epochs
@@ -48,7 +49,9 @@ class TorchTraining(Training):
         )
         self.model = model.to(device, memory_format=self.format)
         spread = _spread(self.model, trial, device)
-        self.step_model: nn.Module = torch.compile(spread) if trial.compile else spread
+        self.step_model, self.lowered = spread, None
+        if trial.compile:
+            self.step_model, self.lowered = _compiled(spread)
         self.optimizer = _optimizer(self.model, trial.model)
         self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
         self.steps_taken = 0
@@ -208,9 +211,11 @@ class TorchTraining(Training):
         batch = self._to_device(self._host_images(self.images.test_x[: self.trial.batch_size]))
         seen = torch_inspect.Seen(self.model, batch, self._autocast())
         flops = seen.flops_per_image()
+        ran = self.lowered or seen
         inspection = Inspection(
-            effective_precision=seen.precision(),
-            effective_layout=seen.layout(),
+            effective_precision=ran.precision(),
+            effective_layout=ran.layout(),
+            notes=tuple(self.lowered.notes(bool(seen.precision()))) if self.lowered else (),
             layers=seen.layers(self.trial.model, self.trial.layout),
             parameters=self.parameters(),
             step_flops=None if flops is None else flops * self.trial.batch_size,
@@ -221,6 +226,13 @@ class TorchTraining(Training):
         x, y = self._first_batch()
         profile = torch_inspect.profile_of(lambda: self._step(x, y), self._synchronize)
         return replace(inspection, profile=profile)
+
+
+def _compiled(model: nn.Module) -> tuple[nn.Module, Lowered]:
+    """Return a model that is compiled in its first step, and what is seen of it then."""
+    lowered = Lowered()
+    lowered.watch()
+    return torch.compile(model), lowered
 
 
 def _enlarged(x: torch.Tensor, size: int) -> torch.Tensor:
