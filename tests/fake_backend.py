@@ -67,7 +67,29 @@ def _memory() -> None:
     hold[::4096] = b"x" * len(hold[::4096])
 
 
+def _compile() -> None:
+    """As Inductor does: into the folder that the variable names, which must be there or be made."""
+    folder = Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    folder.mkdir(parents=True)
+    (folder / "kernel.so").write_bytes(b"\0")
+    with open(os.environ["FAKE_COMPILED_FILE"], "a") as file:
+        print(folder, file=file)
+
+
+def _compile_and_hang() -> None:
+    _compile()
+    _hang()
+
+
+def _compile_and_die() -> None:
+    _compile()
+    _die()
+
+
 BEHAVIOURS = {
+    "compile": _compile,
+    "compile and hang": _compile_and_hang,
+    "compile and die": _compile_and_die,
     "hang": _hang,
     "hang with grandchild": _hang_with_grandchild,
     "hang with daemons": _hang_with_daemons,
@@ -98,6 +120,8 @@ AFTERWARDS = {
 
 class FakeTraining:
     """Epochs that take a made-up time: 1 s the first, then 0.1 s; channels_last takes half."""
+
+    repeats = 1
 
     def __init__(self, trial) -> None:
         self.trial = trial

@@ -37,6 +37,7 @@ def make_run(
         "block": block,
         "epoch_s": tuple(float(value) for value in epochs),
         "images_per_epoch": trial.images_per_epoch,
+        "compiled_anew": True,
         "test_accuracy": float(rng.normal(0.93, 0.01)),
         "peak_memory_bytes": int(2e8 + 6e6 * batch_size * base),
         "effective_layout": {"channels_last" if framework == "tensorflow" else layout: 9},

@@ -32,6 +32,7 @@ def make_run(seconds: float = 1.0, *, block: int = 0, status: Status = Status.OK
     measured = {
         "epoch_s": (3 * seconds, seconds, seconds, seconds),
         "images_per_epoch": trial.images_per_epoch,
+        "compiled_anew": True,
     }
     fields = {
         "session": "20261120T100000Z-abcd",

@@ -23,6 +23,20 @@ FILE = Path(os.environ["TRAINSPEED_TEST_TOLD"])
 OWN = dict(os.environ)
 worker = sys.modules["__main__"]  # trainspeed.worker.main
 told: dict[str, Any] = {}
+if os.environ["TRAINSPEED_TEST_FRAMEWORK"] == "jax":
+    import jax
+
+    from trainspeed.worker.backends import jax_backend
+
+    compile_anew = jax_backend.compile_anew
+
+    def compile_once() -> None:
+        """Keep programs for the other runs: no test of these measures, and many compile the same."""
+        jax.config.update("jax_compilation_cache_dir", str(FILE.with_name("jax")))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+    jax_backend.compile_anew = compile_once
 cores = processes.usable_cores()
 # From the first core on: the report that other tests share is measured at the same time, on the last one.
 processes.usable_cores = lambda: cores[::-1]

@@ -11,6 +11,7 @@ from trainspeed.judge.doubts import (
     EpochsDrifted,
     EpochsShort,
     GpusDiffer,
+    PerhapsFromCache,
     StepsSkipped,
     control_doubts,
     note_sentence,
@@ -52,6 +53,25 @@ def test_epochs_that_end_a_tenth_off_where_they_began_have_drifted(epoch_s, doub
 def test_drift_and_short_epochs_are_two_kinds_of_doubt():
     assert run_doubts(make_run(epoch_s=(9.0, 1.0, 1.2, 1.4))) == [EpochsDrifted()]
     assert run_doubts(make_run(0.04)) == [EpochsShort()]
+
+
+@pytest.mark.parametrize(
+    ("changed", "doubted"),
+    [
+        ({"framework": "jax"}, True),
+        ({"framework": "torch", "compile": True}, True),
+        ({"framework": "tensorflow", "compile": True}, False),
+        ({"framework": "torch"}, False),
+        ({"framework": "jax", "part": "input"}, False),
+        ({"framework": "jax", "compiled_anew": True}, False),
+    ],
+)
+def test_an_older_runs_programs_may_come_from_a_cache_where_its_compiler_had_one(changed, doubted):
+    """Then its first epoch may be a warm one, and all blocks may run what one of them chose."""
+    run = make_run(**{"compiled_anew": None} | changed)
+
+    assert run_doubts(run) == [PerhapsFromCache()] * doubted
+    assert note_sentence(PerhapsFromCache()).endswith("Measure again.")
 
 
 def test_gpus_of_several_kinds_in_one_trial_are_a_doubt_and_unused_ones_are_none():

@@ -157,6 +157,8 @@ class RunResult(Inspection, CallTimes):
             (all epochs), "wait" (for its turns), "evaluate" (test images) and "inspect" (layout and layers), in
             this order; of a convolution, of the first call's stages.
         images_per_epoch: Images consumed by one epoch, summed over all devices.
+        repeats: How often each step after the first epoch did its work: once where a model trains; a ceiling and an
+            exchange of gradients do it until an epoch is long enough.
         classes: Number of classes of the data set; None where nothing was trained, and in older lines.
         test_accuracy: Share of held-out images classified correctly, 0 to 1; None where it was not asked for.
         peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the
@@ -166,6 +168,8 @@ class RunResult(Inspection, CallTimes):
         metered_s: Seconds of the epochs after the first that their counters were read over; of a run that took turns,
             of these alone. None where there is no counter, or where the time was too short for it, and in older lines,
             whose `energy_j` is that of all turns; without turns, of all epochs, the first among them.
+        compiled_anew: Whether the process traced, compiled and autotuned all that it ran, and took nothing from a
+            cache; None in older lines.
         turns: Turns that it took; their epochs are in `epoch_s`, too, their calls in `call_s` and `resident_s`. Empty
             where it ran alone.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
@@ -176,6 +180,7 @@ class RunResult(Inspection, CallTimes):
     epoch_s: tuple[float, ...] = ()
     stages_s: Mapping[str, float] = field(default_factory=dict)
     images_per_epoch: int | None = None
+    repeats: int = 1
     classes: int | None = None
     test_accuracy: float | None = None
     peak_memory_bytes: int | None = None
@@ -184,5 +189,6 @@ class RunResult(Inspection, CallTimes):
     metered_s: float | None = None
     probe: Mapping[str, ProbeValue] = field(default_factory=dict)
     skipped_steps: int | None = None
+    compiled_anew: bool | None = None
     turns: tuple[Turn, ...] = ()
     waiting_cores: float | None = None

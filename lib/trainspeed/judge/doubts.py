@@ -27,6 +27,10 @@ SLOWED_DOWN_BY = {
     "hw_power_brake_slowdown": "the power supply asked it to. Look at the supply and its cables.",
     "hw_slowdown": "the hardware asked it to: heat, or too little power. Look at cooling and supply.",
 }
+CACHING = (
+    "torch",
+    "jax",
+)  # frameworks whose compilers keep programs on disk, by themselves or as they were told
 FREE_THE_GPU = "Stop it, or leave this GPU out with CUDA_VISIBLE_DEVICES."
 
 
@@ -49,6 +53,10 @@ class GpusDiffer(Note, tag="gpus_differ"):
     """The run's GPUs are of several kinds, and the slowest decides."""
 
     names: tuple[str, ...]
+
+
+class PerhapsFromCache(Note, tag="perhaps_from_cache"):
+    """An older version measured it, which kept the compiled programs of one run for the next ones."""
 
 
 def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
@@ -100,6 +108,13 @@ def run_doubts(run: Run) -> list[Note]:
     steps = run.trial.steps_per_epoch * run.trial.epochs
     if run.skipped_steps and 2 * run.skipped_steps >= steps:
         doubts.append(StepsSkipped(skipped=run.skipped_steps, steps=steps))
+    if (
+        run.trial.framework in CACHING
+        and run.trial.compile
+        and run.trial.phase.traced
+        and not run.compiled_anew
+    ):
+        doubts.append(PerhapsFromCache())
     steady = run.epoch_s[1:] if run.trial.phase.compared else ()
     if len(steady) >= 2:
         middle = median(steady)
@@ -177,6 +192,11 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
             return (
                 f"The loss scaler left out {note.skipped} of {note.steps} steps while it looked for its scale: the "
                 "accuracy is that of few steps. Train more epochs."
+            )
+        case PerhapsFromCache():
+            return (
+                "An older version measured it, which let runs share compiled programs: its first epoch may hold no "
+                "compiling, and on a GPU all blocks may have run what one of them chose. Measure again."
             )
         case EpochsDrifted():
             return (

@@ -24,7 +24,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
 from trainspeed.sensors.processes import adopt_orphans, child_pids, die_with_parent, end_children
-from trainspeed.worker import backends
+from trainspeed.worker import backends, compile_caches
 from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.data.folds import images_of
@@ -40,18 +40,24 @@ GRACE_S = 0.2  # for what a run has left behind, such as Python's resource track
 
 @dataclass(frozen=True)
 class _Child:
-    """A run in a process of its own: where it reports, and where it prints."""
+    """A run in a process of its own: where it reports, where it prints, and where it keeps what it compiles."""
 
     channel: Channel
     output: IO[bytes]
+    compiled: str
 
 
 @dataclass
 class Server:
-    """Measures requests, each in a child of its own, until the runner closes the socket or dies."""
+    """Measures requests, each in a child of its own, until the runner closes the socket or dies.
+
+    Attributes:
+        folder: For what the runs compile, each in a folder of its own.
+    """
 
     backend: Backend
     requests: Channel
+    folder: str
     _children: dict[int, _Child] = field(default_factory=dict, init=False)
     _helpers: set[int] = field(default_factory=set, init=False)
 
@@ -87,13 +93,15 @@ class Server:
             channel.close()
             return
         output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the child has ended
+        compiled = compile_caches.new_folder(self.folder)
         parent, child = os.getpid(), os.fork()
         if not child:
             self.requests.close()
+            compile_caches.use(compiled)
             _be_child(request, self.backend, prepared.images, channel, output.fileno(), parent)
         with contextlib.suppress(OSError):  # the child does it too: whichever comes first
             os.setpgid(child, child)
-        self._children[child] = _Child(channel, output)
+        self._children[child] = _Child(channel, output, compiled)
 
     def _report_ended(self) -> None:
         for pid in [*self._children]:
@@ -103,6 +111,7 @@ class Server:
                 end_children(keep={*self._children, *self._helpers}, grace_s=GRACE_S)
                 child.output.seek(max(0, os.fstat(child.output.fileno()).st_size - STDERR_TAIL_BYTES))
                 tail = child.output.read().decode(errors="replace")
+                compile_caches.remove(child.compiled)
                 _send(child.channel, Exited(code=os.waitstatus_to_exitcode(status), stderr_tail=tail))
                 child.channel.close()
                 child.output.close()
@@ -169,7 +178,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--plain", action="store_true", help="measure one request in this process")
     options = parser.parse_args(arguments)
     die_with_parent(signal.SIGTERM, parent=options.parent)
-    fork_worker(options.requests)
+    folder = compile_caches.new_folder()
+    fork_worker(options.requests, folder)
     requests = Channel.at(options.requests)
     try:
         started = time.monotonic()
@@ -182,9 +192,10 @@ def main(arguments: list[str] | None = None) -> int:
         _send(requests, BackendMissing(reason=f"{type(problem).__name__}: {first_line(problem)}"))
         return 1
     if options.plain:
+        compile_caches.use(folder)
         _measure_here(backend, requests)
     else:
-        Server(backend, requests).serve()
+        Server(backend, requests, folder).serve()
     return 0
 
 

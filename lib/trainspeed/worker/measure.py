@@ -161,6 +161,7 @@ def _measure(
     measured = RunResult(
         epoch_s=epoch_s,
         images_per_epoch=trial.steps_per_epoch * trial.batch_size,
+        repeats=training.repeats,
         classes=images.classes if images else None,
         peak_memory_bytes=read(
             "peak memory", training.peak_memory_bytes if request.device == "gpu" else memory.bytes
@@ -170,6 +171,7 @@ def _measure(
         metered_s=meter.metered_s,
         turns=pace.turns,
         waiting_cores=pace.waiting_cores,
+        compiled_anew=True,  # by `compile_caches`, and JAX's backend
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
     )
     stages.next("evaluate")

@@ -1,4 +1,4 @@
-"""The process between a runner and its worker: it ends all that either leaves behind, however they end.
+"""The process between a runner and its worker: it ends and removes all that either leaves behind, however they end.
 
     runner ── reaper ── worker ── run ── whatever that starts
 
@@ -13,17 +13,19 @@ import signal
 from typing import NoReturn
 
 from trainspeed.sensors.processes import adopt_orphans, die_with_parent, end_children
+from trainspeed.worker import compile_caches
 
 HEARD = {signal.SIGTERM, signal.SIGCHLD}
 
 
-def fork_worker(requests: int) -> None:
+def fork_worker(requests: int, folder: str) -> None:
     """Return in a child, the worker; this process stays behind as its reaper, and ends as the worker does.
 
     SIGTERM ends the worker. Whoever kills the reaper itself sends the worker a SIGTERM by that.
 
     Args:
         requests: File descriptor that is the worker's alone.
+        folder: Of what the worker's runs compile, which is removed in the end.
     """
     adopt_orphans()
     signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
@@ -41,6 +43,7 @@ def fork_worker(requests: int) -> None:
             os.kill(worker, signal.SIGKILL)
             ended, status = os.waitpid(worker, 0)
     end_children()
+    compile_caches.remove(folder)
     _end_like(status)
 
 

@@ -15,7 +15,13 @@ EVALUATION_BATCH = 128  # images, at most: of large ones, those of a training of
 
 
 class Training(Protocol):
-    """A model on its device with its data, ready for the first step."""
+    """A model on its device with its data, ready for the first step.
+
+    Attributes:
+        repeats: How often a step did its work after the first epoch; more than once where nothing is trained.
+    """
+
+    repeats: int = 1
 
     @property
     def final_loss(self) -> float | None:

@@ -1,4 +1,4 @@
-"""Keras 3 on JAX. Always compiled by XLA, with a compilation cache that outlives the process."""
+"""Keras 3 on JAX. Always compiled by XLA, in each run anew."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import keras
 import numpy as np
 
 from trainspeed.core.convolution import Conv2dTrial
-from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
 from trainspeed.worker.backends.base import Backend, evaluation_batch
@@ -25,8 +24,15 @@ from trainspeed.worker.reach import Build, reach
 
 # XLA reads this once, when the device is first touched.
 PREALLOCATE = Preset("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-CACHE = ROOT / ".cache/jax"
 CUDA_PLUGINS = ("13", "12")  # versions of CUDA with a package of their own
+
+
+def compile_anew() -> None:
+    """Neither read nor write compiled programs on disk, even where the user has named a folder for them.
+
+    A cached program would bring along what XLA's autotuner chose in the process that compiled it.
+    """
+    jax.config.update("jax_enable_compilation_cache", False)
 
 
 class JaxTraining(KerasTraining):
@@ -68,10 +74,7 @@ class JaxBackend(Backend):
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> JaxTraining:
         if default_allocation:
             PREALLOCATE.undo()
-        # Compiled programs stay on disk: with a process per run, each run would compile them again.
-        jax.config.update("jax_compilation_cache_dir", str(CACHE))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        compile_anew()
         # "highest" is strict fp32; anything else may use TF32 on a GPU.
         jax.config.update(
             "jax_default_matmul_precision", "tensorfloat32" if trial.precision == "tf32" else "highest"
@@ -87,7 +90,7 @@ class JaxBackend(Backend):
         return JaxTraining(trial, images)
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> JaxConvolution:
-        # Programs are compiled anew: no cache hides how long a first call takes.
+        compile_anew()
         _set_up(device, trial.devices)
         return JaxConvolution(trial, device)
 

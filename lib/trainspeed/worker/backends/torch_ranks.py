@@ -105,6 +105,10 @@ class RankZero(Training):
         return epoch_s
 
     @property
+    def repeats(self) -> int:
+        return self.training.repeats
+
+    @property
     def final_loss(self) -> float | None:
         return self.training.final_loss
 

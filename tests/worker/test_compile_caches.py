@@ -1,0 +1,99 @@
+"""No run takes a compiled program, and what was autotuned in it, from another one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from processes_helper import until
+from trainspeed.conduct.worker_process import WorkerProcess
+from trainspeed.core.run import Status
+from trainspeed.core.trial import Trial
+from trainspeed.worker import compile_caches
+from trainspeed.worker.measure import Request
+
+TESTS = Path(__file__).parents[1]
+
+
+def run(worker: WorkerProcess, behaviour: str, timeout_s: float = 60.0):
+    trial = Trial(
+        framework="torch",
+        model="cnn10",
+        dataset="digits",
+        weights=behaviour,
+        image_size=8,
+        layout="channels_first",
+        batch_size=8,
+        images_per_epoch=16,
+        epochs=3,
+    )
+    return worker.run(Request(trial=trial, device="cpu", requested_at=time.monotonic()), timeout_s)
+
+
+@pytest.fixture
+def worker(tmp_path):
+    """One of the backend that has no framework, whose compiler writes down where it keeps its programs."""
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent / "lib")]),
+        "FAKE_COMPILED_FILE": str(tmp_path / "folders"),
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "of the user"),
+    }
+    process = WorkerProcess(sys.executable, "fake_backend", environment=environment)
+    yield process
+    process.close()
+
+
+def folders(tmp_path: Path) -> list[Path]:
+    return [Path(line) for line in (tmp_path / "folders").read_text().splitlines()]
+
+
+def test_each_run_compiles_into_an_empty_folder_of_its_own(worker, tmp_path):
+    """Even where the user has set one for all."""
+    outcomes = [run(worker, "compile") for _ in range(2)]
+
+    assert [outcome.status for outcome in outcomes] == [Status.OK] * 2
+    one, other = folders(tmp_path)
+    assert one != other and tmp_path / "of the user" not in (one, other)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status"), [("compile", Status.OK), ("compile and die", Status.CRASHED)]
+)
+def test_however_a_run_ends_nothing_is_left_of_what_it_compiled(worker, tmp_path, behaviour, status):
+    outcome = run(worker, behaviour)
+
+    assert outcome.status == status
+    (folder,) = folders(tmp_path)
+    assert until(lambda: not folder.parent.exists())
+
+
+def test_a_worker_that_ends_meanwhile_leaves_nothing_either(worker, tmp_path):
+    outcome = run(worker, "compile and hang", timeout_s=2.0)
+    worker.close()
+
+    assert outcome.status == Status.TIMEOUT
+    (folder,) = folders(tmp_path)
+    assert not folder.parent.exists()
+
+
+def test_triton_keeps_its_kernels_there_too(monkeypatch, tmp_path):
+    for variable in compile_caches.VARIABLES:
+        monkeypatch.setenv(variable, "/elsewhere")
+
+    compile_caches.use(str(tmp_path))
+
+    places = [Path(os.environ[variable]) for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")]
+    assert len({*places}) == 2 and {place.parent for place in places} == {tmp_path}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("like", "kept"), [("a run", False), ("a user's script", True)])
+def test_jax_reads_and_writes_no_compiled_programs_in_a_run(shared_worker, tmp_path, like, kept):
+    """Even where the user has named a folder for them; the second case shows that they would be seen here."""
+    shared_worker("jax").probed("probes.jax_cache_probe", like, tmp_path)
+
+    assert any(tmp_path.iterdir()) is kept
