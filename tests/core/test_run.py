@@ -159,3 +159,11 @@ def test_of_older_lines_only_those_with_turns_tell_an_epochs_energy():
     assert replace(alone, energy_j=600.0, turns=turns).epoch_energy_j == 300.0
     assert (alone.power_w, alone.epoch_energy_j) == (None, None)
     assert make_run(epoch_s=(30.0, 1.0, 1.0), turns=turns).epoch_energy_j is None
+
+
+def test_a_step_that_repeats_its_work_is_told_by_the_time_of_one():
+    """Such as 200 sums of gradients in each of 16 steps; older lines did each once."""
+    trial = make_trial(part="exchange", batch_size=8, images_per_epoch=16 * 8)
+
+    assert make_run(0.32, trial=trial, repeats=200).step_s == pytest.approx(1e-4)
+    assert make_run(0.32, trial=trial).step_s == pytest.approx(0.02)

@@ -38,6 +38,7 @@ CONV2D_FLOP_PER_S = {"scipy_signal": 4e8, "scipy_ndimage": 6e8, "scipy_fft": 8e8
 CONV2D_FLOP_PER_S |= {"opencv": 3e9}
 CPU_BYTES_PER_S, PLANE_S = 3e9, 1e-5
 DEVICE_FLOP_PER_S = 1e10  # of a framework on one CPU core with few channels; a GPU is faster
+CEILING_EPOCH_S = 1.0  # of whatever it repeats; finding out how often takes about as long once more
 PROBE_S = 2.0  # of a probe, beside what its framework traces
 START_S = 0.4  # of a run, until its first call
 COPIES = 3  # of images and results on the host: padded or the device's, and an earlier result
@@ -71,6 +72,8 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = 
     gpus_only = (trial.framework, trial.strategy) == ("torch", "data_parallel") or trial.precision == "tf32"
     if (gpus_only and device == "cpu") or not trial.phase.traced:
         return TRACE_S["torch"]
+    if trial.phase.ceiling:
+        return TRACE_S["torch"] + (trial.epochs + 1) * CEILING_EPOCH_S
     if wide := WIDE_RESNET.fullmatch(trial.model):
         flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2
     else:

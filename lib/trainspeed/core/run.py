@@ -102,6 +102,8 @@ class Run(RunResult):
     def first_epoch_s(self) -> float | None:
         """The first epoch: it holds tracing, compiling and autotuning, which do not grow with the images.
 
+        Each run does them anew: see `compiled_anew`.
+
         Where a last partial batch was dropped, its share of a later epoch is added.
         """
         if not self.epoch_s:
@@ -140,8 +142,10 @@ class Run(RunResult):
 
     @property
     def step_s(self) -> float | None:
-        """Median duration of a training step after the first epoch, in seconds."""
-        return median(self.epoch_s[1:]) / self.trial.steps_per_epoch if len(self.epoch_s) > 1 else None
+        """Median duration of a training step after the first epoch, in seconds; of a ceiling or a sum, of one."""
+        if len(self.epoch_s) < 2:
+            return None
+        return median(self.epoch_s[1:]) / (self.trial.steps_per_epoch * self.repeats)
 
     @property
     def median_call_s(self) -> float | None:

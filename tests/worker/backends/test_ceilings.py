@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from probes.short_ceilings import EPOCH_S
 from shared_workers import SharedWorkers
 from trainspeed.core.phase import CEILINGS
 from trainspeed.core.run import Status
@@ -120,7 +121,9 @@ def trial(part: str, precision: str = "fp32") -> Trial:
 def run(shared_worker: SharedWorkers, a_trial: Trial):
     """Measure it as on a CPU that has bfloat16 and no float16."""
     environment = {FLAGS_VARIABLE: "avx512_bf16"}
-    return shared_worker("torch").run(a_trial, environment=environment, evaluate=True, inspect=True)
+    return shared_worker("torch").run(
+        a_trial, environment=environment, plant="probes.short_ceilings", evaluate=True, inspect=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,6 +135,8 @@ def test_a_ceiling_is_timed_and_trains_nothing(shared_worker, part, precision):
     assert outcome.status == Status.OK, outcome.reason
     assert len(outcome.result.epoch_s) == 3
     assert all(seconds > 0 for seconds in outcome.result.epoch_s)
+    assert sum(outcome.result.epoch_s[1:]) > EPOCH_S, "two epochs of about so long, of however many repeats"
+    assert outcome.result.repeats >= 1
     assert outcome.result.test_accuracy is None
     assert outcome.result.skipped_steps is None
     assert (outcome.result.step_bytes if part == "copy" else outcome.result.step_flops) > 1e8

@@ -1,6 +1,6 @@
 """What a device can do at most, measured with torch: matrix products, convolutions, copies.
 
-Each is a step that is repeated for an epoch, with its FLOPs and bytes known beforehand.
+Each is a step that is repeated until an epoch takes about a second, with its FLOPs and bytes known beforehand.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from trainspeed.core.phase import CONV, MATMUL, Phase
 from trainspeed.core.result import Inspection
 from trainspeed.core.trial import Trial
 from trainspeed.worker.backends.base import Training
-from trainspeed.worker.timing import Another, time_epochs
+from trainspeed.worker.timing import Another, RepeatedWork, time_epochs
 
 # Side of the square matrices; batch, channels and pixels of the convolution; floats of the copy.
 MATMUL_SIZES = {"cpu": 2048, "cuda": 8192}
 CONV_SHAPES = {"cpu": (8, 128, 28), "cuda": (128, 256, 56)}
 COPY_NUMBERS = {"cpu": 2**26, "cuda": 2**28}
 KERNEL = 3
+EPOCH_S = 1.0  # enough for a GPU's clocks to rise, and for its power limit to lower them: a training has both
 DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -54,15 +55,16 @@ class CeilingRun(Training):
 
     def __init__(self, trial: Trial, device: torch.device) -> None:
         self.trial, self.device = trial, device
-        self._step, self._work = ceiling(trial.phase, trial.precision, device)
+        step, self._work = ceiling(trial.phase, trial.precision, device)
+        self._epoch = RepeatedWork(step, trial.steps_per_epoch, self._synchronize, epoch_s=EPOCH_S)
+
+    @property
+    def repeats(self) -> int:
+        return self._epoch.repeats
 
     @torch.inference_mode()
     def train(self, another: Another) -> tuple[float, ...]:
         return time_epochs(self._epoch, self._synchronize, another=another)
-
-    def _epoch(self) -> None:
-        for _ in range(self.trial.steps_per_epoch):
-            self._step()
 
     def _synchronize(self) -> None:
         if self.device.type == "cuda":

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import nn
+from torch import distributed, nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
@@ -25,10 +25,11 @@ from trainspeed.worker.models import torch_inspect, torch_models
 from trainspeed.worker.models.compiled_inspect import Lowered
 from trainspeed.worker.pipelines import torch_pipelines
 from trainspeed.worker.pipelines.batches import PLAIN
-from trainspeed.worker.timing import Another, time_epochs
+from trainspeed.worker.timing import Another, RepeatedWork, time_epochs
 
 MEMORY_FORMATS = {"channels_first": torch.contiguous_format, "channels_last": torch.channels_last}
 SUM_PHASES = (EXCHANGE, LATENCY)  # phases of a step that are sums of gradients and nothing else
+SUMS_EPOCH_S = 0.25  # of sums: waiting for all ranks at an epoch's end, 0.1 to 1 ms, does not count beside it
 AUTOCAST_DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -59,6 +60,7 @@ class TorchTraining(Training):
         self.batches = trial.steps_per_epoch
         x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
         self.x, self.y = self._host_images(x), torch.from_numpy(y).long()
+        self.repeated: RepeatedWork | None = None
         self.loader = None
         if trial.pipeline not in PLAIN:
             self.loader = torch_pipelines.loader(trial, x, y, rank=rank, ranks=self.ranks)
@@ -67,6 +69,10 @@ class TorchTraining(Training):
             self.draws = torch.Generator(device).manual_seed(trial.seed + rank)
         self.order = torch.Generator().manual_seed(trial.seed)
         self.loss_sum = torch.zeros((), device=device)
+
+    @property
+    def repeats(self) -> int:
+        return self.repeated.repeats if self.repeated else 1
 
     @property
     def final_loss(self) -> float | None:
@@ -78,7 +84,7 @@ class TorchTraining(Training):
         self.step_model.train()
         epoch = {INPUT: self._take_input, FIT: self._fit_epoch}.get(self.trial.phase, self._epoch)
         if self.trial.phase in SUM_PHASES:
-            epoch = self._sums()
+            epoch = self.repeated = self._sums()
         try:
             with tempfile.TemporaryFile() as self.checkpoint:
                 self.best_loss = math.inf
@@ -91,18 +97,24 @@ class TorchTraining(Training):
         for _ in self._batches():
             pass
 
-    def _sums(self) -> Callable[[], None]:
-        """Return an epoch of nothing but what DDP sends: sums of as many gradients as there are weights."""
+    def _sums(self) -> RepeatedWork:
+        """Return epochs of nothing but what DDP sends: sums of as many gradients as there are weights."""
         if self.ranks == 1:
             raise Unsupported("one process has nobody to exchange gradients with: use ddp on 2 devices")
         count = LATENCY_BYTES // 4 if self.trial.phase is LATENCY else self.parameters()
         gradients = torch.zeros(count, device=self.device)
+        return RepeatedWork(
+            lambda: distributed.all_reduce(gradients),
+            self.batches,
+            self._synchronize,
+            epoch_s=SUMS_EPOCH_S,
+            agree=self._of_rank_zero,
+        )
 
-        def epoch() -> None:
-            for _ in range(self.batches):
-                torch.distributed.all_reduce(gradients)
-
-        return epoch
+    def _of_rank_zero(self, seconds: float) -> float:
+        told = torch.tensor([seconds], device=self.device)
+        distributed.broadcast(told, src=0)
+        return told.item()
 
     def _batches(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield the batches of an epoch on the device, of this rank."""
@@ -180,7 +192,7 @@ class TorchTraining(Training):
             for index in range(self.trial.devices) if self.ranks == 1 else [self.device.index]:
                 torch.cuda.synchronize(index)
         if self.ranks > 1:
-            torch.distributed.barrier()
+            distributed.barrier()
 
     def test_accuracy(self) -> float:
         return self._held_out(evaluation_batch(self.trial))[0]
