@@ -9,7 +9,7 @@ import pytest
 
 from fake_runs import BeginsRuns
 from trainspeed.conduct.forked_run import RunOutcome
-from trainspeed.conduct.plan import TrialSet, schedule
+from trainspeed.conduct.plan import TrialSet, schedule, still_to_do
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger
@@ -190,6 +190,21 @@ def test_a_crash_is_tried_again_in_the_next_block_by_a_new_worker(tmp_path, log)
 
     assert [run.status for run in runs] == [Status.CRASHED, Status.OK]
     assert ("closed", "torch") in log
+
+
+def test_a_trial_that_crashes_alike_in_each_block_is_given_up_after_three(tmp_path, log):
+    """And a resumed report does not take it up again."""
+    crash = RunOutcome(
+        status=Status.CRASHED, reason="killed", failure=Failure(stage="build", error="SIGSEGV")
+    )
+    one = runner(tmp_path, log, lambda name: FakeWorker(log, name, [crash] * 9))
+    part = TrialSet(trials=TRIALS[:1], blocks=6)
+
+    runs = [run for run in measure_all(one, part) if run]
+
+    assert [run.is_final for run in runs] == [False, False, True]
+    assert Ledger(tmp_path).read()[0][-1].reason.endswith("3 times in a row and is not tried again")
+    assert still_to_do(schedule([part], seed=0), runs) == ()
 
 
 def test_a_framework_that_is_not_there_is_one_row_with_the_reason(tmp_path, log):

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import EmptyList, UserError, check_name, check_whole
 from trainspeed.core.format import counted
-from trainspeed.core.run import FINAL, Role, Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
 
 P = ParamSpec("P")
@@ -240,7 +240,7 @@ def still_to_do(
     hopeless = {
         (run.label, run.trial.spec)
         for run in done
-        if run.status in FINAL and (run.versions or run.trial.framework in missing)
+        if run.is_final and (run.versions or run.trial.framework in missing)
     }
     possible = [p for p in plan if p.kind not in hopeless]
     begun_anew = {(p.block, p.group) for p in possible if p.key not in finished}

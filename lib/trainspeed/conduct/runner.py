@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from trainspeed.conduct.alive_together import AliveTogether
+from trainspeed.conduct.crashes import Crashes
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
@@ -23,7 +24,7 @@ from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import EndedAfterMeasuring, NotAllTogether, NotInspected, scrubbed
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import Failure, RunResult
-from trainspeed.core.run import FINAL, Role, Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
 from trainspeed.worker.device_errors import crowds, fails_for_all
@@ -70,6 +71,7 @@ class Runner:
     _without_gpu: set[str] = field(default_factory=set, init=False)  # frameworks that cannot use it
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)  # or tried in vain, once
     _not_evaluated: set[Any] = field(default_factory=set, init=False)
+    _crashes: Crashes = field(default_factory=Crashes, init=False)
     _turn_epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
     _together: AliveTogether = field(default_factory=AliveTogether, init=False)
 
@@ -113,8 +115,7 @@ class Runner:
                 result = replace(outcome.result, notes=(*outcome.result.notes, note))
                 outcome = replace(outcome, result=result)
             lines.append(replace(self._line(planned, outcome, started_at, worker), subgroup=subgroup))
-        self._record(some, lines)
-        return lines
+        return self._record(some, lines)
 
     def _turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> TakeTurn:
         """Return what a turn of the group is."""
@@ -138,10 +139,12 @@ class Runner:
         return self._worker(planned.trial.framework) is not None
 
     def _given_up(self, planned: Planned) -> bool:
-        """Return whether its framework is not there, or has shown that it cannot use these GPUs: one row says so."""
+        """Return whether its framework is not there, cannot use these GPUs, or crashes whatever it runs."""
         framework = planned.trial.framework
         on_gpu = self.device == "gpu" and not planned.trial.on_cpu
-        return framework in self._recorded_as_missing or (on_gpu and framework in self._without_gpu)
+        useless = on_gpu and framework in self._without_gpu
+        crashing = self._crashes.has_given_up(framework, on_cpu=planned.trial.on_cpu)
+        return framework in self._recorded_as_missing or useless or crashing
 
     def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
         """Begin a run that takes turns, and append to `started` when."""
@@ -153,8 +156,8 @@ class Runner:
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; return None where an earlier one has shown that it is no use.
 
-        A trial that ran out of memory, timed out or is unsupported is not tried in later blocks; one that lacks
-        memory beforehand is not tried at all, and is one row with what it lacks. A
+        A trial that ran out of memory, timed out, is unsupported or crashes each time is not tried in later blocks;
+        one that lacks memory beforehand is not tried at all, and is one row with what it lacks. A
         framework that is not there, or cannot use the GPUs that are, is one row with that reason.
         """
         framework = planned.trial.framework
@@ -170,14 +173,14 @@ class Runner:
         else:
             outcome = worker.run(self._request(planned), self.timeout_s)
         run = self._line(planned, outcome, started_at, worker)
-        self._record([planned], [run])
-        return run
+        return self._record([planned], [run])[0]
 
-    def _record(self, group: Sequence[Planned], runs: Sequence[Run]) -> None:
+    def _record(self, group: Sequence[Planned], runs: Sequence[Run]) -> list[Run]:
         """Write runs that took turns, or a single one, into the ledger in one go, and learn from how they ended."""
+        runs = [self._crashes.judged(run, planned.kind) for planned, run in zip(group, runs, strict=True)]
         self.ledger.append(*runs)
         for planned, run in zip(group, runs, strict=True):
-            if run.status in FINAL:
+            if run.is_final:
                 self._not_again.add(planned.kind)
             if fails_for_all(run.failure) and not planned.trial.on_cpu:
                 self._without_gpu.add(planned.trial.framework)
@@ -187,6 +190,7 @@ class Runner:
                 self._inspected.add(planned.trial.graph_key)
             if "evaluate" in ended_in:
                 self._not_evaluated.add(planned.kind)
+        return runs
 
     def start_all(self, frameworks: Iterable[str], *, side_by_side: bool = True) -> None:
         """Start the workers and wait for all of them: no import may run beside a measured epoch.

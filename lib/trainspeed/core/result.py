@@ -55,12 +55,14 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
         cause: What its text means, as in `trainspeed.worker.device_errors.Cause`; None where that is not known, and in
             older lines.
         in_user_file: Whether the user's own model or data is the cause.
+        final: Whether it was the last of several crashes alike: see `trainspeed.conduct.crashes`.
     """
 
     stage: str | None = None
     error: str | None = None
     cause: str | None = None
     in_user_file: bool = False
+    final: bool = False
 
 
 class GpuMemory(msgspec.Struct, frozen=True, kw_only=True):

@@ -99,6 +99,11 @@ class Run(RunResult):
     schema: int = SCHEMA
 
     @property
+    def is_final(self) -> bool:
+        """Whether its trial would end so again, so that it is not tried in later blocks, nor in a resumed report."""
+        return self.status in FINAL or (self.failure is not None and self.failure.final)
+
+    @property
     def first_epoch_s(self) -> float | None:
         """The first epoch: it holds tracing, compiling and autotuning, which do not grow with the images.
 

@@ -17,7 +17,7 @@ from typing import Any
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError, check_name
-from trainspeed.core.run import FINAL, Role, Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict, judge_runs
 from trainspeed.judge.verdict import ACCURACY_MARGIN, MIN_BLOCKS, Judgement, Outcome
@@ -105,7 +105,7 @@ class Search:
         """Return what became of a switch; None while runs of it are missing."""
         with_it, without = self._runs_of(label, after), self._runs_of(label, before)
         failed = [run for run in (*with_it, *without) if run.status != Status.OK]
-        final = any(run.status in FINAL for run in failed)
+        final = any(run.is_final for run in failed)
         if not final and not all(_complete(arm, self.blocks) for arm in (with_it, without)):
             return None
         step = Step(switch=switch, before=before, after=after, decision=Decision.FAILED)
@@ -231,7 +231,7 @@ def continued(searches: Iterable[Search], runs: Sequence[Run]) -> list[Search]:
 
 def _complete(runs: Sequence[Run], blocks: int) -> bool:
     """Whether no more runs will come: every block ran, or the trial ended in a way that would only repeat itself."""
-    return len(runs) >= blocks or any(run.status in FINAL for run in runs)
+    return len(runs) >= blocks or any(run.is_final for run in runs)
 
 
 def _learned(runs: Iterable[Run]) -> bool:

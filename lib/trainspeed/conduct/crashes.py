@@ -1,0 +1,81 @@
+"""Crashes that come again: after three alike in a row, a trial or a whole framework is not tried any more.
+
+A crash may be bad luck, so a trial is tried again in the next block; a framework that cannot work on this machine
+crashes in each of hundreds of runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from trainspeed.core.format import NAMES
+from trainspeed.core.result import Failure
+from trainspeed.core.run import Run, Status
+
+IN_A_ROW = 3
+
+_Likeness = tuple[str | None, ...]
+
+
+@dataclass
+class Crashes:
+    """How the runs of a study ended so far, as far as they crashed.
+
+    Two crashes are alike where stage, error and cause are equal.
+    """
+
+    _alike: dict[Hashable, tuple[_Likeness, int]] = field(default_factory=dict, init=False)
+    _frameworks: dict[Hashable, tuple[_Likeness, set[Hashable]]] = field(default_factory=dict, init=False)
+    _worked: set[Hashable] = field(default_factory=set, init=False)
+    _given_up: set[Hashable] = field(default_factory=set, init=False)
+
+    def judged(self, run: Run, kind: Hashable) -> Run:
+        """Count a run that has ended, and return it; where it is the last try, its failure is final and says so.
+
+        Args:
+            kind: The same for the runs of a trial in all blocks.
+        """
+        framework = _framework_of(run)
+        if run.status is not Status.CRASHED:
+            self._alike.pop(kind, None)
+            self._frameworks.pop(framework, None)
+            if run.status is Status.OK:
+                self._worked.add(framework)
+            return run
+        failure = run.failure or Failure()
+        likeness = failure.stage, failure.error, failure.cause
+        before, number = self._alike.get(kind, (likeness, 0))
+        number = number + 1 if before == likeness else 1
+        self._alike[kind] = likeness, number
+        before, kinds = self._frameworks.get(framework, (likeness, set()))
+        kinds = {*kinds, kind} if before == likeness else {kind}
+        self._frameworks[framework] = likeness, kinds
+        if len(kinds) >= IN_A_ROW and framework not in self._worked:
+            self._given_up.add(framework)
+            name = NAMES[run.trial.framework]
+            return _final(
+                run, failure, f"{len(kinds)} trials of {name} ended so and none well: no other is tried"
+            )
+        if number >= IN_A_ROW:
+            return _final(run, failure, f"it ended so {number} times in a row and is not tried again")
+        return run
+
+    def has_given_up(self, framework: str, *, on_cpu: bool) -> bool:
+        """Return whether a framework is not tried any more.
+
+        Args:
+            on_cpu: Whether the trial is for the CPU even where the study uses GPUs.
+        """
+        return (framework, on_cpu) in self._given_up
+
+
+def _framework_of(run: Run) -> Hashable:
+    return run.trial.framework, run.trial.on_cpu
+
+
+def _final(run: Run, failure: Failure, why: str) -> Run:
+    reason = f"{run.reason}; {why}" if run.reason else why
+    return replace(run, reason=reason, failure=msgspec.structs.replace(failure, final=True))

@@ -1,0 +1,80 @@
+"""Crashes that come again and again are given up, those that come now and then are not."""
+
+from trainspeed.conduct.crashes import Crashes
+from trainspeed.core.result import Failure
+from trainspeed.core.run import Run, Status
+from trainspeed.core.trial import Trial
+
+SEGFAULT = Failure(stage="build", error="SIGSEGV")
+OTHER = Failure(stage="train", error="RuntimeError")
+
+
+def run(failure=SEGFAULT, *, framework="jax", batch_size=8, status=Status.CRASHED, block=0):
+    trial = Trial(
+        framework=framework,
+        model="cnn10",
+        layout="channels_last",
+        batch_size=batch_size,
+        images_per_epoch=64,
+        epochs=3,
+    )
+    failed = status is not Status.OK
+    return Run(
+        session="s",
+        study="layout",
+        trial=trial,
+        block=block,
+        status=status,
+        reason="killed" if failed else None,
+        failure=failure if failed else None,
+    )
+
+
+def judged(crashes, *runs):
+    return [crashes.judged(one, (one.label, one.trial.spec)) for one in runs]
+
+
+def test_a_trial_that_crashes_three_times_in_a_row_alike_is_not_tried_again():
+    runs = judged(Crashes(), *(run(block=block) for block in range(3)))
+
+    assert [one.is_final for one in runs] == [False, False, True]
+    assert [one.reason for one in runs[:2]] == ["killed", "killed"]
+    assert runs[2].reason == "killed; it ended so 3 times in a row and is not tried again"
+    assert (runs[2].failure.stage, runs[2].failure.error) == ("build", "SIGSEGV")
+
+
+def test_crashes_of_another_kind_or_with_a_good_run_between_are_tried_on():
+    others = judged(Crashes(), run(), run(OTHER), run(), run(OTHER), run(), run(OTHER))
+    between = judged(Crashes(), run(), run(), run(status=Status.OK), run(), run())
+
+    assert not any(one.is_final for one in [*others, *between])
+
+
+def test_a_framework_of_which_three_trials_crash_alike_and_none_works_is_given_up():
+    crashes = Crashes()
+
+    runs = judged(crashes, *(run(batch_size=size) for size in (8, 16, 32)))
+
+    assert [one.is_final for one in runs] == [False, False, True]
+    assert runs[2].reason == "killed; 3 trials of JAX ended so and none well: no other is tried"
+    assert crashes.has_given_up("jax", on_cpu=False)
+    assert not crashes.has_given_up("jax", on_cpu=True)
+    assert not crashes.has_given_up("torch", on_cpu=False)
+
+
+def test_a_framework_that_works_is_not_given_up_for_three_large_models():
+    crashes = Crashes()
+
+    runs = judged(crashes, run(status=Status.OK, batch_size=4), *(run(batch_size=n) for n in (8, 16, 32)))
+
+    assert not any(one.is_final for one in runs)
+    assert not crashes.has_given_up("jax", on_cpu=False)
+
+
+def test_crashes_of_one_framework_do_not_count_for_another():
+    crashes = Crashes()
+
+    judged(crashes, run(), run(batch_size=16), run(framework="torch", batch_size=32))
+
+    assert not crashes.has_given_up("jax", on_cpu=False)
+    assert not crashes.has_given_up("torch", on_cpu=False)
