@@ -167,7 +167,9 @@ class FakeBackend:
         return {"fake": "1.0"}
 
     def prepare(self, trial) -> None:
-        pass
+        behaviour, _, when = (trial.weights or "").rpartition(" ")
+        if when == "preparing":
+            BEHAVIOURS[behaviour]()
 
     def start(self, trial, images, *, device: str, default_allocation: bool) -> FakeTraining:
         if trial.weights in BEHAVIOURS:

@@ -115,7 +115,7 @@ def kernel_kills(monkeypatch):
 
     def kills(*counts):
         readings = iter(counts)
-        monkeypatch.setattr(forked_run, "host_oom_kills", lambda: next(readings))
+        monkeypatch.setattr(forked_run, "oom_kills", lambda: next(readings))
 
     return kills
 

@@ -73,6 +73,8 @@ def test_every_run_is_a_process_of_its_own_on_one_core(worker):
         ("unsupported", Status.UNSUPPORTED, "no such arithmetic"),
         ("bug", Status.CRASHED, "a bug in a framework"),
         ("die", Status.CRASHED, "SIGKILL in stage 'build'"),
+        ("out of memory preparing", Status.OOM, "RuntimeError in stage 'start': DefaultCPUAllocator"),
+        ("bug preparing", Status.CRASHED, "KeyError in stage 'start': 'a bug in a framework'"),
     ],
 )
 def test_a_failing_child_is_an_outcome_and_the_worker_goes_on(worker, behaviour, status, reason):

@@ -7,7 +7,7 @@ import pytest
 
 from trainspeed.core.errors import UserError
 from trainspeed.sensors import memory as process_memory
-from trainspeed.sensors.memory import PeakMemory, allowance_bytes, host_oom_kills, limit_memory
+from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory, oom_kills
 
 GB = 10**9
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
@@ -120,8 +120,16 @@ def test_where_the_mark_cannot_be_reset_the_peak_is_not_known(monkeypatch):
 
 @linux
 def test_the_kernels_count_of_killed_processes_is_a_number():
-    kills = host_oom_kills()
+    kills = oom_kills()
     assert kills is None or kills >= 0
+
+
+def test_a_container_counts_its_own_killed_processes_and_not_those_of_its_neighbours(tmp_path):
+    (tmp_path / "vmstat").write_text("oom_kill 40\n")
+    assert oom_kills(tmp_path, tmp_path / "vmstat") == 40, "no container"
+
+    (tmp_path / "memory.events").write_text("max 7\noom 3\noom_kill 2\n")
+    assert oom_kills(tmp_path, tmp_path / "vmstat") == 2
 
 
 def test_where_there_is_no_proc_nothing_is_known(monkeypatch):
@@ -132,6 +140,6 @@ def test_where_there_is_no_proc_nothing_is_known(monkeypatch):
     monkeypatch.setattr(
         resource, "setrlimit", lambda *_: pytest.fail("limited without knowing how much it has")
     )
-    assert host_oom_kills() is None
+    assert oom_kills() is None
     assert PeakMemory().bytes() is None
     limit_memory(1)

@@ -14,7 +14,7 @@ import msgspec
 from trainspeed.core.notes import EndedAfterMeasuring
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
-from trainspeed.sensors.memory import host_oom_kills
+from trainspeed.sensors.memory import oom_kills
 from trainspeed.worker import events
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.device_errors import FAULTS, Cause, classify, telling_line
@@ -51,7 +51,7 @@ class ForkedRun:
         self._channel, self._timeout_s, self._end_worker = channel, timeout_s, end_worker
         self._pid: int | None = None
         self._stage = "start"
-        self._oom_kills = host_oom_kills()
+        self._oom_kills = oom_kills()
         self._measured: RunResult | None = None
         self._result: RunOutcome | None = None
         self.outcome: RunOutcome | None = None
@@ -195,7 +195,7 @@ def _by_kernel(outcome: RunOutcome, kills_before: int | None) -> RunOutcome:
 
 def _kernel_killed(kills_before: int | None) -> bool:
     """Return whether this machine's kernel has killed a process for want of memory since then."""
-    kills = host_oom_kills()
+    kills = oom_kills()
     return None not in (kills, kills_before) and kills > kills_before
 
 

@@ -62,9 +62,14 @@ class PeakMemory:
         return None if peak is None or self._before is None else max(peak - self._before, 0)
 
 
-def host_oom_kills() -> int | None:
-    """Return how many processes this machine's kernel has killed so far because memory ran out."""
-    return _number_after("oom_kill", Path("/proc/vmstat"))
+def oom_kills(cgroup: Path = CGROUP, machine: Path = Path("/proc/vmstat")) -> int | None:
+    """Return how many processes the kernel has killed so far because memory ran out: in this container, or here.
+
+    The machine's own count has those of its other containers, too, so it counts only where there is no other.
+    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html#memory-interface-files (memory.events: oom_kill)
+    """
+    here = _number_after("oom_kill", cgroup / "memory.events")
+    return _number_after("oom_kill", machine) if here is None else here
 
 
 def _status_bytes(field: str) -> int | None:

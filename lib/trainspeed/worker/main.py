@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import IO, NoReturn
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.result import Failure
+from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.sensors.processes import adopt_orphans, child_pids, die_with_parent, end_children
 from trainspeed.worker import backends, compile_caches
@@ -31,7 +31,7 @@ from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, BackendMissing, Exited, Failed, Forked, Hello, encode
 from trainspeed.worker.failures import Invalid, Unsupported, first_line
-from trainspeed.worker.measure import Request, is_fault_of_user, measure_trial
+from trainspeed.worker.measure import Request, failed_by, is_fault_of_user, measure_trial
 from trainspeed.worker.reaper import fork_worker
 
 STDERR_TAIL_BYTES = 16000  # what a killed child printed last, to say why: NCCL's abort prints 5 kB of frames
@@ -135,10 +135,14 @@ def _prepared(backend: Backend, request: Request, channel: Channel) -> _Prepared
     except (UserError, Unsupported, Invalid) as problem:
         status = Status.INVALID if isinstance(problem, Invalid) else Status.UNSUPPORTED
         failure = Failure(in_user_file=is_fault_of_user(problem, request.trial))
-        _send(channel, Failed(status=status, reason=str(problem), failure=failure))
-        _send(channel, Exited(code=0))
-        return None
-    return _Prepared(images)
+        failed = Failed(status=status, reason=str(problem), failure=failure)
+    except Exception as problem:  # of this request alone: the worker goes on
+        failed = failed_by(problem, "start", RunResult())
+    else:
+        return _Prepared(images)
+    _send(channel, failed)
+    _send(channel, Exited(code=0))
+    return None
 
 
 def _send(channel: Channel, event: AnyEvent) -> None:

@@ -113,12 +113,21 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
         failure = Failure(stage=stages.current, cause=cause, in_user_file=own)
         emit(Failed(status=status, reason=str(problem), failure=failure))
     except Exception as problem:
-        fault, error = fault_of(problem), type(problem).__name__
-        status = fault.status if fault else Status.CRASHED
-        reason = f"{error} in stage {stages.current!r}: {first_line(problem)}"
         reached = RunResult(notes=tuple(notes), stages_s=stages.seconds)
-        failure = Failure(stage=stages.current, error=error, cause=fault and fault.cause)
-        emit(Failed(status=status, reason=reason, failure=failure, result=reached))
+        emit(failed_by(problem, stages.current, reached))
+
+
+def failed_by(problem: Exception, stage: str, reached: RunResult) -> Failed:
+    """Return the event of an exception that nobody raised on purpose: what its text means, and what it says.
+
+    Args:
+        reached: What was measured until then.
+    """
+    fault, error = fault_of(problem), type(problem).__name__
+    failure = Failure(stage=stage, error=error, cause=fault and fault.cause)
+    reason = f"{error} in stage {stage!r}: {first_line(problem)}"
+    status = fault.status if fault else Status.CRASHED
+    return Failed(status=status, reason=reason, failure=failure, result=reached)
 
 
 def is_fault_of_user(problem: Exception, trial: AnyTrial) -> bool:
