@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FRAMEWORKS = ("tensorflow", "torch", "jax")
 STAMP = "trainspeed.stamp"  # file in an environment: what it was built from
+CUDA_OF = {"tensorflow": 12, "torch": 13, "jax": 13}  # major version that each pinned build for GPUs needs
+# Major version of CUDA -> branch of the oldest driver that runs programs built with it.
+# Source: https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+OLDEST_DRIVER = {11: 450, 12: 525, 13: 580}
+DRIVER_FILE = Path("/proc/driver/nvidia/version")
 OLDEST, NEWEST = (3, 11), (3, 13)  # TensorFlow 2.21 has no wheels outside; torch 2.15 needs 3.11
 
 
@@ -37,7 +43,41 @@ def check_python(version: tuple[int, int], has_venv: bool) -> str | None:
 
 def has_nvidia_driver() -> bool:
     """Whether the kernel driver is loaded: it decides which builds are installed."""
-    return Path("/proc/driver/nvidia/version").exists() or shutil.which("nvidia-smi") is not None
+    return DRIVER_FILE.exists() or shutil.which("nvidia-smi") is not None
+
+
+def driver_version() -> str | None:
+    """Return the version of the NVIDIA driver, such as "580.65.06"; None where it cannot be found out."""
+    try:
+        return version_in(DRIVER_FILE.read_text())
+    except OSError:  # in Windows's Linux, nvidia-smi alone knows it
+        command = ("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    try:
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return version_in(asked.stdout) if asked.returncode == 0 else None
+
+
+def version_in(text: str) -> str | None:
+    """Return the first version of an NVIDIA driver in a text: its branch has three digits."""
+    found = re.search(r"(?<![\d.])\d{3}\.\d+(\.\d+)?(?![\d.])", text)
+    return found[0] if found else None
+
+
+def driver_problem(driver: str | None, frameworks: list[str]) -> str | None:
+    """Return one line that says which frameworks cannot reach the GPU with this driver; None where all can."""
+    if driver is None:
+        return None
+    branch = int(driver.partition(".")[0])
+    too_new = [name for name in frameworks if branch < OLDEST_DRIVER[CUDA_OF[name]]]
+    if not too_new:
+        return None
+    needed = max(OLDEST_DRIVER[CUDA_OF[name]] for name in too_new)
+    return (
+        f"with the NVIDIA driver {driver} these cannot reach the GPU, and the report will say so: "
+        f"{', '.join(too_new)}. Driver {needed} or newer serves all"
+    )
 
 
 def pinned_file(framework: str, cuda: bool) -> str:
@@ -125,6 +165,10 @@ def main(arguments: list[str] | None = None) -> int:
     missing = [name for name in wanted if not build_framework_environment(name, cuda)]
     for name in missing:
         print(f"setup: {name} could not be installed; the report will skip it and say so", file=sys.stderr)
+    if cuda and (
+        problem := driver_problem(driver_version(), [name for name in wanted if name not in missing])
+    ):
+        print(f"setup: {problem}", file=sys.stderr)
     if (seconds := time.monotonic() - start) > 1:
         print(f"setup: done in {seconds:.0f} s", flush=True)
     return 0

@@ -10,6 +10,7 @@ from packaging.utils import canonicalize_name
 
 import setup_environments as environments
 from setup_environments import FRAMEWORKS, check_python, main, pinned_file
+from trainspeed.core.cuda import OLDEST_DRIVER
 from trainspeed.core.paths import ROOT
 
 FILES = sorted((ROOT / "requirements").glob("*.txt"))
@@ -86,6 +87,98 @@ def test_setup_needs_nothing_but_python():
     command = [sys.executable, "-I", "-S", script, "--frameworks", "caffe"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr[:24]) == (2, "setup: unknown framework")
+
+
+# Which NVIDIA driver.
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.07  Sat Feb 17 22:55:48 UTC 2024\n"
+            "GCC version:  gcc version 12.3.0 (Ubuntu 12.3.0-1ubuntu1~22.04)\n",
+            "535.161.07",
+        ),
+        (
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (root@x)\n",
+            "580.65.06",
+        ),
+        ("581.42\n581.42\n", "581.42"),
+        ("No devices were found\n", None),
+        ("", None),
+    ],
+)
+def test_the_driver_tells_its_version(text, version, monkeypatch, tmp_path):
+    assert environments.version_in(text) == version
+    monkeypatch.setattr(environments, "DRIVER_FILE", tmp_path / "version")
+    (tmp_path / "version").write_text(text)
+    assert environments.driver_version() == version
+
+
+def test_without_the_file_nvidia_smi_is_asked_and_may_be_missing_too(monkeypatch, tmp_path):
+    monkeypatch.setattr(environments, "DRIVER_FILE", tmp_path / "version")
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 576.02\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert environments.driver_version() == "576.02"
+    program.unlink()
+    assert environments.driver_version() is None
+
+
+@pytest.mark.parametrize(
+    ("driver", "named", "needed"),
+    [
+        (None, None, None),
+        ("615.10", None, None),
+        ("580.65.06", None, None),
+        ("575.57.08", "torch, jax", 580),
+        ("535.161.07", "torch, jax", 580),
+        ("525.60.13", "torch, jax", 580),
+        ("470.82.01", "tensorflow, torch, jax", 580),
+    ],
+)
+def test_frameworks_that_a_driver_is_too_old_for_are_named_in_one_line(driver, named, needed):
+    problem = environments.driver_problem(driver, list(FRAMEWORKS))
+
+    if named is None:
+        assert problem is None
+    else:
+        assert problem == (
+            f"with the NVIDIA driver {driver} these cannot reach the GPU, and the report will say so: {named}. "
+            f"Driver {needed} or newer serves all"
+        )
+
+
+def test_setup_says_so_once_all_is_built(capsys, monkeypatch):
+    monkeypatch.setattr(environments, "build_notebook_environment", lambda: None)
+    monkeypatch.setattr(environments, "build_framework_environment", lambda name, cuda: True)
+    monkeypatch.setattr(environments, "has_nvidia_driver", lambda: True)
+    monkeypatch.setattr(environments, "driver_version", lambda: "535.161.07")
+    assert main(["--frameworks", "tensorflow", "jax"]) == 0
+    assert capsys.readouterr().err.startswith("setup: with the NVIDIA driver 535.161.07 these cannot reach")
+
+
+def test_the_table_of_drivers_is_the_one_by_which_a_run_explains_itself():
+    assert environments.OLDEST_DRIVER == OLDEST_DRIVER
+
+
+def test_the_cuda_that_a_framework_needs_is_the_one_of_its_pins():
+    for framework in ("tensorflow", "jax"):
+        pins = (ROOT / "requirements" / pinned_file(framework, cuda=True)).read_text()
+        assert re.search(rf"^nvidia-cudnn-cu{environments.CUDA_OF[framework]}==", pins, flags=re.MULTILINE)
+
+
+def test_the_cuda_that_torch_needs_is_the_one_of_the_installed_build():
+    """Its pins leave the build to the index: its version tells, where it is a build for GPUs."""
+    (version,) = {
+        path.read_text() for path in ROOT.glob(".venvs/torch/lib/python3*/site-packages/torch/version.py")
+    } or {""}
+    found = re.search(r"^cuda.*= '(\d+)", version, flags=re.MULTILINE)
+    if not found:
+        pytest.skip("no build of torch for GPUs is installed here")
+    assert int(found[1]) == environments.CUDA_OF["torch"]
 
 
 # What is installed.
