@@ -210,4 +210,18 @@ FAULTS = (
         "sorted(folders, key=len)",
         "scrub",
     ),
+    _fault(
+        "what ends a run after its measuring takes the times along",
+        "conduct: run",
+        "if outcome.status is Status.OK or refused:",
+        "if outcome.status is not Status.TIMEOUT or refused:",
+        "forked",
+    ),
+    _fault(
+        "rank 0 waits for a rank that died",
+        "backends: ranks",
+        "if not self._asked.wait(self._grace_s):",
+        "if self._asked.wait(self._grace_s):",
+        "rank",
+    ),
 )

@@ -53,6 +53,11 @@ def outcome_of(*events, **how):
             "oom",
             "ran out of memory in stage 'evaluate' and aborted",
         ),
+        (
+            (Exited(code=-6, stderr_tail="CUDNN_STATUS_NOT_SUPPORTED\n"),),
+            "unsupported",
+            "the run was killed by SIGABRT in stage 'evaluate': CUDNN_STATUS_NOT_SUPPORTED",
+        ),
         ((Failed(status=Status.OOM, reason="no memory"), Exited(code=0)), "oom", "no memory"),
         ((Failed(status=Status.CRASHED, reason="a bug"), Exited(code=0)), "crashed", "a bug"),
     ],

@@ -155,9 +155,11 @@ class ForkedRun:
 def _kept(outcome: RunOutcome, measured: RunResult, stage: str) -> RunOutcome:
     """Return how a run ended that was measured: well, with a note where it failed afterwards.
 
-    Only where what was looked up shows that it is not what was asked for is it lost.
+    Only where the run itself says that what it measured is not what was asked for is it lost; an error of a device or
+    a library says nothing about what was measured before.
     """
-    if outcome.status in (Status.OK, Status.UNSUPPORTED, Status.INVALID):
+    refused = outcome.status in (Status.UNSUPPORTED, Status.INVALID) and outcome.failure.cause is None
+    if outcome.status is Status.OK or refused:
         return outcome
     note = EndedAfterMeasuring(stage=stage, status=outcome.status, message=outcome.reason)
     return RunOutcome(status=Status.OK, result=replace(measured, notes=(*measured.notes, note)))

@@ -140,7 +140,7 @@ class EndedAfterMeasuring(Note, tag="ended_after_measuring"):
 
     Attributes:
         stage: In which it ended: "evaluate", "inspect" or "end".
-        status: What the run's status would be, had it not been measured: "crashed", "oom" or "timeout".
+        status: What the run's status would be, had it not been measured: "crashed", "oom", "timeout" or "unsupported".
         message: Why it ended.
     """
 
