@@ -115,10 +115,10 @@ def _read_all(lines: Iterable[tuple[int, bytes]]) -> tuple[tuple[Run, ...], tupl
     return tuple(runs), shortened(doubts)
 
 
-def shortened(doubts: Sequence[str]) -> tuple[str, ...]:
+def shortened(doubts: Sequence[str], noun: str = "more line") -> tuple[str, ...]:
     """Return the doubts about lines; of very many the first ones, and how many more there are."""
     more = len(doubts) - MOST_DOUBTS
-    return (*doubts[:MOST_DOUBTS], f"{counted(more, 'more line')} like these.") if more > 0 else tuple(doubts)
+    return (*doubts[:MOST_DOUBTS], f"{counted(more, noun)} like these.") if more > 0 else tuple(doubts)
 
 
 def parsed(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Run | Exception]]:

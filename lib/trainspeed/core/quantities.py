@@ -23,6 +23,7 @@ Elapsed = Annotated[float, Meta(ge=0, le=MOST_S)]  # seconds between two moments
 Amount = Annotated[float, Meta(ge=0, le=1e30)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, le=MOST_WHOLE)]
+Size = Annotated[int, Meta(ge=1, le=MOST_WHOLE)]
 Whole = Annotated[int, Meta(ge=-MOST_WHOLE, le=MOST_WHOLE)]
 Number = Annotated[int, Meta(ge=0, le=1_000_000)]  # of a block, a group or a turn
 Durations = tuple[Duration, ...]

@@ -10,7 +10,7 @@ import msgspec
 
 from trainspeed.core.notes import AnyNote
 from trainspeed.core.probe import ProbeValue
-from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, Number, Whole
+from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, Number, Size, Whole
 from trainspeed.core.trial import LAYOUTS
 
 
@@ -76,7 +76,7 @@ class GpuMemory(msgspec.Struct, frozen=True, kw_only=True):
 
     before_bytes: Count
     taken_bytes: Whole
-    total_bytes: Count
+    total_bytes: Size
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

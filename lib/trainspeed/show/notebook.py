@@ -18,8 +18,9 @@ from pandas.io.formats.style import Styler
 
 from trainspeed.core.files import METADATA, VERDICTS, write_atomically
 from trainspeed.core.format import NAMES, gigabytes, percent
+from trainspeed.core.ledger import shortened
 from trainspeed.core.markdown import escape
-from trainspeed.core.monitor_csv import no_samples, read_monitor
+from trainspeed.core.monitor_csv import read_monitors
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, as_json
@@ -81,13 +82,12 @@ def read_elements(path: Path) -> list[dict]:
     return [element for element in data if isinstance(element, dict)] if isinstance(data, list) else []
 
 
-def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the monitor's samples and the time spans of the runs, as `monitor.plot_monitor` takes them."""
-    paths = [measured.folder / name for name in sorted({run.monitor for run in measured.runs if run.monitor})]
-    frames = [read_monitor(path)[0] for path in paths if path.exists()]
-    samples = pd.concat(frames, ignore_index=True) if frames else no_samples()
+def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
+    """Return the monitor's samples and the time spans of the runs, as `monitor.plot_monitor` takes them, and doubts."""
+    names = sorted({run.monitor for run in measured.runs if run.monitor})
+    samples, doubts = read_monitors(measured.folder, names)
     spans = [_span(run) for run in measured.runs if run.started_at and run.stages_s]
-    return samples, pd.DataFrame(spans, columns=SPAN_COLUMNS)
+    return samples, pd.DataFrame(spans, columns=SPAN_COLUMNS), shortened(doubts, "more file")
 
 
 def _span(run: Run) -> dict[str, Any]:

@@ -65,8 +65,10 @@ def verdict_rows(verdicts: Sequence[Verdict], *, caption: str = "Verdicts") -> N
 
 def monitor(measured: Measured) -> None:
     """Show what the monitor sampled during the runs."""
-    samples, spans = notebook.monitor_data(measured)
+    samples, spans, doubts = notebook.monitor_data(measured)
     _explain(HOW_TO_READ_THE_MONITOR)
+    if doubts:
+        notebook.show_sentences(doubts)
     alt = "Load, memory, power, temperature and clocks over time, a line per device, with the runs shaded."
     show(plot_monitor(samples, spans), alt=alt)
 

@@ -104,6 +104,7 @@ def set_theme() -> None:
             "legend.frameon": False,
             "grid.color": ".88",
             "axes.edgecolor": ".6",
+            "text.parse_math": False,  # a dollar in a name is no formula
         },
     )
     if get_ipython() is not None:
