@@ -193,6 +193,7 @@ STORED = [
 NEWER = [  # than schema 1
     notes.BusyWhileWaiting(cores=0.03),
     notes.GpuShared(gpu=1, load_percent=37.0),
+    notes.GpuTakenMeanwhile(gpu=1),
     *(
         notes.GpuSlowedDown(gpu=1, reason=reason, share=0.25)
         for reason in ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "hw_slowdown")

@@ -36,6 +36,17 @@ def test_of_several_gpus_the_one_that_most_was_taken_of_counts(monkeypatch):
     assert Allocation(UUIDS).taken().taken_bytes == 2_000
 
 
+def test_of_a_mig_instance_its_own_slice_counts(monkeypatch):
+    slice_bytes = 10_000
+    readings = [{"total": slice_bytes, "used": used} for used in (0, 0, 4_000, 4_000)]
+    instance = FakeGpu(uuid="MIG-1", nvmlDeviceGetMemoryInfo_v2=readings)
+    fake_nvml.install(monkeypatch, FakeNvml(FakeGpu(uuid="GPU-a", mig=[instance])))
+
+    assert Allocation(("MIG-1",)).taken() == GpuMemory(
+        before_bytes=0, taken_bytes=4_000, total_bytes=slice_bytes
+    )
+
+
 def test_what_the_driver_does_not_tell_is_not_known(monkeypatch):
     gpus(monkeypatch, NOT_SUPPORTED, in_use(0))
     assert Allocation(UUIDS[:1]).taken() is None

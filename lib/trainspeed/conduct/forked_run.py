@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from trainspeed.core.notes import EndedAfterMeasuring
+from trainspeed.core.notes import AnyNote, EndedAfterMeasuring
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.sensors.memory import oom_kills
@@ -31,6 +31,10 @@ class RunOutcome:
     reason: str | None = None
     failure: Failure | None = None
     result: RunResult = field(default_factory=RunResult)
+
+    def noted(self, *notes: AnyNote) -> RunOutcome:
+        """Return the same with further notes."""
+        return replace(self, result=replace(self.result, notes=(*self.result.notes, *notes)))
 
 
 class ForkedRun:

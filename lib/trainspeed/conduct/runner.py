@@ -16,17 +16,25 @@ from typing import Any
 from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.crashes import Crashes
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.conduct.newcomers import with_newcomers
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.notes import EndedAfterMeasuring, NotAllTogether, NotInspected, scrubbed
+from trainspeed.core.notes import (
+    AnyNote,
+    EndedAfterMeasuring,
+    NotAllTogether,
+    NotInspected,
+    scrubbed,
+)
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
+from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.worker.device_errors import crowds, fails_for_all
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.measure import Request
@@ -46,6 +54,7 @@ class Runner:
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
+        strangers: Returns a note for each of some GPUs that is in use; called when no run is alive.
         shortage: Returns what memory a trial lacks, as a reason not to try it; None where it fits.
         check_versions: Called with a framework and its versions as its worker is ready; raises what ends the study.
     """
@@ -62,6 +71,7 @@ class Runner:
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     accuracy_blocks: int = 1
+    strangers: Callable[[Sequence[str]], Sequence[AnyNote]] = stranger_notes
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     check_versions: Callable[[str, Mapping[str, str]], None] = lambda framework, versions: None
     _workers: dict[str, WorkerProcess] = field(default_factory=dict, init=False)
@@ -107,15 +117,17 @@ class Runner:
         outcomes = measure_in_turns(begin, seed, partial(self._turn, group), rounds=self.rounds)
         if outcomes is None:
             return None
-        lines = []
+        uuids = max(map(self._gpus_of, some), key=len)
+        outcomes, lines = with_newcomers(outcomes, uuids, self.strangers), []
         for planned, outcome, started_at in zip(some, outcomes, started, strict=True):
             worker = self._workers.get(planned.trial.framework)
             if len(some) < len(group):
-                note = NotAllTogether(arms=len(group), together=len(some))
-                result = replace(outcome.result, notes=(*outcome.result.notes, note))
-                outcome = replace(outcome, result=result)
+                outcome = outcome.noted(NotAllTogether(arms=len(group), together=len(some)))
             lines.append(replace(self._line(planned, outcome, started_at, worker), subgroup=subgroup))
         return self._record(some, lines)
+
+    def _gpus_of(self, planned: Planned) -> tuple[str, ...]:
+        return () if planned.trial.on_cpu else self.gpu_uuids[: planned.trial.devices]
 
     def _turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> TakeTurn:
         """Return what a turn of the group is."""
@@ -172,6 +184,7 @@ class Runner:
             outcome = RunOutcome(status=Status.OOM, reason=lacks, failure=Failure())
         else:
             outcome = worker.run(self._request(planned), self.timeout_s)
+            (outcome,) = with_newcomers([outcome], self._gpus_of(planned), self.strangers)
         run = self._line(planned, outcome, started_at, worker)
         return self._record([planned], [run])[0]
 
@@ -220,7 +233,7 @@ class Runner:
             evaluate=planned.block < self.accuracy_blocks and planned.kind not in self._not_evaluated,
             inspect=trial.graph_key not in self._inspected,
             default_allocation=planned.label == Role.ALLOCATION,
-            gpu_uuids=() if trial.on_cpu else self.gpu_uuids[: trial.devices],
+            gpu_uuids=self._gpus_of(planned),
             runner_pid=os.getpid(),
         )
 

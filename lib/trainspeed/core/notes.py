@@ -54,6 +54,12 @@ class GpuShared(Note, tag="gpu_shared"):
     load_percent: float
 
 
+class GpuTakenMeanwhile(Note, tag="gpu_taken_meanwhile"):
+    """This GPU was free before the run, and in use by another process when the run had ended."""
+
+    gpu: int
+
+
 class GpuSlowedDown(Note, tag="gpu_slowed_down"):
     """The cooling or the supply of this GPU held its clocks down while the run was being timed.
 

@@ -143,6 +143,11 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
                 f"Another process used GPU {note.gpu} while the run was timed ({note.load_percent:.0f} % load at the "
                 f"most). {FREE_THE_GPU}"
             )
+        case notes.GpuTakenMeanwhile():
+            return (
+                f"GPU {note.gpu} was free before the run and in use by another process when it had ended: part of "
+                f"the run may have been disturbed. {FREE_THE_GPU}"
+            )
         case notes.GpuSlowedDown():
             return (
                 f"GPU {note.gpu} slowed itself down while the run was timed, in {percent(note.share)} of the looks at "

@@ -7,7 +7,7 @@ which of them a worker may see (`trainspeed.sensors.gpus`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import fmean
@@ -155,19 +155,15 @@ class Nvml:
         clocks = self._read("sm_clock_mhz", uuids)
         return None if not clocks or None in clocks else fmean(clocks)
 
-    def by_gpu(self, sensor: str, uuids: Iterable[str]) -> dict[int, Any]:
-        """Return index -> what a sensor of a `Sample` reads, of these GPUs; None where it cannot be read."""
-        return {gpu.index: gpu._ask(sensor)[0] for gpu in self.gpus if gpu.uuid in uuids and not gpu.lost}
+    def by_gpu(self, sensor: str, uuids: Collection[str]) -> dict[Gpu, Any]:
+        """Return what a sensor of a `Sample` reads, of these GPUs and MIG instances; None where it cannot be read."""
+        every = (one for gpu in self.gpus if not gpu.lost for one in (gpu, *gpu.instances))
+        return {gpu: gpu._ask(sensor)[0] for gpu in every if gpu.uuid in uuids}
 
-    def process_loads(
-        self, uuids: Iterable[str], since_us: Mapping[int, int]
-    ) -> dict[int, list[ProcessLoad]]:
-        """Return index -> the loads by process that were sampled since a moment, of these GPUs; oldest first."""
-        loads = {}
-        for gpu in (gpu for gpu in self.gpus if gpu.uuid in uuids and not gpu.lost):
-            samples = or_none(pynvml.nvmlDeviceGetProcessUtilization, gpu._handle, since_us.get(gpu.index, 0))
-            loads[gpu.index] = [ProcessLoad(s.pid, s.timeStamp, s.smUtil) for s in samples or ()]
-        return loads
+    def process_loads(self, gpu: Gpu, since_us: int) -> list[ProcessLoad]:
+        """Return the loads of a GPU by process that were sampled since a moment; empty where it does not tell."""
+        samples = or_none(pynvml.nvmlDeviceGetProcessUtilization, gpu._handle, since_us)
+        return [ProcessLoad(s.pid, s.timeStamp, s.smUtil) for s in samples or ()]
 
     def _read(self, sensor: str, uuids: Iterable[str]) -> list[Any]:
         gpus = {gpu.uuid: gpu for gpu in self.gpus if not gpu.lost}

@@ -23,16 +23,19 @@ class Allocation:
         """Return what has been taken until now; None where the driver does not tell."""
         taken = [
             GpuMemory(before_bytes=before, taken_bytes=used - before, total_bytes=total)
-            for gpu, (used, total) in self._used().items()
-            if (before := self._before.get(gpu, (None, None))[0]) is not None
+            for uuid, (used, total) in self._used().items()
+            if (before := self._before.get(uuid, (None, None))[0]) is not None
         ]
         return max(taken, key=lambda memory: memory.taken_bytes, default=None)
 
-    def _used(self) -> dict[int, tuple[int, int]]:
-        """Return GPU -> bytes in use and in all, of those that tell both."""
+    def _used(self) -> dict[str | None, tuple[int, int]]:
+        """Return UUID -> bytes in use and in all, of the GPUs that tell both."""
         if not self._gpu_uuids:
             return {}
         with closing(open_nvml()) as nvml:
             used = nvml.by_gpu("memory_used_bytes", self._gpu_uuids)
-            totals = {gpu.index: gpu.memory_total_bytes for gpu in nvml.gpus}
-        return {gpu: (used[gpu], totals[gpu]) for gpu in used if used[gpu] is not None and totals[gpu]}
+        return {
+            gpu.uuid: (used_bytes, gpu.memory_total_bytes)
+            for gpu, used_bytes in used.items()
+            if used_bytes is not None and gpu.memory_total_bytes
+        }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from statistics import fmean
 
 from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, GpuShared, GpuSlowedDown
 from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_share
@@ -86,8 +87,8 @@ class Meter:
         reasons = self._nvml.by_gpu("throttle_reasons", self._gpu_uuids)
         for gpu, text in reasons.items():
             if text is not None:
-                self._looks[gpu] += 1
-                self._faults.update((gpu, fault) for fault in _faults(text.split("|")))
+                self._looks[gpu.index] += 1
+                self._faults.update((gpu.index, fault) for fault in _faults(text.split("|")))
         if len(reasons) < len(self._gpu_uuids) or None in reasons.values():
             self.throttle_reasons = None
         else:
@@ -142,22 +143,19 @@ class Meter:
         Whoever the driver names is only believed where it names a process of this report too: in a container its
         numbers of processes may be the host's.
         """
-        if not self._gpu_uuids or self._runner_pid is None:
+        if self._runner_pid is None:
             return {}
         foreign: dict[int, float] = {}
-        for gpu, loads in self._nvml.process_loads(self._gpu_uuids, self._seen_us).items():
-            self._seen_us[gpu] = max((load.at_us for load in loads), default=self._seen_us.get(gpu, 0))
-            loads = [
-                load for load in loads if load.percent <= 100
-            ]  # some drivers return rows that are not filled
+        for gpu in self._nvml.gpus:
+            if gpu.uuid not in self._gpu_uuids or gpu.lost:
+                continue
+            loads = self._nvml.process_loads(gpu, self._seen_us.get(gpu.index, 0))
+            self._seen_us[gpu.index] = max([self._seen_us.get(gpu.index, 0), *(load.at_us for load in loads)])
             ours = {load.pid: descends_from(load.pid, self._runner_pid) for load in loads}
-            strangers = [load.percent for load in loads if ours[load.pid] is False]
-            if (
-                True in ours.values()
-                and strangers
-                and (mean := sum(strangers) / len(strangers)) > BUSY_PERCENT
-            ):
-                foreign[gpu] = mean
+            # Some drivers return rows that are not filled.
+            strangers = [one.percent for one in loads if ours[one.pid] is False and one.percent <= 100]
+            if strangers and True in ours.values() and (mean := fmean(strangers)) > BUSY_PERCENT:
+                foreign[gpu.index] = mean
         return foreign
 
 
