@@ -199,8 +199,8 @@ FAULTS = (
     _fault(
         "pages are written without scrubbing",
         "report: export",
-        "write_atomically(target, scrub(str(soup)))",
-        "write_atomically(target, str(soup))",
+        r'scrub(UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(soup)))',
+        r'UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(soup))',
         "export scrub",
     ),
     _fault(
