@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import trainspeed.report  # first of all: see there what nbformat need not load
 from command_line import trainspeed
 from shared_workers import SharedWorkers
 from smoke_report import measure
+from trainspeed.conduct.alone import LOCKS_VARIABLE
 from trainspeed.core.paths import ROOT
 
 MEASURE = """
@@ -142,3 +144,4 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 def pytest_configure() -> None:
     """Hear Ctrl-C even where a background job ignores it: tests of an interruption would wait for ever."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ[LOCKS_VARIABLE] = ""  # tests may run beside a report, and beside each other

@@ -9,11 +9,12 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from trainspeed.conduct.alone import measuring_alone
 from trainspeed.conduct.context import Context, current, recorded
 from trainspeed.conduct.estimates import check_memory, shortage
 from trainspeed.conduct.forecast import plan_of, write_plan
@@ -150,6 +151,7 @@ class _Measuring:
         end_s = math.inf if budget_s is None else begun_s + budget_s
         table = Timetable(groups=groups, block_s=self._pace.block_s)
         with (
+            nullcontext() if context.in_report else measuring_alone(self._device, self._uuids),
             monitoring(context.out / runner.monitor, interval_s, cores),
             _progress(self._study, context) as show,
             closing(runner),

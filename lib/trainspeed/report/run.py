@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from trainspeed.conduct.alone import measuring_alone
 from trainspeed.conduct.context import Context
 from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
@@ -49,14 +50,15 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
     """
     begun_s = time.monotonic()
     wanted = new_session(folder=folder, **choice)
-    with locked(out):
+    device, uuids, machine = devices()
+    with locked(out), measuring_alone(device, uuids):
         earlier = _Earlier(out, folder)
         old = earlier.sessions[-1] if resume and earlier.sessions else None
         session, names = old or wanted, wanted.notebooks
         if old:
             names = _to_continue(old, wanted if choice.get("notebooks") else old, folder)
             runs, _ = Ledger(out).read(dict.fromkeys(old.notebooks, old.session))
-            check_same_machine(runs, devices()[2])
+            check_same_machine(runs, machine)
             print("continuing the newest session with its own notebooks and parameters", flush=True)
         else:
             if resume:
