@@ -22,10 +22,10 @@ def test_a_new_phase_is_described_tabled_and_judged_by_its_entry(monkeypatch):
     failed = make_run(part="fma", status=Status.OOM)
 
     assert run.trial.phase is fma and run.trial.only(PHASES["both"]).whole_steps
-    assert run.trial.describe() == ["PyTorch", "fp32", "multiply-adds only"]
+    assert run.trial.describe() == ["PyTorch", "default precision", "multiply-adds only"]
     assert not run.trains and run_doubts(run) == []
     assert run_s(run.trial, "cpu") == TRACE_S["torch"]
-    assert failures_table(to_frame([failed])).data["what"].item() == "PyTorch, multiply-adds only, fp32"
+    assert failures_table(to_frame([failed])).data["what"].item() == "PyTorch, multiply-adds only, default"
 
 
 def test_every_phase_has_a_name_of_its_own_and_words():

@@ -35,3 +35,17 @@ def test_the_dtypes_of_a_model_as_one_text(dtypes, asked, text):
 
 def test_what_nobody_looked_at_has_no_words():
     assert precision_text(None) is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tf32", "text"),
+    [
+        ("float32", (), "float32"),  # strict, or a device without TF32
+        ("float32", None, "float32"),
+        ("float32", ("convolutions",), "float32, TF32 allowed in convolutions"),
+        ("float32", ("convolutions", "matrix products"), "float32, TF32 allowed"),
+        ("bfloat16", ("convolutions",), "bfloat16"),  # what is left in 32 bits is no convolution
+    ],
+)
+def test_32_bits_that_may_be_rounded_to_tf32_are_told(dtype, tf32, text):
+    assert precision_text(EffectivePrecision(dtypes={dtype: 9}), tf32) == text

@@ -22,7 +22,7 @@ MISTAKES = {
     "model=10": ". Known: cnn10",
     "layout=channel_last": ": did you mean 'channels_last'?",
     "layout=NHWC": ". Known: channels_first, channels_last.",
-    "precision=float16": "Known: fp32",
+    "precision=float16": "Known: default, fp32",
     "precision=bf61": ": did you mean 'bf16'?",
     "strategy=mirrored": "is not one of torch's: it has single, ddp, data_parallel.",
     "dataset=cifar": ": did you mean 'cifar10'?",
@@ -153,6 +153,13 @@ def test_fields_of_a_later_trainspeed_are_ignored_and_missing_ones_have_their_de
     assert Trial.from_dict({**line, "gradient_accumulation": 2}) == make_trial()
     del line["pipeline"]
     assert Trial.from_dict(line) == make_trial()
+
+
+def test_the_plain_precision_is_the_frameworks_own_and_a_line_without_one_was_strict():
+    """It was fp32 before there was another plain one."""
+    line = make_trial().as_dict()
+    assert line.pop("precision") == "default"
+    assert Trial.from_dict(line) == make_trial(precision="fp32") != make_trial()
 
 
 def test_equal_trials_are_one_key_of_a_dictionary():

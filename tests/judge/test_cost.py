@@ -87,7 +87,9 @@ class TestSentence:
         assert said(arm("bf16")).endswith(
             "a training in bf16 costs 1.00 USD; no other precision was measured."
         )
-        assert said(arm("bf16"), arm("fp16", training_s=2000.0)).endswith("; fp32 was not measured.")
+        assert said(arm("bf16"), arm("fp16", training_s=2000.0)).endswith(
+            "; default precision was not measured."
+        )
 
     def test_a_failed_precision_is_left_out(self):
         assert "bf16 is cheapest" in said(arm(), arm("bf16", training_s=900.0), arm("fp16", training_s=None))

@@ -132,14 +132,14 @@ class TestGainSentence:
     def test_says_what_could_be_gained_why_and_what_was(self):
         """1 / (0.71 / 4 + 0.29 / 2) = 3.10; 1.5 is 48 % of it."""
         assert sentence() == (
-            "PyTorch, resnet50, bf16: at best 3.10x could be gained (matrix work is 4.00x as fast here and "
+            "PyTorch, resnet50, bf16 vs fp32: at best 3.10x could be gained (matrix work is 4.00x as fast here and "
             "71 % of the device's time in fp32; the rest moves half the bytes), 1.50x (1.40x to 1.60x) was: 48 % of it."
         )
 
     def test_without_a_profile_the_roofline_gives_the_reason(self):
         assert sentence(matrix_share=None, work=Work(flops=400e9, bytes=40e9)) == (
-            "PyTorch, resnet50, bf16: at best 2.00x could be gained (matrix work is 4.00x as fast here and half "
-            "the bytes are moved; by the roofline arithmetic limits a step in fp32, memory in bf16), "
+            "PyTorch, resnet50, bf16 vs fp32: at best 2.00x could be gained (matrix work is 4.00x as fast here and "
+            "half the bytes are moved; by the roofline arithmetic limits a step in fp32, memory in bf16), "
             "1.50x (1.40x to 1.60x) was: 75 % of it."
         )
 
@@ -166,14 +166,14 @@ class TestGainSentence:
     def test_a_slower_precision_could_gain_nothing(self):
         slow = Ceiling(precision="fp16", matmul_flop_per_s=40e9)
         said = sentence(0.15, 0.14, 0.16, candidate=slow, matrix_share=1.0)
-        assert "fp16: nothing could be gained, 0.20x at best (matrix work is 0.20x" in said
+        assert "fp16 vs fp32: nothing could be gained, 0.20x at best (matrix work is 0.20x" in said
         assert said.endswith("0.15x (0.14x to 0.16x) was measured: no gain.")
 
     def test_what_was_not_measured_is_said(self):
         assert sentence(None).endswith("; how much was is not known: not measured.")
         assert sentence(candidate=NOTHING, matrix_share=None).endswith(
-            "bf16: how much could be gained at best is not known (not measured: the ceiling of bf16, the bandwidth in "
-            "bf16); 1.50x (1.40x to 1.60x) was."
+            "bf16 vs fp32: how much could be gained at best is not known (not measured: the ceiling of bf16, the "
+            "bandwidth in bf16); 1.50x (1.40x to 1.60x) was."
         )
         assert sentence(None, work=Work(), matrix_share=None).endswith(
             "(not measured: the model's FLOPs, its memory traffic); how much was is not known either: not measured."

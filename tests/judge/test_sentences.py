@@ -26,7 +26,8 @@ def one(verdicts):
 def test_the_sentence_says_what_was_found_and_where_it_holds():
     assert one(by_layout(layout_pair(SIX))).sentence == (
         "channels_last vs channels_first: 1.34x (95 % interval 1.31 to 1.37): faster. "
-        "Test CPU (1 core), PyTorch 2.15.0, cnn10, batch 32, 16 px, fp32, not compiled, 6 blocks."
+        "Test CPU (1 core), PyTorch 2.15.0, cnn10, batch 32, 16 px, default precision, not compiled, 6 "
+        "blocks."
     )
 
 

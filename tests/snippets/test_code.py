@@ -168,7 +168,7 @@ def test_keras_is_told_its_backend_before_it_is_imported():
 
 
 def test_what_is_shown_is_markdown_with_the_framework_and_the_model():
-    (shown,) = program_blocks([trial_of("jax", compile=True)])
+    (shown,) = program_blocks([[trial_of("jax"), trial_of("jax", compile=True)]])
     head, fence = shown.split("\n\n", 1)
     assert head == "**Keras on JAX** (cnn10)"
     assert fence.startswith("```python\nimport os") and fence.endswith("\n```")

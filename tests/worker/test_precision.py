@@ -3,10 +3,11 @@ import pytest
 from trainspeed.core.trial import PRECISIONS
 from trainspeed.sensors.cpu import FLAGS_VARIABLE
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.precision import check_precision
+from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
 
 PASCAL, VOLTA, TURING, AMPERE, HOPPER = (6, 1), (7, 0), (7, 5), (8, 0), (9, 0)
 NOTHING = "avx2 avx512f"
+PLAIN = {"default", "fp32"}  # every device has 32 bits
 
 
 def reason(precision, capability):
@@ -21,9 +22,9 @@ def reason(precision, capability):
 @pytest.mark.parametrize(
     ("capability", "has"),
     [
-        (PASCAL, {"fp32"}),
-        (VOLTA, {"fp32", "fp16"}),
-        (TURING, {"fp32", "fp16"}),
+        (PASCAL, PLAIN),
+        (VOLTA, PLAIN | {"fp16"}),
+        (TURING, PLAIN | {"fp16"}),
         (AMPERE, set(PRECISIONS)),
         (HOPPER, set(PRECISIONS)),
         ((10, 0), set(PRECISIONS)),
@@ -41,12 +42,12 @@ def test_a_gpu_that_is_too_old_is_told_with_its_number():
 @pytest.mark.parametrize(
     ("flags", "has"),
     [
-        (NOTHING, {"fp32"}),
-        ("", {"fp32"}),
-        (f"{NOTHING} avx512_bf16", {"fp32", "bf16"}),
-        (f"{NOTHING} amx_bf16", {"fp32", "bf16"}),
-        (f"{NOTHING} avx512_fp16", {"fp32", "fp16"}),
-        ("asimd fphp bf16", {"fp32", "fp16", "bf16"}),
+        (NOTHING, PLAIN),
+        ("", PLAIN),
+        (f"{NOTHING} avx512_bf16", PLAIN | {"bf16"}),
+        (f"{NOTHING} amx_bf16", PLAIN | {"bf16"}),
+        (f"{NOTHING} avx512_fp16", PLAIN | {"fp16"}),
+        ("asimd fphp bf16", PLAIN | {"fp16", "bf16"}),
     ],
 )
 def test_a_cpu_has_the_precisions_of_its_instructions_and_never_tf32(monkeypatch, flags, has):
@@ -62,3 +63,39 @@ def test_what_a_cpu_lacks_is_named(monkeypatch):
     assert reason("bf16", None) == (
         "this CPU has no bf16 arithmetic (none of the flags avx512_bf16, amx_bf16, bf16)"
     )
+
+
+# TF32, by what a framework's own switches say: fakes in place of the frameworks.
+
+BOTH = ("convolutions", "matrix products")
+
+
+def test_only_the_precisions_of_32_bits_touch_the_switches_of_a_framework():
+    """A script that trains in 16 bits has them as they are, too."""
+    assert {precision: tf32_flag(precision) for precision in PRECISIONS} == {
+        "default": None,
+        "fp32": False,
+        "tf32": True,
+        "fp16": None,
+        "bf16": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("capability", "allowed", "used"),
+    [
+        (HOPPER, BOTH, BOTH),  # TensorFlow and JAX, left alone
+        (AMPERE, ("convolutions",), ("convolutions",)),  # PyTorch, left alone
+        (HOPPER, (), ()),  # strict
+        (TURING, BOTH, ()),
+        (VOLTA, BOTH, ()),
+        (None, BOTH, ()),  # a CPU
+    ],
+)
+def test_tf32_is_used_where_the_framework_allows_it_and_the_gpu_has_it(capability, allowed, used):
+    assert tf32_work(allowed, capability, {}) == used
+
+
+def test_a_user_who_forbids_tf32_to_the_libraries_has_none():
+    assert tf32_work(BOTH, HOPPER, {"NVIDIA_TF32_OVERRIDE": "0"}) == ()
+    assert tf32_work(BOTH, HOPPER, {"NVIDIA_TF32_OVERRIDE": "1"}) == BOTH

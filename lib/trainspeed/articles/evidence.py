@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
 from trainspeed.articles.claims import Answer, Claim, Evidence, Result, decide
+from trainspeed.core.format import DEFAULT_PRECISION
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import DATA_ROLES, Run, Status
-from trainspeed.core.trial import STRATEGIES, WITH_WORKERS, Trial
+from trainspeed.core.trial import STRATEGIES, STRICT, WITH_WORKERS, Trial
 from trainspeed.judge.comparison import Verdict, ratios
 from trainspeed.judge.verdict import judge
 
 HALVES = ("fp16", "bf16")  # bf16 answers for the articles' fp16 where that was not measured
+PLAIN = (STRICT, DEFAULT_PRECISION)  # the articles left the flags alone, on GPUs without TF32
 ARTICLE_WORKERS = {"threads": 4, "processes": 32}  # article 002's
 
 
@@ -24,11 +26,13 @@ def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] =
     devices, workers, batch and images. A statement about 8 GPUs is compared with what is here, even if that
     is 2 CPU cores.
     """
+    runs = tuple(runs)
     if claim.kind == "larger_batch":
         return _larger_batch(claim, runs)
     if claim.kind == "gap_closes":
         return decide(claim, _gap(claim, runs), "It takes two batch sizes at which both were measured.")
-    relevant = sorted(filter(None, (as_claimed(claim, v) for v in verdicts)), key=nearness(claim))
+    as_fp32 = precisions_of_32_bits(runs)
+    relevant = sorted(filter(None, (as_claimed(claim, v, as_fp32) for v in verdicts)), key=nearness(claim))
     if claim.model:
         relevant = relevant[:1]
     else:  # about every model: what tells most comes first
@@ -37,21 +41,34 @@ def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] =
     return decide(claim, [Evidence(name=_name(v), judgement=v.judgement, verdict=v) for v in relevant])
 
 
-def as_claimed(claim: Claim, verdict: Verdict) -> Verdict | None:
-    """Return a verdict in the direction of the statement; None where it compares something else."""
+def precisions_of_32_bits(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the precisions that are strict fp32: the default one too where runs in it say that they used no TF32."""
+    plain = [
+        run.tf32 for run in runs if run.trial.phase.of_model and run.trial.precision == DEFAULT_PRECISION
+    ]
+    known = [tf32 for tf32 in plain if tf32 is not None]
+    return (STRICT, DEFAULT_PRECISION) if known and not any(known) else (STRICT,)
+
+
+def as_claimed(claim: Claim, verdict: Verdict, as_fp32: Collection[str] = (STRICT,)) -> Verdict | None:
+    """Return a verdict in the direction of the statement; None where it compares something else.
+
+    Args:
+        as_fp32: As `precisions_of_32_bits` returns them.
+    """
     quantity = "accuracy" if claim.kind == "none_worse" else "time"
     if (verdict.quantity, verdict.factor) != (quantity, claim.factor) or verdict.speedup is None:
         return None
-    if _fits(claim, verdict.baseline, verdict.candidate):
+    if _fits(claim, verdict.baseline, verdict.candidate, as_fp32):
         return verdict
-    if quantity == "time" and _fits(claim, verdict.candidate, verdict.baseline):
+    if quantity == "time" and _fits(claim, verdict.candidate, verdict.baseline, as_fp32):
         ends = {"baseline": verdict.candidate, "candidate": verdict.baseline}
         return replace(verdict, **ends, judgement=verdict.judgement.turned)
     return None
 
 
-def _fits(claim: Claim, one: Trial, other: Trial) -> bool:
-    """Return whether two trials are the statement's, in its setting: fp32, not compiled, in whole steps.
+def _fits(claim: Claim, one: Trial, other: Trial, as_fp32: Collection[str]) -> bool:
+    """Return whether two trials are the statement's, in its setting: plain 32 bits, not compiled, in whole steps.
 
     Accuracy may be that of compiled models, and the batch may grow with the devices where a generator's
     gain is claimed: what it has to do in an epoch is the same at every batch size.
@@ -60,18 +77,24 @@ def _fits(claim: Claim, one: Trial, other: Trial) -> bool:
         arms = one.devices == 1 < other.devices
     else:
         candidates = HALVES if claim.candidate in HALVES else (claim.candidate,)
-        arms = getattr(one, claim.factor) == claim.baseline and getattr(other, claim.factor) in candidates
+        baselines = as_fp32 if claim.factor == "precision" else (claim.baseline,)
+        arms = getattr(one, claim.factor) in baselines and getattr(other, claim.factor) in candidates
         arms = arms and one.devices == other.devices and (one.devices > 1) == (claim.devices > 1)
     where = ("model", "framework", "layout", "pipeline")
     return (
         arms
         and all(getattr(claim, name) in ("", getattr(one, name)) for name in where)
-        and one.precision == "fp32"
+        and one.precision in PLAIN
         and (claim.kind == "none_worse" or not one.compile)
         and one.part == other.part
         and one.phase.trains
         and (one.batch_size == other.batch_size or claim.kind == "little_gain")
     )
+
+
+def plain_precision(measured: Iterable[str]) -> str:
+    """Return the precision that stands for the articles' plain one: strict fp32 where it was measured."""
+    return STRICT if STRICT in set(measured) else DEFAULT_PRECISION
 
 
 def nearness(claim: Claim) -> Callable[[Verdict], tuple]:
@@ -84,7 +107,7 @@ def nearness(claim: Claim) -> Callable[[Verdict], tuple]:
         return (
             claim.candidate in HALVES and other.precision != claim.candidate,
             # Article 003 timed with validation.
-            *(verdict.low is None, one.phase is not FIT, -verdict.blocks),
+            *(verdict.low is None, one.phase is not FIT, -verdict.blocks, one.precision != STRICT),
             *(abs(other.devices - (claim.devices or 1)), extra_workers),
             abs(math.log2(one.batch_size / claim.batch_size)) if claim.batch_size else 0,
             abs(one.image_size - claim.image_size) if claim.image_size else 0,
@@ -104,10 +127,12 @@ def _name(verdict: Verdict) -> str:
 
 def _gap(claim: Claim, runs: Iterable[Run]) -> list[Evidence]:
     """Return how many times larger the gap is at the smallest batch than at the largest, paired by block."""
-    wanted = {"model": claim.model, "layout": claim.layout, "precision": "fp32", "compile": False}
+    wanted = {"model": claim.model, "layout": claim.layout, "compile": False}
     gaps: dict[int, dict[int, float]] = {}
-    for row in ratios(runs, claim.factor, claim.baseline, claim.candidate):
-        if wanted.items() <= row.items():
+    rows = ratios(runs, claim.factor, claim.baseline, claim.candidate)
+    plain = plain_precision(row["precision"] for row in rows)
+    for row in rows:
+        if (wanted | {"precision": plain}).items() <= row.items():
             gaps.setdefault(row["batch_size"], {})[row["block"]] = max(row["ratio"], 1 / row["ratio"])
     if len(gaps) < 2:
         return []

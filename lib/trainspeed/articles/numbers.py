@@ -8,6 +8,8 @@ from __future__ import annotations
 import pandas as pd
 
 from trainspeed.articles.claims import FOLDER
+from trainspeed.core.format import DEFAULT_PRECISION
+from trainspeed.core.trial import STRICT
 
 ROUNDING_S = 0.5  # article 002 prints whole seconds: 196 steps of 90 ms are 17.6 s and printed as 18 s
 BAND = (0.45, 0.60)  # article 003: the share of FP32's time, over all of its models
@@ -63,13 +65,13 @@ def pipelines() -> pd.DataFrame:
 def why_unsupported(precision: str, gpu_name: str, capability: str | None) -> str | None:
     """Return why a GPU's matrix units lack a precision, by the article's table; None where it has no reason.
 
-    The generation is the last one of the table that is not newer than the GPU. Matrix units are not used for
-    fp32, and a CPU has none.
+    The generation is the last one of the table that is not newer than the GPU. Every GPU has
+    32 bits, and a CPU has no matrix units.
 
     Args:
         capability: Compute capability such as "7.5"; None for a CPU.
     """
-    if capability is None or precision == "fp32":
+    if capability is None or precision in (STRICT, DEFAULT_PRECISION):
         return None
     table = printed("matrix_unit_precisions")  # oldest generation first
     not_newer = table[table["compute_capability"].astype(float) <= float(capability)]

@@ -7,19 +7,19 @@ frame's own. They are ratios because neither the machine nor the images nor the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from trainspeed.articles.claims import claims
-from trainspeed.articles.evidence import ARTICLE_WORKERS, as_claimed, nearness
+from trainspeed.articles.evidence import ARTICLE_WORKERS, as_claimed, nearness, plain_precision
 from trainspeed.articles.numbers import convolution_gpus, pipelines, published, second_gpu
 from trainspeed.core.format import counted
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
-from trainspeed.core.trial import FRAMEWORKS, PRECISIONS, ZOO, Trial
+from trainspeed.core.trial import FRAMEWORKS, PRECISIONS, STRICT, ZOO, Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Judgement
 
@@ -38,9 +38,11 @@ def _frame(theirs: pd.DataFrame, ours: Iterable[dict], own_columns: Sequence[str
 
 
 def _usable(runs: Iterable[Run], **fields: object) -> list[Run]:
-    """Return the data of uncompiled whole steps in fp32 whose trials have these fields."""
-    wanted = {"part": "both", "precision": "fp32", "compile": False, **fields}.items()
-    return [run for run in RunSet(tuple(runs)).data().ok() if wanted <= run.trial.as_dict().items()]
+    """Return the data of uncompiled whole steps in plain precision whose trials have these fields."""
+    wanted = {"part": "both", "compile": False, **fields}.items()
+    usable = [run for run in RunSet(tuple(runs)).data().ok() if wanted <= run.trial.as_dict().items()]
+    plain = plain_precision(run.trial.precision for run in usable)
+    return [run for run in usable if run.trial.precision == plain]
 
 
 def _series(table: pd.DataFrame, name: str = "") -> pd.Series:
@@ -141,12 +143,15 @@ def _arm(row: dict) -> str:
     return f"{devices}, {row['workers']:g} {name}"
 
 
-def precision_shares(verdicts: Iterable[Verdict]) -> pd.DataFrame:
+def precision_shares(verdicts: Iterable[Verdict], as_fp32: Collection[str] = (STRICT,)) -> pd.DataFrame:
     """Return the share of FP32's time of each model in each precision; the article has one band for all.
 
     1 is FP32's time. There is a row per framework, model, precision, compile and part ("fit": as timed in
     the article). Of several batch sizes or layouts it is the one with an interval, with the most blocks, and
     nearest to the article's. Own columns: model, precision, compile, part, batch_size.
+
+    Args:
+        as_fp32: As `evidence.precisions_of_32_bits` returns them.
     """
     stated = {claim.model: claim for claim in claims("amp")}
     best: dict[tuple, Verdict] = {}
@@ -155,7 +160,7 @@ def precision_shares(verdicts: Iterable[Verdict]) -> pd.DataFrame:
         """Leave out whether it is the statement's precision: each precision has a row of its own."""
         return nearness(stated.get(verdict.baseline.model, stated[""]))(verdict)[1:]
 
-    for verdict in sorted(filter(_is_share, verdicts), key=sort_key):
+    for verdict in sorted((v for v in verdicts if _is_share(v, as_fp32)), key=sort_key):
         trial = verdict.candidate
         model = ZOO.index(trial.model) if trial.model in ZOO else len(ZOO), trial.model
         arm = FRAMEWORKS.index(trial.framework), trial.compile, PRECISIONS.index(trial.precision), trial.part
@@ -164,10 +169,11 @@ def precision_shares(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     return _frame(pd.DataFrame(), ours, ["model", "precision", "compile", "part", "batch_size"])
 
 
-def _is_share(verdict: Verdict) -> bool:
+def _is_share(verdict: Verdict, as_fp32: Collection[str]) -> bool:
     base, of_time = verdict.baseline, (verdict.factor, verdict.quantity) == ("precision", "time")
     known = verdict.speedup is not None
-    return of_time and known and base.precision == "fp32" and base.devices == 1 and base.phase.trains
+    over_fp32 = base.precision in as_fp32 and verdict.candidate.precision not in as_fp32
+    return of_time and known and over_fp32 and base.devices == 1 and base.phase.trains
 
 
 def _share_row(verdict: Verdict) -> dict:

@@ -12,7 +12,16 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from trainspeed.core.format import DATA_SET_NAMES, NAMES, counted, devices_of, model_of, pipeline_of
+from trainspeed.core.format import (
+    DATA_SET_NAMES,
+    DEFAULT_PRECISION,
+    NAMES,
+    counted,
+    devices_of,
+    model_of,
+    pipeline_of,
+    precision_of,
+)
 from trainspeed.core.phase import PHASES, WHOLE
 from trainspeed.core.quantities import MOST_NAME_LETTERS, MOST_WHOLE
 
@@ -178,9 +187,10 @@ TRAINING = rows(
     Factor(name="image_size", value="{} px".format, described=_trains_model, seldom=never),
     Factor(
         name="precision",
+        value=precision_of,
         lead=Factor.versus,
         described=always,
-        seldom=lambda trial: trial.precision != "fp32",
+        seldom=lambda trial: trial.precision != DEFAULT_PRECISION,
         switch=lambda *_: {"precision": "bf16"},
     ),
     Factor(

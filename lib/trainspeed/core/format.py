@@ -12,6 +12,7 @@ from typing import Any
 MISSING = "—"  # not measured, not there or not known
 MAX_DECIMALS = 6
 NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX", "scipy": "SciPy and OpenCV"}
+DEFAULT_PRECISION = "default"  # the framework's flags left alone
 DATA_SET_NAMES = {"own": "your own data"}
 
 
@@ -106,6 +107,11 @@ def listed(values: Iterable[object], last: str = "and") -> str:
 def model_of(model: str) -> str:
     """Return a model's name in a sentence or a chart: a user's model goes without its folder."""
     return model.rpartition("/")[2]
+
+
+def precision_of(precision: str) -> str:
+    """Return a precision in a sentence or a label."""
+    return f"{precision} precision" if precision == DEFAULT_PRECISION else precision
 
 
 def pipeline_of(trial: Any) -> str:

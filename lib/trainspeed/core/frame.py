@@ -41,7 +41,7 @@ DERIVED_COLUMNS: Mapping[str, Callable[[Run], Any]] = {
     "training_s": _training_s,
     "images_consumed": lambda run: run.images_per_epoch,
     "effective_layout": lambda run: layouts_text(run.effective_layout),
-    "effective_precision": lambda run: precision_text(run.effective_precision),
+    "effective_precision": lambda run: precision_text(run.effective_precision, run.tf32),
     "start_s": lambda run: run.stages_s.get("start"),
     "notes": lambda run: " ".join(note.kind for note in run.notes),
 }

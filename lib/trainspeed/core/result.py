@@ -13,6 +13,9 @@ from trainspeed.core.probe import ProbeValue
 from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, Number, Size, Whole
 from trainspeed.core.trial import LAYOUTS
 
+# Kinds of work that have a switch for TF32 of their own, in PyTorch.
+CONVOLUTIONS, PRODUCTS = TF32_WORK = ("convolutions", "matrix products")
+
 
 class EffectivePrecision(msgspec.Struct, frozen=True, kw_only=True):
     """The dtypes in which the convolutions computed.
@@ -39,11 +42,23 @@ def layouts_text(layouts: Mapping[str, int | None] | None) -> str | None:
     return f"mixed: {parts} of {sum(layouts.values())} convolutions"
 
 
-def precision_text(precision: EffectivePrecision | None) -> str | None:
-    """Return the dtypes that ran in words; None where they were not looked up."""
+def precision_text(precision: EffectivePrecision | None, tf32: Sequence[str] | None = None) -> str | None:
+    """Return the dtypes that ran in words; None where they were not looked up.
+
+    Args:
+        tf32: As in `RunResult`.
+    """
     if precision is None or not precision.dtypes:
         return None
-    return " and ".join(sorted(precision.dtypes)) + (" (asked)" if precision.asked else "")
+    text = " and ".join(sorted(precision.dtypes)) + (" (asked)" if precision.asked else "")
+    return f"{text}, {tf32_text(tf32)}" if tf32 and "float32" in precision.dtypes else text
+
+
+def tf32_text(tf32: Sequence[str]) -> str:
+    """Return in which work TF32 is allowed, in words."""
+    if not tf32:
+        return "no TF32"
+    return "TF32 allowed" if len(tf32) == len(TF32_WORK) else f"TF32 allowed in {' and '.join(tf32)}"
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,6 +187,9 @@ class RunResult(Inspection, CallTimes):
             whose `energy_j` is that of all turns; without turns, of all epochs, the first among them.
         compiled_anew: Whether the process traced, compiled and autotuned all that it ran, and took nothing from a
             cache; None in older lines.
+        tf32: Kinds of work (`TF32_WORK`) in which the device may round 32-bit numbers to TF32, by the framework's
+            switches as they were; empty where none: in strict fp32, on a CPU, on a GPU before Ampere. None where it
+            was not asked, and in older lines.
         turns: Turns that it took; their epochs are in `epoch_s`, too, their calls in `call_s` and `resident_s`. Empty
             where it ran alone.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
@@ -192,5 +210,6 @@ class RunResult(Inspection, CallTimes):
     probe: Mapping[str, ProbeValue] = field(default_factory=dict)
     skipped_steps: int | None = None
     compiled_anew: bool | None = None
+    tf32: tuple[Name, ...] | None = None
     turns: tuple[Turn, ...] = ()
     waiting_cores: float | None = None

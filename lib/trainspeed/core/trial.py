@@ -7,17 +7,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Self
 
 from trainspeed.core.errors import NAME_FORM, UserError, check_name, check_shared, check_some, check_whole
 from trainspeed.core.factors import TRAINING, BaseTrial
-from trainspeed.core.format import NAMES
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES
 from trainspeed.core.phase import PHASES, WHOLE, Phase
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
 LAYOUTS = ("channels_first", "channels_last")
-PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
-KERAS_POLICIES = {"fp32": "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
+STRICT = "fp32"  # 32 bits in every product: no TF32
+PRECISIONS = (DEFAULT_PRECISION, STRICT, "tf32", "fp16", "bf16")
+# Precision -> the dtype policy that it sets; the default one sets none.
+KERAS_POLICIES = {STRICT: "float32", "tf32": "float32", "fp16": "mixed_float16", "bf16": "mixed_bfloat16"}
 SINGLE = "single"
 # Framework -> what spreads a batch over devices. Keras's `multi_gpu_model` of 2019 is gone.
 STRATEGIES = {
@@ -52,6 +54,9 @@ class Trial(BaseTrial):
 
     Attributes:
         model: A name of `MODEL_NAMES`, a wide ResNet, or a user's `file.py:function`.
+        precision: "default" leaves the framework's flags alone, as a plain script does: what it then multiplies in
+            is told by `RunResult.tf32`. "fp32" forbids TF32 and "tf32" allows it everywhere; "fp16" and "bf16" are
+            mixed precision, with the flags left alone.
         compile: Whether XLA (TensorFlow, JAX) or torch.compile is used. JAX is always compiled.
         strategy: What spreads a batch over the devices; "single" on one.
         part: Name of the `phase` that is run: whole steps, one phase of a step, or a ceiling of the device.
@@ -72,7 +77,7 @@ class Trial(BaseTrial):
     batch_size: int
     images_per_epoch: int
     epochs: int
-    precision: str = "fp32"
+    precision: str = DEFAULT_PRECISION
     compile: bool = False
     strategy: str = "single"
     devices: int = 1
@@ -118,6 +123,11 @@ class Trial(BaseTrial):
         if self.batch_size > (images := self.images_per_epoch):
             rule = "is larger than the epoch: {images_per_epoch}. Lower the one or raise the other."
             raise UserError("batch_size", self.batch_size, rule, images_per_epoch=images)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Return the trial that `as_dict` was called on; one without a precision is as old as strict fp32."""
+        return super().from_dict({"precision": STRICT, **data})
 
     @property
     def phase(self) -> Phase:

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
 import pandas as pd
 
+from trainspeed.core.format import DEFAULT_PRECISION
 from trainspeed.core.phase import CONV, COPY, MATMUL, Phase
+from trainspeed.core.result import CONVOLUTIONS, PRODUCTS, TF32_WORK
 from trainspeed.core.run import Run, Status
-from trainspeed.core.trial import PRECISIONS, Trial
+from trainspeed.core.trial import PRECISIONS, STRICT, Trial
 from trainspeed.judge.roofline import Ceiling
 
 CEILING_STEPS = 5  # in an epoch of a ceiling
 
 
-def ceiling_trials(precisions: Sequence[str], *, dataset: str, seed: int) -> tuple[Trial, ...]:
-    """Return the trials that measure the device's ceilings in each precision, and its memory bandwidth."""
+def ceiling_trials(precisions: Iterable[str], *, dataset: str, seed: int) -> tuple[Trial, ...]:
+    """Return the trials that measure the device's ceilings in each precision, and its memory bandwidth.
+
+    The default precision has none of its own: see `ceiling_in`.
+    """
     base = Trial(
         framework="torch",
+        precision=STRICT,
         model="cnn10",
         layout="channels_last",
         batch_size=1,
@@ -29,7 +35,8 @@ def ceiling_trials(precisions: Sequence[str], *, dataset: str, seed: int) -> tup
         dataset=dataset,
         seed=seed,
     )
-    rates = [replace(base.only(phase), precision=p) for p in precisions for phase in (MATMUL, CONV)]
+    measured = dict.fromkeys(STRICT if p == DEFAULT_PRECISION else p for p in precisions)
+    rates = [replace(base.only(phase), precision=p) for p in measured for phase in (MATMUL, CONV)]
     return (*rates, base.only(COPY))
 
 
@@ -47,11 +54,36 @@ def ceilings_of(runs: Iterable[Run]) -> dict[str, Ceiling]:
             precision=precision,
             matmul_flop_per_s=medians.get((precision, MATMUL)),
             conv_flop_per_s=medians.get((precision, CONV)),
-            bandwidth_bytes_per_s=medians.get(("fp32", COPY)),
+            bandwidth_bytes_per_s=medians.get((STRICT, COPY)),
         )
         for precision in PRECISIONS
         if (precision, MATMUL) in medians or (precision, CONV) in medians
     }
+
+
+def ceiling_in(precision: str, tf32: Sequence[str] | None, ceilings: Mapping[str, Ceiling]) -> Ceiling:
+    """Return what the device does at most in a precision; in the default one, by what the framework allows there.
+
+    That is the ceiling of tf32 for the kinds of work in which TF32 is allowed, and of fp32 for the others. Unless both
+    were measured, it has no peak: one that is too low would be exceeded.
+
+    Args:
+        tf32: As in `core.result.RunResult`.
+        ceilings: As returned by `ceilings_of`.
+    """
+    if precision != DEFAULT_PRECISION:
+        return ceilings.get(precision, Ceiling(precision=precision))
+    known = {kind: ceilings.get("tf32" if kind in (tf32 or ()) else STRICT) for kind in TF32_WORK}
+    bandwidths = (ceiling.bandwidth_bytes_per_s for ceiling in ceilings.values())
+    bandwidth = next((b for b in bandwidths if b is not None), None)
+    if tf32 is None or None in known.values():
+        return Ceiling(precision=precision, bandwidth_bytes_per_s=bandwidth)
+    return Ceiling(
+        precision=precision,
+        matmul_flop_per_s=known[PRODUCTS].matmul_flop_per_s,
+        conv_flop_per_s=known[CONVOLUTIONS].conv_flop_per_s,
+        bandwidth_bytes_per_s=bandwidth,
+    )
 
 
 def ceiling_frame(ceilings: Iterable[Ceiling]) -> pd.DataFrame:

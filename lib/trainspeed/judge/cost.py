@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import NAMES, model_of, usd
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES, model_of, precision_of, usd
+from trainspeed.core.trial import STRICT
 from trainspeed.judge.verdict import MARGIN
 
-BASELINE = "fp32"
 SECONDS_PER_HOUR = 3600
 KEY_COLUMNS = ("framework", "model", "precision")
 MEASURED = ("images_per_s", "training_s", "energy_j_per_epoch", "images_per_epoch")
@@ -57,7 +57,9 @@ def cost_frame(rows: pd.DataFrame | Iterable[Mapping[str, Any]], usd_per_hour: f
 
 
 def cost_sentence(costs: pd.DataFrame) -> str:
-    """Return which precision trains each model most cheaply, and its price relative to that of fp32.
+    """Return which precision trains each model most cheaply, and its price relative to that of the default one.
+
+    Without that, as in older ledgers, relative to fp32.
 
     By medians alone: whether two precisions differ is for the verdicts to say. A ratio within their margin is
     named as such.
@@ -90,14 +92,15 @@ def _cheapest(costs: pd.Series) -> str:
     costs = costs.droplevel(["framework", "model"])
     best = str(costs.idxmin())
     if len(costs) == 1:
-        return f"a training in {best} costs {usd(costs[best])}; no other precision was measured"
-    cheapest = f"{best} is cheapest, {usd(costs[best])} a training"
-    if BASELINE not in costs:
-        return f"{cheapest}; {BASELINE} was not measured"
-    baseline_cost, others = costs[BASELINE], costs.drop(BASELINE)
+        return f"a training in {precision_of(best)} costs {usd(costs[best])}; no other precision was measured"
+    cheapest = f"{precision_of(best)} is cheapest, {usd(costs[best])} a training"
+    baseline = next((name for name in (DEFAULT_PRECISION, STRICT) if name in costs), None)
+    if baseline is None:
+        return f"{cheapest}; {precision_of(DEFAULT_PRECISION)} was not measured"
+    baseline_cost, others = costs[baseline], costs.drop(baseline)
     ratio = others.min() / baseline_cost
     same = 1 / (1 + MARGIN) <= ratio <= 1 + MARGIN
     within = f" (the same within the margin of {100 * MARGIN:g} %)" if same else ""
-    if best == BASELINE:
-        return f"{cheapest}; next is {others.idxmin()} at {ratio:.2f}x{within}"
-    return f"{cheapest}, {ratio:.2f}x {BASELINE}'s {usd(baseline_cost)}{within}"
+    if best == baseline:
+        return f"{cheapest}; next is {precision_of(others.idxmin())} at {ratio:.2f}x{within}"
+    return f"{cheapest}, {ratio:.2f}x {precision_of(baseline)}'s {usd(baseline_cost)}{within}"

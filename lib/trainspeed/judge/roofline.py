@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from trainspeed.core.format import NAMES, model_of, percent, three
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES, model_of, percent, precision_of, three
+from trainspeed.core.trial import STRICT
 from trainspeed.judge.verdict import Judgement
 
-BASELINE = "fp32"
-PRECISION_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}  # tf32 only multiplies with fewer bits
+BASELINE = STRICT  # what the ceilings of a device are told against
+# TF32 only multiplies with fewer bits.
+PRECISION_BYTES = {DEFAULT_PRECISION: 4, STRICT: 4, "tf32": 4, "fp16": 2, "bf16": 2}
 CEILING_VERBS = {"matmul_flop_per_s": "multiplies matrices", "conv_flop_per_s": "convolves"}
 
 
@@ -145,7 +147,8 @@ def gain_sentence(
     speedup, low = judgement.speedup, judgement.low
     interval = "no interval" if low is None else f"{low:.2f}x to {judgement.high:.2f}x"
     gained = None if speedup is None else f"{speedup:.2f}x ({interval})"
-    name = f"{NAMES.get(framework, framework)}, {model_of(model)}, {candidate.precision}"
+    versus = f"{candidate.precision} vs {precision_of(base.precision)}"
+    name = f"{NAMES.get(framework, framework)}, {model_of(model)}, {versus}"
     most = at_best_gain(work, base, candidate, matrix_share)
     if most is None:
         outcome = "how much was is not known either: not measured" if gained is None else f"{gained} was"
@@ -160,8 +163,8 @@ def gain_sentence(
     if (speedup if low is None else low) > most:
         return (
             f"{name}: {gained} was measured, more than the {most:.2f}x that could be gained at best ({why}): the "
-            f"bound's assumptions do not hold here. {base.precision} stays further below its ceiling than "
-            f"{candidate.precision} does, or something changed beside the arithmetic and the bytes."
+            f"bound's assumptions do not hold here. {precision_of(base.precision)} stays further below its ceiling "
+            f"than {candidate.precision} does, or something changed beside the arithmetic and the bytes."
         )
     if speedup <= 1 or most <= 1:
         return f"{name}: {could} ({why}), {gained} was measured: no gain."
@@ -214,10 +217,10 @@ def _why(work: Work, base: Ceiling, candidate: Ceiling, matrix_share: float | No
     faster = f"matrix work is {matrix_gain(base, candidate):.2f}x as fast here"
     bytes_moved = "half the bytes" if memory_gain(base, candidate) == 2 else "as many bytes"
     if matrix_share is not None:
-        share = percent(matrix_share)
-        return f"{faster} and {share} of the device's time in {base.precision}; the rest moves {bytes_moved}"
+        share = f"{percent(matrix_share)} of the device's time in {precision_of(base.precision)}"
+        return f"{faster} and {share}; the rest moves {bytes_moved}"
     here, there = (_limit(work, ceiling) for ceiling in _alike(base, candidate))
-    limits = f"{here} limits a step in {base.precision}, {there} in {candidate.precision}"
+    limits = f"{here} limits a step in {precision_of(base.precision)}, {there} in {candidate.precision}"
     return f"{faster} and {bytes_moved} are moved; by the roofline {limits}"
 
 
@@ -227,13 +230,13 @@ def _limit(work: Work, ceiling: Ceiling) -> str:
 
 def _missing(work: Work, base: Ceiling, candidate: Ceiling, matrix_share: float | None) -> list[str]:
     both = (base, candidate)
-    missing = [f"the ceiling of {c.precision}" for c in both if c.peak_flop_per_s is None]
+    missing = [f"the ceiling of {precision_of(c.precision)}" for c in both if c.peak_flop_per_s is None]
     if not missing and matrix_gain(base, candidate) is None:
-        missing = [f"the same ceiling in {base.precision} and {candidate.precision}"]
+        missing = [f"the same ceiling in {precision_of(base.precision)} and {candidate.precision}"]
     if matrix_share is not None:
         return missing
     if precisions := [c.precision for c in both if c.bandwidth_bytes_per_s is None]:
-        missing.append(f"the bandwidth in {' and '.join(precisions)}")
+        missing.append(f"the bandwidth in {' and '.join(map(precision_of, precisions))}")
     amounts = {"the model's FLOPs": work.flops, "its memory traffic": work.bytes}
     return missing + [name for name, amount in amounts.items() if amount is None]
 

@@ -12,14 +12,13 @@ from matplotlib.transforms import ScaledTranslation
 
 from trainspeed.core.errors import check_name
 from trainspeed.core.format import model_of, three
+from trainspeed.judge.roofline import PRECISION_BYTES
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels
 from trainspeed.show.rows import by_framework, require
 from trainspeed.show.series import handles
 from trainspeed.show.theme import GREY, PRECISION_STYLES, framework_name
 
-# Two precisions of as many bits have one intensity: their marks stand this far left and right of it.
-MARK_OFFSET_PT = {"fp32": -3.5, "tf32": 3.5, "fp16": -3.5, "bf16": 3.5}
-PARTNER = {"fp32": "tf32", "tf32": "fp32", "fp16": "bf16", "bf16": "fp16"}
+MARK_STEP_PT = 7  # between the marks of precisions of as many bits, which have one intensity
 SHAPES = ("o", "^", "D", "v", "P", "X", "<", ">", "*", "h")  # of the first, second, … model
 SWATCH = "s"  # of a precision in the legend: no model's shape
 POINT_COLUMNS = ("framework", "model", "precision", "intensity", "flop_per_s")
@@ -102,7 +101,10 @@ def _draw_points(ax: Axes, rows: pd.DataFrame, shapes: Mapping[str, str], diviso
     style = {"markeredgewidth": 0.8, "markersize": 8, "linestyle": "none", "zorder": 2.5, "gid": "point"}
     for row in rows.to_dict("records"):
         precision = row["precision"]
-        aside_pt = MARK_OFFSET_PT[precision] if PARTNER[precision] in drawn else 0
+        alike = [
+            n for n in PRECISION_STYLES if n in drawn and PRECISION_BYTES[n] == PRECISION_BYTES[precision]
+        ]
+        aside_pt = MARK_STEP_PT * (alike.index(precision) - (len(alike) - 1) / 2)
         ax.plot(
             [row["intensity"]],
             [row["flop_per_s"] / divisor],

@@ -49,7 +49,8 @@ LAYOUT_STYLES: Mapping[str, Look] = {
 FILLS = ("full", "none", "left", "right", "top", "bottom")  # marker fill of the first, second, … variant
 # No colour of a framework. The edge tells fp16 from bf16, which are alike in brightness; bars have a hatch.
 PRECISION_STYLES: Mapping[str, Look] = {
-    "fp32": {"color": OKABE_ITO["black"], "linestyle": "-", "edge": "white", "hatch": ""},
+    "default": {"color": OKABE_ITO["black"], "linestyle": "-", "edge": "white", "hatch": ""},
+    "fp32": {"color": GREY, "linestyle": (0, (8, 2, 2, 2)), "edge": "white", "hatch": "--"},
     "tf32": {"color": OKABE_ITO["purple"], "linestyle": (0, (6, 2)), "edge": "black", "hatch": "//"},
     "fp16": {"color": OKABE_ITO["sky blue"], "linestyle": (0, (4, 1, 1, 1)), "edge": "white", "hatch": ".."},
     "bf16": {"color": OKABE_ITO["orange"], "linestyle": (0, (2, 1)), "edge": "black", "hatch": "xx"},

@@ -12,9 +12,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from trainspeed.core.format import NAMES
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES
 from trainspeed.core.markdown import escape
-from trainspeed.core.trial import KERAS_POLICIES, Trial
+from trainspeed.core.trial import KERAS_POLICIES, STRICT, Trial
 
 KERAS = {"tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}
 TORCH_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
@@ -45,14 +45,28 @@ def lines(setting: str, **values: Any) -> str:
     return text
 
 
-def program_of(trial: Trial) -> str:
-    """Return a Python program that trains as the trial does."""
-    return lines("torch" if trial.framework == "torch" else "keras", trial=trial)
+def program_of(trial: Trial, plain: Trial | None = None) -> str:
+    """Return a Python program that trains as the trial does.
+
+    Args:
+        plain: What the trial's settings were switched on from. Strict fp32 that this had too is left out: a line
+            that forbids TF32 would make the reader's script slower than it is.
+    """
+    strict = plain is not None and trial.precision == plain.precision == STRICT
+    template = "torch" if trial.framework == "torch" else "keras"
+    return lines(template, trial=trial, precision=DEFAULT_PRECISION if strict else trial.precision)
 
 
-def program_blocks(trials: Iterable[Trial]) -> list[str]:
-    """Return Markdown with the program of each trial."""
-    return [block(f"**{(NAMES | KERAS)[t.framework]}** ({escape(t.model)})", program_of(t)) for t in trials]
+def program_blocks(recipes: Iterable[Sequence[Trial]]) -> list[str]:
+    """Return Markdown with a program for each recipe.
+
+    Args:
+        recipes: The plain trial of each, then what it became with every switch, the last one with all.
+    """
+    return [
+        block(f"**{(NAMES | KERAS)[trial.framework]}** ({escape(trial.model)})", program_of(trial, plain))
+        for plain, *_, trial in recipes
+    ]
 
 
 def block(heading: str, code: str) -> str:

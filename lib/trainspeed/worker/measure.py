@@ -182,6 +182,7 @@ def _measure(
         waiting_cores=pace.waiting_cores,
         compiled_anew=True,  # by `compile_caches`, and JAX's backend
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
+        tf32=training.tf32,
     )
     stages.next("evaluate")
     stages.emit(Measured(result=replace(measured, notes=tuple(notes), stages_s=stages.seconds)))

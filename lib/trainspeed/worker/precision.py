@@ -1,11 +1,20 @@
-"""Which precisions a device has. Knows no framework: it is given the device's compute capability."""
+"""Which precisions a device has, and what 32 bits are there. Knows no framework: it is given the device's compute
+capability, and what the framework's flags say.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection, Mapping
+
+from trainspeed.core.format import DEFAULT_PRECISION
+from trainspeed.core.result import TF32_WORK
+from trainspeed.core.trial import STRICT
 from trainspeed.sensors.cpu import cpu_flags
 from trainspeed.worker.failures import Unsupported
 
 VOLTA, AMPERE = (7, 0), (8, 0)
+TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # "0": NVIDIA's libraries use no TF32, whatever a framework asks for
 PRECISION_FLAGS = {"bf16": ("avx512_bf16", "amx_bf16", "bf16"), "fp16": ("avx512_fp16", "amx_fp16", "fphp")}
 
 
@@ -17,7 +26,7 @@ def check_precision(precision: str, capability: tuple[int, int] | None) -> None:
     Source: CUDA C++ Programming Guide, "Compute Capabilities": Tensor Cores from 7.0, TF32 and
         bfloat16 from 8.0.
     """
-    if precision == "fp32":
+    if precision in (DEFAULT_PRECISION, STRICT):
         return
     if capability is not None:
         least = VOLTA if precision == "fp16" else AMPERE
@@ -28,3 +37,24 @@ def check_precision(precision: str, capability: tuple[int, int] | None) -> None:
         raise Unsupported("TF32 is a mode of NVIDIA GPUs; this is a CPU")
     elif not cpu_flags() & set(flags := PRECISION_FLAGS[precision]):
         raise Unsupported(f"this CPU has no {precision} arithmetic (none of the flags {', '.join(flags)})")
+
+
+def tf32_flag(precision: str) -> bool | None:
+    """Return what a trial sets its framework's switch for TF32 to; None leaves the switch alone."""
+    return {STRICT: False, "tf32": True}.get(precision)
+
+
+def tf32_work(
+    allowed: Collection[str],
+    capability: tuple[int, int] | None,
+    environment: Mapping[str, str] = os.environ,
+) -> tuple[str, ...]:
+    """Return the kinds of work in which a device may round 32-bit numbers to TF32: see `RunResult.tf32`.
+
+    Args:
+        allowed: Those of `core.result.TF32_WORK` in which the framework allows it, by its switch as it is.
+        capability: Compute capability of the GPU; None for a CPU.
+    Source: cuDNN and cuBLAS documentation, "NVIDIA_TF32_OVERRIDE".
+    """
+    possible = capability is not None and capability >= AMPERE and environment.get(TF32_OVERRIDE) != "0"
+    return tuple(kind for kind in TF32_WORK if possible and kind in allowed)

@@ -115,11 +115,11 @@ def test_a_label_is_what_tells_a_trial_from_the_others_of_its_study():
     found = pairs_of(runs, runs)
     assert [pair.label for pair in found] == ["batch 16", "batch 32"], "numbers in their order"
     assert pairs.shared_sentences("layout", found) == [
-        "All trials of layout: PyTorch, cnn10, channels_first, 16 px, fp32, not compiled."
+        "All trials of layout: PyTorch, cnn10, channels_first, 16 px, default precision, not compiled."
     ]
     assert (
         ", ".join(found[0].description)
-        == "PyTorch, cnn10, channels_first, batch 16, 16 px, fp32, not compiled"
+        == "PyTorch, cnn10, channels_first, batch 16, 16 px, default precision, not compiled"
     )
 
 

@@ -56,7 +56,7 @@ class TestBars:
         figure = plot_training_times(frame(*[run(precision=name) for name in reversed(PRECISIONS)]))
         bars = found(figure.axes[0], "bar")
         lefts = [bar.get_x() for bar in bars]
-        assert lefts == sorted(lefts) and len(set(lefts)) == 4
+        assert lefts == sorted(lefts) and len(set(lefts)) == 5
         styles = [PRECISION_STYLES[name] for name in PRECISIONS]
         assert [to_hex(bar.get_facecolor()).upper() for bar in bars] == [style["color"] for style in styles]
         assert [bar.get_hatch() or "" for bar in bars] == [style["hatch"] for style in styles]
@@ -112,7 +112,7 @@ class TestFailures:
 
     def test_a_panel_without_a_bar_has_no_numbers(self):
         figure = plot_training_times(frame(failed(Status.TIMEOUT)))
-        assert texts(figure.axes[0], "failed") == ["fp32 timeout"]
+        assert texts(figure.axes[0], "failed") == ["default timeout"]
         assert list(figure.axes[0].get_yticks()) == []
 
     def test_words_are_small_where_places_are_narrow(self):
@@ -168,7 +168,7 @@ class TestMemory:
 
     def test_that_cannot_be_read_is_a_word(self):
         ax = plot_peak_memory(frame(run(), run(precision="bf16", peak_memory_bytes=2_000_000))).axes[0]
-        assert texts(ax, "failed") == ["fp32 not known"] and heights(ax) == pytest.approx([2])
+        assert texts(ax, "failed") == ["default not known"] and heights(ax) == pytest.approx([2])
 
 
 @pytest.mark.parametrize("plot", [plot_training_times, plot_peak_memory])

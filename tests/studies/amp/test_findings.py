@@ -6,7 +6,7 @@ from amp_data import accuracies, speedups
 from study_data import make_pair, make_run
 from trainspeed.core.trial import FRAMEWORKS, PRECISIONS
 from trainspeed.judge.comparison import compare
-from trainspeed.studies.amp.findings import ordered, precision_verdicts
+from trainspeed.studies.amp.findings import ordered, precision_settings, precision_verdicts
 
 ZOO = {"model": "mobilenet", "image_size": 32, "layout": "channels_last"}
 
@@ -60,6 +60,24 @@ def test_a_comparison_is_labelled_by_its_precisions():
     assert [verdict.label for verdict in found] == [
         f"{name} vs fp32, TensorFlow, vgg16, channels_first, batch 32" for name in ("fp16", "bf16")
     ]
+
+
+def test_all_precisions_are_compared_with_the_default_one_and_the_lower_ones_with_fp32_too():
+    seconds = {"default": 1.0, "fp32": 2.0, "tf32": 1.0, "bf16": 0.5}
+    runs = [
+        make_run(s, block=block, precision=name, **ZOO) for block in range(6) for name, s in seconds.items()
+    ]
+    found = [(v.baseline.precision, v.candidate.precision, v.speedup) for v in precision_verdicts(runs)]
+
+    assert found == [
+        ("default", "fp32", 0.5),
+        ("default", "tf32", 1.0),
+        ("default", "bf16", 2.0),
+        ("fp32", "tf32", 2.0),
+        ("fp32", "bf16", 4.0),
+    ]
+    (advice,) = precision_settings(precision_verdicts(runs))
+    assert "bf16 (mobilenet: 2.00x)" in advice, "what a script gains that says nothing of its precision"
 
 
 def test_the_sentences_of_time_and_accuracy_name_precision_and_part():

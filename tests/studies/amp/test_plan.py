@@ -51,8 +51,8 @@ def test_0_is_the_shape_of_the_article():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"precisions": ["bf16"]}, r"^precisions \(=\['bf16'\]\) must hold 'fp32': all others"),
-        ({"precisions": []}, r"^precisions \(=\[\]\) must hold 'fp32'"),
+        ({"precisions": ["bf16"]}, r"^precisions \(=\['bf16'\]\) must hold 'default' or 'fp32': all others"),
+        ({"precisions": []}, r"^precisions \(=\[\]\) must hold 'default' or 'fp32'"),
         ({"precisions": ["fp32", "fp8"]}, "unknown precision 'fp8'"),
         (
             {"image_size": -1},

@@ -63,7 +63,7 @@ def test_what_ran_is_a_row_per_arm_that_was_inspected():
     table = kernel_table(runs).data
 
     assert table[["precision", "computed in", "matrix work", "most of it in"]].to_numpy().tolist() == [
-        ["fp32", "float32", "75 %", "aten::conv2d"],
+        ["default", "float32", "75 %", "aten::conv2d"],
         ["bf16", "bfloat16", MISSING, MISSING],
     ]
     assert kernel_table([]).data.empty

@@ -29,8 +29,10 @@ def test_equal_reasons_are_told_once_however_many_runs_and_numbers():
 
     assert not_measured(report_of(runs=tuple(runs), notebooks=WHOLE), NOTHING) == [
         "layout: 3 trials (PyTorch): oom: 0.5 GB asked for.",
-        "layout: PyTorch, cnn10, channels_first, batch 32, 16 px, fp32, not compiled: timeout: longer than 300 s.",
-        "amp: PyTorch, cnn10, channels_first, batch 32, 16 px, fp32, not compiled: oom: 0.5 GB asked for.",
+        "layout: PyTorch, cnn10, channels_first, batch 32, 16 px, default precision, not compiled: timeout: "
+        "longer than 300 s.",
+        "amp: PyTorch, cnn10, channels_first, batch 32, 16 px, default precision, not compiled: oom: "
+        "0.5 GB asked for.",
     ]
 
 

@@ -24,7 +24,7 @@ def test_the_search_keeps_what_gains_in_combination_and_nothing_else():
         "batch_size": Decision.HURTS,
         "devices": Decision.KEPT,
     }
-    assert [t.precision for t in measured.search.chain] == ["fp32", "bf16", "bf16", "bf16"]
+    assert [t.precision for t in measured.search.chain] == ["default", "bf16", "bf16", "bf16"]
     assert [t.layout for t in measured.search.chain] == ["channels_first"] * 2 + ["channels_last"] * 2
     assert measured.search.chain[-1] == replace(
         start_of(), precision="bf16", layout="channels_last", devices=2, strategy="ddp"

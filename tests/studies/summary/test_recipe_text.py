@@ -37,8 +37,9 @@ def test_the_plain_trial_and_what_is_tried_on_it():
     other = Switch(factor="layout", fields=(("layout", "channels_last"),), alone=1.3, model="wrn28_1")
     search = replace(search, switches=(*search.switches, other))
     assert plain_sentence(search) == (
-        "PyTorch, cnn10, channels_first, batch 16, 16 px, fp32, not compiled: to be switched on in this order: "
-        "bf16 (1.50x alone), batch 64 (no verdict calls it faster), channels_last (1.30x alone with wrn28_1)."
+        "PyTorch, cnn10, channels_first, batch 16, 16 px, default precision, not compiled: to be switched on in "
+        "this order: bf16 (1.50x alone), batch 64 (no verdict calls it faster), "
+        "channels_last (1.30x alone with wrn28_1)."
     )
 
 

@@ -21,7 +21,7 @@ from trainspeed.studies.summary.switches import (
 
 START = plain_trial("torch", "cnn10", **FIELDS)
 LAYOUT = {"factor": "layout", "values": ("channels_first", "channels_last"), "devices": 1}
-PRECISION = {"factor": "precision", "values": ("fp32", "bf16"), "devices": 1}
+PRECISION = {"factor": "precision", "values": ("default", "bf16"), "devices": 1}
 BATCH = {"factor": "batch_size", "values": (16, 64), "devices": 1}
 
 
@@ -37,7 +37,7 @@ def test_plain_is_what_the_framework_does_by_itself(framework):
     trial = plain_trial(framework, "cnn10", **FIELDS)
     assert trial.layout == ("channels_first" if framework == "torch" else "channels_last")
     assert trial.compile == (framework == "jax")
-    assert (trial.precision, trial.devices, trial.strategy) == ("fp32", 1, "single")
+    assert (trial.precision, trial.devices, trial.strategy) == ("default", 1, "single")
 
 
 def test_an_unknown_framework_is_a_users_mistake():

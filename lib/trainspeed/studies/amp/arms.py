@@ -5,7 +5,7 @@ Pure functions on runs; the model of what could be gained is that of `judge.roof
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -14,6 +14,8 @@ import pandas as pd
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
+from trainspeed.core.trial import STRICT
+from trainspeed.judge.ceilings import ceiling_in
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.cost import KEY_COLUMNS, MEASURED
 from trainspeed.judge.roofline import Ceiling, Work, gain_sentence, mfu
@@ -39,7 +41,7 @@ def roofline_points(runs: Iterable[Run], ceilings: dict[str, Ceiling]) -> pd.Dat
                 **{name: getattr(trial, name) for name in KEY_COLUMNS},
                 "intensity": work.intensity(trial.precision),
                 "flop_per_s": work.flops / step_s,
-                "mfu": mfu(work, step_s, ceilings.get(trial.precision)),
+                "mfu": mfu(work, step_s, _ceiling(arm, ceilings)),
                 "flops_per_image": work.flops / trial.batch_size,
                 "parameters": first_known(arm, "parameters"),
             }
@@ -56,14 +58,14 @@ def gain_sentences(
     sentences = []
     for verdict in verdicts:
         base, candidate = verdict.baseline, verdict.candidate
-        if verdict.quantity != "time" or base not in arms:
-            continue
+        if verdict.quantity != "time" or base not in arms or candidate.precision == STRICT:
+            continue  # 32 bits are no way to gain
         sentences.append(
             gain_sentence(
                 base.framework,
                 base.model,
                 _work(arms[base]),
-                ceilings.get(base.precision, Ceiling(precision=base.precision)),
+                _ceiling(arms[base], ceilings),
                 ceilings.get(candidate.precision, Ceiling(precision=candidate.precision)),
                 verdict.judgement,
                 matrix_share=(first_known(arms[base], "profile") or {}).get("matrix_share"),
@@ -83,6 +85,11 @@ def cost_rows(frame: pd.DataFrame) -> pd.DataFrame:
 def trained_arms(runs: Iterable[Run]) -> dict[AnyTrial, RunSet]:
     """Return the runs of whole steps that ended well, by trial."""
     return RunSet(tuple(runs)).ok().where(lambda run: run.trial.whole_steps).by_trial()
+
+
+def _ceiling(arm: RunSet, ceilings: Mapping[str, Ceiling]) -> Ceiling:
+    """Return what the device does at most in an arm's precision, as that was in effect."""
+    return ceiling_in(arm[0].trial.precision, first_known(arm, "tf32"), ceilings)
 
 
 def _work(arm: Sequence[Run]) -> Work:

@@ -6,18 +6,19 @@ Pure functions on runs; every sentence with a result in it is computed here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from statistics import median
 
 from trainspeed.articles.numbers import why_unsupported
-from trainspeed.core.format import NAMES, model_of, percent
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES, model_of, percent, precision_of
 from trainspeed.core.phase import COMPUTE, INPUT, PHASES
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.core.trial import FRAMEWORKS, PRECISIONS, ZOO, Trial
+from trainspeed.core.trial import FRAMEWORKS, PRECISIONS, STRICT, ZOO, Trial
 from trainspeed.judge.comparison import Verdict, compare
-from trainspeed.judge.roofline import BASELINE
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
+from trainspeed.studies.amp.plan import baseline_of
 
 PRECISION_QUESTIONS = {
     "time": "Does a lower precision train faster?",
@@ -55,7 +56,10 @@ def one_variant(runs: RunSet, layout: str, compile: bool) -> RunSet:
 
 
 def precision_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict]:
-    """Return every precision over strict fp32 in training, by framework, model and precision.
+    """Return every precision over the default one, and those of fewer bits over strict fp32, in training.
+
+    They are ordered by framework, model and precision. What a script gains is over the default precision, which may
+    be TF32; article 003's numbers are over fp32.
 
     Ceilings of the device are left out: `judge.roofline.ceiling_sentence` compares them.
 
@@ -65,11 +69,13 @@ def precision_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verd
     training = [run for run in runs if not run.trial.phase.ceiling]
     question = PRECISION_QUESTIONS[quantity]
     verdicts: list[Verdict] = []
-    for name in PRECISIONS[1:]:  # fp32 is the first
-        verdicts += compare(training, "precision", BASELINE, name, question=question, quantity=quantity)
+    for baseline, name in combinations(PRECISIONS, 2):  # in the order of their bits, the default one first
+        if baseline in (DEFAULT_PRECISION, STRICT):
+            verdicts += compare(training, "precision", baseline, name, question=question, quantity=quantity)
 
     def position(verdict: Verdict) -> tuple:
-        return not verdict.candidate.whole_steps, -verdict.blocks, _position(verdict.candidate)
+        over = PRECISIONS.index(verdict.baseline.precision)
+        return not verdict.candidate.whole_steps, -verdict.blocks, over, _position(verdict.candidate)
 
     return sorted(verdicts, key=position)
 
@@ -122,22 +128,23 @@ def skip_sentences(runs: Iterable[Run]) -> list[str]:
 
 
 def without_untrained(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
-    """Return the runs of the models that learned something in fp32, and a sentence for each that did not.
+    """Return the runs of the models that learned something in the baseline, and a sentence for each that did not.
 
     Two models that guess are equally accurate, which says nothing of their precision.
     """
     runs = list(runs)
+    baseline = baseline_of({run.trial.precision for run in runs})
     arms: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        if run.trial.precision == BASELINE and run.test_accuracy is not None:
+        if run.trial.precision == baseline and run.test_accuracy is not None:
             arms.setdefault((run.trial.framework, run.trial.model), []).append(run)
     sentences = {}
     for (framework, model), arm in arms.items():
         accuracy = median(run.test_accuracy for run in arm)
         if accuracy < arm[0].learned_from:
             sentences[framework, model] = (
-                f"{NAMES[framework]}, {model_of(model)}: {percent(accuracy)} in {BASELINE} is near chance "
-                f"({100 * arm[0].chance:.3g} %): it has not learned yet, so accuracy is not compared. Train more "
+                f"{NAMES[framework]}, {model_of(model)}: {percent(accuracy)} in {precision_of(baseline)} is near "
+                f"chance ({100 * arm[0].chance:.3g} %): it has not learned yet, so accuracy is not compared. Train more "
                 "epochs."
             )
     learned = [run for run in runs if (run.trial.framework, run.trial.model) not in sentences]
@@ -154,9 +161,9 @@ def input_sentences(runs: Iterable[Run]) -> list[str]:
             rest = "the rest" if trial.framework == "torch" else "the model, which enlarges them,"
             verb = "is the bottleneck" if input_s > compute_s else "is not the bottleneck"
             sentences.append(
-                f"{NAMES[trial.framework]}, {model_of(trial.model)}, {trial.precision}: reading and enlarging the "
-                f"images of an epoch takes {input_s:.3g} s alone, {rest} {compute_s:.3g} s: the input {verb} "
-                f"({percent(input_s / compute_s)})."
+                f"{NAMES[trial.framework]}, {model_of(trial.model)}, {precision_of(trial.precision)}: reading and "
+                f"enlarging the images of an epoch takes {input_s:.3g} s alone, {rest} {compute_s:.3g} s: the input "
+                f"{verb} ({percent(input_s / compute_s)})."
             )
     return sentences
 
@@ -164,12 +171,15 @@ def input_sentences(runs: Iterable[Run]) -> list[str]:
 def precision_settings(verdicts: Sequence[Verdict]) -> list[str]:
     """Return, for each framework, the lines that switch on what was faster in whole steps, as Markdown."""
     texts = []
+    baseline = baseline_of({v.baseline.precision for v in verdicts})
+    told = [v for v in verdicts if v.baseline.precision == baseline and v.candidate.precision != STRICT]
     for framework in FRAMEWORKS:
-        mine = [v for v in verdicts if v.candidate.framework == framework and v.candidate.whole_steps]
+        mine = [v for v in told if v.candidate.framework == framework and v.candidate.whole_steps]
         wins = [v for v in mine if v.outcome == Outcome.FASTER]
         if mine and not wins:
-            decided = any(v.outcome != Outcome.UNDECIDED for v in mine)
-            advice = "was not faster; stay with fp32" if decided else "is undecided: measure more blocks"
+            advice = "is undecided: measure more blocks"
+            if any(v.outcome != Outcome.UNDECIDED for v in mine):
+                advice = f"was not faster; stay with {precision_of(baseline)}"
             texts.append(f"**{NAMES[framework]}**: a lower precision {advice}.")
         for precision in dict.fromkeys(v.candidate.precision for v in wins):
             gains = [

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.errors import UserError, check_name, check_whole
-from trainspeed.core.trial import FOLDED_IMAGES, FRAMEWORKS, ZOO, Trial, grid
+from trainspeed.core.format import DEFAULT_PRECISION
+from trainspeed.core.trial import FOLDED_IMAGES, FRAMEWORKS, STRICT, ZOO, Trial, grid
 from trainspeed.judge.ceilings import ceiling_trials
 from trainspeed.judge.cost import check_price
-from trainspeed.judge.roofline import BASELINE
 
 PRECISION_FACTORS = ("precision", "part")  # fields in which the arms of a comparison differ
 # Batch and image size of article 003. It prints them for its first four; the others had those of B0.
@@ -81,13 +82,16 @@ def plan_amp(
         weights=weights,
         seed=seed,
     )
-    plain = [trial for trial in core if trial.precision == BASELINE]
+    plain = [trial for trial in core if trial.precision == baseline_of(precisions)]
     surveyed = [trial for trial in plain if trial.framework == "torch" and trial.model in survey_models]
     why = tuple(replace(trial, precision=p) for trial in surveyed for p in survey_precisions)
     why += part_trials(plain, ("input", "compute"), frameworks)
     why += part_trials(core, ("fit",), fit_frameworks)
     if "torch" in frameworks:
-        why += ceiling_trials([*precisions, *survey_precisions], dataset=core[0].dataset, seed=seed)
+        limited = [*precisions, *survey_precisions]
+        if devices_here("amp")[1] == "GPU":
+            limited.append("tf32")  # the default precision may be that
+        why += ceiling_trials(dict.fromkeys(limited), dataset=core[0].dataset, seed=seed)
     controlled = one_per_framework(core, controls)
     return AmpPlan(
         core=TrialSet(trials=core, blocks=blocks, controls=controlled, factors=PRECISION_FACTORS),
@@ -115,12 +119,12 @@ def amp_trials(
         image_size, batch_size: 0 stands for those of article 003, model by model.
         factors: As for `grid`.
     Raises:
-        UserError: Without fp32 to compare with, for a name or size that does not exist, and for more folds
-            than images.
+        UserError: Without a baseline, for a name or size that does not exist, and for more folds than images.
     """
-    if BASELINE not in precisions:
+    if baseline_of(precisions) is None:
         raise UserError(
-            f"precisions (={list(precisions)}) must hold {BASELINE!r}: all others are compared with it."
+            f"precisions (={list(precisions)}) must hold {DEFAULT_PRECISION!r} or {STRICT!r}: all others are compared "
+            "with it."
         )
     if factors.get("weights") is not None:
         check_name("weights", factors["weights"], ("imagenet",))
@@ -140,6 +144,11 @@ def amp_trials(
         rule = f"is more than the {FOLDED_IMAGES:,} images that are split into them: lower folds."
         raise UserError("folds", folds, rule)
     return tuple(trials)
+
+
+def baseline_of(precisions: Collection[str]) -> str | None:
+    """Return the precision that all others are compared with: the default one where it is there, else strict fp32."""
+    return next((name for name in (DEFAULT_PRECISION, STRICT) if name in precisions), None)
 
 
 def part_trials(

@@ -41,7 +41,7 @@ def kernel_table(runs: Iterable[Run]) -> Styler:
     """Return a row per arm: the type of the convolutions' numbers, the share of matrix work, the main kernel."""
     rows = []
     for trial, arm in trained_arms(runs).items():
-        if dtype := precision_text(first_known(arm, "effective_precision")):
+        if dtype := precision_text(first_known(arm, "effective_precision"), first_known(arm, "tf32")):
             profile = first_known(arm, "profile") or {}
             share, kernels = profile.get("matrix_share"), profile.get("kernels") or [MISSING]
             cells = {

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pandas as pd
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import NAMES, devices_of, model_of, percent
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES, devices_of, model_of, percent
 from trainspeed.core.phase import EXCHANGE, LATENCY
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
@@ -43,7 +43,7 @@ def exchange_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
 
     The other frameworks hide the sum in their graph; on GPUs its transport is the same, NCCL.
     """
-    plain = {"layout": "channels_last", "precision": "fp32", "compile": False}
+    plain = {"layout": "channels_last", "precision": DEFAULT_PRECISION, "compile": False}
     ranks = {(trial.model, trial.devices): trial for trial in trials if trial.strategy == "ddp"}
     sums = [replace(t, images_per_epoch=SUMS_PER_EPOCH * t.batch_size, **plain) for t in ranks.values()]
     return tuple(trial.only(phase) for trial in sums for phase in (EXCHANGE, LATENCY))

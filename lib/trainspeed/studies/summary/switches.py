@@ -59,7 +59,7 @@ class Switch:
 
 
 def plain_trial(framework: str, model: str, **fields: Any) -> Trial:
-    """Return the plain baseline: the framework's default layout, strict fp32, not compiled, one device."""
+    """Return the plain baseline: the framework's default layout and precision, not compiled, one device."""
     check_name("framework", framework, tuple(STRATEGIES))
     defaults = {"layout": DEFAULT_LAYOUT[framework], "compile": framework == "jax"}
     return Trial(framework=framework, model=model, **defaults, **fields)

@@ -19,9 +19,11 @@ class Training(Protocol):
 
     Attributes:
         repeats: How often a step did its work after the first epoch; more than once where nothing is trained.
+        tf32: See `core.result.RunResult`.
     """
 
     repeats: int = 1
+    tf32: tuple[str, ...] | None = None
 
     @property
     def final_loss(self) -> float | None:

@@ -12,6 +12,7 @@ import keras
 import numpy as np
 
 from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.result import TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
 from trainspeed.worker.backends.base import Backend, evaluation_batch
@@ -19,12 +20,13 @@ from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.environment import Preset
-from trainspeed.worker.precision import check_precision
+from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
 # XLA reads this once, when the device is first touched.
 PREALLOCATE = Preset("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 CUDA_PLUGINS = ("13", "12")  # versions of CUDA with a package of their own
+FULL_PRECISION = ("highest", "float32", "F32_F32_F32")  # names of `jax_default_matmul_precision`
 
 
 def compile_anew() -> None:
@@ -75,10 +77,7 @@ class JaxBackend(Backend):
         if default_allocation:
             PREALLOCATE.undo()
         compile_anew()
-        # "highest" is strict fp32; anything else may use TF32 on a GPU.
-        jax.config.update(
-            "jax_default_matmul_precision", "tensorfloat32" if trial.precision == "tf32" else "highest"
-        )
+        set_tf32(tf32_flag(trial.precision))
         first = _set_up(device, trial.devices)
         capability = None
         if first.platform == "gpu":
@@ -87,12 +86,25 @@ class JaxBackend(Backend):
         if trial.strategy != SINGLE:
             devices = keras.distribution.list_devices()[: trial.devices]
             keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
-        return JaxTraining(trial, images)
+        training = JaxTraining(trial, images)
+        training.tf32 = tf32_work(tf32_allowed(), capability)
+        return training
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> JaxConvolution:
         compile_anew()
         _set_up(device, trial.devices)
         return JaxConvolution(trial, device)
+
+
+def set_tf32(allowed: bool | None) -> None:
+    """Set JAX's precision of products and convolutions; None leaves it alone."""
+    if allowed is not None:
+        jax.config.update("jax_default_matmul_precision", "tensorfloat32" if allowed else "highest")
+
+
+def tf32_allowed() -> tuple[str, ...]:
+    """Return the kinds of work in which JAX lets XLA use TF32: in all, but where full 32 bits were asked for."""
+    return () if jax.config.jax_default_matmul_precision in FULL_PRECISION else TF32_WORK
 
 
 def _set_up(device: str, devices: int) -> jax.Device:

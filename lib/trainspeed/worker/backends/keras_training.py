@@ -39,7 +39,8 @@ class KerasTraining(Training):
 
     def __init__(self, trial: Trial, images: Images, scope: AbstractContextManager | None = None) -> None:
         keras.utils.set_random_seed(trial.seed)
-        keras.config.set_dtype_policy(KERAS_POLICIES[trial.precision])
+        if policy := KERAS_POLICIES.get(trial.precision):
+            keras.config.set_dtype_policy(policy)
         keras.config.set_image_data_format(trial.layout)
         self.trial, self.images, self.scope = trial, images, scope or nullcontext()
         with self.scope:

@@ -13,13 +13,14 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.result import TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
 from trainspeed.worker.backends.base import Backend, evaluation_batch
 from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.precision import check_precision
+from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
@@ -95,17 +96,30 @@ class TensorFlowBackend(Backend):
         capability = None
         if gpus:
             capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")
-        tf.config.experimental.enable_tensor_float_32_execution(trial.precision == "tf32")
+        set_tf32(tf32_flag(trial.precision))
         check_precision(trial.precision, capability)
         scope = None if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
-        return TensorFlowTraining(trial, images, scope)
+        training = TensorFlowTraining(trial, images, scope)
+        training.tf32 = tf32_work(tf32_allowed(), capability)
+        return training
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> TensorFlowConvolution:
         _set_up(device, trial.devices)
         if device == "cpu":
             _split_cpu(trial.devices)
-        tf.config.experimental.enable_tensor_float_32_execution(False)
+        set_tf32(False)
         return TensorFlowConvolution(trial, device)
+
+
+def set_tf32(allowed: bool | None) -> None:
+    """Set TensorFlow's switch for TF32; None leaves it alone."""
+    if allowed is not None:
+        tf.config.experimental.enable_tensor_float_32_execution(allowed)
+
+
+def tf32_allowed() -> tuple[str, ...]:
+    """Return the kinds of work in which TensorFlow allows TF32: by default in all."""
+    return TF32_WORK if tf.config.experimental.tensor_float_32_execution_enabled() else ()
 
 
 def _set_up(device: str, devices: int, *, grow: bool = True) -> list:

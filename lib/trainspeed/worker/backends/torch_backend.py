@@ -11,6 +11,7 @@ import torch._dynamo  # every optimiser imports it, for seconds: once before the
 
 from trainspeed.core import user_model
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.result import CONVOLUTIONS, PRODUCTS
 from trainspeed.core.trial import ZOO, Trial
 from trainspeed.worker.backends import torch_ranks
 from trainspeed.worker.backends.base import Backend, Training
@@ -19,7 +20,7 @@ from trainspeed.worker.backends.torch_training import TorchTraining
 from trainspeed.worker.convolution.torch_convolution import TorchConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.precision import check_precision
+from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
 SLOW_IMPORTS = {"timm", "torchvision"}  # they take seconds
@@ -88,15 +89,25 @@ def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0)
         torch.cuda.reset_peak_memory_stats(device)
     else:
         torch.set_num_threads(1)
-    # Strict fp32 unless TF32 was asked for: torch has it on for convolutions by default.
-    fp32_precision = "tf32" if trial.precision == "tf32" else "ieee"
-    torch.backends.cudnn.conv.fp32_precision = fp32_precision
-    torch.backends.cuda.matmul.fp32_precision = fp32_precision
+    set_tf32(tf32_flag(trial.precision))
     torch.backends.cudnn.benchmark = True
     torch.manual_seed(trial.seed)
-    if trial.phase.ceiling:
-        return CeilingRun(trial, device)
-    return TorchTraining(trial, images, device, rank)
+    made = CeilingRun(trial, device) if trial.phase.ceiling else TorchTraining(trial, images, device, rank)
+    made.tf32 = tf32_work(tf32_allowed(), capability)
+    return made
+
+
+def set_tf32(allowed: bool | None) -> None:
+    """Set torch's switches for TF32, one for each kind of work; None leaves them alone."""
+    if allowed is not None:
+        for work in (torch.backends.cudnn.conv, torch.backends.cudnn.rnn, torch.backends.cuda.matmul):
+            work.fp32_precision = "tf32" if allowed else "ieee"
+
+
+def tf32_allowed() -> tuple[str, ...]:
+    """Return the kinds of work in which torch's switches allow TF32: by default in convolutions alone."""
+    switches = {CONVOLUTIONS: torch.backends.cudnn.conv, PRODUCTS: torch.backends.cuda.matmul}
+    return tuple(kind for kind, switch in switches.items() if switch.fp32_precision == "tf32")
 
 
 BACKEND = TorchBackend()

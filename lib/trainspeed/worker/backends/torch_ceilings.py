@@ -22,7 +22,7 @@ CONV_SHAPES = {"cpu": (8, 128, 28), "cuda": (128, 256, 56)}
 COPY_NUMBERS = {"cpu": 2**26, "cuda": 2**28}
 KERNEL = 3
 EPOCH_S = 1.0  # enough for a GPU's clocks to rise, and for its power limit to lower them: a training has both
-DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}  # precisions of others than 32 bits
 
 
 def ceiling(phase: Phase, precision: str, device: torch.device) -> tuple[Callable[[], object], Inspection]:
@@ -30,7 +30,7 @@ def ceiling(phase: Phase, precision: str, device: torch.device) -> tuple[Callabl
 
     Matrices and images are square and large.
     """
-    dtype = DTYPES[precision]
+    dtype = DTYPES.get(precision, torch.float32)
     if phase is MATMUL:
         n = MATMUL_SIZES[device.type]
         a, b, out = (torch.randn(n, n, device=device).to(dtype) for _ in range(3))

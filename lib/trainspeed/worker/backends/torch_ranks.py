@@ -109,6 +109,10 @@ class RankZero(Training):
         return self.training.repeats
 
     @property
+    def tf32(self) -> tuple[str, ...] | None:
+        return self.training.tf32
+
+    @property
     def final_loss(self) -> float | None:
         return self.training.final_loss
 

@@ -1,0 +1,33 @@
+"""What a pasted program says of its precision: nothing, but where a recipe switched it."""
+
+import itertools
+
+import pytest
+
+from recipe_world import FIELDS
+from trainspeed.core.trial import FRAMEWORKS, Trial
+from trainspeed.snippets.code import program_of
+
+PRECISION_LINES = ("fp32_precision", "tensor_float_32", "matmul_precision", "dtype_policy", "autocast")
+
+
+def a_trial(framework, **changed):
+    return Trial(framework=framework, **{"model": "cnn10", "layout": "channels_last", **FIELDS, **changed})
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_program_says_nothing_of_a_precision_that_was_not_switched(framework):
+    """A line that forbids TF32 makes a script slower than it was; recipes of older reports began in strict fp32."""
+    plain = a_trial(framework)
+    strict = a_trial(framework, precision="fp32")
+    old_recipe = program_of(a_trial(framework, layout="channels_first", precision="fp32"), strict)
+
+    for program in (program_of(plain), program_of(plain, plain), old_recipe):
+        assert not any(line in program for line in PRECISION_LINES), program
+    assert any(line in program_of(strict, plain) for line in PRECISION_LINES), "it was switched"
+
+
+def test_16_bits_leave_the_switches_for_tf32_alone():
+    for framework, precision in itertools.product(FRAMEWORKS, ("fp16", "bf16")):
+        program = program_of(a_trial(framework, precision=precision))
+        assert not any(line in program for line in PRECISION_LINES[:3]), program
