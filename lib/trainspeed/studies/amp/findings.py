@@ -144,8 +144,8 @@ def without_untrained(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
         if accuracy < arm[0].learned_from:
             sentences[framework, model] = (
                 f"{NAMES[framework]}, {model_of(model)}: {percent(accuracy)} in {precision_of(baseline)} is near "
-                f"chance ({100 * arm[0].chance:.3g} %): it has not learned yet, so accuracy is not compared. Train more "
-                "epochs."
+                f"chance ({100 * arm[0].chance:.3g} %): it has not learned yet, so accuracy is not compared. Train "
+                "more epochs."
             )
     learned = [run for run in runs if (run.trial.framework, run.trial.model) not in sentences]
     return learned, list(sentences.values())

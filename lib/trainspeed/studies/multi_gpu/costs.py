@@ -11,11 +11,11 @@ from dataclasses import replace
 import pandas as pd
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import DEFAULT_PRECISION, NAMES, devices_of, model_of, percent
+from trainspeed.core.format import NAMES, devices_of, model_of, percent
 from trainspeed.core.phase import EXCHANGE, LATENCY
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
-from trainspeed.core.trial import FRAMEWORKS, LATENCY_BYTES, SINGLE, Trial
+from trainspeed.core.trial import FRAMEWORKS, LATENCY_BYTES, SINGLE, STRICT, Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.forecast import Interconnect, fit_interconnect, forecast, forecast_sentence
 from trainspeed.studies.multi_gpu.scaling import STRONG, scaling_frame, scaling_of
@@ -43,7 +43,7 @@ def exchange_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
 
     The other frameworks hide the sum in their graph; on GPUs its transport is the same, NCCL.
     """
-    plain = {"layout": "channels_last", "precision": DEFAULT_PRECISION, "compile": False}
+    plain = {"layout": "channels_last", "precision": STRICT, "compile": False}
     ranks = {(trial.model, trial.devices): trial for trial in trials if trial.strategy == "ddp"}
     sums = [replace(t, images_per_epoch=SUMS_PER_EPOCH * t.batch_size, **plain) for t in ranks.values()]
     return tuple(trial.only(phase) for trial in sums for phase in (EXCHANGE, LATENCY))

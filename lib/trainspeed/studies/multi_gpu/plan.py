@@ -115,6 +115,7 @@ def plan_multi_gpu(
         fed_counts,
         crossed=crossed_pipelines,
         layout="channels_last",
+        precision=precisions[0],
         batch_size=pipeline_batch_size,
         images_per_epoch=pipeline_images_per_epoch,
         queue=queue,

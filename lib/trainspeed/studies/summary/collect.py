@@ -17,12 +17,12 @@ from trainspeed.conduct.machine import resolve_data_set
 from trainspeed.core.coverage import Coverage, read_coverage
 from trainspeed.core.errors import check_name
 from trainspeed.core.files import CHECK, COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
-from trainspeed.core.format import counted
+from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
-from trainspeed.core.trial import DATASETS
+from trainspeed.core.trial import DATASETS, STRICT
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 
@@ -256,3 +256,13 @@ def data_set(wanted: str, report: ReportSummary, *, drawn: bool) -> str:
     if not drawn:
         return resolve_data_set(wanted)
     return next((run.trial.dataset for run in report.own.role(Role.RECIPE, Role.RECIPE_STEP)), wanted)
+
+
+def plain_precision(report: ReportSummary, *, drawn: bool) -> str:
+    """Return the precision in which recipes begin: the framework's own.
+
+    Args:
+        drawn: Whether older runs are shown: recipes of older reports began in strict fp32.
+    """
+    measured = {run.trial.precision for run in report.own.role(Role.RECIPE, Role.RECIPE_STEP)}
+    return STRICT if drawn and measured and DEFAULT_PRECISION not in measured else DEFAULT_PRECISION

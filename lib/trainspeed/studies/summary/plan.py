@@ -11,7 +11,7 @@ from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import check_whole
 from trainspeed.core.trial import PLAIN_PIPELINES
 from trainspeed.judge.comparison import Verdict
-from trainspeed.studies.summary.collect import ReportSummary, data_set
+from trainspeed.studies.summary.collect import ReportSummary, data_set, plain_precision
 from trainspeed.studies.summary.confirmation import confirming, largest
 from trainspeed.studies.summary.recipe import Search, searches, wanted
 from trainspeed.studies.summary.switches import extra_verdicts
@@ -75,6 +75,7 @@ def plan_summary(
         devices=devices,
         blocks=blocks,
         margin_points=accuracy_margin,
+        precision=plain_precision(report, drawn=drawn),
         pipeline=pipeline,
         augment=pipeline not in PLAIN_PIPELINES,
         batch_size=batch_size,
