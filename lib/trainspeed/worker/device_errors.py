@@ -80,7 +80,11 @@ _PATTERNS = (
         Cause.KERNEL_TOO_LARGE,
         r"outofresources|shared memory size limit exceeded|too many resources requested",
     ),
-    (Cause.OUT_OF_SHARED_MEMORY, r"out of shared memory|insufficient shared memory"),
+    (
+        Cause.OUT_OF_SHARED_MEMORY,
+        r"out of shared memory|insufficient shared memory|creating shared memory segment|failed to extend /dev/shm"
+        r"|unable to write to file </torch_",
+    ),
     (
         Cause.OUT_OF_MEMORY,
         r"out ?of ?memory|memoryerror|oom when allocating|can(no|')t allocate memory|bad_alloc"
@@ -132,7 +136,7 @@ _PATTERNS = (
         r"ncclremoteerror|remote process exited|connection (closed|reset) by (remote )?peer"
         r"|a rank ended without a word",
     ),
-    (Cause.KILLED, r"killed by (signal: killed|sigkill)"),
+    (Cause.KILLED, r"killed by (signal: killed|sigkill)|process pool was terminated abruptly"),
 )
 _TELLS = tuple((FAULTS[cause], re.compile(pattern, re.IGNORECASE)) for cause, pattern in _PATTERNS)
 # A line that tells of something that was overcome: TensorFlow says so, and absl marks warnings.
