@@ -179,3 +179,15 @@ def test_a_table_says_whose_data_they_are():
     assert "accuracy % after 4 epochs on your own data" in alone
     assert set(beside["dataset"]) == {"your own data", "digits"}
     assert list(alone["model"]) == ["nets/my.py:build"]
+
+
+def test_a_report_runs_no_model_that_it_was_not_asked_for(own, study, tmp_path):
+    """A verdict in the folder may name any file, and its largest gains are measured again."""
+    proof = tmp_path / "ran"
+    model = own(f"open({str(proof)!r}, 'w')\n{BUILD}")
+
+    assert not study(trial("cnn10"), trial(model), in_report=True).runs, "a set of trials stays whole"
+    assert not proof.exists()
+
+    runs = study(trial("cnn10"), trial(model), in_report=True, user_models=(model,), id="s2")
+    assert {run.trial.model for run in runs} == {"cnn10", model}

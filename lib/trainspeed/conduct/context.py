@@ -29,6 +29,7 @@ VARIABLES = {
     "plan_to": "TRAINSPEED_PLAN",
     "in_report": "TRAINSPEED_REPORT",
     "notebook_statuses": "TRAINSPEED_NOTEBOOKS",
+    "user_models": "TRAINSPEED_MODELS",
 }
 
 
@@ -43,6 +44,7 @@ class Context:
         in_report: Whether papermill runs the notebook, so that progress is plain lines.
         notebook_statuses: How the report's other notebooks ended, a mapping for each: see
             `trainspeed.studies.summary.collect`.
+        user_models: The models of the user's own that the report was asked to measure; others are not run.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Context:
     plan_to: Path | None = None
     in_report: bool = False
     notebook_statuses: tuple[Mapping[str, Any], ...] = ()
+    user_models: tuple[str, ...] = ()
 
     def environment(self) -> dict[str, str]:
         """Return the variables with which a kernel runs its notebook in this context."""
@@ -83,6 +86,7 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         plan_to=Path(given["plan_to"]) if given["plan_to"] else None,
         in_report=bool(given["in_report"]),
         notebook_statuses=tuple(json.loads(given["notebook_statuses"] or "[]")),
+        user_models=tuple(json.loads(given["user_models"] or "[]")),
     )
 
 

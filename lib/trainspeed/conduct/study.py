@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from trainspeed.conduct.alone import measuring_alone
@@ -42,7 +43,7 @@ from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
-from trainspeed.core.user_model import still_holds
+from trainspeed.core.user_model import is_named, still_holds
 from trainspeed.sensors.memory import allowance_bytes
 from trainspeed.sensors.processes import device_cores
 from trainspeed.worker import backends
@@ -172,6 +173,10 @@ class _Measuring:
     def _groups(self, sets: Sequence[TrialSet], names: Sequence[str] | None = None) -> list[PlannedGroup]:
         """Return the groups of these sets; all of them are the core where they have no names."""
         names = names or ("",) * len(sets)
+        if self._context.in_report:  # a verdict or a run in the folder may name any file
+            named = self._context.user_models
+            known = [all(is_named(t, named) for t in (*part.trials, *part.anchors)) for part in sets]
+            sets, names = tuple(compress(sets, known)), tuple(compress(names, known))
         cores = [not name or name == self._plan.core_name for name in names]
         resolved = [with_data_sets(trials, auto=self._plan.auto) for trials in sets]
         groups = groups_of(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.ledger import append_line, read_lines
+from trainspeed.core.quantities import Elapsed, Identifier, Name, Number
 
 COVERAGE_FILE = "coverage.jsonl"
 
@@ -27,11 +29,11 @@ class GroupCoverage:
         most: How many the plan asked for.
     """
 
-    part: str
+    part: Name
     core: bool
-    trials: tuple[dict[str, Any], ...]
-    blocks: int
-    most: int
+    trials: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
+    blocks: Number
+    most: Number
 
     @property
     def arms(self) -> tuple[AnyTrial, ...]:
@@ -49,10 +51,10 @@ class Coverage:
         groups: In the order in which they are given time.
     """
 
-    session: str
-    study: str
-    budget_s: float
-    spent_s: float
+    session: Identifier
+    study: Identifier
+    budget_s: Elapsed
+    spent_s: Elapsed
     groups: tuple[GroupCoverage, ...]
 
     @property
@@ -96,6 +98,9 @@ def read_coverage(folder: Path, sessions: dict[str, str]) -> dict[str, Coverage]
 def _read(folder: Path) -> Iterator[Coverage]:
     for _, line in read_lines(folder / COVERAGE_FILE):
         try:
-            yield msgspec.json.decode(line, type=Coverage)
-        except (msgspec.DecodeError, ValueError):  # cut off, when the process was killed
+            coverage = msgspec.json.decode(line, type=Coverage)
+            whole = all(group.arms for group in coverage.groups)  # a trial that is none raises
+        except (ValueError, TypeError, LookupError, RecursionError):  # cut off when the process was killed
             continue
+        if whole:
+            yield coverage

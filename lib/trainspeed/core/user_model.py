@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from trainspeed.core.errors import UserError
@@ -29,6 +29,21 @@ RETRYABLE = (Status.UNSUPPORTED, Status.INVALID)  # a package may have been inst
 def is_user_model(model: str) -> bool:
     """Whether a model is a user's `file.py:function` rather than one of Trainspeed's."""
     return USER_MODEL.fullmatch(model) is not None
+
+
+def user_models_in(parameters: object) -> set[str]:
+    """Return the users' models that parameters name, however deep."""
+    if isinstance(parameters, str):
+        return {parameters} if is_user_model(parameters) else set()
+    if isinstance(parameters, Mapping):
+        parameters = [*parameters, *parameters.values()]
+    return set().union(*map(user_models_in, parameters)) if isinstance(parameters, list | tuple) else set()
+
+
+def is_named(trial: object, named: Collection[str]) -> bool:
+    """Whether a trial may be measured: a user's model is run only where the user named it, not a folder's files."""
+    model = getattr(trial, "model", "")
+    return not is_user_model(model) or model in named
 
 
 def locate_model(text: str, here: Path) -> tuple[str, Path]:

@@ -5,7 +5,6 @@ Works on runs, not on frames or figures. `trainspeed.judge.verdict` decides, `tr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
@@ -17,13 +16,22 @@ import msgspec
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.factors import CONTROL as CONTROL_FACTOR
 from trainspeed.core.factors import Factor
+from trainspeed.core.quantities import Name, Text
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import text
 from trainspeed.judge.verdict import ACCURACY_MARGIN, Judged, Judgement, Outcome, judge, judge_difference
 
 SIZES = {"time": "speedup", "accuracy": "difference"}  # quantity -> key of its size in `verdicts.json`
-TEXTS = ("session", "study", "question", "quantity", "factor", "sentence")
+TEXTS = {
+    "session": Name,
+    "study": Name,
+    "question": Text,
+    "quantity": Name,
+    "factor": Name,
+    "sentence": Text,
+}
+MOST_SIZE = 1e9  # of a speed-up or a difference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,15 +82,17 @@ class Verdict(Judged):
             KeyError, TypeError, ValueError: It is no such element, its trials are of another version, or its
                 numbers contradict each other.
         """
-        texts = msgspec.convert({name: element[name] for name in TEXTS}, dict[str, str])
+        texts = {name: msgspec.convert(element[name], kind) for name, kind in TEXTS.items()}
         size = element[SIZES[texts["quantity"]]]
         judgement = msgspec.convert({**element, "speedup": size}, Judgement)
         known = [value for value in (judgement.low, size, judgement.high) if value is not None]
-        lower_limit = 0 if texts["quantity"] == "time" else -math.inf
+        lower_limit = 0 if texts["quantity"] == "time" else -MOST_SIZE
         sure = len(known) == 3 and known == sorted(known)
         unsure = judgement.low is judgement.high is None and judgement.outcome is Outcome.UNDECIDED
-        if not (sure or unsure) or not all(lower_limit < value < math.inf for value in known):
+        if not (sure or unsure) or not all(lower_limit < value < MOST_SIZE for value in known):
             raise ValueError(f"no verdict has {known} as low, size and high, and is {judgement.outcome}.")
+        if not (0 < judgement.confidence < 1 and 0 <= judgement.blocks <= MOST_SIZE):
+            raise ValueError("no verdict has this confidence, or so many blocks.")
         trials = {name: trial_from_dict(element[name]) for name in ("baseline", "candidate")}
         return cls(**texts, **trials, judgement=judgement)
 

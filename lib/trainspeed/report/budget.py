@@ -16,6 +16,7 @@ from trainspeed.conduct.forecast import StudyPlan, read_plan
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import CHECK
 from trainspeed.core.format import minutes
+from trainspeed.core.user_model import user_models_in
 from trainspeed.report.interruption import Interruption
 from trainspeed.report.notebook_run import End, NotebookRun
 from trainspeed.report.parameters import BUDGET, read_budget
@@ -73,10 +74,12 @@ def ask_for_plans(
     """
     plans: dict[str, StudyPlan] = {}
     ends = []
+    models = tuple(sorted(user_models_in([*values.values()])))
     with TemporaryDirectory() as scratch, Interruption() as interruption:
         for name in names:
             file = Path(scratch) / f"{name}.json"
-            environment = Context(id="", out=out, plan_to=file).environment()
+            context = Context(id="", out=out, plan_to=file, in_report=True, user_models=models)
+            environment = context.environment()
             source = folder / f"{name}.ipynb"
             ends.append(NotebookRun(source, values[name], environment, interruption, planning=True).run())
             if (plan := read_plan(file)) is not None:

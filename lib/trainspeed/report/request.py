@@ -12,15 +12,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from trainspeed.conduct.context import new_id
 from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import CHECK, COMPARE, SUMMARY
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
+from trainspeed.core.quantities import Duration, Elapsed, Identifier, Name
 from trainspeed.core.trial import FRAMEWORKS, USER_DATA
 from trainspeed.report import parameters
 from trainspeed.report.budget import PARAMETER, budget_of
@@ -38,14 +40,14 @@ class ReportRequest:
         weights: Notebook -> seconds that its core and its rest need, of those that share that time.
     """
 
-    session: str
-    preset: str
-    notebooks: tuple[str, ...]
+    session: Identifier
+    preset: Identifier
+    notebooks: Annotated[tuple[Identifier, ...], Meta(min_length=1, max_length=100)]
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    started_at: str = ""
-    version: str = ""
-    budget_s: float | None = None
-    weights: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    started_at: Name = ""
+    version: Name = ""
+    budget_s: Duration | None = None
+    weights: Mapping[str, tuple[Elapsed, Elapsed]] = field(default_factory=dict)
 
     @property
     def fixed_s(self) -> dict[str, float]:
@@ -159,7 +161,7 @@ def read_sessions(out: Path) -> list[ReportRequest]:
     """Return the sessions of a folder, oldest first; damaged lines are left out."""
     sessions = []
     for _, line in read_lines(out / SESSIONS_FILE):
-        with contextlib.suppress(msgspec.DecodeError, ValueError):  # half a character is a ValueError
+        with contextlib.suppress(ValueError, RecursionError):  # no JSON, half a character, too deep
             sessions.append(msgspec.json.decode(line, type=ReportRequest))
     return sessions
 
@@ -175,6 +177,23 @@ def check_session(session: ReportRequest, folder: Path) -> None:
             f"session {session.session} cannot be continued, the notebooks have changed since ({problem}): "
             "leave RESUME out"
         ) from None
+
+
+def check_models_named(session: ReportRequest, names: Sequence[str], wanted: ReportRequest) -> None:
+    """Raise a UserError where a session would run a model that the user has not named again.
+
+    A folder may be somebody else's: what its `sessions.jsonl` names is a program.
+
+    Args:
+        names: Notebooks of the session that are continued.
+        wanted: What the user asks for now, with MODEL and PARAMS in it.
+    """
+    models = user_model.user_models_in([session.parameters[name] for name in names])
+    if unnamed := sorted(models - user_model.user_models_in([*wanted.parameters.values()])):
+        raise UserError(
+            f"session {session.session} trains {', '.join(map(repr, unnamed))}, which runs as a program: name it "
+            "again to continue, with the MODEL=… or PARAMS=… that the report was begun with, or leave RESUME out"
+        )
 
 
 def still_valid(name: str, session: ReportRequest | None, folder: Path) -> tuple[dict[str, Any], list[str]]:

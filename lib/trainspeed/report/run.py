@@ -22,13 +22,21 @@ from trainspeed.core.format import minutes
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
 from trainspeed.core.runs import RunSet
+from trainspeed.core.user_model import user_models_in
 from trainspeed.report import parameters
 from trainspeed.report.budget import ask_for_plans, check_budget
 from trainspeed.report.notebook_run import End, one_line
 from trainspeed.report.notebooks import INTERRUPTED, Job, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.plan_text import plan_lines, shares_of, weighed
-from trainspeed.report.request import ReportRequest, check_session, new_session, read_sessions, still_valid
+from trainspeed.report.request import (
+    ReportRequest,
+    check_models_named,
+    check_session,
+    new_session,
+    read_sessions,
+    still_valid,
+)
 from trainspeed.studies.across.costs import check_prices
 from trainspeed.studies.across.pairs import side_by_side
 from trainspeed.studies.across.sides import LEDGER_VARIABLES, read_sides
@@ -57,6 +65,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
         session, names = old or wanted, wanted.notebooks
         if old:
             names = _to_continue(old, wanted if choice.get("notebooks") else old, folder)
+            check_models_named(old, names, wanted)
             runs, _ = Ledger(out).read(dict.fromkeys(old.notebooks, old.session))
             check_same_machine(runs, machine)
             print("continuing the newest session with its own notebooks and parameters", flush=True)
@@ -68,7 +77,8 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
                 if interrupted:
                     return INTERRUPTED
             append_line(out / SESSIONS_FILE, asdict(session))
-        context = Context(id=session.session, out=out, resume=bool(old), in_report=True)
+        models = tuple(sorted(user_models_in([session.parameters[name] for name in names])))
+        context = Context(id=session.session, out=out, resume=bool(old), in_report=True, user_models=models)
         jobs = [
             Job(name=name, context=context, parameters=session.parameters[name], preset=session.preset)
             for name in names

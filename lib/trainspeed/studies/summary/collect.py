@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
+
+import msgspec
 
 from trainspeed.conduct.machine import resolve_data_set
 from trainspeed.core.coverage import Coverage, read_coverage
@@ -20,6 +22,7 @@ from trainspeed.core.files import CHECK, COMPARE, METADATA, SUMMARY, VERDICTS, n
 from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
+from trainspeed.core.quantities import Elapsed, Identifier, Name, Text
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import DATASETS, STRICT
@@ -56,6 +59,21 @@ class ReportNotebook:
     preset: str | None = None
     rendered: bool = False
     sections: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+class Saved(TypedDict, total=False):
+    """What a notebook's file may say of it."""
+
+    title: Text
+    status: Name
+    error: Text
+    seconds: Elapsed
+    session: Identifier
+    preset: Name
+    rendered: bool
+
+
+SAVED = frozenset(Saved.__annotations__)
 
 
 @dataclass(frozen=True)
@@ -166,10 +184,13 @@ def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple
         name = path.name.removesuffix(".ipynb").removesuffix(".failed")
         if path.name.startswith(".") or name in (SUMMARY, COMPARE):
             continue
+        if not path.is_file():
+            continue
         try:
             saved = json.loads(path.read_text(encoding="utf-8"))
-            row = {"name": name} | saved["metadata"][METADATA] | {"sections": _sections(saved["cells"])}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            row = {k: v for k, v in saved["metadata"][METADATA].items() if k in SAVED and v not in (None, "")}
+            row = msgspec.convert(row, Saved) | {"name": name, "sections": _sections(saved["cells"])}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue  # a report did not write it
         rows[name] = row | rows.get(name, {})
     return tuple(_notebook(row, out) for row in rows.values())
@@ -213,7 +234,7 @@ def _read_verdicts(path: Path) -> tuple[list[Verdict], list[str]]:
         elements = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return [], []
-    except ValueError:
+    except (ValueError, RecursionError):
         elements = None
     if not isinstance(elements, list):
         return [], [f"{VERDICTS} is damaged and none of it is shown: `make render` writes it anew."]
@@ -222,7 +243,7 @@ def _read_verdicts(path: Path) -> tuple[list[Verdict], list[str]]:
         try:
             verdict = Verdict.from_dict(element)
             verdicts += [verdict] if verdict.name else []
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
             continue  # of another version
     if not (unread := len(elements) - len(verdicts)):
         return verdicts, []

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from trainspeed.conduct.context import current
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import check_whole
 from trainspeed.core.trial import PLAIN_PIPELINES
+from trainspeed.core.user_model import is_named
 from trainspeed.judge.comparison import Verdict
 from trainspeed.studies.summary.collect import ReportSummary, data_set, plain_precision
 from trainspeed.studies.summary.confirmation import confirming, largest
@@ -65,7 +67,10 @@ def plan_summary(
     check_whole("confirm", confirm, 0, "0 confirms nothing")
     check_whole("confirm_blocks", confirm_blocks, 0, "0 confirms nothing")
     devices, _ = devices_here("summary")
-    top = largest(report.gains, of_each=confirm, devices=devices)
+    # A verdict in the folder may name any file: a model of the user's own is run only where the user named it.
+    named = {*models, *current().user_models}
+    gains = [v for v in report.gains if is_named(v.baseline, named) and is_named(v.candidate, named)]
+    top = largest(gains, of_each=confirm, devices=devices)
     planned = searches(
         frameworks,
         models,
