@@ -9,20 +9,25 @@ SEGFAULT = Failure(stage="build", error="SIGSEGV")
 OTHER = Failure(stage="train", error="RuntimeError")
 
 
-def run(failure=SEGFAULT, *, framework="jax", batch_size=8, status=Status.CRASHED, block=0):
-    trial = Trial(
+def trial(framework="jax", batch_size=8, devices=1):
+    return Trial(
         framework=framework,
+        devices=devices,
+        strategy="data_parallel" if devices > 1 else "single",
         model="cnn10",
         layout="channels_last",
         batch_size=batch_size,
         images_per_epoch=64,
         epochs=3,
     )
+
+
+def run(failure=SEGFAULT, *, status=Status.CRASHED, block=0, **of_trial):
     failed = status is not Status.OK
     return Run(
         session="s",
         study="layout",
-        trial=trial,
+        trial=trial(**of_trial),
         block=block,
         status=status,
         reason="killed" if failed else None,
@@ -57,9 +62,21 @@ def test_a_framework_of_which_three_trials_crash_alike_and_none_works_is_given_u
 
     assert [one.is_final for one in runs] == [False, False, True]
     assert runs[2].reason == "killed; 3 trials of JAX ended so and none well: no other is tried"
-    assert crashes.has_given_up("jax", on_cpu=False)
-    assert not crashes.has_given_up("jax", on_cpu=True)
-    assert not crashes.has_given_up("torch", on_cpu=False)
+    assert crashes.has_given_up(trial(batch_size=64))
+    assert not crashes.has_given_up(trial(devices=2))
+    assert not crashes.has_given_up(trial("torch"))
+
+
+def test_what_cannot_run_on_several_devices_is_tried_on_one():
+    crashes = Crashes()
+
+    runs = judged(crashes, *(run(batch_size=size, devices=2) for size in (8, 16, 32)))
+
+    assert runs[2].reason.endswith(
+        "3 trials of JAX on several devices ended so and none well: no other is tried"
+    )
+    assert crashes.has_given_up(trial(devices=4))
+    assert not crashes.has_given_up(trial())
 
 
 def test_a_framework_that_works_is_not_given_up_for_three_large_models():
@@ -68,7 +85,7 @@ def test_a_framework_that_works_is_not_given_up_for_three_large_models():
     runs = judged(crashes, run(status=Status.OK, batch_size=4), *(run(batch_size=n) for n in (8, 16, 32)))
 
     assert not any(one.is_final for one in runs)
-    assert not crashes.has_given_up("jax", on_cpu=False)
+    assert not crashes.has_given_up(trial())
 
 
 def test_crashes_of_one_framework_do_not_count_for_another():
@@ -76,5 +93,5 @@ def test_crashes_of_one_framework_do_not_count_for_another():
 
     judged(crashes, run(), run(batch_size=16), run(framework="torch", batch_size=32))
 
-    assert not crashes.has_given_up("jax", on_cpu=False)
-    assert not crashes.has_given_up("torch", on_cpu=False)
+    assert not crashes.has_given_up(trial())
+    assert not crashes.has_given_up(trial("torch"))

@@ -182,6 +182,19 @@ def test_a_framework_that_cannot_use_these_gpus_is_one_row(tmp_path, log, device
     assert sorted(run.status for run in runs if run) == ended
 
 
+def test_a_second_gpu_that_a_framework_cannot_use_leaves_it_the_first(tmp_path, log):
+    failure = Failure(stage="build", cause="no_kernels")
+    failed = RunOutcome(status=Status.UNSUPPORTED, reason="no kernel image", failure=failure)
+    one = runner(tmp_path, log, lambda name: FakeWorker(log, name, [failed]))
+    one.device = "gpu"
+    both = replace(TRIALS[0], devices=2, strategy="data_parallel")
+
+    trials = both, replace(both, batch_size=16), TRIALS[0]
+    (runs,) = zip(*(measure_all(one, TrialSet(trials=(trial,), blocks=1)) for trial in trials), strict=True)
+
+    assert [run and run.status for run in runs] == ["unsupported", None, "ok"]
+
+
 def test_a_crash_is_tried_again_in_the_next_block_by_a_new_worker(tmp_path, log):
     workers = iter([FakeWorker(log, "torch", dies=True), FakeWorker(log, "torch")])
     runs = measure_all(

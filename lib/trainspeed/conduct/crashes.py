@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.format import NAMES
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Run, Status
@@ -38,7 +39,7 @@ class Crashes:
         Args:
             kind: The same for the runs of a trial in all blocks.
         """
-        framework = _framework_of(run)
+        framework = _framework_of(run.trial)
         if run.status is not Status.CRASHED:
             self._alike.pop(kind, None)
             self._frameworks.pop(framework, None)
@@ -56,24 +57,21 @@ class Crashes:
         if len(kinds) >= IN_A_ROW and framework not in self._worked:
             self._given_up.add(framework)
             name = NAMES[run.trial.framework]
-            return _final(
-                run, failure, f"{len(kinds)} trials of {name} ended so and none well: no other is tried"
-            )
+            where = " on several devices" if run.trial.devices > 1 else ""
+            alike = f"{len(kinds)} trials of {name}{where} ended so and none well"
+            return _final(run, failure, f"{alike}: no other is tried")
         if number >= IN_A_ROW:
             return _final(run, failure, f"it ended so {number} times in a row and is not tried again")
         return run
 
-    def has_given_up(self, framework: str, *, on_cpu: bool) -> bool:
-        """Return whether a framework is not tried any more.
-
-        Args:
-            on_cpu: Whether the trial is for the CPU even where the study uses GPUs.
-        """
-        return (framework, on_cpu) in self._given_up
+    def has_given_up(self, trial: AnyTrial) -> bool:
+        """Return whether the framework of a trial is not tried any more on such devices."""
+        return _framework_of(trial) in self._given_up
 
 
-def _framework_of(run: Run) -> Hashable:
-    return run.trial.framework, run.trial.on_cpu
+def _framework_of(trial: AnyTrial) -> Hashable:
+    """Return what works or does not: on several devices it takes more than on one."""
+    return trial.framework, trial.on_cpu, trial.devices > 1
 
 
 def _final(run: Run, failure: Failure, why: str) -> Run:

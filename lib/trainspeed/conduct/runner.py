@@ -5,6 +5,7 @@ Does not know what is asked nor how it is shown.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -78,7 +79,7 @@ class Runner:
     _not_again: set[Any] = field(default_factory=set, init=False)
     _missing: dict[str, str] = field(default_factory=dict, init=False)
     _recorded_as_missing: set[str] = field(default_factory=set, init=False)
-    _without_gpu: set[str] = field(default_factory=set, init=False)  # frameworks that cannot use it
+    _without_gpu: dict[str, int] = field(default_factory=dict, init=False)  # the fewest that it cannot use
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)  # or tried in vain, once
     _not_evaluated: set[Any] = field(default_factory=set, init=False)
     _crashes: Crashes = field(default_factory=Crashes, init=False)
@@ -154,8 +155,8 @@ class Runner:
         """Return whether its framework is not there, cannot use these GPUs, or crashes whatever it runs."""
         framework = planned.trial.framework
         on_gpu = self.device == "gpu" and not planned.trial.on_cpu
-        useless = on_gpu and framework in self._without_gpu
-        crashing = self._crashes.has_given_up(framework, on_cpu=planned.trial.on_cpu)
+        useless = on_gpu and planned.trial.devices >= self._without_gpu.get(framework, math.inf)
+        crashing = self._crashes.has_given_up(planned.trial)
         return framework in self._recorded_as_missing or useless or crashing
 
     def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
@@ -196,7 +197,8 @@ class Runner:
             if run.is_final:
                 self._not_again.add(planned.kind)
             if fails_for_all(run.failure) and not planned.trial.on_cpu:
-                self._without_gpu.add(planned.trial.framework)
+                fewest = self._without_gpu.get(planned.trial.framework, math.inf)
+                self._without_gpu[planned.trial.framework] = min(fewest, planned.trial.devices)
             ended_in = {note.stage for note in run.notes if isinstance(note, EndedAfterMeasuring)}
             not_inspected = "inspect" in ended_in or any(isinstance(note, NotInspected) for note in run.notes)
             if run.layers is not None or not_inspected:
