@@ -41,7 +41,9 @@ def test_a_notebook_that_trains_none_is_refused_where_it_is_named(own):
 def test_every_preset_trains_that_model_alone_in_the_frameworks_it_is_for(own, preset, source, fits):
     model = own(source)
 
-    for values in session(model, preset=preset).parameters.values():
+    asked = dict(session(model, preset=preset).parameters)
+    assert asked.pop("check")["frameworks"]  # the instrument is checked, with a model of ours
+    for values in asked.values():
         models = {
             name: v for name, v in values.items() if name.endswith("models") and name != "survey_models"
         }
