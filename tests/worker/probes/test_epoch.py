@@ -75,7 +75,7 @@ def device(fake_clock):
 def values(device):
     """A function that measures on the made-up device, with a fault of the training, of the meter or of the timer."""
 
-    def measure(*, blind=False, timer=None, device_kind="gpu", marks=True, **fault):
+    def measure(*, blind=False, timer=None, device_kind="gpu", marks=True, busy=0.0, **fault):
         def bare(epochs):
             seconds = []
             for _ in range(epochs):
@@ -101,7 +101,14 @@ def values(device):
             device_s=None if timer is None else lambda: [timer] * (EPOCHS * (1 + ROUNDS)),
         )
         leftover = (lambda: 0.0) if blind else device.leftover
-        return measure_epochs(loops, device_kind, leftover=leftover, outside=outside, clock=device.clock)
+        return measure_epochs(
+            loops,
+            device_kind,
+            leftover=leftover,
+            outside=outside,
+            clock=device.clock,
+            waits=lambda: busy * device.clock(),
+        )
 
     return measure
 
@@ -133,6 +140,16 @@ def test_what_the_instrument_adds_to_an_epoch_is_found(values):
     assert outcomes(values(added_s=0.05 * EPOCH_S)) == RIGHT | {"bare": CheckOutcome.NOT_OK}
 
 
+def test_on_a_core_that_others_use_a_difference_may_be_the_schedulers(values):
+    found = outcomes(values(added_s=0.05 * EPOCH_S, busy=0.4))
+    assert found["bare"] is CheckOutcome.UNDECIDED
+
+
+def test_where_nobody_knows_who_had_the_core_a_difference_is_believed(values):
+    measured = values(added_s=0.05 * EPOCH_S) | {"waiting_share": None}
+    assert outcomes(measured)["bare"] is CheckOutcome.NOT_OK
+
+
 def test_a_clock_that_goes_wrong_is_found_by_the_stopwatch(values):
     found = outcomes(values(speed=0.9))
     assert found["outside"] is CheckOutcome.NOT_OK and found["waits"] is CheckOutcome.OK
@@ -162,6 +179,7 @@ def test_noise_is_no_fault():
         "ours_s": (1.0, 1.5, 1.0, 0.7, 1.3, 1.0, 0.9, 1.0),
         "bare_s": (1.0,) * 8,
         "leftover_s": (0.0, 0.1, 0.0, 0.0, 0.2, 0.0, 0.0, 0.3),
+        "waiting_share": (0.0,) * 8,
         "queued_s": 1.0,
         "unwaited_s": 1.0,
         "device": "gpu",

@@ -18,6 +18,7 @@ from trainspeed.worker.backends.base import Training
 from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import epoch_of
 from trainspeed.worker.probes import Surroundings, Values
+from trainspeed.worker.probes.core_waits import core_waits_s
 from trainspeed.worker.probes.leftover import Leftover, leftover_of
 from trainspeed.worker.probes.stopwatch import Stopwatch
 
@@ -84,38 +85,46 @@ def measure_epochs(
     leftover: Leftover | None = None,
     outside: Callable[[], Stopwatch] = Stopwatch,
     clock: Callable[[], float] = time.perf_counter,
+    waits: Callable[[], float | None] = core_waits_s,
 ) -> Values:
     """Return the epochs of both loops and what the other clocks say of the instrument's.
 
     Values, in seconds: `epoch_s` of the instrument, the first of each turn left out, and of the same epochs
     `outside_s` by the stopwatch and `device_s` by the device's timer; of each round `ours_s` and `bare_s`, the
     quickest epoch of each turn, since whatever else runs on the machine only adds time, and `leftover_s`, for how
-    long the device went on after the end of the last. `queued_s` is how long a call took that queued work, and
-    `unwaited_s` for how long the device went on after that.
+    long the device went on after the end of the last. `waiting_share` is the share of a round, 0 to 1, for which
+    the process wanted a core that others had; None where that is not known. `queued_s` is how long a call took that
+    queued work, and `unwaited_s` for how long the device went on after that.
 
     Args:
         rounds: `ROUNDS` by default.
         leftover: Asks the device; by default as `leftover_of` it.
         outside: Takes the time of the marks.
         clock: Seconds since a fixed moment, as `bare` reads it.
+        waits: Returns the seconds for which this process wanted a core that others had; None where that is not known.
     """
     leftover = leftover or leftover_of(device)
     epoch_s: list[float] = []
     ours_s: list[float] = []
     bare_s: list[float] = []
     leftover_s: list[float] = []
+    shares: list[float] = []
     with outside() as stopwatch:
         _mark(loops, stopwatch.mark)
         for number in range(1 + (rounds or ROUNDS)):  # the first one traces and compiles
             # Whoever comes second may find the machine otherwise than the first: so they change places.
-            beside_s = loops.bare(EPOCHS) if number % 2 else ()
+            # Both have rested before: a busy core's scheduler favours whoever has slept.
+            before_s, waits_s = clock(), waits()
+            beside_s = _bare_turn(loops, leftover) if number % 2 else ()
             turn_s, left_s = _turn(loops.training, leftover)
-            beside_s = beside_s or loops.bare(EPOCHS)
+            beside_s = beside_s or _bare_turn(loops, leftover)
             epoch_s += turn_s
             if number:
                 ours_s.append(min(turn_s[1:]))
                 bare_s.append(min(beside_s[1:]))
                 leftover_s.append(left_s)
+                if waits_s is not None:
+                    shares.append((waits() - waits_s) / (clock() - before_s))
     timed = [index for index in range(EPOCHS, len(epoch_s)) if index % EPOCHS]
 
     def kept(seconds: Sequence[float] | None) -> tuple[float, ...] | None:
@@ -130,6 +139,7 @@ def measure_epochs(
         "ours_s": tuple(ours_s),
         "bare_s": tuple(bare_s),
         "leftover_s": tuple(leftover_s),
+        "waiting_share": tuple(shares) or None,
         "queued_s": queued_s,
         "unwaited_s": unwaited_s,
         "device": device,
@@ -160,6 +170,13 @@ def _turn(training: Training, leftover: Leftover) -> tuple[Sequence[float], floa
         return False
 
     return training.train(another), left_s
+
+
+def _bare_turn(loops: Loops, leftover: Leftover) -> Sequence[float]:
+    """Return the epochs of a turn of the bare loop, which rests after it as the instrument does."""
+    seconds = loops.bare(EPOCHS)
+    leftover()
+    return seconds
 
 
 def _unwaited(
