@@ -169,6 +169,18 @@ def test_failed_runs_are_told_elsewhere():
     assert study_doubts(runs, control_of(*[1.0] * 6)) == []
 
 
+def test_runs_that_ended_alike_after_their_measuring_are_one_doubt():
+    """Their messages tell of other sizes and processes."""
+    ended = [
+        notes.EndedAfterMeasuring(stage="evaluate", status="oom", message=f"Tried to allocate {size} GiB")
+        for size in (3, 4)
+    ]
+    runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(ended)]
+
+    (doubt,) = study_doubts(runs, control_of(*[1.0] * 6))
+    assert doubt.startswith("2 of 2 runs") and "oom in stage 'evaluate'" in doubt
+
+
 def test_a_training_whose_steps_were_mostly_left_out_is_doubted():
     doubtful = make_run(precision="fp16", skipped_steps=8)
     fine = make_run(precision="fp16", skipped_steps=1)

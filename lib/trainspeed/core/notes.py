@@ -128,6 +128,11 @@ class NotEvaluated(Note, tag="not_evaluated"):
     error: str
     message: str
 
+    @property
+    def subject(self) -> tuple[Any, ...]:
+        """Without the message, which may tell of sizes and addresses of this very run."""
+        return (self.error,)
+
 
 class NotReadAfterwards(Note, tag="not_read_afterwards"):
     """A number could not be read after the training; `error` is the exception's class.
@@ -139,6 +144,11 @@ class NotReadAfterwards(Note, tag="not_read_afterwards"):
     what: str
     error: str
     message: str
+
+    @property
+    def subject(self) -> tuple[Any, ...]:
+        """Without the message, as above."""
+        return self.what, self.error
 
 
 class EndedAfterMeasuring(Note, tag="ended_after_measuring"):
@@ -153,6 +163,11 @@ class EndedAfterMeasuring(Note, tag="ended_after_measuring"):
     stage: str
     status: str
     message: str
+
+    @property
+    def subject(self) -> tuple[Any, ...]:
+        """Without the message, as above."""
+        return self.stage, self.status
 
 
 class ConvolutionsNotSeen(Note, tag="convolutions_not_seen"):
