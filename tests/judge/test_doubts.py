@@ -10,6 +10,7 @@ from trainspeed.judge.comparison import controls
 from trainspeed.judge.doubts import (
     EpochsDrifted,
     EpochsShort,
+    GpuIdle,
     GpusDiffer,
     PerhapsFromCache,
     StepsSkipped,
@@ -86,6 +87,21 @@ def test_gpus_of_several_kinds_in_one_trial_are_a_doubt_and_unused_ones_are_none
     assert doubts(3) == [GpusDiffer(names=("NVIDIA A40", "NVIDIA L4"))]
     sentence = note_sentence(GpusDiffer(names=("NVIDIA A40", "NVIDIA L4")))
     assert sentence.startswith("Ran on GPUs of several kinds, NVIDIA A40 and NVIDIA L4, which wait")
+
+
+@pytest.mark.parametrize(
+    ("load_percent", "part", "doubts"),
+    [
+        (75.0, "both", [GpuIdle(share=0.25)]),
+        (90.0, "both", []),
+        (100.0, "both", []),
+        (None, "both", []),
+        (5.0, "input", []),  # that is the input alone
+    ],
+)
+def test_a_gpu_that_waits_for_the_host_is_a_doubt(load_percent, part, doubts):
+    run = make_run(gpu_load_percent=load_percent, part=part)
+    assert run_doubts(run) == doubts
 
 
 def test_without_a_control_nothing_shows_the_noise():
@@ -216,7 +232,13 @@ NEWER = [  # than schema 1
     notes.NotReadAfterwards(what="peak memory", error="RuntimeError", message="no such device"),
     notes.EndedAfterMeasuring(stage="inspect", status="crashed", message="the run was killed by SIGSEGV"),
 ]
-DERIVED = [StepsSkipped(skipped=6, steps=8), EpochsDrifted(), EpochsShort(), GpusDiffer(names=("A", "B"))]
+DERIVED = [
+    StepsSkipped(skipped=6, steps=8),
+    GpuIdle(share=0.25),
+    EpochsDrifted(),
+    EpochsShort(),
+    GpusDiffer(names=("A", "B")),
+]
 
 
 @pytest.mark.parametrize("note", [*STORED, *NEWER, *DERIVED], ids=lambda note: note.kind)

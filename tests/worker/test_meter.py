@@ -172,6 +172,33 @@ def test_a_run_alone_is_looked_at_after_every_epoch_but_the_first(gpu, power):
     assert measured.notes() == [GpuSlowedDown(gpu=0, reason="sw_thermal_slowdown", share=0.25)]
 
 
+# How busy it is.
+
+
+def test_the_load_is_that_of_the_ends_of_the_turns(gpu, power):
+    gpu.answers["nvmlDeviceGetUtilizationRates"] = [{"gpu": percent} for percent in (40, 60, 80, 100)]
+    measured = Meter(UUIDS)
+    train(InTurns(Turns(power, 4, 3), 0.0, measured), power)
+
+    assert measured.gpu_load_percent == 70.0
+
+
+def test_a_turn_that_is_shorter_than_the_drivers_period_tells_no_load(gpu, power):
+    measured = Meter(UUIDS)
+    train(InTurns(Turns(power, 4, 3), 0.0, measured), power, epoch_s=0.1)
+
+    assert measured.gpu_load_percent is None
+
+
+@pytest.mark.parametrize("uuids", [(), UUIDS])
+def test_where_no_load_can_be_read_there_is_none(gpu, power, uuids):
+    gpu.answers["nvmlDeviceGetUtilizationRates"] = NOT_SUPPORTED  # while MIG is on
+    measured = Meter(uuids)
+    train(Alone(TakeTurn(epochs=4), measured), power)
+
+    assert measured.gpu_load_percent is None
+
+
 # Others that use the GPU while it is measured. This process is the report's; its parent is not below it.
 
 OURS, THEIRS, NOT_HERE = os.getpid(), os.getppid(), 2**22 + 1

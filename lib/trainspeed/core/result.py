@@ -190,6 +190,8 @@ class RunResult(Inspection, CallTimes):
         tf32: Kinds of work (`TF32_WORK`) in which the device may round 32-bit numbers to TF32, by the framework's
             switches as they were; empty where none: in strict fp32, on a CPU, on a GPU before Ampere. None where it
             was not asked, and in older lines.
+        gpu_load_percent: Load of the GPUs in use, as in a `Sample`, on average over the ends of its turns; without
+            turns, of its epochs after the first. None where it is not known, and in older lines.
         turns: Turns that it took; their epochs are in `epoch_s`, too, their calls in `call_s` and `resident_s`. Empty
             where it ran alone.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
@@ -207,6 +209,7 @@ class RunResult(Inspection, CallTimes):
     gpu_memory: GpuMemory | None = None
     energy_j: float | None = None
     metered_s: float | None = None
+    gpu_load_percent: float | None = None
     probe: Mapping[str, ProbeValue] = field(default_factory=dict)
     skipped_steps: int | None = None
     compiled_anew: bool | None = None

@@ -19,6 +19,7 @@ from trainspeed.judge.systems import system_doubts
 from trainspeed.judge.verdict import MIN_BLOCKS
 
 DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
+BUSY_GPU_PERCENT = 90.0  # load; below it, the host's time is a noticeable part of an epoch
 SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
 # NVML's reason -> what it means, and what to do. Source: nvml.h, nvmlClocksEventReason*
 SLOWED_DOWN_BY = {
@@ -39,6 +40,12 @@ class StepsSkipped(Note, tag="steps_skipped"):
 
     skipped: int
     steps: int
+
+
+class GpuIdle(Note, tag="gpu_idle"):
+    """The GPU had nothing to do for this share of its turns, 0 to 1: more than `BUSY_GPU_PERCENT` leaves."""
+
+    share: float
 
 
 class EpochsDrifted(Note, tag="epochs_drifted"):
@@ -115,6 +122,9 @@ def run_doubts(run: Run) -> list[Note]:
         and not run.compiled_anew
     ):
         doubts.append(PerhapsFromCache())
+    load_percent = run.gpu_load_percent if run.trial.whole_steps else None
+    if load_percent is not None and load_percent < BUSY_GPU_PERCENT:
+        doubts.append(GpuIdle(share=1 - load_percent / 100))
     steady = run.epoch_s[1:] if run.trial.phase.compared else ()
     if len(steady) >= 2:
         middle = median(steady)
@@ -202,6 +212,11 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
             return (
                 "An older version measured it, which let runs share compiled programs: its first epoch may hold no "
                 "compiling, and on a GPU all blocks may have run what one of them chose. Measure again."
+            )
+        case GpuIdle():
+            return (
+                f"The GPU had nothing to do for {percent(note.share)} of the time: the host was launching steps and "
+                "feeding images, and what is compared is in part its time. Train larger batches, or compile."
             )
         case EpochsDrifted():
             return (

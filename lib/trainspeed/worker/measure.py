@@ -178,6 +178,7 @@ def _measure(
         gpu_memory=read("memory that was taken", allocation.taken) if allocation else None,
         energy_j=meter.energy_j,
         metered_s=meter.metered_s,
+        gpu_load_percent=meter.gpu_load_percent,
         turns=pace.turns,
         waiting_cores=pace.waiting_cores,
         compiled_anew=True,  # by `compile_caches`, and JAX's backend

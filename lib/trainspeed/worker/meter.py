@@ -49,6 +49,7 @@ class Meter:
         self._energy: list[
             tuple[float, float | None]
         ] = []  # seconds and joules of the spans that are long enough
+        self._loads: list[float] = []
         self._looks: Counter[int] = Counter()
         self._faults: Counter[tuple[int, str]] = Counter()
         self._seen_us: dict[int, int] = {}
@@ -75,15 +76,21 @@ class Meter:
             known = before_j is not None and after_j is not None and after_j >= before_j  # else it began anew
             self._energy.append((seconds, after_j - before_j if known else None))
         self.sm_clock_mhz = self._nvml.sm_clock_mhz(self._gpu_uuids)
-        self.look()
+        self.look(loaded=seconds >= MIN_SPAN_S)
         for gpu, percent in self._foreign_loads().items():
             self._strangers[gpu] = max(percent, self._strangers.get(gpu, 0.0))
         self._spans.append((load, host_load()))
 
-    def look(self) -> None:
-        """Look at what holds the clocks down now: while the work is just done, no longer than a millisecond."""
+    def look(self, *, loaded: bool = True) -> None:
+        """Look at the load, and what holds the clocks down: while the work is just done, for about a millisecond.
+
+        Args:
+            loaded: Whether the work took as long as the driver's sample period, of which the load is.
+        """
         if not self._gpu_uuids or self._nvml is None:
             return
+        loads = self._nvml.by_gpu("load_percent", self._gpu_uuids) if loaded else {}
+        self._loads += [percent for percent in loads.values() if percent is not None]
         reasons = self._nvml.by_gpu("throttle_reasons", self._gpu_uuids)
         for gpu, text in reasons.items():
             if text is not None:
@@ -114,6 +121,11 @@ class Meter:
         None where one of them has no counter, or where these spans are shorter than `MIN_METERED_S` together.
         """
         return None if self.metered_s is None else sum(joules for _, joules in self._energy)
+
+    @property
+    def gpu_load_percent(self) -> float | None:
+        """Mean load of the GPUs in use at the ends of the spans, and at other looks; None where they do not tell."""
+        return fmean(self._loads) if self._loads else None
 
     def notes(self) -> list[AnyNote]:
         """Return what makes the spans doubtful: others on the CPU or a GPU, and GPUs that slowed themselves down."""
