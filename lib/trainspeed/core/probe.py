@@ -18,6 +18,7 @@ from trainspeed.core.trial import FRAMEWORKS
 # Name of a probe -> what it does, in words. `worker.probes` has its code, for each framework that can.
 PROBES = {
     "epoch": "an epoch by other clocks and by other loops",
+    "arithmetic": "the bits that survive a product and a convolution",
 }
 MAX_DEVICES = 1024
 

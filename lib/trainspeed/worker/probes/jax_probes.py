@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import jax
+import numpy as np
 
+from trainspeed.core.result import TF32_WORK
+from trainspeed.worker.backends.jax_backend import set_tf32
+from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
+from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
 
@@ -24,4 +29,25 @@ def epoch(where: Surroundings) -> Values:
     return measure_epochs(loops, where.device)
 
 
-PROBES: dict[str, Measure] = {"epoch": epoch}
+def arithmetic(where: Surroundings) -> Values:
+    """Return the bits of `arithmetic.measure_arithmetic`."""
+    started("jax", where)
+    device = jax.devices()[0]
+    on_gpu = device.platform == "gpu"
+    capability = tuple(int(part) for part in device.compute_capability.split(".")) if on_gpu else None
+
+    def convolution(images: np.ndarray, filters: np.ndarray) -> np.ndarray:
+        dimensions = ("NHWC", "HWIO", "NHWC")
+        return np.asarray(jax.lax.conv_general_dilated(images, filters, (1, 1), "SAME", dimension_numbers=dimensions))
+
+    return measure_arithmetic(
+        Arithmetic(
+            switch=set_tf32,
+            product=lambda a, b: np.asarray(jax.numpy.matmul(a, b)),
+            convolution=convolution,
+            tf32_possible=bool(tf32_work(TF32_WORK, capability)),
+        )
+    )
+
+
+PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic}

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from trainspeed.core.result import TF32_WORK
+from trainspeed.worker.backends.tensorflow_backend import set_tf32
+from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
+from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
 
@@ -25,4 +29,19 @@ def epoch(where: Surroundings) -> Values:
     return measure_epochs(loops, where.device)
 
 
-PROBES: dict[str, Measure] = {"epoch": epoch}
+def arithmetic(where: Surroundings) -> Values:
+    """Return the bits of `arithmetic.measure_arithmetic`."""
+    started("tensorflow", where)
+    gpus = tf.config.get_visible_devices("GPU")
+    capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability") if gpus else None
+    return measure_arithmetic(
+        Arithmetic(
+            switch=set_tf32,
+            product=lambda a, b: tf.linalg.matmul(a, b).numpy(),
+            convolution=lambda images, filters: tf.nn.conv2d(images, filters, 1, "SAME").numpy(),
+            tf32_possible=bool(tf32_work(TF32_WORK, capability)),
+        )
+    )
+
+
+PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic}

@@ -5,10 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch.nn import functional
 
+from trainspeed.core.result import TF32_WORK
+from trainspeed.worker.backends.torch_backend import set_tf32
+from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
+from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 
 FORMAT = torch.channels_last
@@ -59,4 +64,28 @@ def epoch(where: Surroundings) -> Values:
     return measure_epochs(loops, where.device)
 
 
-PROBES: dict[str, Measure] = {"epoch": epoch}
+def arithmetic(where: Surroundings) -> Values:
+    """Return the bits of `arithmetic.measure_arithmetic`."""
+    training, _ = started("torch", where)
+    device = training.device
+    capability = torch.cuda.get_device_capability(device) if device.type == "cuda" else None
+
+    def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return (torch.from_numpy(a).to(device) @ torch.from_numpy(b).to(device)).cpu().numpy()
+
+    def convolution(images: np.ndarray, filters: np.ndarray) -> np.ndarray:
+        x = torch.from_numpy(images).to(device).permute(0, 3, 1, 2)
+        w = torch.from_numpy(filters).to(device).permute(3, 2, 0, 1)
+        return functional.conv2d(x, w, padding="same").permute(0, 2, 3, 1).cpu().numpy()
+
+    return measure_arithmetic(
+        Arithmetic(
+            switch=set_tf32,
+            product=product,
+            convolution=convolution,
+            tf32_possible=bool(tf32_work(TF32_WORK, capability)),
+        )
+    )
+
+
+PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic}

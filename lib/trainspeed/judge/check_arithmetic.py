@@ -1,0 +1,50 @@
+"""Checks of the arithmetic: is strict fp32 strict, and TF32 TF32?"""
+
+from __future__ import annotations
+
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, of_probe
+
+STRICT_BITS = 18  # at least: fast convolutions (Winograd, Fourier) round the last few of 23
+TF32_BITS = 10
+PROBE = "arithmetic"
+
+
+def strict_is_strict(runs: RunSet) -> list[Check]:
+    """Return whether products and convolutions keep 32 bits where strict fp32 is asked for."""
+    expected = f"at least {STRICT_BITS} of 23 bits in both"
+    return of_probe(runs, PROBE, name="Strict fp32 is strict", expected=expected, find=_strict)
+
+
+def _strict(values: Values) -> Finding:
+    measured = f"{_bits(values, 'fp32')}; as the framework does by default: {_bits(values, 'default')}"
+    if min(_pair(values, "fp32")) >= STRICT_BITS:
+        return Finding(measured=measured, outcome=CheckOutcome.OK)
+    reason = "numbers are rounded where strict fp32 was asked for: what is called fp32 is not"
+    return Finding(measured=measured, outcome=CheckOutcome.NOT_OK, reason=reason)
+
+
+def tf32_is_tf32(runs: RunSet) -> list[Check]:
+    """Return whether products and convolutions round to TF32 where that is asked for."""
+    expected = f"{TF32_BITS} of 23 bits in both"
+    return of_probe(runs, PROBE, name="TF32 is TF32", expected=expected, find=_tf32)
+
+
+def _tf32(values: Values) -> Finding:
+    if not values["tf32_possible"]:
+        reason = "this device has no TF32"
+        return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=reason)
+    measured = _bits(values, "tf32")
+    if set(_pair(values, "tf32")) == {TF32_BITS}:
+        return Finding(measured=measured, outcome=CheckOutcome.OK)
+    reason = "numbers are not rounded as TF32 rounds them: what is called tf32 is not"
+    return Finding(measured=measured, outcome=CheckOutcome.NOT_OK, reason=reason)
+
+
+def _pair(values: Values, switch: str) -> tuple[int, int]:
+    return values[f"product_bits_{switch}"], values[f"convolution_bits_{switch}"]
+
+
+def _bits(values: Values, switch: str) -> str:
+    product, convolution = _pair(values, switch)
+    return f"{product} bits in products, {convolution} in convolutions"

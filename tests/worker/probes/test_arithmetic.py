@@ -1,0 +1,91 @@
+"""The bits that survive: a made-up device that rounds as told, and each switch that does not do what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from trainspeed.core.probe import Probe
+from trainspeed.core.run import Run
+from trainspeed.core.runs import RunSet
+from trainspeed.judge import check_arithmetic
+from trainspeed.judge.checks import CheckOutcome
+from trainspeed.worker.probes.arithmetic import KERNEL_PX, Arithmetic, kept_bits, measure_arithmetic
+
+BITS = {"fp32": 23, "tf32": 10, "bf16": 7}
+OK, NOT_OK, NOT_APPLICABLE = CheckOutcome.OK, CheckOutcome.NOT_OK, CheckOutcome.NOT_APPLICABLE
+
+
+def rounded(numbers, bits):
+    """Return numbers between 1 and 2, or 0, rounded to so many bits of the fraction."""
+    return (np.round(numbers.astype(np.float64) * 2**bits) / 2**bits).astype(np.float32)
+
+
+class Device:
+    """A GPU whose switch chooses in what it multiplies; by default TF32 in convolutions alone, as torch does."""
+
+    def __init__(self, *, off="fp32", on="tf32") -> None:
+        self.off, self.on = off, on
+        self.products, self.convolutions = "fp32", "tf32"
+
+    def switch(self, allowed):
+        if allowed is not None:
+            self.products = self.convolutions = self.on if allowed else self.off
+
+    def product(self, a, b):
+        return rounded(a, BITS[self.products]) @ b
+
+    def convolution(self, images, filters):
+        assert filters.shape[:2] == (KERNEL_PX, KERNEL_PX)
+        return rounded(images, BITS[self.convolutions]) @ filters.sum(axis=(0, 1))  # all but the middle is 0
+
+    def arithmetic(self, **changes):
+        device = Arithmetic(
+            switch=self.switch, product=self.product, convolution=self.convolution, tf32_possible=True
+        )
+        return replace(device, **changes)
+
+
+def checked(arithmetic):
+    """Return the outcome of both checks on what was measured."""
+    trial = Probe(framework="torch", name="arithmetic")
+    values = measure_arithmetic(arithmetic)
+    runs = RunSet((Run(session="s", study="check", trial=trial, block=0, probe=values),))
+    return tuple(make(runs)[0].outcome for make in (check_arithmetic.strict_is_strict, check_arithmetic.tf32_is_tf32))
+
+
+def test_switches_that_do_what_they_say_are_right_and_the_default_is_told():
+    values = measure_arithmetic(Device().arithmetic())
+    assert (values["product_bits_default"], values["convolution_bits_default"]) == (23, 10)
+    assert checked(Device().arithmetic()) == (OK, OK)
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcomes"),
+    [({"off": "tf32"}, (NOT_OK, OK)), ({"on": "fp32"}, (OK, NOT_OK)), ({"on": "bf16"}, (OK, NOT_OK))],
+    ids=["strict rounds", "tf32 does not round", "tf32 rounds more"],
+)
+def test_a_switch_that_does_something_else_is_found(fault, outcomes):
+    assert checked(Device(**fault).arithmetic()) == outcomes
+
+
+def test_a_convolution_that_goes_on_rounding_is_found():
+    device = Device()
+    arithmetic = device.arithmetic(convolution=lambda x, w: rounded(x, BITS["tf32"]) @ w.sum(axis=(0, 1)))
+    assert checked(arithmetic) == (NOT_OK, OK)
+
+
+def test_a_device_without_tf32_is_never_asked_for_it():
+    asked = []
+    arithmetic = Device().arithmetic(switch=asked.append, tf32_possible=False)
+    assert checked(arithmetic)[1] is NOT_APPLICABLE and asked == [None, False]
+
+
+@pytest.mark.parametrize("bits", [7, 10, 17, 23])
+def test_bits_are_counted_whatever_rounds(bits):
+    numbers = np.broadcast_to(1 + 2.0 ** -(1 + np.arange(46) % 23), (2, 46))
+    assert kept_bits(rounded(numbers, bits)) == bits
+    truncated = np.floor(numbers * 2**bits) / 2**bits
+    assert kept_bits(truncated) == bits
