@@ -19,6 +19,7 @@ from trainspeed.core.trial import FRAMEWORKS
 PROBES = {
     "epoch": "an epoch by other clocks and by other loops",
     "arithmetic": "the bits that survive a product and a convolution",
+    "work": "the arithmetic of a step, and of a matrix product",
 }
 MAX_DEVICES = 1024
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from trainspeed.core.format import NAMES, counted
 from trainspeed.core.runs import RunSet
-from trainspeed.judge import check_arithmetic, check_time, check_turns
+from trainspeed.judge import check_arithmetic, check_time, check_turns, check_work
 from trainspeed.judge.checks import Check, CheckOutcome
 
 CHECKS: tuple[Callable[[RunSet], list[Check]], ...] = (
@@ -17,6 +17,8 @@ CHECKS: tuple[Callable[[RunSet], list[Check]], ...] = (
     check_time.as_fast_as_bare_loop,
     check_arithmetic.strict_is_strict,
     check_arithmetic.tf32_is_tf32,
+    check_work.is_counted_right,
+    check_work.is_possible,
     check_time.agrees_with_stopwatch,
 )
 

@@ -12,6 +12,7 @@ from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
+from trainspeed.worker.probes.work import Work, measure_work
 
 
 def epoch(where: Surroundings) -> Values:
@@ -50,4 +51,32 @@ def arithmetic(where: Surroundings) -> Values:
     )
 
 
-PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic}
+def work(where: Surroundings) -> Values:
+    """Return the values of `work.measure_work`; XLA counts the FLOPs of the program that it compiled for a step."""
+    training, images, _ = started("jax", where)
+    model, trial = training.model, training.trial
+    side = SIDES[where.device]
+    dtype = jax.numpy.bfloat16 if where.device == "gpu" else jax.numpy.float32
+    matrix = jax.random.normal(jax.random.key(0), (side, side), dtype)
+    product = jax.jit(lambda a: a @ a)
+
+    def loss(trainable, non_trainable, x):
+        return model.stateless_call(trainable, non_trainable, x, training=True)[0].sum()
+
+    def count() -> float:
+        trainable = [variable.value for variable in model.trainable_variables]
+        non_trainable = [variable.value for variable in model.non_trainable_variables]
+        step = jax.jit(jax.grad(loss)).lower(trainable, non_trainable, images[: trial.batch_size])
+        return step.compile().cost_analysis()["flops"]
+
+    return measure_work(
+        Work(
+            training=training,
+            count=count,
+            multiply=lambda: product(matrix).block_until_ready(),
+            side=side,
+        ),
+        trial.steps_per_epoch,
+    )
+
+PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic, "work": work}

@@ -11,6 +11,7 @@ from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
+from trainspeed.worker.probes.work import Work, measure_work
 
 
 def epoch(where: Surroundings) -> Values:
@@ -44,4 +45,34 @@ def arithmetic(where: Surroundings) -> Values:
     )
 
 
-PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic}
+def work(where: Surroundings) -> Values:
+    """Return the values of `work.measure_work`; TensorFlow's profiler counts the FLOPs of a step's graph."""
+    training, images, labels = started("tensorflow", where)
+    trial = training.trial
+    side = SIDES[where.device]
+    matrix = tf.cast(tf.random.normal((side, side)), tf.bfloat16 if where.device == "gpu" else tf.float32)
+
+    @tf.function
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            loss = training.model.compute_loss(y=y, y_pred=training.model(x, training=True))
+        return tape.gradient(loss, training.model.trainable_variables)
+
+    def count() -> float:
+        x, y = (tf.constant(part[: trial.batch_size]) for part in (images, labels))
+        options = tf.compat.v1.profiler.ProfileOptionBuilder.float_operation()
+        options["output"] = "none"
+        graph = step.get_concrete_function(x, y).graph
+        return tf.compat.v1.profiler.profile(graph, options=options).total_float_ops
+
+    return measure_work(
+        Work(
+            training=training,
+            count=count,
+            multiply=lambda: tf.linalg.matmul(matrix, matrix).numpy(),
+            side=side,
+        ),
+        trial.steps_per_epoch,
+    )
+
+PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic, "work": work}

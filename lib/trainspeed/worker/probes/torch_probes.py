@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
 
 from trainspeed.core.result import TF32_WORK
 from trainspeed.worker.backends.torch_backend import set_tf32
@@ -15,6 +16,7 @@ from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
+from trainspeed.worker.probes.work import Work, measure_work
 
 FORMAT = torch.channels_last
 
@@ -66,7 +68,7 @@ def epoch(where: Surroundings) -> Values:
 
 def arithmetic(where: Surroundings) -> Values:
     """Return the bits of `arithmetic.measure_arithmetic`."""
-    training, _ = started("torch", where)
+    training, *_ = started("torch", where)
     device = training.device
     capability = torch.cuda.get_device_capability(device) if device.type == "cuda" else None
 
@@ -88,4 +90,26 @@ def arithmetic(where: Surroundings) -> Values:
     )
 
 
-PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic}
+def work(where: Surroundings) -> Values:
+    """Return the values of `work.measure_work`; torch counts the FLOPs of every call of a step."""
+    training, *_ = started("torch", where)
+    model, device, trial = training.model, training.device, training.trial
+    side = SIDES[where.device]
+    matrix = torch.randn(side, side, device=device).to(torch.bfloat16 if where.device == "gpu" else torch.float32)
+
+    def count() -> float:
+        x = torch.randn(trial.batch_size, 3, trial.image_size, trial.image_size, device=device)
+        with FlopCounterMode(display=False) as counter:
+            model(x).sum().backward()
+        return counter.get_total_flops()
+
+    def multiply() -> None:
+        torch.mm(matrix, matrix)
+        if where.device == "gpu":
+            torch.cuda.synchronize()
+
+    return measure_work(
+        Work(training=training, count=count, multiply=multiply, side=side), trial.steps_per_epoch
+    )
+
+PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic, "work": work}
