@@ -20,6 +20,8 @@ PROBES = {
     "epoch": "an epoch by other clocks and by other loops",
     "arithmetic": "the bits that survive a product and a convolution",
     "work": "the arithmetic of a step, and of a matrix product",
+    "oom": "more memory than there is",
+    "memory": "memory that is planted",
 }
 MAX_DEVICES = 1024
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from trainspeed.core.format import NAMES, counted
 from trainspeed.core.runs import RunSet
-from trainspeed.judge import check_arithmetic, check_time, check_turns, check_work
+from trainspeed.judge import check_arithmetic, check_memory, check_time, check_turns, check_work
 from trainspeed.judge.checks import Check, CheckOutcome
 
 CHECKS: tuple[Callable[[RunSet], list[Check]], ...] = (
@@ -19,6 +19,8 @@ CHECKS: tuple[Callable[[RunSet], list[Check]], ...] = (
     check_arithmetic.tf32_is_tf32,
     check_work.is_counted_right,
     check_work.is_possible,
+    check_memory.is_seen,
+    check_memory.running_out_is_a_row,
     check_time.agrees_with_stopwatch,
 )
 

@@ -12,6 +12,7 @@ from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
+from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
 from trainspeed.worker.probes.work import Work, measure_work
 
 
@@ -52,31 +53,46 @@ def arithmetic(where: Surroundings) -> Values:
 
 
 def work(where: Surroundings) -> Values:
-    """Return the values of `work.measure_work`; XLA counts the FLOPs of the program that it compiled for a step."""
-    training, images, _ = started("jax", where)
-    model, trial = training.model, training.trial
+    """Return the values of `work.measure_work`.
+
+    The FLOPs are not counted: XLA leaves out what is multiplied by padding. Keras counts as on TensorFlow.
+    """
+    training, *_ = started("jax", where)
     side = SIDES[where.device]
     dtype = jax.numpy.bfloat16 if where.device == "gpu" else jax.numpy.float32
     matrix = jax.random.normal(jax.random.key(0), (side, side), dtype)
     product = jax.jit(lambda a: a @ a)
 
-    def loss(trainable, non_trainable, x):
-        return model.stateless_call(trainable, non_trainable, x, training=True)[0].sum()
-
-    def count() -> float:
-        trainable = [variable.value for variable in model.trainable_variables]
-        non_trainable = [variable.value for variable in model.non_trainable_variables]
-        step = jax.jit(jax.grad(loss)).lower(trainable, non_trainable, images[: trial.batch_size])
-        return step.compile().cost_analysis()["flops"]
-
     return measure_work(
         Work(
             training=training,
-            count=count,
+            count=lambda: None,
             multiply=lambda: product(matrix).block_until_ready(),
             side=side,
         ),
         trial.steps_per_epoch,
     )
 
-PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic, "work": work}
+def memory(where: Surroundings) -> Values:
+    """Return the values of `memory.measure_memory`."""
+    training, *_ = started("jax", where)
+
+    def allocate(size_bytes: int) -> jax.Array:
+        return jax.numpy.ones(size_bytes, jax.numpy.uint8).block_until_ready()
+
+    return measure_memory(where, allocate, training.peak_memory_bytes)
+
+
+def oom(where: Surroundings) -> Values:
+    """Ask for more memory than there is, which raises what the run becomes a row by."""
+    started("jax", where)
+    return {"bytes": jax.numpy.ones((TOO_MANY_NUMBERS // 2**20, 2**20)).block_until_ready().nbytes}
+
+
+PROBES: dict[str, Measure] = {
+    "epoch": epoch,
+    "arithmetic": arithmetic,
+    "work": work,
+    "oom": oom,
+    "memory": memory,
+}

@@ -11,6 +11,7 @@ from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
+from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
 from trainspeed.worker.probes.work import Work, measure_work
 
 
@@ -75,4 +76,28 @@ def work(where: Surroundings) -> Values:
         trial.steps_per_epoch,
     )
 
-PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic, "work": work}
+def memory(where: Surroundings) -> Values:
+    """Return the values of `memory.measure_memory`."""
+    training, *_ = started("tensorflow", where)
+
+    def allocate(size_bytes: int) -> tf.Tensor:
+        held = tf.ones(size_bytes, tf.uint8)
+        tf.test.experimental.sync_devices()
+        return held
+
+    return measure_memory(where, allocate, training.peak_memory_bytes)
+
+
+def oom(where: Surroundings) -> Values:
+    """Ask for more memory than there is, which raises what the run becomes a row by."""
+    started("tensorflow", where)
+    return {"bytes": tf.ones((TOO_MANY_NUMBERS,)).numpy().nbytes}
+
+
+PROBES: dict[str, Measure] = {
+    "epoch": epoch,
+    "arithmetic": arithmetic,
+    "work": work,
+    "oom": oom,
+    "memory": memory,
+}

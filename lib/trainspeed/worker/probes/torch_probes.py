@@ -16,6 +16,7 @@ from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
+from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
 from trainspeed.worker.probes.work import Work, measure_work
 
 FORMAT = torch.channels_last
@@ -112,4 +113,29 @@ def work(where: Surroundings) -> Values:
         Work(training=training, count=count, multiply=multiply, side=side), trial.steps_per_epoch
     )
 
-PROBES: dict[str, Measure] = {"epoch": epoch, "arithmetic": arithmetic, "work": work}
+def memory(where: Surroundings) -> Values:
+    """Return the values of `memory.measure_memory`."""
+    training, *_ = started("torch", where)
+
+    def allocate(size_bytes: int) -> torch.Tensor:
+        held = torch.ones(size_bytes, dtype=torch.uint8, device=training.device)
+        if where.device == "gpu":
+            torch.cuda.synchronize()
+        return held
+
+    return measure_memory(where, allocate, training.peak_memory_bytes)
+
+
+def oom(where: Surroundings) -> Values:
+    """Ask for more memory than there is, which raises what the run becomes a row by."""
+    training, *_ = started("torch", where)
+    return {"bytes": torch.ones(TOO_MANY_NUMBERS, device=training.device).nbytes}
+
+
+PROBES: dict[str, Measure] = {
+    "epoch": epoch,
+    "arithmetic": arithmetic,
+    "work": work,
+    "oom": oom,
+    "memory": memory,
+}

@@ -23,13 +23,13 @@ class Work:
 
     Attributes:
         training: As the instrument trains; its own count is in what it tells of itself afterwards.
-        count: Returns the FLOPs of one step, forward and backward, as the framework or its compiler counts them.
+        count: Returns the FLOPs of one step, forward and backward, as the framework counts them; None if it does not.
         multiply: Multiplies two square matrices in the device's fastest precision, and waits.
         side: Of the matrices.
     """
 
     training: Training
-    count: Callable[[], float]
+    count: Callable[[], float | None]
     multiply: Callable[[], object]
     side: int
 
