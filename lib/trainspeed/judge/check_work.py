@@ -19,7 +19,11 @@ def is_counted_right(runs: RunSet) -> list[Check]:
 def _counted(values: Values) -> Finding:
     ours, theirs = values["step_flops"], values["counted_step_flops"]
     if not ours or not theirs:
-        reason = "the framework does not count FLOPs as they are defined here" if ours else "the model's FLOPs are not known"
+        reason = (
+            "the framework does not count FLOPs as they are defined here"
+            if ours
+            else "the model's FLOPs are not known"
+        )
         return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=reason)
     measured = f"{fixed(ours / theirs, 3)} of the framework's own count"
     if abs(ours / theirs - 1) <= COUNT_MARGIN:
@@ -39,8 +43,12 @@ def _possible(values: Values) -> Finding:
     if trained is None:
         reason = "the model's FLOPs are not known"
         return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=reason)
-    measured = f"{fixed(trained / multiplied, 3)} of the {three(multiplied / 1e9)} GFLOP/s of a matrix product"
+    measured = (
+        f"{fixed(trained / multiplied, 3)} of the {three(multiplied / 1e9)} GFLOP/s of a matrix product"
+    )
     if trained <= multiplied:
         return Finding(measured=measured, outcome=CheckOutcome.OK)
-    reason = "no training multiplies faster than a matrix product: the epochs are too short or the FLOPs too many"
+    reason = (
+        "no training multiplies faster than a matrix product: the epochs are too short or the FLOPs too many"
+    )
     return Finding(measured=measured, outcome=CheckOutcome.NOT_OK, reason=reason)

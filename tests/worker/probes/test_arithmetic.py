@@ -53,7 +53,9 @@ def checked(arithmetic):
     trial = Probe(framework="torch", name="arithmetic")
     values = measure_arithmetic(arithmetic)
     runs = RunSet((Run(session="s", study="check", trial=trial, block=0, probe=values),))
-    return tuple(make(runs)[0].outcome for make in (check_arithmetic.strict_is_strict, check_arithmetic.tf32_is_tf32))
+    return tuple(
+        make(runs)[0].outcome for make in (check_arithmetic.strict_is_strict, check_arithmetic.tf32_is_tf32)
+    )
 
 
 def test_switches_that_do_what_they_say_are_right_and_the_default_is_told():

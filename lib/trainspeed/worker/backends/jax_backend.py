@@ -45,9 +45,7 @@ class JaxTraining(KerasTraining):
         jax.block_until_ready([variable.value for variable in self.model.variables])
 
     def peak_memory_bytes(self) -> int | None:
-        device = jax.devices()[0]
-        stats = device.memory_stats() if device.platform != "cpu" else None
-        return stats.get("peak_bytes_in_use") if stats else None
+        return peak_memory_bytes()
 
     def logits(self, x: np.ndarray) -> np.ndarray:
         # In batches of one size that the devices can share, so that one program is compiled.
@@ -78,7 +76,7 @@ class JaxBackend(Backend):
             PREALLOCATE.undo()
         compile_anew()
         set_tf32(tf32_flag(trial.precision))
-        first = _set_up(device, trial.devices)
+        first = set_up(device, trial.devices)
         capability = None
         if first.platform == "gpu":
             capability = tuple(int(part) for part in first.compute_capability.split("."))
@@ -92,7 +90,7 @@ class JaxBackend(Backend):
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> JaxConvolution:
         compile_anew()
-        _set_up(device, trial.devices)
+        set_up(device, trial.devices)
         return JaxConvolution(trial, device)
 
 
@@ -107,7 +105,14 @@ def tf32_allowed() -> tuple[str, ...]:
     return () if jax.config.jax_default_matmul_precision in FULL_PRECISION else TF32_WORK
 
 
-def _set_up(device: str, devices: int) -> jax.Device:
+def peak_memory_bytes() -> int | None:
+    """Return the peak of XLA's allocator on the first device; None on a CPU."""
+    device = jax.devices()[0]
+    stats = device.memory_stats() if device.platform != "cpu" else None
+    return stats.get("peak_bytes_in_use") if stats else None
+
+
+def set_up(device: str, devices: int) -> jax.Device:
     """Return the first device; on a CPU, make so many of it. A plugin for GPUs that cannot start raises otherwise."""
     if device == "cpu":
         jax.config.update("jax_platforms", "cpu")

@@ -72,7 +72,7 @@ def _bits(count: int) -> np.ndarray:
 
 
 def kept_bits(result: np.ndarray) -> int:
-    """Return up to which bit all numbers came through: those of `_numbers` times 1, with less than half a bit's error."""
+    """Return up to which bit the numbers of `_numbers`, times 1, came through with less than half a bit's error."""
     bits = _bits(result.shape[-1])
     error = np.abs(np.asarray(result, np.float64) - (1 + 2.0**-bits)).reshape(-1, len(bits)).max(axis=0)
     lost = bits[error >= 2.0 ** -(bits + 1)]

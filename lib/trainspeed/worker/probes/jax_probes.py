@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from trainspeed.core.result import TF32_WORK
-from trainspeed.worker.backends.jax_backend import set_tf32
+from trainspeed.worker.backends.jax_backend import peak_memory_bytes, set_tf32, set_up
 from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
@@ -33,14 +33,15 @@ def epoch(where: Surroundings) -> Values:
 
 def arithmetic(where: Surroundings) -> Values:
     """Return the bits of `arithmetic.measure_arithmetic`."""
-    started("jax", where)
-    device = jax.devices()[0]
+    device = set_up(where.device, where.devices)
     on_gpu = device.platform == "gpu"
     capability = tuple(int(part) for part in device.compute_capability.split(".")) if on_gpu else None
 
     def convolution(images: np.ndarray, filters: np.ndarray) -> np.ndarray:
         dimensions = ("NHWC", "HWIO", "NHWC")
-        return np.asarray(jax.lax.conv_general_dilated(images, filters, (1, 1), "SAME", dimension_numbers=dimensions))
+        return np.asarray(
+            jax.lax.conv_general_dilated(images, filters, (1, 1), "SAME", dimension_numbers=dimensions)
+        )
 
     return measure_arithmetic(
         Arithmetic(
@@ -70,22 +71,23 @@ def work(where: Surroundings) -> Values:
             multiply=lambda: product(matrix).block_until_ready(),
             side=side,
         ),
-        trial.steps_per_epoch,
+        training.trial.steps_per_epoch,
     )
+
 
 def memory(where: Surroundings) -> Values:
     """Return the values of `memory.measure_memory`."""
-    training, *_ = started("jax", where)
+    set_up(where.device, where.devices)
 
     def allocate(size_bytes: int) -> jax.Array:
         return jax.numpy.ones(size_bytes, jax.numpy.uint8).block_until_ready()
 
-    return measure_memory(where, allocate, training.peak_memory_bytes)
+    return measure_memory(where, allocate, peak_memory_bytes)
 
 
 def oom(where: Surroundings) -> Values:
     """Ask for more memory than there is, which raises what the run becomes a row by."""
-    started("jax", where)
+    set_up(where.device, where.devices)
     return {"bytes": jax.numpy.ones((TOO_MANY_NUMBERS // 2**20, 2**20)).block_until_ready().nbytes}
 
 

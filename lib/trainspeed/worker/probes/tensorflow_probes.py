@@ -35,7 +35,9 @@ def arithmetic(where: Surroundings) -> Values:
     """Return the bits of `arithmetic.measure_arithmetic`."""
     started("tensorflow", where)
     gpus = tf.config.get_visible_devices("GPU")
-    capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability") if gpus else None
+    capability = (
+        tf.config.experimental.get_device_details(gpus[0]).get("compute_capability") if gpus else None
+    )
     return measure_arithmetic(
         Arithmetic(
             switch=set_tf32,
@@ -75,6 +77,7 @@ def work(where: Surroundings) -> Values:
         ),
         trial.steps_per_epoch,
     )
+
 
 def memory(where: Surroundings) -> Values:
     """Return the values of `memory.measure_memory`."""

@@ -96,7 +96,9 @@ def work(where: Surroundings) -> Values:
     training, *_ = started("torch", where)
     model, device, trial = training.model, training.device, training.trial
     side = SIDES[where.device]
-    matrix = torch.randn(side, side, device=device).to(torch.bfloat16 if where.device == "gpu" else torch.float32)
+    matrix = torch.randn(side, side, device=device).to(
+        torch.bfloat16 if where.device == "gpu" else torch.float32
+    )
 
     def count() -> float:
         x = torch.randn(trial.batch_size, 3, trial.image_size, trial.image_size, device=device)
@@ -112,6 +114,7 @@ def work(where: Surroundings) -> Values:
     return measure_work(
         Work(training=training, count=count, multiply=multiply, side=side), trial.steps_per_epoch
     )
+
 
 def memory(where: Surroundings) -> Values:
     """Return the values of `memory.measure_memory`."""
