@@ -11,6 +11,7 @@ from trainspeed.conduct import alone
 from trainspeed.conduct.alone import LOCKS_VARIABLE, measuring_alone
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
+from trainspeed.worker import backends
 
 A, B = "GPU-aaaa", "GPU-bbbb"
 
@@ -90,8 +91,10 @@ def test_where_no_lock_can_be_held_measuring_goes_on_with_a_word(monkeypatch, tm
     assert "no lock can be held" in capsys.readouterr().out
 
 
-def test_a_notebook_in_jupyterlab_does_not_measure_beside_a_report(tmp_path):
+def test_a_notebook_in_jupyterlab_does_not_measure_beside_a_report(tmp_path, monkeypatch):
     """A notebook of the report itself does: the report holds the lock for all of its notebooks."""
+    monkeypatch.setattr(os, "environ", os.environ.copy())  # `run_study` sets variables and backends
+    monkeypatch.setattr(backends, "MODULES", dict(backends.MODULES))
     with measuring_alone("cpu", ()), pytest.raises(UserError, match="is measuring on this machine"):
         run_study(Context(id="s", out=tmp_path / "other"), frameworks=["torch"], blocks=1)
     assert not (tmp_path / "other/runs.jsonl").exists()
