@@ -8,6 +8,7 @@ from IPython.display import Markdown, display
 
 from trainspeed.core.guard import guarded
 from trainspeed.core.runs import Measured
+from trainspeed.judge.arithmetic import default_sentences
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.show import forest, notebook, tables
@@ -42,8 +43,10 @@ def decided(verdicts: Sequence[Verdict], *, otherwise: str) -> None:
 
 
 def machine(measured: Measured) -> None:
-    """Show the machine and the versions of what was measured."""
+    """Show the machine, the versions of what was measured, and what the default precision was."""
     display(tables.machine_table(measured.machine, measured.versions))
+    if sentences := default_sentences(measured.runs):
+        notebook.show_sentences(sentences)
 
 
 def speedups(verdicts: Sequence[Verdict], alt: str) -> None:

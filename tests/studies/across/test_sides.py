@@ -8,7 +8,7 @@ import pytest
 from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
-from trainspeed.studies.across.sides import LEDGER_VARIABLES, read_sides
+from trainspeed.studies.across.sides import LEDGER_VARIABLES, difference_sentences, read_sides
 
 
 @pytest.fixture
@@ -123,3 +123,12 @@ def test_the_same_ledger_twice_is_told(folder, b):
 def test_a_ledger_that_may_not_be_read_is_told(folder):
     (folder / "new/runs.jsonl").chmod(0)
     assert message(folder) == "B (=new) cannot be read (Permission denied)."
+
+
+def test_a_default_precision_that_is_another_on_each_side_is_told():
+    """The same trial multiplies in TF32 on one machine and in 32 bits on the other."""
+    a, b = make_run(tf32=()), make_run(tf32=("convolutions",), session="20261121T100000Z-abcd")
+
+    assert difference_sentences([a], [b]) == [
+        "PyTorch: default precision: 32 bits, no TF32 in A, 32 bits, TF32 allowed in convolutions in B."
+    ]

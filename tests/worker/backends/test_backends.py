@@ -71,9 +71,10 @@ def test_the_layout_that_ran_is_found_out(worker, both_layouts):
         }
 
 
-def test_strict_fp32_is_what_ran(both_layouts):
+def test_the_default_precision_on_a_cpu_is_32_bits_and_the_run_says_that_there_was_no_tf32(both_layouts):
     dtypes = [dtype for result in both_layouts.values() for dtype in result.effective_precision.dtypes]
     assert {*dtypes} == {"float32"}
+    assert {result.tf32 for result in both_layouts.values()} == {()}
 
 
 def test_no_layer_forgot_the_layout(both_layouts):

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import NAMES
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import RUNS_FILE, parsed, read_lines, shortened
 from trainspeed.core.ledger_line import OtherSchema, what_is_wrong
 from trainspeed.core.machine_text import machine_name, machine_parts
 from trainspeed.core.paths import ROOT
+from trainspeed.core.result import tf32_text
 from trainspeed.core.run import SCHEMA, Run
 
 # Where the command line says which ledgers are meant, so that no path of a machine gets into a notebook.
@@ -129,6 +130,8 @@ def facts(runs: Iterable[Run]) -> dict[str, str]:
     for run in runs:
         framework = NAMES.get(run.trial.framework, run.trial.framework)
         seen += [(f"{framework}: {package}", version) for package, version in run.versions.items()]
+        if run.tf32 is not None and getattr(run.trial, "precision", None) == DEFAULT_PRECISION:
+            seen.append((f"{framework}: default precision", f"32 bits, {tf32_text(run.tf32)}"))
     seen += [("seed", str(run.trial.seed - run.block)) for run in runs]
     seen += [("data set", run.trial.dataset) for run in runs if run.trial.dataset]
     values: dict[str, dict[str, None]] = {}

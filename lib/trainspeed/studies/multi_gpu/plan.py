@@ -11,8 +11,9 @@ from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import Trial
 from trainspeed.studies.multi_gpu.costs import check_forecast, exchange_trials, share_trials
 from trainspeed.studies.multi_gpu.pipelines import pipeline_trials, worker_counts
-from trainspeed.studies.multi_gpu.scaling import device_counts, scaling_trials
+from trainspeed.studies.multi_gpu.scaling import STRONG, device_counts, scaling_trials
 
+ARTICLE_FRAMEWORKS = ("tensorflow", "torch")
 # In which the arms of a comparison differ.
 SCALING_FACTORS = ("devices", "strategy", "batch_size")
 PIPELINE_FACTORS = ("pipeline", "workers", "part", "augment")
@@ -51,6 +52,7 @@ def plan_multi_gpu(
     max_devices: int,
     models: Sequence[str],
     layouts: Sequence[str],
+    article_layouts: Sequence[str],
     precisions: Sequence[str],
     compile: Sequence[bool],
     batch_sizes: Sequence[int],
@@ -91,19 +93,17 @@ def plan_multi_gpu(
     fed_counts = device_counts(pipeline_devices or counts, max_devices, available, name="pipeline_devices")
     check_forecast(link_alpha_s, link_bytes_per_s, forecast_devices, forecast_overlap)
     equal = {"image_size": image_size, "epochs": epochs, "dataset": dataset, "seed": seed}
-    scaled = partial(
-        scaling_trials,
-        frameworks,
-        strategies,
-        counts,
-        asked=devices,
-        layout=layouts,
-        precision=precisions,
-        compile=compile,
-        images_per_epoch=images_per_epoch,
-        **equal,
-    )
+    factors = {"layout": layouts, "precision": precisions, "compile": compile}
+    spread = partial(scaling_trials, asked=devices, images_per_epoch=images_per_epoch, **equal)
+    scaled = partial(spread, frameworks, strategies, counts, **factors)
     core = scaled(kinds=compared, model=models, batch_size=batch_sizes)
+    of_articles = [name for name in frameworks if name in ARTICLE_FRAMEWORKS]
+    if article_layouts and of_articles:
+        plain = {"layout": article_layouts, "precision": precisions[:1], "compile": compile[:1]}
+        plain |= {"model": models, "batch_size": batch_sizes}
+        core = tuple(
+            dict.fromkeys([*core, *spread(of_articles, strategies, counts, kinds=(STRONG,), **plain)])
+        )
     survey = scaled(model=models, batch_size=batch_sizes)  # both kinds of scaling
     survey += scaled(model=models, batch_size=survey_batch_sizes) if survey_batch_sizes else ()
     survey += scaled(model=survey_models, batch_size=batch_sizes) if survey_models else ()

@@ -1,0 +1,53 @@
+"""What the notebook measures with a preset, on GPUs that are made up."""
+
+from inspect import signature
+
+import pytest
+
+from study_data import make_run
+from trainspeed.articles.claims import Result, claims
+from trainspeed.articles.evidence import check_claim
+from trainspeed.core.paths import ROOT
+from trainspeed.report.parameters import resolve_parameters
+from trainspeed.studies.multi_gpu import plan as module
+from trainspeed.studies.multi_gpu.claims import claim_verdicts
+from trainspeed.studies.multi_gpu.plan import plan_multi_gpu
+
+
+@pytest.fixture
+def standard(monkeypatch):
+    """The plan of the standard preset on two GPUs, and its parameters."""
+    monkeypatch.setattr(module, "devices_here", lambda _study: (2, "GPU"))
+    given = resolve_parameters(["multi_gpu"], ROOT / "notebooks", preset="standard")["multi_gpu"]
+    wanted = signature(plan_multi_gpu).parameters
+    return plan_multi_gpu(**{name: value for name, value in given.items() if name in wanted}), given
+
+
+def test_the_standard_preset_can_decide_what_the_articles_state_of_several_devices(standard):
+    """Their PyTorch trained channels_first; what it gains from a second device is no matter of luck here."""
+    plan, given = standard
+    runs = [
+        make_run(4.0 / trial.devices, trial=trial.in_block(block), block=block)
+        for trial in plan.core
+        for block in range(6)
+    ]
+    stated = [claim for claim in claims("multi_gpu", set(given["models"])) if claim.pipeline != "threads"]
+
+    results = {
+        claim.id: check_claim(claim, claim_verdicts(runs), runs).result for claim in stated if claim.model
+    }
+    assert set(results) == {"tensorflow_cnn10", "torch_cnn10", "framework_cnn10"}
+    assert Result.UNMEASURED not in results.values()
+
+
+def test_the_articles_layout_is_measured_in_the_plain_precision_alone(standard):
+    plan, _ = standard
+    first = [trial for trial in plan.core if trial.layout == "channels_first"]
+
+    assert {(t.framework, t.precision, t.compile) for t in first} == {
+        ("tensorflow", "default", False),
+        ("torch", "default", False),
+    }
+    assert {t.batch_size for t in first} == {128, 512}, "strong scaling alone"
+    assert {t.precision for t in plan.core} == {"default", "bf16"}
+    assert {t.precision for t in plan.fed} == {"default"}

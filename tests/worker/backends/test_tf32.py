@@ -1,0 +1,25 @@
+"""The switches for TF32 of the real frameworks, without a GPU: what is allowed by default is theirs to say."""
+
+import json
+
+import pytest
+
+from trainspeed.core.run import Status
+from trainspeed.core.trial import FRAMEWORKS
+
+pytestmark = pytest.mark.slow
+CONVOLUTIONS, BOTH = ["convolutions"], ["convolutions", "matrix products"]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_framework_left_alone_allows_tf32_and_can_be_told_otherwise(framework, shared_worker, tmp_path):
+    """A plain script has this; were it strict there, what is gained over it would be too much."""
+    out = tmp_path / "allowed.json"
+    outcome = shared_worker(framework).probe("probes.tf32_probe", framework, out)
+
+    assert outcome.status == Status.OK, outcome.reason
+    assert json.loads(out.read_text()) == {
+        "left alone": CONVOLUTIONS if framework == "torch" else BOTH,
+        "strict": [],
+        "allowed": BOTH,
+    }
