@@ -123,6 +123,7 @@ class FakeTraining:
 
     repeats = 1
     tf32 = ()
+    notes = ()
 
     def __init__(self, trial) -> None:
         self.trial = trial

@@ -109,6 +109,18 @@ class NotAllTogether(Note, tag="not_all_together"):
         return (self.together == 1,)
 
 
+class EpochNotResident(Note, tag="epoch_not_resident"):
+    """The images of an epoch did not stay on the GPU: every step uploaded its own.
+
+    Attributes:
+        images_bytes: Of an epoch's images.
+        limit_bytes: As many would have stayed there.
+    """
+
+    images_bytes: float
+    limit_bytes: float
+
+
 class LossNotFinite(Note, tag="loss_not_finite"):
     """The training loss ended as "nan", "inf" or "-inf", for which JSON has no numbers."""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from trainspeed.core import notes
-from trainspeed.core.format import NAMES, percent
+from trainspeed.core.format import NAMES, gigabytes, percent
 from trainspeed.core.machine_text import gpu_names
 from trainspeed.core.notes import AnyNote, Note
 from trainspeed.core.run import Run, Status
@@ -183,6 +183,12 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
                 f"Took turns in groups of {note.together}: all {note.arms} runs that are compared did not fit into "
                 "memory together, so a machine that got slower or faster meanwhile is in the ratios between "
                 "groups. Measure more blocks, or compare smaller runs."
+            )
+        case notes.EpochNotResident():
+            return (
+                f"The images of an epoch, {gigabytes(note.images_bytes, 1)}, did not stay on the GPU, where they may "
+                f"take {gigabytes(note.limit_bytes, 1)}: every step uploaded its own, and its time holds that. Lower "
+                "images_per_epoch or image_size."
             )
         case notes.LossNotFinite():
             return f"The training loss ended as {note.loss}: the model did not learn."

@@ -158,7 +158,7 @@ def _measure(
     epoch_s = training.train(pace.another)
     pace.end()
     stages.waited(pace.waited_s)
-    notes += [*meter.notes(), *pace.notes()]
+    notes += [*training.notes, *meter.notes(), *pace.notes()]
 
     def read(what: str, look_up: Callable[[], Any]) -> Any:
         return _tried(look_up, partial(NotReadAfterwards, what=what), notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.notes import AnyNote
 from trainspeed.core.result import Inspection
 from trainspeed.core.trial import Trial
 from trainspeed.worker.convolution.calls import Convolution
@@ -20,10 +21,12 @@ class Training(Protocol):
     Attributes:
         repeats: How often a step did its work after the first epoch; more than once where nothing is trained.
         tf32: See `core.result.RunResult`.
+        notes: What makes it doubtful as it was set up.
     """
 
     repeats: int = 1
     tf32: tuple[str, ...] | None = None
+    notes: tuple[AnyNote, ...] = ()
 
     @property
     def final_loss(self) -> float | None:

@@ -51,16 +51,19 @@ class JaxTraining(KerasTraining):
         # In batches of one size that the devices can share, so that one program is compiled.
         batch = max(evaluation_batch(self.trial) // self.trial.devices, 1) * self.trial.devices
         filled = np.concatenate([x, np.repeat(x[:1], -len(x) % batch, axis=0)])
-        return self.model.predict(filled, batch_size=batch, verbose=0)[: len(x)]
+        return self.of_images.predict(filled, batch_size=batch, verbose=0)[: len(x)]
+
+    def on_device(self, x: np.ndarray | jax.Array) -> jax.Array:
+        return jax.device_put(x)
 
     def convolutions(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
         """Return layout and dtype of the convolutions in the compiled forward pass of one batch."""
 
         def forward(trainable, non_trainable, images):
-            return self.model.stateless_call(trainable, non_trainable, images, training=True)
+            return self.of_images.stateless_call(trainable, non_trainable, images, training=True)
 
-        trainable = [variable.value for variable in self.model.trainable_variables]
-        non_trainable = [variable.value for variable in self.model.non_trainable_variables]
+        trainable = [variable.value for variable in self.of_images.trainable_variables]
+        non_trainable = [variable.value for variable in self.of_images.non_trainable_variables]
         compiled = jax.jit(forward).lower(trainable, non_trainable, x).compile()
         return hlo.convolutions(compiled.as_text())
 
@@ -84,7 +87,7 @@ class JaxBackend(Backend):
         if trial.strategy != SINGLE:
             devices = keras.distribution.list_devices()[: trial.devices]
             keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
-        training = JaxTraining(trial, images)
+        training = JaxTraining(trial, images, device)
         training.tf32 = tf32_work(tf32_allowed(), capability)
         return training
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import math
 import tempfile
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -25,6 +26,7 @@ from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.worker.models import keras_inspect, keras_models
 from trainspeed.worker.pipelines import keras_pipelines
 from trainspeed.worker.pipelines.batches import transposed
+from trainspeed.worker.pipelines.resident import is_resident
 from trainspeed.worker.timing import Another, EpochMarks, time_epochs
 
 MAX_EPOCHS = 10**9  # a callback ends the training
@@ -33,16 +35,31 @@ MAX_EPOCHS = 10**9  # a callback ends the training
 class KerasTraining(Training):
     """A compiled Keras model and one epoch of arrays in the layout of the trial.
 
+    Where the images stay on the device, the model is fed with their numbers; else with the images.
+
     Args:
+        device: "gpu" or "cpu".
         scope: Context in which the model is made, for strategies that spread it over devices.
+
+    Attributes:
+        network: The layers of the trial's model, and nothing before them.
+        of_images: Takes images, as evaluation does: the network, with what the pipeline does on the device.
+        model: What is trained: `of_images`, or that behind the images that stay on the device.
+        fed, y: What it is trained on, an epoch of it.
     """
 
-    def __init__(self, trial: Trial, images: Images, scope: AbstractContextManager | None = None) -> None:
+    def __init__(
+        self, trial: Trial, images: Images, device: str, scope: AbstractContextManager | None = None
+    ) -> None:
         keras.utils.set_random_seed(trial.seed)
         if policy := KERAS_POLICIES.get(trial.precision):
             keras.config.set_dtype_policy(policy)
         keras.config.set_image_data_format(trial.layout)
         self.trial, self.images, self.scope = trial, images, scope or nullcontext()
+        self.x, self.y = epoch_of(images, trial.steps_per_epoch * trial.batch_size, trial.seed)
+        self.fed, self.on_gpu = self.x, device == "gpu"
+        resident, self.notes = is_resident(trial, device, self.x.nbytes)
+        self.resident: keras_pipelines.ResidentImages | None = None
         with self.scope:
             self.network = keras_models.build_keras(
                 trial.model,
@@ -52,11 +69,14 @@ class KerasTraining(Training):
                 classes=images.classes,
                 seed=trial.seed,
             )
-            self.model = _with_input_layers(self.network, trial, images)
+            self.of_images = self.model = _with_input_layers(self.network, trial, images)
+            if resident:
+                self.fed = np.arange(len(self.x), dtype=np.int32)
+                self.resident = keras_pipelines.ResidentImages(self._kept())
+                self.model = self.resident.before(self.of_images)
             _compile(self.model, trial)
             # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
             self.model.optimizer.build(self.model.trainable_variables)
-        self.x, self.y = epoch_of(images, trial.steps_per_epoch * trial.batch_size, trial.seed)
         self.history: keras.callbacks.History | None = None
 
     def synchronize(self) -> None:
@@ -69,6 +89,10 @@ class KerasTraining(Training):
 
     def convolutions(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
         """Return layout and dtype of each convolution that really runs for a batch; empty if they are not known."""
+        raise NotImplementedError
+
+    def on_device(self, x: Any) -> Any:
+        """Return a batch of images where the model computes; it may still be on its way."""
         raise NotImplementedError
 
     @property
@@ -88,24 +112,30 @@ class KerasTraining(Training):
         if self.trial.phase.torch_only:
             raise Unsupported(f"{self.trial.phase.name} alone is measured with torch only")
         feed = keras_pipelines.same_batch if self.trial.phase is COMPUTE else keras_pipelines.feed
-        data = feed(self.trial, self.x, self.y)
+        data = feed(self.trial, self.fed, self.y)
         try:
             return self._take_input(data, another) if self.trial.phase is INPUT else self._fit(data, another)
         finally:
             keras_pipelines.close(data)
 
     def _take_input(self, data: dict[str, Any], another: Another) -> tuple[float, ...]:
-        """Take the batches of each epoch without training, and enlarge them where the pipeline does so."""
-        enlarge = None
+        """Take the batches of each epoch without training, to the device, and enlarge them where the pipeline does."""
         with self.scope:
             batches = keras_pipelines.InputOnly(data)
+        layers: list[Callable[[Any], Any]] = []
+        if self.on_gpu:
+            layers.append(self.resident or self.on_device)
         if self.trial.pipeline == "resize":
-            enlarge = Enlarge(self.trial.image_size, data_format=self.trial.layout)
+            layers.append(Enlarge(self.trial.image_size, data_format=self.trial.layout))
 
         def epoch() -> None:
             for x, _ in batches:
-                if enlarge:
-                    keras.ops.convert_to_numpy(enlarge(x)[:1])
+                for layer in layers:
+                    x = layer(x)
+                if layers and not self.on_gpu:
+                    keras.ops.convert_to_numpy(x[:1])
+            if self.on_gpu:  # which does one thing after the other: with the last one, all are there
+                keras.ops.convert_to_numpy(x[:1])
 
         return time_epochs(epoch, lambda: None, another=another)
 
@@ -119,7 +149,7 @@ class KerasTraining(Training):
 
         with tempfile.TemporaryDirectory() as folder:
             if self.trial.phase is FIT:
-                held_out = self._in_layout(self.images.test_x), self.images.test_y
+                held_out = self._held_out(), self.images.test_y
                 data |= {"validation_data": held_out, "validation_batch_size": 2 * self.trial.batch_size}
                 path, best = f"{folder}/best.weights.h5", {"monitor": "val_loss", "save_best_only": True}
                 callbacks.append(keras.callbacks.ModelCheckpoint(path, save_weights_only=True, **best))
@@ -164,6 +194,19 @@ class KerasTraining(Training):
             effective_precision=precision,
             notes=(*notes, *precision_notes),
         )
+
+    def _kept(self) -> np.ndarray:
+        """Return the images that stay on the device: all that a `fit` takes."""
+        x = self.x[: self.trial.batch_size] if self.trial.phase is COMPUTE else self.x
+        if self.trial.phase is FIT:
+            x = np.concatenate([x, self.images.test_x])
+        return self._in_layout(x)
+
+    def _held_out(self) -> np.ndarray:
+        """Return what the model is validated on: images, or their numbers."""
+        if self.resident is None:
+            return self._in_layout(self.images.test_x)
+        return len(self.x) + np.arange(len(self.images.test_x), dtype=np.int32)
 
     def _in_layout(self, x: np.ndarray) -> np.ndarray:
         return x if self.trial.layout == "channels_last" else transposed(x)

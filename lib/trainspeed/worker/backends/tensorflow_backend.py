@@ -41,7 +41,11 @@ class TensorFlowTraining(KerasTraining):
         # Eagerly: for few images, tracing `Model.predict` would take most of the time.
         size = evaluation_batch(self.trial)
         batches = (x[i : i + size] for i in range(0, len(x), size))
-        return np.concatenate([self.model(batch, training=False).numpy() for batch in batches])
+        return np.concatenate([self.of_images(batch, training=False).numpy() for batch in batches])
+
+    def on_device(self, x: tf.Tensor) -> tf.Tensor:
+        with tf.device("GPU:0"):
+            return tf.identity(x)
 
     def convolutions(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
         return self._xla_convolutions(x) if self.trial.compile else self._graph_convolutions(x, y)
@@ -52,7 +56,7 @@ class TensorFlowTraining(KerasTraining):
         @tf.function
         def step(images, labels):  # forward and backward: the layout optimiser looks at both
             with tf.GradientTape() as tape:
-                loss = self.model.compute_loss(y=labels, y_pred=self.model(images, training=True))
+                loss = self.model.compute_loss(y=labels, y_pred=self.of_images(images, training=True))
             return tape.gradient(loss, self.model.trainable_variables)
 
         context.context().enable_run_metadata()
@@ -73,7 +77,7 @@ class TensorFlowTraining(KerasTraining):
 
     def _xla_convolutions(self, x: np.ndarray) -> list[tuple[str, str | None]]:
         """Return layout and dtype of the convolutions in the program that XLA compiled for the forward pass."""
-        forward = tf.function(lambda images: self.model(images, training=True), jit_compile=True)
+        forward = tf.function(lambda images: self.of_images(images, training=True), jit_compile=True)
         return hlo.convolutions(forward.experimental_get_compiler_ir(tf.constant(x))(stage="optimized_hlo"))
 
 
@@ -99,7 +103,7 @@ class TensorFlowBackend(Backend):
         set_tf32(tf32_flag(trial.precision))
         check_precision(trial.precision, capability)
         scope = None if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
-        training = TensorFlowTraining(trial, images, scope)
+        training = TensorFlowTraining(trial, images, device, scope)
         training.tf32 = tf32_work(tf32_allowed(), capability)
         return training
 

@@ -19,6 +19,7 @@ import torch
 from torch import distributed
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.notes import AnyNote
 from trainspeed.core.result import Inspection
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker.backends.base import Training
@@ -111,6 +112,10 @@ class RankZero(Training):
     @property
     def tf32(self) -> tuple[str, ...] | None:
         return self.training.tf32
+
+    @property
+    def notes(self) -> tuple[AnyNote, ...]:
+        return self.training.notes
 
     @property
     def final_loss(self) -> float | None:

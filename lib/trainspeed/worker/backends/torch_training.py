@@ -25,6 +25,8 @@ from trainspeed.worker.models import torch_inspect, torch_models
 from trainspeed.worker.models.compiled_inspect import Lowered
 from trainspeed.worker.pipelines import torch_pipelines
 from trainspeed.worker.pipelines.batches import PLAIN
+from trainspeed.worker.pipelines.resident import is_resident
+from trainspeed.worker.pipelines.torch_pipelines import ResidentImages
 from trainspeed.worker.timing import Another, RepeatedWork, time_epochs
 
 MEMORY_FORMATS = {"channels_first": torch.contiguous_format, "channels_last": torch.channels_last}
@@ -34,7 +36,7 @@ AUTOCAST_DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 class TorchTraining(Training):
-    """A torch model on its device and one epoch of host arrays, as Keras's `fit` has them too."""
+    """A torch model and one epoch of images, both on its device, or batches of host arrays, as in Keras's `fit`."""
 
     def __init__(self, trial: Trial, images: Images, device: torch.device, rank: int = 0) -> None:
         self.trial, self.images, self.device, self.rank = trial, images, device, rank
@@ -60,10 +62,17 @@ class TorchTraining(Training):
         self.batches = trial.steps_per_epoch
         x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
         self.x, self.y = self._host_images(x), torch.from_numpy(y).long()
+        on = "gpu" if device.type == "cuda" else "cpu"
+        resident, self.notes = is_resident(trial, on, x.nbytes)
+        self.resident: ResidentImages | None = None
+        if resident and trial.phase not in (COMPUTE, *SUM_PHASES):  # whose only batch is there, or has none
+            self.resident = ResidentImages(self.x, self.y, device)
         self.repeated: RepeatedWork | None = None
         self.loader = None
         if trial.pipeline not in PLAIN:
-            self.loader = torch_pipelines.loader(trial, x, y, rank=rank, ranks=self.ranks)
+            self.loader = torch_pipelines.loader(
+                trial, x, y, rank=rank, ranks=self.ranks, pin=device.type == "cuda"
+            )
         self.draws = None
         if trial.augment and trial.pipeline == "in_model":
             self.draws = torch.Generator(device).manual_seed(trial.seed + rank)
@@ -125,6 +134,8 @@ class TorchTraining(Training):
                 yield self._to_device(x), self._to_device(y)
         else:
             order = torch.randperm(len(self.y), generator=self.order)
+            if self.resident:
+                order = order.to(self.device)
             for batch in order.split(self.trial.batch_size):
                 yield self._chosen(batch)
 
@@ -134,7 +145,8 @@ class TorchTraining(Training):
     def _chosen(self, batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return this rank's share of the images and labels with these indices, on the device."""
         chosen = batch.chunk(self.ranks)[self.rank]
-        return self._to_device(self.x[chosen]), self._to_device(self.y[chosen])
+        x, y = self.resident(chosen) if self.resident else (self.x[chosen], self.y[chosen])
+        return self._to_device(x), self._to_device(y)
 
     def _epoch(self) -> None:
         self.loss_sum = torch.zeros((), device=self.device)
@@ -179,8 +191,7 @@ class TorchTraining(Training):
         return torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=self.format)
 
     def _to_device(self, batch: torch.Tensor) -> torch.Tensor:
-        if self.device.type != "cpu":
-            batch = batch.pin_memory().to(self.device, non_blocking=True)
+        batch = batch.to(self.device, non_blocking=True)  # a loader's workers have pinned it
         if batch.dim() == 4:  # images; indexing may not keep their memory format
             batch = _enlarged(batch, self.trial.image_size) if self.trial.pipeline == "resize" else batch
             batch = batch.contiguous(memory_format=self.format)

@@ -73,6 +73,11 @@ def transposed(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x.transpose(0, 3, 1, 2))
 
 
+def in_layout(x: np.ndarray, layout: str) -> np.ndarray:
+    """Return images (count, height, width, 3) in a layout; numbers of images, (count,), have none."""
+    return transposed(x) if layout == "channels_first" and x.ndim > 1 else x
+
+
 def _random(seed: int, *key: int) -> np.random.Generator:
     """Return a separate stream for each key, which a list as seed would not: [1, 2] and [1, 2, 0] are equal.
 

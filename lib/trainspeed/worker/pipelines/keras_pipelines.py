@@ -17,7 +17,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.sensors.processes import use_all_cores
 from trainspeed.worker.data.augmentation import SHIFT_SHARE
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of, transposed
+from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of, in_layout
 from trainspeed.worker.pipelines.workers import Processes
 
 Make = Callable[[int, int], tuple[np.ndarray, np.ndarray]]  # (epoch, index) -> a batch
@@ -30,7 +30,8 @@ def feed(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     `keras.utils.set_random_seed` seeds; everything else comes from the trial's seed.
 
     Args:
-        x: (count, height, width, 3), float32; the batches have the layout of the trial.
+        x: (count, height, width, 3), float32; the batches have the layout of the trial. Or (count,), the numbers of
+            images that stay on the device, for a pipeline that leaves images as they are.
         y: (count,), int32.
     """
     if trial.pipeline == "tf_data" and not _on_tensorflow():
@@ -52,7 +53,7 @@ def same_batch(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
         x, y: As for `feed`.
     """
     x, y = x[: trial.batch_size], y[: trial.batch_size]
-    batch = (transposed(x) if trial.layout == "channels_first" else x), y
+    batch = in_layout(x, trial.layout), y
     if _on_tensorflow():
         import tensorflow as tf
 
@@ -117,6 +118,34 @@ def augmentation_layers(trial: Trial) -> list[keras.layers.Layer]:
     return layers
 
 
+class ResidentImages(keras.layers.Layer):
+    """(batch,) numbers of images to these images, which stay on the device: each of several has them all.
+
+    They are neither trained nor saved.
+    """
+
+    def __init__(self, images: np.ndarray) -> None:
+        """Upload them, (count, …), in float32."""
+        super().__init__(dtype="float32", trainable=False)
+        self._images = self.add_weight(
+            shape=images.shape,
+            initializer=lambda shape, dtype: keras.ops.convert_to_tensor(images),
+            name="images",
+        )
+
+    def call(self, numbers):
+        """Gather a batch."""
+        return keras.ops.take(self._images, numbers, axis=0)
+
+    def save_own_variables(self, store) -> None:
+        """Save nothing: a checkpoint is of the model."""
+
+    def before(self, model: keras.Model) -> keras.Model:
+        """Return a model that is fed with numbers instead of images."""
+        numbers = keras.Input((), dtype="int32")
+        return keras.Model(numbers, model(self(numbers)), name=f"resident_{model.name}")
+
+
 class _PyDataset(keras.utils.PyDataset):
     """One epoch of batches at a time, which Keras takes one by one or hands to its worker threads."""
 
@@ -173,8 +202,12 @@ def _tf_data(trial: Trial, batches: Batches) -> Any:
 
 def _jax_arrays(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     count = trial.steps_per_epoch * trial.batch_size
-    x = transposed(x[:count]) if trial.layout == "channels_first" else x[:count]
-    return {"x": x, "y": y[:count], "batch_size": trial.batch_size, "shuffle": True}
+    return {
+        "x": in_layout(x[:count], trial.layout),
+        "y": y[:count],
+        "batch_size": trial.batch_size,
+        "shuffle": True,
+    }
 
 
 def _threads(trial: Trial, batches: Batches) -> _Adapter:

@@ -14,15 +14,15 @@ import tensorflow as tf
 
 from trainspeed.core.trial import Trial
 from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
-from trainspeed.worker.pipelines.batches import Batches, transposed
+from trainspeed.worker.pipelines.batches import Batches, in_layout
 
 AUTOTUNE = tf.data.AUTOTUNE
 
 
 def plain(trial: Trial, x: np.ndarray, y: np.ndarray) -> tf.data.Dataset:
-    """Return batches of unchanged images, gathered one step ahead."""
+    """Return batches of unchanged images, or of their numbers, gathered one step ahead."""
     with tf.device("CPU"):
-        images = tf.constant(transposed(x) if trial.layout == "channels_first" else x)
+        images = tf.constant(in_layout(x, trial.layout))
         labels = tf.constant(y)
     batches = _order(trial, len(y)).map(lambda chosen: (tf.gather(images, chosen), tf.gather(labels, chosen)))
     return _without_autotuning(batches.prefetch(1))

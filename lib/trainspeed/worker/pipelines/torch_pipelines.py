@@ -22,7 +22,9 @@ BatchKey = tuple[int, int]  # epoch, index of the batch in it
 Batch = tuple[torch.Tensor, torch.Tensor]
 
 
-def loader(trial: Trial, x: np.ndarray, y: np.ndarray, *, rank: int = 0, ranks: int = 1) -> Loader:
+def loader(
+    trial: Trial, x: np.ndarray, y: np.ndarray, *, rank: int = 0, ranks: int = 1, pin: bool = False
+) -> Loader:
     """Return a loader: each iteration is one shuffled epoch of (images, labels) on the CPU.
 
     Images are (batch, 3, height, width) in the memory format of the trial's layout, float32; labels are int64.
@@ -32,13 +34,16 @@ def loader(trial: Trial, x: np.ndarray, y: np.ndarray, *, rank: int = 0, ranks: 
         x: (count, height, width, 3), float32.
         y: (count,), int32.
         rank: Number of this rank; all ranks share each batch evenly, and each has workers of its own.
+        pin: Whether workers pin the memory of their batches, for a GPU to fetch them while it computes. A batch that
+            is made in the training thread stays as it is: pinning it there can take longer than it gains.
+            Source: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
     """
     last = trial.layout == "channels_last"
     batches = batches_of(trial, x, y, rank=rank, ranks=ranks)
     tensors = _Tensors(batches, torch.channels_last if last else torch.contiguous_format)
     if trial.pipeline not in WORKER_LOADERS:
         return Loader(tensors)
-    return WORKER_LOADERS[trial.pipeline](tensors, trial.workers, trial.queue)
+    return WORKER_LOADERS[trial.pipeline](tensors, trial.workers, trial.queue, pin=pin)
 
 
 def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -67,6 +72,27 @@ def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tens
 
 def _centres(size: int, device: torch.device) -> torch.Tensor:
     return (2 * torch.arange(size, device=device) + 1) / size - 1
+
+
+class ResidentImages:
+    """All images and labels of an epoch on a device, from which a batch is gathered there."""
+
+    def __init__(self, x: torch.Tensor, y: torch.Tensor, device: torch.device) -> None:
+        """Upload them.
+
+        Args:
+            x: (count, 1 or 3, height, width), in whichever memory format.
+            y: (count,).
+        """
+        self._last = x.is_contiguous(memory_format=torch.channels_last)
+        # Gathered as it lies in memory, a batch has its strides at once: no kernel brings it into its format.
+        self._x = (x.permute(0, 2, 3, 1) if self._last else x).to(device)
+        self._y = y.to(device)
+
+    def __call__(self, chosen: torch.Tensor) -> Batch:
+        """Return the images, in their memory format, and labels with these numbers, which are on the device, too."""
+        x = self._x.index_select(0, chosen)
+        return x.permute(0, 3, 1, 2) if self._last else x, self._y.index_select(0, chosen)
 
 
 class _Tensors(Dataset):
@@ -107,15 +133,20 @@ class Loader:
 class _Threads(Loader):
     """Batches made by threads, up to `queue` batches ahead, in order."""
 
-    def __init__(self, tensors: _Tensors, workers: int, queue: int) -> None:
+    def __init__(self, tensors: _Tensors, workers: int, queue: int, *, pin: bool = False) -> None:
         super().__init__(tensors)
         self._executor, self._queue = ThreadPoolExecutor(workers, initializer=use_all_cores), queue
+        self._pin = pin
+
+    def _made(self, key: BatchKey) -> Batch:
+        x, y = self._tensors[key]
+        return (x.pin_memory(), y.pin_memory()) if self._pin else (x, y)
 
     def _batches(self, keys: Iterable[BatchKey]) -> Iterator[Batch]:
         ahead: deque[Future[Batch]] = deque()
         try:
             for key in keys:
-                ahead.append(self._executor.submit(self._tensors.__getitem__, key))
+                ahead.append(self._executor.submit(self._made, key))
                 if len(ahead) > self._queue:
                     yield ahead.popleft().result()
             while ahead:
@@ -134,7 +165,7 @@ class _Processes(Loader):
     They are forked, which is torch's default on Linux; each works the same number of batches ahead.
     """
 
-    def __init__(self, tensors: _Tensors, workers: int, queue: int) -> None:
+    def __init__(self, tensors: _Tensors, workers: int, queue: int, *, pin: bool = False) -> None:
         super().__init__(tensors)
         self._keys: list[BatchKey] = [(0, index) for index in range(len(self))]
         self._loader: DataLoader | None = DataLoader(
@@ -145,6 +176,7 @@ class _Processes(Loader):
             num_workers=workers,
             prefetch_factor=-(-queue // workers),
             persistent_workers=True,
+            pin_memory=pin,  # in a thread of its own
             worker_init_fn=partial(_end_with_parent, os.getpid()),
         )
 

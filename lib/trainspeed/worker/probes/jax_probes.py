@@ -18,8 +18,8 @@ from trainspeed.worker.probes.work import Work, measure_work
 
 def epoch(where: Surroundings) -> Values:
     """Return the times of `epoch.measure_epochs`."""
-    training, x, y = started("jax", where)
-    data = {"x": x, "y": y, "batch_size": training.trial.batch_size}
+    training, _, y = started("jax", where)
+    data = {"x": training.fed, "y": y, "batch_size": training.trial.batch_size}
     matrix = jax.random.normal(jax.random.key(0), (SIDES[where.device],) * 2)
     product = jax.jit(lambda a: a @ a)
     loops = Loops(

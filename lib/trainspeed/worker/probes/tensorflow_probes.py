@@ -17,9 +17,9 @@ from trainspeed.worker.probes.work import Work, measure_work
 
 def epoch(where: Surroundings) -> Values:
     """Return the times of `epoch.measure_epochs`."""
-    training, x, y = started("tensorflow", where)
+    training, _, y = started("tensorflow", where)
     trial = training.trial
-    batches = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(len(y)).batch(trial.batch_size)
+    batches = tf.data.Dataset.from_tensor_slices((training.fed, y)).shuffle(len(y)).batch(trial.batch_size)
     data = {"x": batches.repeat().prefetch(1), "steps_per_epoch": trial.steps_per_epoch}
     matrix = tf.random.normal((SIDES[where.device],) * 2)
     loops = Loops(

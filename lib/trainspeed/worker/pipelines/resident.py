@@ -1,0 +1,54 @@
+"""Whether the images of an epoch stay on the device, uploaded once before the clock. Knows no framework.
+
+On a GPU they do in the plain pipelines, so that a step is timed and not what feeds it: gathering, pinning and
+uploading a batch can take as long as a step of a small model. On a CPU they are in its memory anyway.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import closing
+
+from trainspeed.core.notes import AnyNote, EpochNotResident
+from trainspeed.core.phase import COMPUTE
+from trainspeed.core.trial import Trial
+from trainspeed.sensors.gpus import choose_gpus
+from trainspeed.sensors.nvml import open_nvml
+from trainspeed.worker.environment import VISIBLE
+from trainspeed.worker.pipelines.batches import PLAIN
+
+# Of a device's whole memory, not of what is free: then all arms of a comparison, alive together, do the same.
+RESIDENT_SHARE = 0.05
+UNKNOWN_BYTES = 2**28  # where the device's memory is not known
+
+
+def memory_bytes() -> int | None:
+    """Return the memory of the smallest GPU that this process may use; None where the driver does not tell."""
+    with closing(open_nvml()) as nvml:
+        sizes = [gpu.memory_total_bytes for gpu in choose_gpus(nvml.gpus, os.environ.get(VISIBLE)).used]
+    return None if not sizes or None in sizes else min(sizes)
+
+
+def is_resident(
+    trial: Trial, device: str, images_bytes: int, memory: Callable[[], int | None] = memory_bytes
+) -> tuple[bool, tuple[AnyNote, ...]]:
+    """Return whether a trial's images stay on each of its devices, and a note where they should and do not fit.
+
+    The one batch of compute alone does in any case. Worker processes, threads and generators make new images for
+    each epoch: uploading these is part of them.
+
+    Args:
+        device: "gpu" or "cpu".
+        images_bytes: Of all the images of an epoch.
+        memory: Returns the memory of the smallest device.
+    """
+    if device != "gpu" or trial.pipeline not in PLAIN:
+        return False, ()
+    if trial.phase is COMPUTE:
+        return True, ()
+    total_bytes = memory()
+    limit_bytes = UNKNOWN_BYTES if total_bytes is None else RESIDENT_SHARE * total_bytes
+    if images_bytes <= limit_bytes:
+        return True, ()
+    return False, (EpochNotResident(images_bytes=images_bytes, limit_bytes=limit_bytes),)

@@ -1,0 +1,113 @@
+"""Images that stay on the device: when they do, and that training on them is the same training."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from probes.resident_probe import OF
+from study_data import make_trial
+from trainspeed.core.notes import EpochNotResident
+from trainspeed.core.trial import PIPELINES, WITH_WORKERS
+from trainspeed.judge.doubts import note_sentence
+from trainspeed.worker.pipelines.resident import RESIDENT_SHARE, UNKNOWN_BYTES, is_resident
+
+GPU_BYTES = 8 * 10**9
+FITS = int(RESIDENT_SHARE * GPU_BYTES)
+STEPS, EPOCHS = 4, 3
+
+
+def decided(needed_bytes=FITS, device="gpu", memory_bytes=GPU_BYTES, **changed):
+    return is_resident(make_trial(**changed), device, needed_bytes, lambda: memory_bytes)
+
+
+def test_an_epochs_images_stay_on_a_gpu_where_they_take_a_twentieth_of_it():
+    """All arms of a comparison are alive together, and each holds its own."""
+    assert decided() == (True, ())
+    assert decided(FITS + 1) == (False, (EpochNotResident(images_bytes=FITS + 1, limit_bytes=FITS),))
+
+
+def test_what_fits_does_not_depend_on_what_is_free_but_on_the_gpu():
+    """Else the arm that comes first would keep its images, and the next one would not."""
+    assert decided(2 * FITS)[0] is False
+    assert decided(2 * FITS, memory_bytes=2 * GPU_BYTES) == (True, ())
+
+
+def test_of_a_gpu_that_does_not_tell_its_memory_little_is_taken():
+    assert decided(UNKNOWN_BYTES, memory_bytes=None) == (True, ())
+    assert decided(UNKNOWN_BYTES + 1, memory_bytes=None)[0] is False
+
+
+def test_on_a_cpu_nothing_is_uploaded_and_nobody_asks_the_driver():
+    def asked():
+        raise AssertionError("there may be none")
+
+    assert is_resident(make_trial(), "cpu", 10**12, asked) == (False, ())
+
+
+def test_one_batch_computed_again_and_again_is_on_the_device_whatever_an_epoch_takes():
+    assert decided(10**12, part="compute") == (True, ())
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_pipelines_that_make_new_images_upload_them(pipeline):
+    framework = "tensorflow" if pipeline == "tf_data" else "torch"
+    workers = 1 if pipeline in WITH_WORKERS else 0
+    resident, notes = decided(pipeline=pipeline, workers=workers, framework=framework)
+
+    assert resident is (pipeline in ("arrays", "in_model", "resize")) and notes == ()
+
+
+def test_the_note_says_what_a_step_holds_then():
+    sentence = note_sentence(EpochNotResident(images_bytes=6.2e9, limit_bytes=4e9))
+
+    assert sentence.startswith(
+        "The images of an epoch, 6.2 GB, did not stay on the GPU, where they may take 4.0 GB"
+    )
+
+
+# The frameworks.
+
+
+@pytest.fixture(scope="module")
+def found(shared_worker, tmp_path_factory):
+    """What each installed framework learned from uploaded batches, and from images that stay on its devices."""
+    files = shared_worker.probed("probes.resident_probe", tmp_path_factory.mktemp("probe"), ".json")
+    return {framework: json.loads(file.read_text()) for framework, file in files.items()}
+
+
+def of(found, framework):
+    if framework not in found:
+        pytest.skip(f"{framework} is not installed here")
+    return found[framework]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("framework", "arm"), [(name, arm) for name, arms in OF.items() for arm in arms])
+def test_images_that_stay_on_the_device_teach_what_uploaded_ones_do(found, framework, arm):
+    """In both layouts, enlarged there, validated and saved, and on two devices."""
+    uploaded, resident = of(found, framework)[arm]
+
+    assert resident == pytest.approx(uploaded, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_the_input_alone_ends_on_the_device_whether_it_stays_there_or_is_uploaded(found, framework):
+    """As it does in torch; so that the times of one framework's parts mean what those of another's do."""
+    assert of(found, framework)["taken"] == [EPOCHS * STEPS] * 2
+
+
+@pytest.mark.slow
+def test_torchs_batches_have_their_strides_as_they_are_gathered(found):
+    assert of(found, "torch")["strides"] == {"first": True, "last": True}
+
+
+@pytest.mark.slow
+def test_torchs_workers_pin_their_batches_for_a_gpu_and_the_training_thread_pins_none(found):
+    """What is pinned there is waited for: it can take longer than a plain copy."""
+    pinned = of(found, "torch")["pinned"]
+
+    assert {*pinned["generator"]} == {None}
+    assert {*pinned["threads"]} == {*pinned["processes"]} == {False}
