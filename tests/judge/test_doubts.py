@@ -228,6 +228,7 @@ NEWER = [  # than schema 1
     ),
     notes.NotAllTogether(arms=4, together=1),
     notes.NotAllTogether(arms=4, together=2),
+    notes.EpochNotResident(images_bytes=6.2e9, limit_bytes=4e9),
     notes.NotEvaluated(error="MemoryError", message="no 9 bytes"),
     notes.NotReadAfterwards(what="peak memory", error="RuntimeError", message="no such device"),
     notes.EndedAfterMeasuring(stage="inspect", status="crashed", message="the run was killed by SIGSEGV"),
@@ -235,6 +236,7 @@ NEWER = [  # than schema 1
 DERIVED = [
     StepsSkipped(skipped=6, steps=8),
     GpuIdle(share=0.25),
+    PerhapsFromCache(),
     EpochsDrifted(),
     EpochsShort(),
     GpusDiffer(names=("A", "B")),

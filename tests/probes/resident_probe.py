@@ -19,8 +19,8 @@ from trainspeed.worker.timing import in_a_row
 
 EPOCHS, STEPS, BATCH = 3, 4, 16
 # What is trained: how its batches come, in which layout, which phase, on how many devices.
-# Each framework does something of its own in two of them; what differs in the others is common to both of Keras's.
-OF = {"tensorflow": ("arrays", "devices"), "jax": ("fit", "devices"), "torch": ("arrays", "compute", "fit")}
+# A training of Keras's takes seconds to trace: each arm is trained where it is the hardest.
+OF = {"tensorflow": ("devices",), "jax": ("fit",), "torch": ("arrays", "compute", "fit")}
 ARMS: dict[str, tuple[str, str, Phase, int]] = {
     "arrays": ("arrays", "channels_first", WHOLE, 1),
     "compute": ("arrays", "channels_last", COMPUTE, 1),
@@ -80,16 +80,17 @@ class Made:
         return self._backend.JaxTraining(a_trial, images, "cpu")
 
 
-def learned(make: Made, arm: str, *, resident: bool) -> list[float]:
-    """The loss in the end, the accuracy, and on one device how many convolutions are found and what they train."""
+def learned(make: Made, arm: str, *, resident: bool) -> dict[str, Any]:
+    """The loss in the end and the accuracy, and on one device what is found in which layout."""
     pipeline, layout, phase, devices = ARMS[arm]
     training = make(trial(make.framework, pipeline, layout, phase), resident=resident, devices=devices)
     training.train(in_a_row(EPOCHS))
-    facts = [training.final_loss, training.test_accuracy()]
-    if devices > 1 or not phase.trains:
-        return facts
-    inspection = training.inspect()
-    return [*facts, sum(inspection.effective_layout.values()), inspection.parameters]
+    facts = {"numbers": [training.final_loss, training.test_accuracy()], "layouts": []}
+    if devices == 1 and phase.trains:
+        inspection = training.inspect()
+        facts["numbers"].append(inspection.parameters)
+        facts["layouts"] = sorted(inspection.effective_layout)
+    return facts
 
 
 def taken(make: Made, pipeline: str, *, resident: bool) -> int:

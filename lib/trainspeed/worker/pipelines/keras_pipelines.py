@@ -130,6 +130,7 @@ class ResidentImages(keras.layers.Layer):
         self._images = self.add_weight(
             shape=images.shape,
             initializer=lambda shape, dtype: keras.ops.convert_to_tensor(images),
+            trainable=False,
             name="images",
         )
 
