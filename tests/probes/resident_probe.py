@@ -20,7 +20,7 @@ from trainspeed.worker.timing import in_a_row
 EPOCHS, STEPS, BATCH = 3, 4, 16
 # What is trained: how its batches come, in which layout, which phase, on how many devices.
 # A training of Keras's takes seconds to trace: each arm is trained where it is the hardest.
-OF = {"tensorflow": ("devices",), "jax": ("fit",), "torch": ("arrays", "compute", "fit")}
+OF = {"tensorflow": ("fit",), "jax": ("devices",), "torch": ("arrays", "compute", "fit")}
 ARMS: dict[str, tuple[str, str, Phase, int]] = {
     "arrays": ("arrays", "channels_first", WHOLE, 1),
     "compute": ("arrays", "channels_last", COMPUTE, 1),
