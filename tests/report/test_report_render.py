@@ -5,9 +5,10 @@ import json
 import pytest
 
 import trainspeed.report.notebooks
-from report_helper import FAILED, Kernels, measured, tiny_folder
+from report_helper import FAILED, MISTAKEN, Kernels, measured, tiny_folder
 from tiny_notebooks import write
 from trainspeed.core.errors import UserError
+from trainspeed.report.execute import NotebookStatus
 from trainspeed.report.run import plan, render, report
 
 
@@ -150,3 +151,16 @@ def test_a_plan_prints_what_the_notebooks_tell_and_writes_nothing(folder, out, c
 
     assert capfd.readouterr() == ("True plan: 8\nTrue summary: 6\n", "")
     assert not out.exists()
+
+
+def test_runs_are_drawn_whatever_their_session_asked_for(kernels, folder, out, source, capsys):
+    """The types of its parameters fit, but no plan can be made of them; the runs are there all the same."""
+    kernels.ends = {"layout": [MISTAKEN, (NotebookStatus.OK, None, False)]}
+
+    assert render(out=out, source=source, folder=folder, notebooks=["layout"]) == 0
+
+    assert [given for name, given, _ in kernels.calls if name == "layout"] == [
+        {"blocks": 1, "batch_sizes": [7]},
+        {},
+    ]
+    assert "layout: drawn with the notebook's own parameters, as blocks (=0)" in capsys.readouterr().out

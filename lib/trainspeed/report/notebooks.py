@@ -105,7 +105,12 @@ class ReportRun:
         print(f"\n{job.name}: notebook {number} of {len(self._all)}", flush=True)
         linked = bool(self._front) or (self._out / PAGE).is_file()
         job = self._with_time(job)
-        return self._exported(self._executed(job, interruption), f"{job.name}.html", front_page=linked)
+        result = self._executed(job, interruption)
+        if result.mistake and job.context.render_from and job.parameters:
+            # Runs that can be read are shown, whatever a session says that they were asked for with.
+            print(f"{job.name}: drawn with the notebook's own parameters, as {result.error}", flush=True)
+            result = self._executed(replace(job, parameters={}), interruption)
+        return self._exported(result, f"{job.name}.html", front_page=linked)
 
     def _run_front(self, job: Job, source: Path) -> NotebookResult:
         """Run and export the front page; return what became of it.

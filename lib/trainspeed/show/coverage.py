@@ -17,7 +17,7 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     core, rest = (coverage.blocks_of(core=core) for core in (True, False))
     had = [f"the core comparisons {_blocks(core)}"] if core else []
     had += [f"what is shown beside them {_blocks(rest)}"] if rest else []
-    sentences = [f"Time: {limits}: {listed(had)}."]
+    sentences = [f"Time: {limits}{f': {listed(had)}' if had else ''}."]
     if left := coverage.left_out:
         of_core = sum(group.core for group in left)
         where = f", {of_core} of them of the core" if of_core else ""
