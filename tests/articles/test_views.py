@@ -45,7 +45,8 @@ def times(*ratios, blocks=6):
             decide(CLAIMS["conv2d", "unoptimised"], times(2.0, 0.5, 1.0, 0.5)),
             "Here, of 4 comparisons (1 faster, 2 slower, 1 same), a vs b: 2.00x (95 % interval 2.00 to 2.00): faster; "
             "a vs b: 0.50x (95 % interval 0.50 to 0.50): slower; "
-            "a vs b: 1.00x (95 % interval 1.00 to 1.00): the same within the margin.",
+            "a vs b: 1.00x (95 % interval 1.00 to 1.00): the same within the margin. "
+            "Of 4 comparisons, one alone decides only by its 98.8 % interval, which takes 8 blocks or more.",
         ),
         (
             check_claim(CLAIMS["amp", "accuracy"], accuracies([-2.0] * 6)),
@@ -93,7 +94,9 @@ def test_one_worse_of_very_many_may_be_chance():
     answer = check_claim(CLAIMS["amp", "accuracy"], [*many, *accuracies([-1.0] * 6, batch_size=64)])
     assert answer.result == Result.UNDECIDED
     assert reason(answer).startswith("Here, of 30 comparisons (1 worse, 29 same), fp16 vs fp32")
-    assert reason(answer).endswith("Of so many, up to 1.5 are wrong by chance.")
+    assert reason(answer).endswith(
+        "Of 30 comparisons, one alone decides only by its 99.8 % interval, which takes 11 blocks or more."
+    )
 
 
 # Tables.

@@ -7,6 +7,9 @@
   `little_gain`: the gain is less than `high` of the ideal one. A statement that names no model is about all.
 - `any_faster`, `none_faster`, `none_worse`: some, or none, of several comparisons have that outcome.
 - `larger_batch`, `memory`: no times are compared.
+
+Where any one of several comparisons decides, each is judged as one of so many (`Judgement.one_of`): of 8 intervals
+of 95 %, one in five times one is wrong by chance. What has to hold for all of them needs no such care.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from enum import StrEnum
 
 from trainspeed.core.paths import ROOT
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.verdict import Judgement, Outcome, expected_false
+from trainspeed.judge.verdict import Judgement, Outcome
 
 FOLDER = ROOT / "data/published"
 NUMBERS = {"year": int, "devices": int, "batch_size": int, "image_size": int, "low": float, "high": float}
@@ -135,7 +138,7 @@ def decide(claim: Claim, evidence: Iterable[Evidence], missing: str = "") -> Ans
         holds = _all_within(claim, known)
     else:
         outcome, wanted = TALLIES[claim.kind]
-        any_has_it = _any_has([item.judgement for item in known], outcome)
+        any_has_it = _any_has(known, outcome)
         holds = None if any_has_it is None else any_has_it == wanted
     result = {True: Result.AGREES, False: Result.DISAGREES, None: Result.UNDECIDED}[holds]
     return Answer(claim=claim, result=result, evidence=known)
@@ -150,6 +153,11 @@ def limits(claim: Claim, item: Evidence) -> tuple[float, float]:
     return claim.low or 0.0, claim.high or math.inf
 
 
+def chances(evidence: Sequence[Evidence]) -> int:
+    """Return how many comparisons had a chance to decide: those with an interval."""
+    return sum(item.judgement.low is not None for item in evidence)
+
+
 def _all_within(claim: Claim, evidence: Sequence[Evidence]) -> bool | None:
     """Return whether all lie between the limits; None where that is not sure.
 
@@ -158,19 +166,21 @@ def _all_within(claim: Claim, evidence: Sequence[Evidence]) -> bool | None:
     sure: list[bool] = []
     for item in evidence:
         (low, high), judgement = limits(claim, item), item.judgement
+        strict = judgement.one_of(chances(evidence))
         if judgement.low is None:
             sure += [] if low < judgement.speedup < high else [False]
-        elif judgement.high < low or judgement.low > high:
+        elif strict.low is not None and (strict.high < low or strict.low > high):
             return False
         else:
             sure.append(low < judgement.low and judgement.high < high)
     return True if sure and all(sure) else None
 
 
-def _any_has(judgements: Sequence[Judgement], outcome: Outcome) -> bool | None:
-    """Return whether more have an outcome than noise makes; False where none has it and all are decided."""
-    count = sum(judgement.outcome == outcome for judgement in judgements)
-    if count > expected_false(sum(judgement.low is not None for judgement in judgements)):
+def _any_has(evidence: Sequence[Evidence], outcome: Outcome) -> bool | None:
+    """Return whether one surely has an outcome among so many; False where none has it and all are decided."""
+    judgements = [item.judgement for item in evidence]
+    if any(judgement.one_of(chances(evidence)).outcome == outcome for judgement in judgements):
         return True
-    undecided = any(judgement.outcome == Outcome.UNDECIDED for judgement in judgements)
-    return None if count or undecided else False
+    return (
+        None if any(judgement.outcome in (outcome, Outcome.UNDECIDED) for judgement in judgements) else False
+    )

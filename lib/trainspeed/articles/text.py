@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from trainspeed.articles.claims import BANDS, TALLIES, Answer, Claim, Result, limits
+from trainspeed.articles.claims import BANDS, TALLIES, Answer, Claim, Result, chances, decide, limits
 from trainspeed.core.format import NAMES, percent
 from trainspeed.judge.text import measured
-from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, expected_false
+from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, confidence_of_each, fewest_blocks
 
 MAX_NAMED = 3  # comparisons that a reason names; of the others it says how many there are
 
@@ -25,12 +25,21 @@ def reason(answer: Answer) -> str:
         start = f"Here, of {len(evidence)} comparisons ({tally}), "
     comparisons = "; ".join(f"{item.name}: {_size(claim, item.judgement)}" for item in evidence[:MAX_NAMED])
     sentences = [f"{start}{comparisons}{_claimed(answer)}."]
-    if claim.kind in TALLIES and answer.result == Result.UNDECIDED:
-        outcome, _ = TALLIES[claim.kind]
-        if any(judgement.outcome == outcome for judgement in judgements):
-            by_chance = expected_false(sum(judgement.low is not None for judgement in judgements))
-            sentences.append(f"Of so many, up to {by_chance:.1f} are wrong by chance.")
+    if answer.result is Result.UNDECIDED and (count := chances(evidence)) > 1 and _one_decides(answer):
+        confidence = confidence_of_each(count)
+        sentences.append(
+            f"Of {count} comparisons, one alone decides only by its {100 * confidence:.3g} % interval, which takes "
+            f"{fewest_blocks(confidence)} blocks or more."
+        )
     return " ".join([*sentences, *filter(None, [answer.note])])
+
+
+def _one_decides(answer: Answer) -> bool:
+    """Return whether one of the comparisons would have decided, had it been the only one."""
+    claim = answer.claim
+    if claim.kind in TALLIES:
+        return any(item.judgement.outcome == TALLIES[claim.kind][0] for item in answer.evidence)
+    return any(decide(claim, [item]).result is Result.DISAGREES for item in answer.evidence)
 
 
 def _size(claim: Claim, judgement: Judgement) -> str:

@@ -84,7 +84,7 @@ class Verdict(Judged):
         """
         texts = {name: msgspec.convert(element[name], kind) for name, kind in TEXTS.items()}
         size = element[SIZES[texts["quantity"]]]
-        judgement = msgspec.convert({**element, "speedup": size}, Judgement)
+        judgement = msgspec.convert({**element, "speedup": size, "values": (), "bounds": None}, Judgement)
         known = [value for value in (judgement.low, size, judgement.high) if value is not None]
         lower_limit = 0 if texts["quantity"] == "time" else -MOST_SIZE
         sure = len(known) == 3 and known == sorted(known)
@@ -99,7 +99,7 @@ class Verdict(Judged):
     def as_dict(self) -> dict[str, Any]:
         """Return the element of `verdicts.json`."""
         numbers = asdict(self.judgement) | {"outcome": str(self.outcome)}
-        size = numbers.pop("speedup")
+        size, *_ = (numbers.pop(name) for name in ("speedup", "values", "bounds"))
         return {
             "session": self.session,
             "study": self.study,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter
@@ -37,6 +37,8 @@ class Judgement:
             points, candidate - baseline. None without a block.
         low, high: Ends of the interval; None where there are too few blocks for one.
         blocks: Pairs that were compared; without pairs, the blocks of the side that has fewer.
+        values: What each block says, unsorted; none where it is not known, as of a judgement read from a file.
+        bounds: Between which a value is "the same".
     """
 
     speedup: float | None
@@ -45,6 +47,8 @@ class Judgement:
     confidence: float
     blocks: int
     outcome: Outcome
+    values: tuple[float, ...] = field(default=(), repr=False, compare=False)
+    bounds: tuple[float, float] | None = field(default=None, repr=False, compare=False)
 
     @property
     def turned(self) -> Judgement:
@@ -56,7 +60,24 @@ class Judgement:
             low=self.high and 1 / self.high,
             high=self.low and 1 / self.low,
             outcome=outcomes.get(self.outcome, self.outcome),
+            values=tuple(1 / value for value in self.values),
         )
+
+    def one_of(self, chances: int) -> Judgement:
+        """Return the same judgement with an interval so wide that those of so many all hold at once.
+
+        Where any one of several judgements decides something, each has its chance to be wrong. With 1 - (1 - c) / n
+        for each, all n together have the confidence c, however they depend on each other (Bonferroni). The outcome
+        stays, or becomes undecided.
+        """
+        if chances < 2 or self.low is None:
+            return self
+        confidence = confidence_of_each(chances, self.confidence)
+        ends = median_interval(self.values, confidence)
+        low, high = ends or (None, None)
+        stays = ends and _place(low, high, self.bounds) is not None
+        outcome = self.outcome if stays else Outcome.UNDECIDED
+        return replace(self, low=low, high=high, confidence=confidence, outcome=outcome)
 
 
 class Judged:
@@ -205,6 +226,16 @@ def rank_sum_rank(count: int, other: int) -> int:
     return rank
 
 
+def confidence_of_each(chances: int, confidence: float = CONFIDENCE) -> float:
+    """Return how sure each of so many intervals has to be, so that all hold at once: see `Judgement.one_of`."""
+    return 1 - (1 - confidence) / max(1, chances)
+
+
+def fewest_blocks(confidence: float) -> int:
+    """Return the number of blocks from which there is an interval this sure: no n are surer than 1 - 2^(1-n)."""
+    return max(MIN_BLOCKS, math.ceil(1 - math.log2(1 - confidence)))
+
+
 def expected_false(verdicts: int, confidence: float = CONFIDENCE) -> float:
     """Return how many of this number of intervals miss the truth on average, at worst."""
     return verdicts * (1 - confidence)
@@ -214,7 +245,8 @@ def _judge(
     values: list[float], bounds: tuple[float, float], worse_better: tuple[Outcome, Outcome], confidence: float
 ) -> Judgement:
     size, interval = median(values) if values else None, median_interval(values, confidence)
-    return _judgement(size, interval, len(values), bounds, worse_better, confidence)
+    judged = _judgement(size, interval, len(values), bounds, worse_better, confidence)
+    return replace(judged, values=tuple(values), bounds=bounds)
 
 
 def _judgement(
@@ -226,15 +258,20 @@ def _judgement(
     confidence: float,
 ) -> Judgement:
     low, high = interval or (None, None)
-    outcome = Outcome.UNDECIDED
-    if interval:
-        if low > bounds[1]:
-            outcome = worse_better[1]
-        elif high < bounds[0]:
-            outcome = worse_better[0]
-        elif low >= bounds[0] and high <= bounds[1]:
-            outcome = Outcome.SAME
-    return Judgement(speedup=size, low=low, high=high, confidence=confidence, blocks=blocks, outcome=outcome)
+    place = _place(low, high, bounds) if interval else None
+    outcomes = {-1: worse_better[0], 0: Outcome.SAME, 1: worse_better[1], None: Outcome.UNDECIDED}
+    return Judgement(
+        speedup=size, low=low, high=high, confidence=confidence, blocks=blocks, outcome=outcomes[place]
+    )
+
+
+def _place(low: float, high: float, bounds: tuple[float, float]) -> int | None:
+    """Return whether an interval lies below (-1), between (0) or above (1) bounds; None where it crosses one."""
+    if low > bounds[1]:
+        return 1
+    if high < bounds[0]:
+        return -1
+    return 0 if low >= bounds[0] and high <= bounds[1] else None
 
 
 def _check_pairs(baseline: Sequence, candidate: Sequence, margin: float, confidence: float) -> None:

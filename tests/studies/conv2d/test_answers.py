@@ -30,6 +30,7 @@ from trainspeed.studies.conv2d.answers import EXPERIMENTS, NO_GPU, Measurements,
 from trainspeed.studies.conv2d.trials import core_trials
 
 AGREES, DISAGREES, UNDECIDED, UNMEASURED = Result
+SURE = 8  # blocks with which one of two or three comparisons decides alone
 
 
 def noisy(library, field="library"):
@@ -123,12 +124,12 @@ def test_the_cpu_is_held_against_all_devices_as_the_claim_has_it():
 # More devices.
 
 
-def cold_on(seconds, warm=1.0, core=CORE):
+def cold_on(seconds, warm=1.0, core=CORE, blocks=SURE):
     """Return runs whose first call takes so long by the number of devices."""
     return [
         run
         for trial in core
-        for block in range(BLOCKS)
+        for block in range(blocks)
         for took in [seconds[trial.devices]]
         for run in [make_run(trial, warm, block=block, first=took(block) if callable(took) else took)]
     ]
@@ -136,7 +137,7 @@ def cold_on(seconds, warm=1.0, core=CORE):
 
 def far_and_wide(block):
     """About twice as long as 4 s, from once to four times."""
-    return 8 * NOISE[block]
+    return 8 * NOISE[block % len(NOISE)]
 
 
 @pytest.mark.parametrize(
@@ -216,12 +217,24 @@ def test_another_mode_of_the_library_does_not_answer_for_the_articles(claim):
     [(1.0, 0.25, DISAGREES), (1.0, 1.0, AGREES), (2.0, 4.0, AGREES), (0.5, 1.0, DISAGREES)],
 )
 def test_there_is_no_scaling_where_no_number_of_devices_is_faster_than_one(two, four, answer):
-    runs = make_runs(CORE, lambda t, _: {1: 1.0, 2: two, 4: four}[t.devices])
+    runs = make_runs(CORE, lambda t, _: {1: 1.0, 2: two, 4: four}[t.devices], blocks=SURE)
     got, why = asked("no_scaling", runs)
 
     assert got == answer
     assert why.startswith(f"Here 2 devices vs 1, TensorFlow (graph): {1 / two:.2f}x")
     assert f"; 4 devices vs 1, TensorFlow (graph): {1 / four:.2f}x" in why
+
+
+def test_one_number_of_devices_of_several_decides_by_a_wider_interval_alone():
+    """Six blocks are 96.9 % sure of one comparison; of two, each has to be 97.5 % sure."""
+    runs = make_runs(CORE, lambda t, _: {1: 1.0, 2: 1.0, 4: 0.25}[t.devices], blocks=6)
+    got, why = asked("no_scaling", runs)
+
+    assert got == UNDECIDED
+    assert (
+        "Of 2 comparisons, one alone decides only by its 97.5 % interval, which takes 7 blocks or more."
+        in why
+    )
 
 
 def test_noise_leaves_it_open_whether_more_devices_are_faster():
@@ -258,7 +271,7 @@ def test_it_is_not_optimised_where_another_library_is_faster_on_the_device(secon
 
 def test_one_that_is_faster_is_enough_and_every_one_is_told():
     core = core_trials(["tensorflow", "torch", "jax", "keras"], [], [], **ARTICLE_SIZE)
-    runs = make_runs(core, by_library(tensorflow=4.0, torch=8.0, jax=1.0, keras=4.0))
+    runs = make_runs(core, by_library(tensorflow=4.0, torch=8.0, jax=1.0, keras=4.0), blocks=SURE)
     answer, why = asked("unoptimised", runs, core=core)
 
     assert answer == AGREES
