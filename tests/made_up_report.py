@@ -37,7 +37,8 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "multi_gpu": {"frameworks": ["torch"], "blocks": 6, "pipeline_blocks": 6},
     "amp": {"frameworks": ["torch"], "models": ["mobilenet"], "blocks": 6, "controls": ["torch"]},
     "conv2d": {"libraries": ["tensorflow", "torch", "scipy_signal"], "survey_libraries": [], "blocks": 6},
-    "summary": {"blocks": 6, "confirm": 1, "confirm_blocks": 6, "batch_size": 16, "images_per_epoch": 128},
+    "summary": {"blocks": 6, "confirm": 1, "confirm_blocks": 6, "batch_size": 16, "images_per_epoch": 128}
+    | {"try_also": ["batch_size"]},
 }
 # Each switch alone; on every framework the same.
 GAINS = {"channels_last": 1.3, "bf16": 1.2, "fp16": 0.5, "in_model": 1.5, "processes": 1.1}

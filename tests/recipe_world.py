@@ -158,7 +158,7 @@ def drive(searches: Sequence[Search] | Search, world: World, done: Sequence[Run]
 
 def kept(search: Search) -> list[str]:
     """Return the factors that were kept, in order."""
-    return [step.switch.factor for step in search.steps if step.decision == "kept"]
+    return [step.switch.factor for step in search.steps if step.decision.keeps]
 
 
 def greedy(world: World, search: Search) -> tuple[list[str], list[float]]:

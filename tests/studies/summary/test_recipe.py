@@ -21,7 +21,7 @@ def test_the_search_keeps_what_gains_in_combination_and_nothing_else():
         "layout": Decision.KEPT,
         "compile": Decision.NOT_FASTER,  # 1.2x alone, 0.84x on top of bf16
         "pipeline": Decision.NOT_FASTER,
-        "batch_size": Decision.HURTS,
+        "batch_size": Decision.FEWER_STEPS_HURT,
         "devices": Decision.KEPT,
     }
     assert [t.precision for t in measured.search.chain] == ["default", "bf16", "bf16", "bf16"]
@@ -89,7 +89,7 @@ def accuracy_step(points):
             Decision.HURTS,
         ),  # surely lost, by 3 points; the interval reaches the margin
         ([-0.4, -0.4, -0.3, -0.4, -0.4, -0.4], Decision.KEPT),  # surely lost, within the margin
-        ([-3, -4, -2, -3, -3, 0.1], Decision.KEPT),  # may be chance
+        ([-3, -4, -2, -3, -3, 0.1], Decision.KEPT_OPEN),  # may be chance
         ([0.0] * 6, Decision.KEPT),
     ],
 )
@@ -111,7 +111,28 @@ def test_a_model_that_has_learned_nothing_can_lose_nothing(accuracy):
         search_of("layout"), World(times={"layout": 2}, points={"layout": -5}, accuracy=accuracy)
     ).search
     assert (kept(search), search.steps[0].accuracy) == (["layout"], None)
+    assert search.steps[0].decision is Decision.KEPT_UNCHECKED
     assert search.total(quantity="accuracy") is None
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "points", "decision"),
+    [
+        (
+            0.12,
+            0,
+            Decision.FEWER_STEPS,
+        ),  # it has learned nothing: nobody knows what a quarter of the steps costs
+        (None, 0, Decision.FEWER_STEPS),
+        (0.8, -5, Decision.FEWER_STEPS_HURT),
+        (0.8, 0, Decision.KEPT),
+    ],
+)
+def test_a_larger_batch_is_kept_only_where_its_accuracy_was_compared(accuracy, points, decision):
+    world = World(times={"batch_size": 2}, points={"batch_size": points}, accuracy=accuracy)
+    search = drive(search_of("batch_size"), world).search
+    assert search.steps[0].decision is decision
+    assert len(search.chain) == (2 if decision is Decision.KEPT else 1)
 
 
 def test_what_is_learned_is_counted_from_guessing():

@@ -66,7 +66,7 @@ def test_what_was_tried_and_not_kept_says_why():
     search = drive(search_of("pipeline", "batch_size"), EXACT).search
     assert total_sentence(search) == (
         "PyTorch, cnn10: no switch was kept. Tried: in_model (not faster in combination), "
-        "batch 64 (hurts accuracy)."
+        "batch 64 (hurts accuracy, in fewer steps at the same learning rate)."
     )
 
 
@@ -109,7 +109,10 @@ def test_a_row_for_each_switch_that_was_tried(measured):
     assert list(rows["alone"]) == ["1.50x", "1.30x", "1.20x", "1.10x", "—", "1.80x"]
     assert rows["combined"][2] == "0.84x (0.84 to 0.84)"
     assert rows["accuracy"][4] == "-3.0 points (-3.0 to -3.0)"
-    assert list(rows["decision"])[-2:] == ["hurts accuracy", "kept"]
+    assert list(rows["decision"])[-2:] == [
+        "hurts accuracy, in fewer steps at the same learning rate",
+        "kept",
+    ]
     assert set(rows["where"]) == {"PyTorch, cnn10"}
 
 

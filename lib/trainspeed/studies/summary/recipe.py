@@ -36,10 +36,19 @@ class Decision(StrEnum):
     """What became of a switch."""
 
     KEPT = "kept"
+    KEPT_UNCHECKED = "kept, accuracy not checked"
+    KEPT_OPEN = "kept, accuracy undecided"
     NOT_FASTER = "not faster in combination"
     UNDECIDED = "undecided in combination: measure more blocks"
     HURTS = "hurts accuracy"
+    FEWER_STEPS_HURT = "hurts accuracy, in fewer steps at the same learning rate"
+    FEWER_STEPS = "not kept: fewer steps, and accuracy not checked"
     FAILED = "not measured here"
+
+    @property
+    def keeps(self) -> bool:
+        """Whether the switch stays on."""
+        return self in (Decision.KEPT, Decision.KEPT_UNCHECKED, Decision.KEPT_OPEN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +107,7 @@ class Search:
                 factors = tuple(name for name, _ in switch.fields)
                 return steps, TrialSet(trials=(now, after), blocks=self.blocks, label=label, factors=factors)
             steps.append(step)
-            now = after if step.decision is Decision.KEPT else now
+            now = after if step.decision.keeps else now
         return steps, None
 
     def _decided(self, label: str, switch: Switch, before: Trial, after: Trial) -> Step | None:
@@ -112,13 +121,25 @@ class Search:
         if failed:
             return replace(step, reason=f"{failed[0].status}: {failed[0].reason}")
         time, accuracy = judge_runs(without, with_it, "time"), self._accuracy(without, with_it)
-        decisions = {Outcome.FASTER: Decision.KEPT, Outcome.UNDECIDED: Decision.UNDECIDED}
-        decision = decisions.get(time.outcome, Decision.NOT_FASTER)
+        step = replace(step, time=time, accuracy=accuracy)
+        if time.outcome is not Outcome.FASTER:
+            open_ = time.outcome is Outcome.UNDECIDED
+            return replace(step, decision=Decision.UNDECIDED if open_ else Decision.NOT_FASTER)
+        return replace(step, decision=self._by_accuracy(step))
+
+    def _by_accuracy(self, step: Step) -> Decision:
+        """Return what becomes of a switch that is faster.
+
+        One that leaves the steps as they are is kept where accuracy cannot be compared. One that trains fewer of them,
+        such as a larger batch, is not: there is no reason to think that they teach as much.
+        """
+        accuracy, fewer_steps = step.accuracy, step.after.steps_per_epoch < step.before.steps_per_epoch
+        if accuracy is None or accuracy.low is None:
+            return Decision.FEWER_STEPS if fewer_steps else Decision.KEPT_UNCHECKED
         # To wait until the whole interval lies below the margin would keep a loss of 3 points that varies by 1.
-        lost = accuracy is not None and accuracy.high is not None and accuracy.high < 0
-        if decision is Decision.KEPT and lost and accuracy.speedup < -self.margin_points:
-            decision = Decision.HURTS
-        return replace(step, decision=decision, time=time, accuracy=accuracy)
+        if accuracy.high < 0 and accuracy.speedup < -self.margin_points:
+            return Decision.FEWER_STEPS_HURT if fewer_steps else Decision.HURTS
+        return Decision.KEPT_OPEN if accuracy.outcome is Outcome.UNDECIDED else Decision.KEPT
 
     def _accuracy(self, before: Sequence[Run], after: Sequence[Run]) -> Judgement | None:
         return judge_runs(before, after, "accuracy", self.margin_points) if _learned(before) else None
@@ -142,7 +163,7 @@ class Search:
     @property
     def kept(self) -> list[Step]:
         """The steps whose switch was kept."""
-        return [step for step in self.steps if step.decision is Decision.KEPT]
+        return [step for step in self.steps if step.decision.keeps]
 
     @property
     def chain(self) -> list[Trial]:
