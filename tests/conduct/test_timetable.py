@@ -112,7 +112,7 @@ def test_where_not_even_one_group_can_have_six_it_has_as_many_as_fit():
 
 
 def test_what_was_given_up_comes_back_where_the_first_was_quicker_than_expected():
-    """Before anything has a seventh block."""
+    """Before anything has a seventh block; then the first has time for nine."""
     groups = [FakeGroup("first"), FakeGroup("second")]
     cost_s = {"first": 20.0, "second": CORE_S}
     table = Timetable(groups=groups, block_s=lambda group: cost_s[group.name])
@@ -126,8 +126,8 @@ def test_what_was_given_up_comes_back_where_the_first_was_quicker_than_expected(
                 assert order == ["first", "first"], "as both together seemed to take 180 s"
                 cost_s["first"] = CORE_S
 
-    assert order == ["first"] * 6 + ["second"] * 6
-    assert counts(table) == {"first": 6, "second": 6}
+    assert order == ["first"] * 6 + ["second"] * 6 + ["first"] * 3
+    assert counts(table) == {"first": 9, "second": 6}
 
 
 def test_time_that_nothing_else_can_use_shows_what_was_left_out_once():
@@ -143,12 +143,21 @@ def test_a_study_is_never_empty():
     assert counts(table) == {"core 0": 1, "core 1": 0, "other 0": 0}
 
 
-def test_the_rest_may_have_six_blocks_too_before_anything_has_nine():
+def test_the_core_has_nine_blocks_before_the_rest_has_six_and_all_have_six_before_anything_has_twelve():
     table, done, _ = spend([*cores(1), *others(2, most=15)], math.inf)
 
-    sixth = max(index for index, (_, number) in enumerate(done) if number < FEWEST)
-    assert all(number >= FEWEST for _, number in done[sixth + 1 :])
+    assert [group.core for group, _ in done[:22]] == [True] * 6 + [False] * 2 + [True] * 3 + [False] * 10 + [
+        False
+    ]
+    twelfth = next(index for index, (_, number) in enumerate(done) if number == FEWEST + STEP)
+    assert all(number < FEWEST + STEP for _, number in done[:twelfth])
     assert set(counts(table).values()) == {15}
+
+
+def test_of_the_core_the_last_do_without_nine_blocks_where_the_time_is_not_enough_for_all():
+    table, _, _ = spend([*cores(3), *others(1, most=15)], 6 * 3 * CORE_S + OTHER_S + 3 * 2 * CORE_S + 1)
+
+    assert counts(table) == {"core 0": 9, "core 1": 9, "core 2": 6, "other 0": 1}
 
 
 def test_a_machine_that_gets_slower_loses_groups_and_not_the_time():

@@ -70,6 +70,14 @@ def test_time_is_shared_for_the_cores_first_then_for_the_rest(clock, time_s, sha
         clock.now_s += share_s + OVERHEAD_S
 
 
+def test_a_notebook_with_little_core_and_much_else_takes_no_time_from_the_cores_of_the_others(clock):
+    shares = Shares(100 + 2 * OVERHEAD_S, {"a": (20, 200, 10, 900), "b": (60, 0, 30, 0)}, clock=clock)
+
+    assert shares.of("a") == pytest.approx(20 + 20), "after both cores, only `a` has something else to show"
+    clock.now_s += 40 + OVERHEAD_S
+    assert shares.of("b") == pytest.approx(60)
+
+
 def test_what_one_notebook_leaves_or_takes_too_much_the_others_feel(clock):
     shares = Shares(900 + 3 * OVERHEAD_S, {"a": (1, 0), "b": (1, 0), "c": (1, 0)}, clock=clock)
 
@@ -127,7 +135,7 @@ LEAST_S = 2 * (OVERHEAD_S + WORKERS_START_S + 10)
 
 
 def session(budget_s: float | None) -> ReportRequest:
-    weights = {name: (plan.core_s, plan.rest_s) for name, plan in PLANS.items()} if budget_s else {}
+    weights = {name: plan.needs_s for name, plan in PLANS.items()} if budget_s else {}
     return ReportRequest(
         session="s", preset="quick", notebooks=tuple(PLANS), budget_s=budget_s, weights=weights
     )
@@ -150,7 +158,7 @@ def test_a_plan_says_what_fits_and_what_twice_the_time_would_add():
     lines = plan_lines(session(budget_s), PLANS)
 
     assert lines == [
-        "layout: 12 runs, about 1 min 08 s of 1 min 15 s",
+        "layout: 12 runs, about 1 min 08 s of 1 min 12 s",
         "  6 x core with: about 30 s",
         "  6 x core without: about 30 s",
         "  no time for survey with",
@@ -159,7 +167,7 @@ def test_a_plan_says_what_fits_and_what_twice_the_time_would_add():
         "  6 x recipe with: about 30 s",
         "  6 x recipe without: about 30 s",
         "All of it: 2 min 36 s or less. 5 min 12 s would add:"
-        " layout: 6 more blocks of 1 comparison and 1 comparison or single runs that 1 min 15 s have no time for.",
+        " layout: 9 more blocks of 1 comparison and 1 comparison or single runs that 1 min 12 s have no time for.",
     ]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from trainspeed.conduct.groups import Pace, PlannedGroup
-from trainspeed.conduct.timetable import FEWEST, Timetable
+from trainspeed.conduct.timetable import FEWEST, STEADY, Timetable
 
 WORKERS_START_S = 8.0  # until the frameworks are imported, side by side
 
@@ -50,17 +50,20 @@ class StudyPlan:
     depends: bool = False
 
     @property
-    def core_s(self) -> float:
-        """Seconds until its core is decided."""
-        return sum(min(FEWEST, group.most) * group.block_s for group in self.groups if group.core)
+    def needs_s(self) -> tuple[float, ...]:
+        """Seconds that it needs in the order in which a `Timetable` gives out time.
 
-    @property
-    def rest_s(self) -> float:
-        """Seconds until everything else is decided, or shown where it has fewer blocks."""
-        others = [group for group in self.groups if not group.core]
-        return sum(
-            (FEWEST if group.most >= FEWEST else min(1, group.most)) * group.block_s for group in others
-        )
+        Until its core is decided; until everything else is shown once; until no single block decides the core; until
+        everything else is decided as well, as far as it may be.
+        """
+
+        def needed(core: bool, begin: int, end: int) -> float:
+            own = [group for group in self.groups if group.core == core]
+            return sum((min(end, g.most) - min(begin, g.most)) * g.block_s for g in own)
+
+        decided = sum((FEWEST - 1) * g.block_s for g in self.groups if not g.core and g.most >= FEWEST)
+        start_s = WORKERS_START_S if self.groups else 0.0
+        return start_s + needed(True, 0, FEWEST), needed(False, 0, 1), needed(True, FEWEST, STEADY), decided
 
     @property
     def least_s(self) -> float:

@@ -3,9 +3,11 @@
 The order in which time is given out, and the reverse of the order in which groups are left out:
 
 1. 6 blocks of the core's groups;
-2. one block of each further group, then 6 of those that may have as many;
-3. 9, 12, 15 … blocks of all that have come so far, alike;
-4. one block of what was left out, for a look at it.
+2. one block of each further group;
+3. 9 blocks of the core's groups: from 9 on, one block that is out of line does not move an end of an interval;
+4. 6 blocks of the further groups that may have as many;
+5. 9, 12, 15 … blocks of all that have come so far, alike;
+6. one block of what was left out, for a look at it.
 
 What was left out of the core comes back where others were quicker than expected. Only time decides, never a result,
 so that no verdict can be stopped at when it looks good.
@@ -20,6 +22,7 @@ from typing import Generic, Protocol, TypeVar
 
 FEWEST = 6  # blocks that give an interval
 STEP = 3  # 7 and 8 blocks give a wider interval than 6: two more do not make up for the next pair of outliers
+STEADY = FEWEST + STEP  # blocks of which one may be out of line
 
 
 class Group(Hashable, Protocol):
@@ -71,17 +74,25 @@ class Timetable(Generic[G]):
 
         The first group of the core gets a block in any case, so that a study is never empty.
         """
-        return self._of_core(left_s) or self._of_others(left_s)
+        return (
+            self._of_core(left_s)
+            or self._of_others(left_s, 1)
+            or self._steadier(left_s)
+            or self._of_others(left_s, FEWEST)
+        )
 
     def next_of_more(self, left_s: float) -> G | None:
         """Return whose block is next after those; None where no further level fits, or the machine got slower."""
         growing = [group for group in self.groups if self._grows(group)]
-        behind = self._below(growing, self._level)
+        behind, level = self._below(growing, self._level), self._level
         if not behind:
-            behind = self._below(growing, self._level + STEP)
-            if not behind or self._needed_s(behind, self._level + STEP) > left_s:
+            grow = any(self.had(group) < group.most for group in growing)
+            while grow and not behind:
+                level += STEP
+                behind = self._below(growing, level)
+            if not behind or self._needed_s(behind, level) > left_s:
                 return self._for_a_look(left_s)
-            self._level += STEP
+            self._level = level
         block = self._of_least(behind)
         begins = len(block) == len(behind)
         if begins and self._needed_s(block, 1 + self.had(block[0])) > left_s:
@@ -115,13 +126,19 @@ class Timetable(Generic[G]):
                 return group
         return None
 
-    def _of_others(self, left_s: float) -> G | None:
-        for level in (1, FEWEST):
-            others = (group for group in self.groups if not group.core and group not in self._given_up)
-            for group in self._below(others, level):
-                if self._needed_s([group], level) <= left_s:
-                    return group
-                self._given_up.add(group)
+    def _steadier(self, left_s: float) -> G | None:
+        """Return a group of the core that has 6 blocks or more, and may have 9; the last ones do without."""
+        behind = self._below([group for group in self.groups if group.core and self._grows(group)], STEADY)
+        while behind and self._needed_s(behind, STEADY) > left_s:
+            behind.pop()
+        return self._of_least(behind)[0] if behind else None
+
+    def _of_others(self, left_s: float, level: int) -> G | None:
+        others = (group for group in self.groups if not group.core and group not in self._given_up)
+        for group in self._below(others, level):
+            if self._needed_s([group], level) <= left_s:
+                return group
+            self._given_up.add(group)
         return None
 
     def _below(self, groups: Iterable[G], level: int) -> list[G]:

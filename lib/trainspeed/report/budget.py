@@ -102,14 +102,15 @@ def check_budget(budget_s: float, plans: Mapping[str, StudyPlan]) -> None:
         )
 
 
-Weight = tuple[float, float]
+Weight = tuple[float, ...]
 
 
 class Shares:
-    """Gives each notebook its part of what is left of a report's time: for its core first, then for the rest.
+    """Gives each notebook its part of what is left of a report's time: to all what they need first, then the rest.
 
     Args:
-        weights: Notebook -> seconds that its core needs and that the rest needs, in the order in which they run.
+        weights: Notebook -> the seconds that it needs first, next, and so on, in the order in which they run: see
+            `StudyPlan.needs_s`.
         fixed_s: Notebook -> the seconds that the user has given it.
         spent_s: Notebook -> seconds that it measured for before the report was interrupted.
     """
@@ -139,14 +140,14 @@ class Shares:
         overhead_s = OVERHEAD_S * (len(self._weights) + len(self._fixed_s))
         left_s = self._end_s - self._clock() - overhead_s - sum(self._fixed_s.values())
         left_s += sum(self._spent_s.values())
-        core_s, rest_s = (sum(weights) for weights in zip(*self._weights.values(), strict=True))
-        own_core_s, own_rest_s = self._weights.pop(name)
+        whole_s = [sum(needed) for needed in zip(*self._weights.values(), strict=True)]
+        own_s = self._weights.pop(name)
         self._spent_s.pop(name, None)
-        whole_s = core_s + rest_s
-        if 0 < left_s < core_s:
-            share_s = left_s * own_core_s / core_s
-        elif core_s <= left_s < whole_s:
-            share_s = own_core_s + (left_s - core_s) * own_rest_s / rest_s
-        else:
-            share_s = left_s * (own_core_s + own_rest_s) / whole_s if whole_s else left_s
+        share_s = 0.0
+        for all_need_s, needs_s in zip(whole_s, own_s, strict=True):
+            given_s = max(0.0, min(left_s, all_need_s))
+            share_s += given_s * needs_s / all_need_s if all_need_s else 0.0
+            left_s -= given_s
+        if left_s > 0:
+            share_s += left_s * sum(own_s) / sum(whole_s) if sum(whole_s) else left_s
         return max(SHORTEST_S, share_s)  # also where nothing is left: a study measures at least one block

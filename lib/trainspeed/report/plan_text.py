@@ -13,7 +13,7 @@ from trainspeed.report.request import ReportRequest
 
 def weighed(session: ReportRequest, plans: Mapping[str, StudyPlan]) -> ReportRequest:
     """Return the request with what each notebook compares as its weight."""
-    weights = {n: (plans[n].core_s, plans[n].rest_s) for n in session.weights if n in plans}
+    weights = {n: plans[n].needs_s for n in session.weights if n in plans}
     return replace(session, weights=weights)
 
 
@@ -29,19 +29,19 @@ def shares_of(
 
 def plan_lines(session: ReportRequest, plans: Mapping[str, StudyPlan]) -> list[str]:
     """Return what each notebook would measure, and for a limited time what twice as much would add."""
-    once = _times_s(session, plans, session.budget_s)
+    once = times_s(session, plans, session.budget_s)
     lines = [line for name, plan in plans.items() for line in _lines(plan, once[name])]
     if session.budget_s is None:
         whole_s = sum(plan.spent_s(None) + OVERHEAD_S for plan in plans.values())
         return [*lines, f"All of it: about {minutes(whole_s)}."]
-    twice = _times_s(session, plans, 2 * session.budget_s)
+    twice = times_s(session, plans, 2 * session.budget_s)
     added = [text for name, plan in plans.items() if (text := _added(plan, once[name], twice[name]))]
     whole, double = minutes(session.budget_s), minutes(2 * session.budget_s)
     more = "; ".join(added) or "nothing: all that the preset asks for fits"
     return [*lines, f"All of it: {whole} or less. {double} would add: {more}."]
 
 
-def _times_s(
+def times_s(
     session: ReportRequest, plans: Mapping[str, StudyPlan], budget_s: float | None
 ) -> dict[str, float | None]:
     """Return notebook -> the seconds that it may measure for, if each takes as long as expected."""
@@ -50,11 +50,11 @@ def _times_s(
         return {name: fixed_s.get(name) for name in plans}
     now_s = [0.0]
     shares = Shares(budget_s, session.weights, fixed_s=fixed_s, clock=lambda: now_s[0])
-    times_s = {}
+    given_s = {}
     for name, plan in plans.items():
-        times_s[name] = fixed_s.get(name, shares.of(name))
-        now_s[0] += OVERHEAD_S + plan.spent_s(times_s[name])
-    return times_s
+        given_s[name] = fixed_s.get(name, shares.of(name))
+        now_s[0] += OVERHEAD_S + plan.spent_s(given_s[name])
+    return given_s
 
 
 def _lines(plan: StudyPlan, budget_s: float | None) -> list[str]:

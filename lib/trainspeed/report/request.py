@@ -37,7 +37,7 @@ class ReportRequest:
 
     Attributes:
         budget_s: Seconds that the whole report may take; None without a limit.
-        weights: Notebook -> seconds that its core and its rest need, of those that share that time.
+        weights: Notebook -> the seconds that it needs first, next, and so on, of those that share that time.
     """
 
     session: Identifier
@@ -47,7 +47,7 @@ class ReportRequest:
     started_at: Name = ""
     version: Name = ""
     budget_s: Duration | None = None
-    weights: Mapping[str, tuple[Elapsed, Elapsed]] = field(default_factory=dict)
+    weights: Mapping[str, Annotated[tuple[Elapsed, ...], Meta(max_length=10)]] = field(default_factory=dict)
 
     @property
     def fixed_s(self) -> dict[str, float]:
@@ -107,7 +107,7 @@ def new_session(
         started_at=now.isoformat(timespec="seconds"),
         version=version("trainspeed"),
         budget_s=budget_s,
-        weights=dict.fromkeys(sharing, (1.0, 1.0)) if budget_s is not None else {},
+        weights=dict.fromkeys(sharing, (1.0,)) if budget_s is not None else {},
     )
 
 

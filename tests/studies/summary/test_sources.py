@@ -93,20 +93,37 @@ def test_less_can_be_asked_for(parameters, tmp_path, monkeypatch):
     assert mistake_in("summary", parameters, tmp_path, monkeypatch).startswith("no mistake")
 
 
-def test_the_plan_knows_what_would_run_and_that_more_may_follow(tmp_path, monkeypatch):
-    mistake_in("summary", "blocks: 6", tmp_path, monkeypatch)
+def planned(parameters, tmp_path, monkeypatch):
+    mistake_in("summary", parameters, tmp_path, monkeypatch)
+    return read_plan(tmp_path / "plan.json")
 
-    plan = read_plan(tmp_path / "plan.json")
+
+def test_the_plan_knows_what_would_run_and_that_more_may_follow(tmp_path, monkeypatch):
+    plan = planned("blocks: 6, try_also: [batch_size]", tmp_path, monkeypatch)
+
     known = [group for group in plan.groups if not group.foreseen]
     assert plan.depends
     assert [(group.most, len(group.arms)) for group in known] == [(6, 2)] * 2, (
         "of two frameworks the plain setting and a larger batch"
     )
-    assert known == list(plan.groups), "as the smoke preset confirms nothing"
 
 
 def test_the_plan_foresees_confirmations(tmp_path, monkeypatch):
-    mistake_in("summary", "confirm: 1", tmp_path, monkeypatch)
+    plan = planned("confirm: 1, switches: []", tmp_path, monkeypatch)
 
-    foreseen = [group for group in read_plan(tmp_path / "plan.json").groups if group.foreseen]
+    foreseen = [group for group in plan.groups if group.foreseen]
     assert [(group.most, len(group.arms)) for group in foreseen] == [(15, 2)]
+
+
+@pytest.mark.parametrize(
+    ("try_also", "switches", "steps"),
+    [("[]", "[layout]", 1), ("[compile, pipeline]", "[layout]", 2), ("[compile]", "[]", 0), ("[]", "[]", 0)],
+)
+def test_the_plan_foresees_the_steps_of_a_recipe_after_its_first_one(
+    try_also, switches, steps, tmp_path, monkeypatch
+):
+    """The switches that are named, and a gain that a notebook may find."""
+    asked = f"frameworks: [torch], blocks: 6, try_also: {try_also}, switches: {switches}"
+    foreseen = [group for group in planned(asked, tmp_path, monkeypatch).groups if group.foreseen]
+
+    assert [(group.most, len(group.arms)) for group in foreseen] == [(6, 2)] * steps

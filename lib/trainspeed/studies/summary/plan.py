@@ -10,7 +10,7 @@ from trainspeed.conduct.context import current
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import check_whole
-from trainspeed.core.trial import PLAIN_PIPELINES
+from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.core.user_model import is_named
 from trainspeed.judge.comparison import Verdict
 from trainspeed.studies.summary.collect import ReportSummary, data_set, plain_precision
@@ -93,7 +93,10 @@ def plan_summary(
     return SummaryPlan(
         top=top,
         searches=planned,
-        foreseen=_foreseen(planned, confirm * NOTEBOOKS - len(top), confirm_blocks),
+        foreseen=(
+            *_foreseen_confirmations(planned, confirm * NOTEBOOKS - len(top), confirm_blocks),
+            *_foreseen_steps(planned, switches),
+        ),
         others=(*confirming(top, confirm_blocks), *wanted(planned, ())),
         more=partial(wanted, planned),
         may_be_empty=True,
@@ -102,11 +105,23 @@ def plan_summary(
     )
 
 
-def _foreseen(searches: Sequence[Search], confirmations: int, blocks: int) -> tuple[TrialSet, ...]:
+def _foreseen_confirmations(
+    searches: Sequence[Search], confirmations: int, blocks: int
+) -> tuple[TrialSet, ...]:
     """Return pairs of plain trials in place of the confirmations that are not known yet."""
     starts = [search.start for search in searches]
     confirmed = [starts[number % len(starts)] for number in range(max(0, confirmations))] if starts else []
+    return tuple(_pair_in_place(start, blocks, "confirm_blocks") for start in confirmed)
+
+
+def _foreseen_steps(searches: Sequence[Search], switches: Sequence[str]) -> tuple[TrialSet, ...]:
+    """Return pairs in place of a recipe's steps after its first one, and of one gain that a notebook may yet find."""
     return tuple(
-        TrialSet(trials=(start,), controls=(start,), blocks=blocks, parameter="confirm_blocks")
-        for start in confirmed
+        _pair_in_place(search.start, search.blocks, "blocks")
+        for search in searches
+        for _ in range(max(0, len(search.switches) - 1) + bool(switches))
     )
+
+
+def _pair_in_place(start: Trial, blocks: int, parameter: str) -> TrialSet:
+    return TrialSet(trials=(start,), controls=(start,), blocks=blocks, parameter=parameter)
