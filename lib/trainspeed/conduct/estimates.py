@@ -24,7 +24,22 @@ from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 # For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
 TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
-CPU_CORE_FLOP_PER_S, GPU_FLOP_PER_S = 1e11, 1e13
+CPU_CORE_FLOP_PER_S = 1e11
+# Of a large GPU: ResNet-50 trains on 2,000 to 5,000 images of 224 px a second in 16 bits, on about two thirds in TF32.
+GPU_FLOP_PER_S = {"fp32": 3e13, "tf32": 5e13, "fp16": 8e13, "bf16": 8e13}
+GPU_DEFAULT_FLOP_PER_S = GPU_FLOP_PER_S["tf32"]  # convolutions take TF32 where nothing else is asked for
+# On a GPU each process makes a context of the device, and its first steps load and choose kernels. Roughly: 1 to 4 s
+# until the first tensor, 5 s for XLA to compile a convolution, of which it tries the algorithms.
+# Source: https://github.com/pytorch/pytorch/issues/22583, https://github.com/pytorch/pytorch/issues/39005,
+#     https://github.com/jax-ml/jax/issues/25461
+CONTEXT_S = 2.5
+KERNELS_S = {"tensorflow": 2.0, "torch": 1.0, "jax": 5.0}
+JOIN_S = 0.5  # for each further device of a run, to find the others
+LAUNCH_S = 3e-3  # of a step's kernels: the least that a step of a small batch takes
+# Until a compiler is done, with empty caches. Inductor took 28 s for ResNet-50 (three times the depth of cnn10) in
+# training, and about twice that on another machine. JAX always compiles: its tracing and kernels hold it.
+# Source: https://github.com/pytorch/benchmark/pull/1547
+COMPILE_S = {"tensorflow": 5.0, "torch": 15.0, "jax": 0.0}
 CNN10_TRAIN_FLOP = 1.6e9  # per 32x32 image, forward and backward
 CNN_KERAS_TRAIN_FLOP = 0.12e9
 WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared
@@ -65,33 +80,43 @@ def estimates_s(
 def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = TURN_S) -> float:
     """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns."""
     if isinstance(trial, Conv2dTrial):
-        return _calls_s(trial, turn_s)
+        return _calls_s(trial, turn_s, device)
     if isinstance(trial, Probe):
         return TRACE_S[trial.framework] + PROBE_S
     # It says so at once.
     gpus_only = (trial.framework, trial.strategy) == ("torch", "data_parallel") or trial.precision == "tf32"
-    if (gpus_only and device == "cpu") or not trial.phase.traced:
+    if gpus_only and device == "cpu":
         return TRACE_S["torch"]
+    begin_s = CONTEXT_S + JOIN_S * (trial.devices - 1) if device == "gpu" else 0.0
     if trial.phase.ceiling:
-        return TRACE_S["torch"] + (trial.epochs + 1) * CEILING_EPOCH_S
+        return begin_s + TRACE_S["torch"] + (trial.epochs + 1) * CEILING_EPOCH_S
+    if not trial.phase.traced:
+        return begin_s + TRACE_S["torch"]
     if wide := WIDE_RESNET.fullmatch(trial.model):
         flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2
     else:
         flop = (ZOO_TRAIN_FLOP | {"cnn_keras": CNN_KERAS_TRAIN_FLOP}).get(trial.model, CNN10_TRAIN_FLOP)
-    rate = GPU_FLOP_PER_S if device == "gpu" else CPU_CORE_FLOP_PER_S * trial.devices
+    deep = wide or trial.model in ZOO_TRAIN_FLOP
+    depth = 3 if deep and trial.model != "vgg16" else 0.25 if trial.model == "cnn_keras" else 1
+    gpu_flop_per_s = GPU_FLOP_PER_S.get(trial.precision, GPU_DEFAULT_FLOP_PER_S)
+    rate = (gpu_flop_per_s if device == "gpu" else CPU_CORE_FLOP_PER_S) * trial.devices
     epoch_s = trial.images_per_epoch * (trial.image_size / 32) ** 2 * flop / rate
+    trace_s = TRACE_S[trial.framework] + (COMPILE_S[trial.framework] if trial.compile else 0.0)
+    if device == "gpu":
+        epoch_s = max(epoch_s, trial.steps_per_epoch * LAUNCH_S * depth)
+        trace_s += KERNELS_S[trial.framework]
     epochs = trial.epochs
     if turns:
         epochs = EPOCHS_BEFORE_TURNS + ROUNDS * epochs_of_a_turn([epoch_s], turn_s, trial.epochs)
-    deep = wide or trial.model in ZOO_TRAIN_FLOP
-    depth = 3 if deep else 0.25 if trial.model == "cnn_keras" else 1
-    return TRACE_S[trial.framework] * depth + epochs * epoch_s
+    return begin_s + trace_s * depth + epochs * epoch_s
 
 
-def _calls_s(trial: Conv2dTrial, turn_s: float) -> float:
+def _calls_s(trial: Conv2dTrial, turn_s: float, device: str) -> float:
     """Return about how long a convolution takes with its first call, its warm-up and its turns."""
     one_s = call_s(trial)
     before_s = START_S + one_s + max(one_s, WARM_UP_S)
+    if device == "gpu" and not trial.on_cpu:
+        before_s += CONTEXT_S + JOIN_S * (trial.devices - 1) + KERNELS_S[trial.framework]
     one_turn_s = max(turn_of_calls(turn_s, trial.calls).calls * one_s, turn_s)
     if trial.library not in CPU_LIBRARIES:
         before_s += max(one_s, min(MAX_STAGED * one_s, STAGED_S))
