@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+LONG_S = 3 * 86_400  # a duration from which on a reader wants days
 MISSING = "—"  # not measured, not there or not known
 MAX_DECIMALS = 6
 NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX", "scipy": "SciPy and OpenCV"}
@@ -28,12 +29,14 @@ def or_nothing(value: Any) -> str:
 
 
 def minutes(seconds: float) -> str:
-    """Return a duration as a reader says it: 45 s, 3 min 20 s, 2 h 05 min."""
+    """Return a duration as a reader says it: 45 s, 3 min 20 s, 2 h 05 min, 12 days."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
+    if whole >= LONG_S:
+        return f"{whole / 86_400:.0f} days"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 

@@ -42,6 +42,7 @@ from trainspeed.studies.across.pairs import side_by_side
 from trainspeed.studies.across.sides import LEDGER_VARIABLES, read_sides
 
 NOTEBOOKS = ROOT / "notebooks"
+LONG_PRESETS = ("article",)  # without a limit, and so long that it is told before anything is measured
 
 
 def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choice: Any) -> int:
@@ -74,8 +75,10 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
                 print(f"{shown(out)} holds no session to continue: this is a new one", flush=True)
             if session.budget_s is not None:
                 session, interrupted = _weighed(session, out, folder)
-                if interrupted:
-                    return INTERRUPTED
+            else:
+                interrupted = session.preset in LONG_PRESETS and _tell_time(session, out, folder)
+            if interrupted:
+                return INTERRUPTED
             append_line(out / SESSIONS_FILE, asdict(session))
         models = tuple(sorted(user_models_in([session.parameters[name] for name in names])))
         context = Context(id=session.session, out=out, resume=bool(old), in_report=True, user_models=models)
@@ -103,6 +106,15 @@ def _weighed(session: ReportRequest, out: Path, folder: Path) -> tuple[ReportReq
     if not interrupted:
         check_budget(session.budget_s, plans)
     return weighed(session, plans), interrupted
+
+
+def _tell_time(session: ReportRequest, out: Path, folder: Path) -> bool:
+    """Print how long a report without a limit takes; return whether the user interrupted."""
+    plans, _, interrupted = ask_for_plans(session.notebooks, session.parameters, folder, out)
+    if plans and not interrupted:
+        told = plan_lines(session, plans)[-1]
+        print(f"{told} Ctrl-C ends it, and RESUME=1 goes on. `make plan` tells more.", flush=True)
+    return interrupted
 
 
 def _spent_s(out: Path, session: ReportRequest) -> dict[str, float]:

@@ -18,13 +18,15 @@ class LayoutPlan(Plan):
     """Both layouts of every framework.
 
     Attributes:
-        core: Compared in every block.
+        core: Compared in every block, in the first precision.
+        precise: The same in further precisions, where the time is enough.
         sizes: Further batch sizes, in turns with those of the core, so that time against batch size is a line.
         survey: Further models.
         allocation: Shows what memory each framework takes when left alone; on GPUs only.
     """
 
     core: TrialSet
+    precise: TrialSet
     sizes: TrialSet
     survey: TrialSet
     allocation: TrialSet
@@ -57,7 +59,9 @@ def plan_layout(
         UserError: No trial can have such a value.
     """
 
-    def trials(models: Sequence[str], batch_sizes: Sequence[int]) -> tuple:
+    def trials(
+        models: Sequence[str], batch_sizes: Sequence[int], precisions: Sequence[str] = precisions[:1]
+    ) -> tuple:
         return grid(
             framework=frameworks,
             layout=layouts,
@@ -73,12 +77,14 @@ def plan_layout(
         )
 
     core = trials(models, batch_sizes)
+    precise = trials(models, batch_sizes, precisions[1:]) if precisions[1:] else ()
     sizes = trials(models, survey_batch_sizes) if survey_batch_sizes else ()
     survey = trials(survey_models, batch_sizes) if survey_models else ()
     twice = one_per_framework(core, controls)
     few = {"blocks": survey_blocks, "parameter": "survey_blocks"}
     return LayoutPlan(
         core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=COMPARED_FACTORS),
+        precise=TrialSet(trials=precise, blocks=blocks, factors=COMPARED_FACTORS),
         sizes=TrialSet(trials=sizes, anchors=core if sizes else (), factors=LINE_FACTORS, **few),
         survey=TrialSet(trials=survey, factors=COMPARED_FACTORS, **few),
         allocation=default_allocation(core),

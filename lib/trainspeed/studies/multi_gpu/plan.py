@@ -11,7 +11,14 @@ from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import Trial
 from trainspeed.studies.multi_gpu.costs import check_forecast, exchange_trials, share_trials
 from trainspeed.studies.multi_gpu.pipelines import pipeline_trials, worker_counts
-from trainspeed.studies.multi_gpu.scaling import STRONG, device_counts, scaling_trials
+from trainspeed.studies.multi_gpu.scaling import (
+    LEAST_STEPS,
+    STRONG,
+    WEAK,
+    device_counts,
+    images_for,
+    scaling_trials,
+)
 
 ARTICLE_FRAMEWORKS = ("tensorflow", "torch")
 # In which the arms of a comparison differ.
@@ -24,23 +31,27 @@ class MultiGpuPlan(Plan):
     """One device against several, and the input pipelines.
 
     Attributes:
-        core: Compared in every block.
-        survey: The other kind of scaling, further models and batch sizes, with fewer blocks.
+        core: Compared in every block, in the first precision.
+        articles: The same in the articles' layouts, where the time is enough.
+        survey: The other kind of scaling, further precisions, models and batch sizes, with fewer blocks.
         alone: The parts of a step on several devices: one device's share, the exchange of gradients.
         fed: The input pipelines, with input and compute alone.
         counts: Numbers of devices that are measured.
+        least_steps: Steps that an epoch on several devices has.
     """
 
     core: TrialSet
+    articles: TrialSet
     survey: TrialSet
     alone: TrialSet
     fed: TrialSet
     counts: Sequence[int]
+    least_steps: int
 
     @property
     def scaled(self) -> tuple[Trial, ...]:
         """Whole steps on one device and on several."""
-        return (*self.core, *self.survey)
+        return (*self.core, *self.articles, *self.survey)
 
 
 @planner
@@ -88,25 +99,29 @@ def plan_multi_gpu(
     Raises:
         UserError: A value that cannot be measured, or with which nothing can be forecast.
     """
-    available, _ = devices_here("multi_gpu")
+    available, kind = devices_here("multi_gpu")
     counts = device_counts(devices, max_devices, available)
     fed_counts = device_counts(pipeline_devices or counts, max_devices, available, name="pipeline_devices")
     check_forecast(link_alpha_s, link_bytes_per_s, forecast_devices, forecast_overlap)
+    least_steps = LEAST_STEPS[kind]
+    kinds = (STRONG, WEAK) if survey_blocks else compared
+    images = images_for(images_per_epoch, batch_sizes, counts, kinds, least_steps)
     equal = {"image_size": image_size, "epochs": epochs, "dataset": dataset, "seed": seed}
-    factors = {"layout": layouts, "precision": precisions, "compile": compile}
-    spread = partial(scaling_trials, asked=devices, images_per_epoch=images_per_epoch, **equal)
-    scaled = partial(spread, frameworks, strategies, counts, **factors)
-    core = scaled(kinds=compared, model=models, batch_size=batch_sizes)
+    spread = partial(scaling_trials, asked=devices, images_per_epoch=images, least_steps=least_steps, **equal)
+    scaled = partial(spread, frameworks, strategies, counts, layout=layouts, compile=compile)
+    first = precisions[:1]
+    core = scaled(kinds=compared, model=models, batch_size=batch_sizes, precision=first)
     of_articles = [name for name in frameworks if name in ARTICLE_FRAMEWORKS]
+    articles: tuple[Trial, ...] = ()
     if article_layouts and of_articles:
-        plain = {"layout": article_layouts, "precision": precisions[:1], "compile": compile[:1]}
+        plain = {"layout": article_layouts, "precision": first, "compile": compile[:1]}
         plain |= {"model": models, "batch_size": batch_sizes}
-        core = tuple(
-            dict.fromkeys([*core, *spread(of_articles, strategies, counts, kinds=(STRONG,), **plain)])
-        )
-    survey = scaled(model=models, batch_size=batch_sizes)  # both kinds of scaling
-    survey += scaled(model=models, batch_size=survey_batch_sizes) if survey_batch_sizes else ()
-    survey += scaled(model=survey_models, batch_size=batch_sizes) if survey_models else ()
+        articles = spread(of_articles, strategies, counts, kinds=(STRONG,), **plain)
+    survey = scaled(model=models, batch_size=batch_sizes, precision=precisions)  # both kinds of scaling
+    survey += (
+        scaled(model=models, batch_size=survey_batch_sizes, precision=first) if survey_batch_sizes else ()
+    )
+    survey += scaled(model=survey_models, batch_size=batch_sizes, precision=first) if survey_models else ()
     fed = pipeline_trials(
         pipeline_frameworks,
         pipeline_models,
@@ -124,14 +139,20 @@ def plan_multi_gpu(
     few = {"blocks": survey_blocks, "parameter": "survey_blocks"}
     some = {"blocks": pipeline_blocks, "parameter": "pipeline_blocks"}
     controlled = one_per_framework(core, controls)
+    # One device has nothing to be compared with.
+    several = max(counts) > 1
+    compared_in = {"blocks": blocks} if several else few
+    twice = controlled if several else ()
     return MultiGpuPlan(
-        core=TrialSet(trials=core, blocks=blocks, controls=controlled, factors=SCALING_FACTORS),
+        core=TrialSet(trials=core, controls=twice, factors=SCALING_FACTORS, **compared_in),
+        articles=TrialSet(trials=articles, factors=SCALING_FACTORS, **compared_in),
         survey=TrialSet(
             trials=survey, anchors=core if survey_batch_sizes else (), factors=SCALING_FACTORS, **few
         ),
         alone=TrialSet(trials=share_trials(core) + exchange_trials(core), **few),
         fed=TrialSet(trials=fed, factors=PIPELINE_FACTORS, **some),
         counts=counts,
+        least_steps=least_steps,
         accuracy_blocks=accuracy_blocks,
         seed=seed,
     )

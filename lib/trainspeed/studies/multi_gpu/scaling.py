@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.errors import UserError, check_name, check_whole
-from trainspeed.core.format import NAMES, percent
+from trainspeed.core.format import NAMES, counted, percent
 from trainspeed.core.run import Run
 from trainspeed.core.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
 from trainspeed.judge.comparison import Verdict, compare_with
@@ -21,6 +21,9 @@ from trainspeed.snippets import code
 
 STRONG, WEAK = "strong", "weak"
 NEAR_IDEAL = 0.9  # efficiency from which a further device is called well used
+# An epoch's start and its wait for all devices take a millisecond or two. On a GPU that is a good part of a step, and
+# with fewer steps would pass for a lack of efficiency; on a CPU core a step takes a tenth of a second or more.
+LEAST_STEPS = {"GPU": 20, "CPU core": 1}
 
 
 def device_counts(devices: Sequence[int], most: int, available: int, *, name: str = "devices") -> list[int]:
@@ -50,6 +53,7 @@ def scaling_trials(
     *,
     kinds: Sequence[str] = (STRONG, WEAK),
     asked: Sequence[int] = (),
+    least_steps: int = 1,
     **factors: Any,
 ) -> tuple[Trial, ...]:
     """Return one device, and N devices at the same global batch and at the same batch on each device.
@@ -60,6 +64,7 @@ def scaling_trials(
         strategies: Each framework uses those that it has.
         kinds: The kinds of scaling: the notebook's parameter `compared`.
         asked: Numbers of devices that the user named: for these, a batch that they cannot share is an error.
+        least_steps: Steps that an epoch on several devices has; a batch that leaves fewer is left out.
         factors: As for `grid`; `batch_size` is that of one device.
     Raises:
         UserError: A name that does not exist, or no kind of scaling or no strategy to measure with.
@@ -88,32 +93,61 @@ def scaling_trials(
         if strategy in strategies
         for kind, times in ((STRONG, 1), (WEAK, count))
         if kind in kinds
-        if (kind == STRONG and count in asked) or not _obstacle(kind, trial, count)
+        if (kind == STRONG and count in asked) or not _obstacle(kind, trial, count, least_steps)
     ]
     return tuple(dict.fromkeys([*singles, *spread]))
 
 
-def _obstacle(kind: str, single: Trial, count: int) -> str | None:
+def images_for(
+    images: int, batch_sizes: Sequence[int], counts: Sequence[int], kinds: Sequence[str], least_steps: int
+) -> int:
+    """Return so many images per epoch, or more: so many that every arm trains the least number of steps in one.
+
+    All arms train the same images, so that an epoch of one is compared with an epoch of another.
+    """
+    most = max(counts, default=1)
+    largest = max(batch_sizes, default=0) * (most if WEAK in kinds else 1)
+    return max(images, least_steps * largest) if most > 1 else images
+
+
+def _obstacle(kind: str, single: Trial, count: int, least_steps: int) -> str | None:
     """Return why a trial of one device cannot be scaled to this many; None where it can."""
     batch, images = single.batch_size, single.images_per_epoch
     if kind == STRONG and batch % count:
         return f"batch {batch} cannot be shared evenly by {count} devices"
-    if kind == WEAK and batch * count > images:
-        return f"batch {batch * count} on {count} devices is more than an epoch of {images} images"
+    together = batch if kind == STRONG else batch * count
+    steps = images // together
+    if not steps:
+        return f"batch {together} on {count} devices is more than an epoch of {images} images"
+    if steps < least_steps:
+        return (
+            f"batch {together} on {count} devices is {counted(steps, 'step')} in an epoch of {images} images, "
+            f"fewer than {least_steps}"
+        )
     return None
 
 
-def left_out_sentences(trials: Iterable[Trial], counts: Sequence[int]) -> list[str]:
+def left_out_sentences(trials: Iterable[Trial], counts: Sequence[int], least_steps: int = 1) -> list[str]:
     """Return what `scaling_trials` left out when it made these trials, and why."""
     singles = [trial for trial in trials if trial.devices == 1]
     obstacles = [
-        _obstacle(kind, single, count)
+        _obstacle(kind, single, count, least_steps)
         for kind in (STRONG, WEAK)
         for single in singles
         for count in counts
         if count > 1
     ]
     return [f"Left out: {obstacle}." for obstacle in dict.fromkeys(obstacles) if obstacle]
+
+
+def grown_sentences(trials: Iterable[Trial], images_per_epoch: int) -> list[str]:
+    """Return that epochs have more images than were asked for, where they do, and why."""
+    grown = {trial.images_per_epoch for trial in trials} - {images_per_epoch}
+    return [
+        f"Epochs have {images:,} images, not {images_per_epoch:,}, so that every batch is trained for "
+        f"{LEAST_STEPS['GPU']} steps or more in one."
+        for images in sorted(grown)
+    ]
 
 
 def devices_sentences(runs: Sequence[Run], machine: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,148 @@
+"""What `make plan PRESET=standard` says on machines with GPUs that only their driver's library shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+
+import fake_nvml
+from trainspeed.conduct.forecast import StudyPlan, read_plan
+from trainspeed.conduct.timetable import FEWEST, STEADY, Timetable
+from trainspeed.core.errors import PlanOnly
+from trainspeed.report import parameters
+from trainspeed.report.budget import OVERHEAD_S
+from trainspeed.report.plan_text import plan_lines, times_s, weighed
+from trainspeed.report.request import ReportRequest, new_session
+from trainspeed.report.run import NOTEBOOKS
+
+H100_BYTES = 85_520_809_984
+HOUR_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the notebooks of a report plan, and their own plans."""
+
+    session: ReportRequest
+    plans: dict[str, StudyPlan]
+    own: dict[str, object]
+
+    @property
+    def ends(self) -> dict[str, Timetable]:
+        """The timetable of each notebook at its end."""
+        given_s = times_s(self.session, self.plans, self.session.budget_s)
+        return {name: plan.forecast(given_s[name]) for name, plan in self.plans.items()}
+
+    @property
+    def spent_s(self) -> float:
+        return sum(end.forecast_s + OVERHEAD_S for end in self.ends.values())
+
+    def core_blocks(self, name: str) -> list[int]:
+        return [self.ends[name].had(group) for group in self.plans[name].groups if group.core]
+
+
+def planned(gpus: int, out: Path) -> Planned:
+    """Run every notebook up to its plan, in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        memory = {"total": H100_BYTES, "reserved": 0, "used": 0, "free": H100_BYTES}
+        fakes = [
+            fake_nvml.FakeGpu(
+                name="NVIDIA H100 80GB HBM3",
+                uuid=f"GPU-{number:04d}",
+                nvmlDeviceGetMemoryInfo_v2=memory,
+                nvmlDeviceGetPciInfo_v3={"busId": b"00000000:%02X:00.0" % (number + 1)},
+            )
+            for number in range(gpus)
+        ]
+        fake_nvml.install(patch, fake_nvml.FakeNvml(*fakes))
+        patch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 16 * gpus)
+        patch.setattr("trainspeed.worker.data.sets.DOWNLOADS", out / "none")
+        for variable in ("TRAINSPEED_DEVICE", "CUDA_VISIBLE_DEVICES"):
+            patch.delenv(variable, raising=False)
+        session = new_session(folder=NOTEBOOKS, preset="standard", has_gpu=True)
+        plans, own = {}, {}
+        for name in session.notebooks:
+            patch.setenv("TRAINSPEED_PLAN", str(out / f"{name}.json"))
+            patch.setenv("TRAINSPEED_OUT", str(out))
+            own[name] = _variables_at_plan(name, session.parameters[name])["plan"]
+            plans[name] = read_plan(out / f"{name}.json")
+    return Planned(weighed(session, plans), plans, own)
+
+
+def _variables_at_plan(name: str, values: dict) -> dict:
+    names: dict = {}
+    with plt.rc_context(), pytest.raises(PlanOnly):
+        for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells:
+            if cell.cell_type == "code":
+                exec(cell.source, names)
+                if parameters.TAG in cell.metadata.get("tags", []):
+                    names |= values
+    return names
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    return planned(1, tmp_path_factory.mktemp("one"))
+
+
+@pytest.fixture(scope="module")
+def eight(tmp_path_factory):
+    return planned(8, tmp_path_factory.mktemp("eight"))
+
+
+@pytest.mark.parametrize("machine", ["one", "eight"])
+def test_standard_takes_about_an_hour(machine, request):
+    told = request.getfixturevalue(machine)
+
+    assert told.session.budget_s == HOUR_S
+    assert 0.9 * HOUR_S < told.spent_s <= HOUR_S
+    assert plan_lines(told.session, told.plans)[-1].startswith(
+        "All of it: 1 h 00 min or less. 2 h 00 min would add: "
+    )
+
+
+def test_one_gpu_decides_the_core_of_every_notebook_in_nine_blocks_and_shows_everything_else(one):
+    compared = [name for name in one.plans if name not in ("check", "multi_gpu")]
+
+    assert {name: min(one.core_blocks(name)) for name in compared} == dict.fromkeys(compared, STEADY)
+    assert one.core_blocks("multi_gpu") == [1, 1, 1], "there is nothing to compare one device with"
+    assert all(end.had(group) for end in one.ends.values() for group in end.groups)
+
+
+def test_eight_gpus_decide_the_core_of_every_notebook_and_what_they_have_no_time_for_is_named(eight):
+    lines = plan_lines(eight.session, eight.plans)
+
+    assert min(blocks for name in eight.plans for blocks in eight.core_blocks(name)) == FEWEST
+    left_out = [
+        arm
+        for end in eight.ends.values()
+        for group in end.groups
+        if not end.had(group) and not group.foreseen
+        for arm in group.arms
+    ]
+    assert left_out and [line for line in lines if "no time for" in line][:-1] == [
+        f"  no time for {arm}" for arm in left_out
+    ]
+
+
+def test_every_arm_on_several_gpus_trains_twenty_steps_an_epoch_or_more(eight):
+    own = eight.own["multi_gpu"]
+    trials = [trial for part in own.sets for trial in part if trial.devices > 1 and trial.phase.trains]
+
+    assert {trial.devices for trial in trials} == {2, 4, 8}
+    assert min(trial.steps_per_epoch for trial in trials) >= 20
+    assert {trial.images_per_epoch for trial in own.scaled} == {20 * 256 * 8}, (
+        "an epoch is compared with an epoch"
+    )
+
+
+@pytest.mark.parametrize("machine", ["one", "eight"])
+def test_a_line_over_batch_sizes_has_five_of_them(machine, request):
+    sizes = request.getfixturevalue(machine).own["layout"]
+    arms = [*sizes.sizes.trials, *sizes.sizes.anchors]
+
+    assert {len({t.batch_size for t in arms if t.framework == name}) for name in ("torch", "jax")} == {5}
