@@ -3,6 +3,7 @@
 import pytest
 
 from fake_nvml import FakeGpu, FakeNvml, install, install_none
+from trainspeed.core.cuda import CUDA_13_CAPABILITY, version_pair
 from trainspeed.worker.environment import VISIBLE, Preset, show_gpus
 from trainspeed.worker.reach import Build, Driver, GpuNotReached, driver_here, reach, why_not
 
@@ -32,6 +33,10 @@ def test_a_build_serves_its_architectures_and_what_they_run_on(architectures, cu
 
     assert [capability for capability in served if not build.serves(capability)] == []
     assert [capability for capability in not_served if build.serves(capability)] == []
+
+
+def test_gpus_are_left_out_by_the_oldest_architecture_of_the_wheels():
+    assert min(map(version_pair, TORCH)) == CUDA_13_CAPABILITY
 
 
 def fails(text):
