@@ -13,6 +13,7 @@ import yaml
 
 from tiny_notebooks import code, text
 from trainspeed.conduct.machine import find_interpreter
+from trainspeed.core.files import CHECK
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run
@@ -52,7 +53,7 @@ def measure(folder: Path, out: Path) -> None:
     preset.write_text(preset.read_text() + yaml.safe_dump({ADDED: TINY}))
     names = ["layout", "amp"]
     names += TWO_DEVICES if logical_cores() > 1 else ()
-    names += [ADDED] if find_interpreter("torch") else []
+    names += [ADDED, CHECK] if find_interpreter("torch") else []
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRAINSPEED_DEVICE", "cpu")
         patch.setenv(FLAGS_VARIABLE, "")

@@ -6,7 +6,8 @@ from conv2d_data import make_run as make_call
 from conv2d_data import make_trial as make_convolution
 from study_data import make_run
 from trainspeed.core.errors import UserError
-from trainspeed.core.run import Status
+from trainspeed.core.probe import Probe
+from trainspeed.core.run import Run, Status
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.across import pairs
 from trainspeed.studies.across.pairs import failed, median_of, side_by_side, timed
@@ -35,6 +36,11 @@ def test_a_trial_of_both_sides_is_a_row_with_the_speed_up_of_b():
     assert pair.outcome == Outcome.FASTER
     assert median_of(pair.a, "median_s") == pytest.approx(3.0, rel=0.01)
     assert (len(timed(pair.a)), len(timed(pair.b)), pair.blocks) == (6, 6, 6)
+
+
+def test_checks_of_the_instrument_are_not_compared():
+    probe = Run(session=OLD, study="check", trial=Probe(framework="torch", name="epoch"), block=0)
+    assert len(pairs_of([probe, *blocks(3.0)], [probe, *blocks(1.5)])) == 1
 
 
 def test_sides_may_have_different_numbers_of_blocks():

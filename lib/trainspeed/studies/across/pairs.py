@@ -114,7 +114,8 @@ def side_by_side(a_runs: Iterable[Run], b_runs: Iterable[Run]) -> SideBySide:
 
 
 def _by_trial(runs: Iterable[Run]) -> dict[TrialKey, RunSet]:
-    data = RunSet(tuple(runs)).data()
+    """Return the data of each trial; a probe checks the instrument of its own side and has no time to compare."""
+    data = RunSet(tuple(runs)).data().where(lambda run: not run.trial.phase.probe)
     newest = {study: data.of_study(study).newest() for study in dict.fromkeys(run.study for run in data)}
     return {(study, trial): own for study, runs in newest.items() for trial, own in runs.by_trial().items()}
 
