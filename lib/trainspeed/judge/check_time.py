@@ -18,7 +18,7 @@ BLIND = "work that was not waited for was not noticed either: this check cannot 
 
 def waits_for_device(runs: RunSet) -> list[Check]:
     """Return whether an epoch has really ended when it is said to be over."""
-    expected = f"nothing is left to do: at most {_percent(CLOCK_MARGIN)} of an epoch"
+    expected = f"nothing: at most {_percent(CLOCK_MARGIN)}"
     return of_probe(runs, "epoch", name="The device is waited for", expected=expected, find=_left_over)
 
 

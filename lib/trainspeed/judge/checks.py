@@ -12,6 +12,7 @@ from enum import StrEnum
 from trainspeed.core.probe import ProbeValue
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
+from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.verdict import median_interval
 
 
@@ -67,7 +68,7 @@ def of_probe(
     mine = runs.where(lambda run: run.trial.phase.probe and run.trial.name == probe)
     newest = {run.trial.framework: run for run in mine}
     checks = []
-    for framework, run in newest.items():
+    for framework, run in sorted(newest.items(), key=lambda item: FRAMEWORKS.index(item[0])):
         found = find(run.probe) if run.status is Status.OK else not_measured(run)
         checks.append(Check(name=name, expected=expected, framework=framework, **vars(found)))
     return checks

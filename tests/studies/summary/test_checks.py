@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from front_data import NOTHING, OLDER, SESSION, report_of, runs_of, write_notebook, write_page, write_report
+from study_data import MACHINE
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.markdown import escape
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
@@ -39,7 +41,8 @@ def test_what_was_checked_is_a_line_that_leads_to_its_page(tmp_path):
 
     report = read_report(tmp_path, tmp_path)
 
-    assert check_sentences(report) == ["3 checks of the instrument: 3 ok ([check](check.html))."]
+    (line,) = check_sentences(report)
+    assert line == escape(line) == "3 checks of the instrument: 3 ok ([check](check.html))."
     assert not report.runs.of_study("check")  # it is no study whose verdicts are missed
 
 
@@ -47,8 +50,12 @@ def test_a_fault_is_named_with_what_follows():
     first, fault, remedy = check_sentences(report_of(checks=RunSet((ADDS,))))
 
     assert first == "3 checks of the instrument: 2 ok, 1 not ok."
-    assert fault.startswith("**Not ok**: As fast as a bare loop (PyTorch): ")
+    assert fault == escape(fault) and fault.startswith("**Not ok**: As fast as a bare loop (PyTorch): ")
     assert "Do not rely" in remedy
+
+
+def test_where_nothing_else_was_measured_the_machine_is_that_of_the_checks():
+    assert report_of(checks=RunSet((replace(RUN, machine=MACHINE),))).machine == MACHINE
 
 
 def test_checks_of_an_earlier_session_say_so(tmp_path):

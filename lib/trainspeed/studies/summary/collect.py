@@ -100,7 +100,8 @@ class ReportSummary:
     @property
     def machine(self) -> Mapping[str, Any]:
         """The machine of the newest run."""
-        return max(self.runs, key=lambda run: run.started_at or "").machine if self.runs else {}
+        runs = (*self.runs, *self.checks)
+        return max(runs, key=lambda run: run.started_at or "").machine if runs else {}
 
     @property
     def session(self) -> str:

@@ -47,9 +47,9 @@ def check_sentences(report: ReportSummary) -> list[str]:
     page = next((ran.page for ran in report.notebooks if ran.name == CHECK and ran.page), None)
     older = ", in an earlier session" if report.is_older(report.checks[0].session) else ""
     link = f" ([check]({page}))" if page else ""
-    wrong = [f"**Not ok**: {escape(fault)}" for fault in faults(checks)]
+    wrong = [Marked(f"**Not ok**: {escape(fault)}") for fault in faults(checks)]
     remedy = ["Do not rely on what is below until that is mended."] if wrong else []
-    return [f"{check_summary(checks)}{older}{link}.", *wrong, *remedy]
+    return [Marked(f"{check_summary(checks)}{older}{link}."), *wrong, *remedy]
 
 
 def switch_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[str]:
