@@ -86,7 +86,10 @@ def test_a_resumed_search_ends_as_if_it_had_not_been_interrupted(end):
     resumed = drive(search_of(*ORDER), PLANTED, done=whole.runs[:end])
     assert resumed.search.steps == whole.search.steps
     assert {run.key for run in resumed.runs} == {run.key for run in whole.runs}
-    assert len(resumed.planned) == max(0, len(whole.runs) - end)
+    half_a_pair = end % 2 if end < len(whole.runs) else 0
+    assert len(resumed.planned) == max(0, len(whole.runs) - end) + half_a_pair, (
+        "a pair is measured in one start"
+    )
 
 
 def test_what_crashed_and_was_measured_again_counts_once():
