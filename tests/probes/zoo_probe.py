@@ -60,13 +60,13 @@ def fit(framework: str) -> dict[str, Any]:
 def torch_fit(training: Any) -> dict[str, Any]:
     import torch
 
-    losses: list[float] = []
+    scores: list[float] = []
     saved: list[int] = []
     held_out, save = training._held_out, torch.save
 
-    def validate() -> tuple[float, float]:
-        measured = held_out()
-        losses.append(measured[1])
+    def validate(batch_size: int) -> tuple[float, float]:
+        measured = held_out(batch_size)
+        scores.append(measured[0])
         return measured
 
     def keep(state: dict, file: Any) -> None:
@@ -76,7 +76,7 @@ def torch_fit(training: Any) -> dict[str, Any]:
     training._held_out, torch.save = validate, keep
     epoch_s = training.train(in_a_row(training.trial.epochs))
     torch.save = save
-    return {"epoch_s": epoch_s, "losses": losses, "saved_bytes": saved, "best": training.best_loss}
+    return {"epoch_s": epoch_s, "scores": scores, "saved_bytes": saved, "best": training.best_accuracy}
 
 
 def keras_fit(training: Any) -> dict[str, Any]:
@@ -91,8 +91,8 @@ def keras_fit(training: Any) -> dict[str, Any]:
 
     keras.Model.save_weights = keep
     epoch_s = training.train(in_a_row(training.trial.epochs))
-    losses = training.history.history["val_loss"]
-    return {"epoch_s": epoch_s, "losses": losses, "saved_bytes": saved, "best": min(losses)}
+    scores = training.history.history["val_accuracy"]
+    return {"epoch_s": epoch_s, "scores": scores, "saved_bytes": saved, "best": max(scores)}
 
 
 # Enlarging.

@@ -151,8 +151,11 @@ class KerasTraining(Training):
             if self.trial.phase is FIT:
                 held_out = self._held_out(), self.images.test_y
                 data |= {"validation_data": held_out, "validation_batch_size": 2 * self.trial.batch_size}
-                path, best = f"{folder}/best.weights.h5", {"monitor": "val_loss", "save_best_only": True}
-                callbacks.append(keras.callbacks.ModelCheckpoint(path, save_weights_only=True, **best))
+                path, best = f"{folder}/best.weights.h5", {"monitor": "val_accuracy", "mode": "max"}
+                checkpoint = keras.callbacks.ModelCheckpoint(
+                    path, save_best_only=True, save_weights_only=True, **best
+                )
+                callbacks.append(checkpoint)
             # Last, so that an epoch includes its checkpoint. Epoch ends only: a callback on each batch would
             # make Keras wait for the device in every step.
             callbacks.append(
@@ -257,7 +260,8 @@ def _compile(model: keras.Model, trial: Trial) -> None:
         optimizer = keras.optimizers.SGD(settings.learning_rate, momentum=settings.momentum)
     logits = not keras_inspect.ends_in_softmax(model)  # a user's own may
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
-    model.compile(optimizer=optimizer, loss=loss, jit_compile=trial.compile)
+    metrics = ["accuracy"] if trial.phase is FIT else None  # which tells its best weights
+    model.compile(optimizer=optimizer, loss=loss, metrics=metrics, jit_compile=trial.compile)
     if trial.compile and not model.jit_compile:
         layers = ", ".join(keras_inspect.uncompilable(model)) or "none that says so"
         raise Unsupported(

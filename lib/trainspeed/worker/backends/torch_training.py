@@ -96,7 +96,7 @@ class TorchTraining(Training):
             epoch = self.repeated = self._sums()
         try:
             with tempfile.TemporaryFile() as self.checkpoint:
-                self.best_loss = math.inf
+                self.best_accuracy = -math.inf
                 return time_epochs(epoch, self._synchronize, another=another)
         finally:
             if self.loader:
@@ -176,9 +176,9 @@ class TorchTraining(Training):
         """Train, validate and save the best weights: what article 003 timed."""
         self.step_model.train()
         self._epoch()
-        loss = self._held_out(2 * self.trial.batch_size)[1]
-        if loss < self.best_loss:
-            self.best_loss = loss
+        accuracy, _ = self._held_out(2 * self.trial.batch_size)
+        if accuracy > self.best_accuracy:
+            self.best_accuracy = accuracy
             self.checkpoint.seek(0)  # over the last one
             torch.save(self.model.state_dict(), self.checkpoint)
 
