@@ -66,7 +66,7 @@ def rehearsed(name: str, out: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[li
     """
     found: list[Planned] = []
 
-    def note(plan, *_):
+    def note(plan, **_):
         found.extend(plan)
 
     monkeypatch.setattr("trainspeed.conduct.study.check_memory", note)
