@@ -5,6 +5,7 @@ The checks themselves are in `judge.check_*`, a module for each subject, and in 
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -69,9 +70,17 @@ def of_probe(
     newest = {run.trial.framework: run for run in mine}
     checks = []
     for framework, run in sorted(newest.items(), key=lambda item: FRAMEWORKS.index(item[0])):
-        found = find(run.probe) if run.status is Status.OK else not_measured(run)
+        found = _found(run, find) if run.status is Status.OK else not_measured(run)
         checks.append(Check(name=name, expected=expected, framework=framework, **vars(found)))
     return checks
+
+
+def _found(run: Run, find: Callable[[Values], Finding]) -> Finding:
+    try:
+        return find(run.probe)
+    except (KeyError, TypeError, ValueError, ArithmeticError, statistics.StatisticsError):
+        reason = "its values in the ledger are of another version, or damaged: measure again"
+        return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=reason)
 
 
 def not_measured(run: Run) -> Finding:

@@ -1,0 +1,65 @@
+"""What a check is made of: a line for each framework's newest run, by its status and by an interval."""
+
+import pytest
+
+from trainspeed.core.probe import Probe
+from trainspeed.core.run import Run, Status
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.check_list import all_checks, faults, summary
+from trainspeed.judge.checks import CheckOutcome, Finding, of_probe, within
+
+
+def run(framework="torch", **more):
+    probe = Probe(framework=framework, name="epoch")
+    return Run(session="s", study="check", trial=probe, block=0, **more)
+
+
+def lines(*runs, find=lambda values: Finding(measured="1 s", outcome=CheckOutcome.OK)):
+    return of_probe(RunSet(runs), "epoch", name="A clock", expected="1 s", find=find)
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome"),
+    [
+        ((1.0, 1.001, 0.999, 1.0, 1.002, 0.998), CheckOutcome.OK),
+        ((1.1, 1.101, 1.099, 1.1, 1.102, 1.098), CheckOutcome.NOT_OK),
+        ((0.9, 0.901, 0.899, 0.9, 0.902, 0.898), CheckOutcome.NOT_OK),
+        ((1.0, 1.1, 0.9, 1.0, 1.2, 0.8), CheckOutcome.UNDECIDED),
+        ((1.1,) * 5, CheckOutcome.UNDECIDED),  # too few for an interval
+    ],
+)
+def test_an_interval_decides_and_noise_leaves_it_open(values, outcome):
+    assert within(values, 0.99, 1.01)[0] is outcome
+
+
+def test_there_is_a_line_for_each_framework_in_their_usual_order():
+    found = lines(run("jax"), run("torch"), run("tensorflow"), run("jax"))
+    assert [line.framework for line in found] == ["tensorflow", "torch", "jax"]
+
+
+def test_what_cannot_be_measured_here_is_no_fault_and_what_failed_is_one():
+    missing, failed = lines(
+        run("torch", status=Status.UNSUPPORTED, reason="it is not installed here"),
+        run("jax", status=Status.TIMEOUT, reason="not finished after 120 s"),
+    )
+    assert (missing.outcome, missing.reason) == (CheckOutcome.NOT_APPLICABLE, "it is not installed here")
+    assert (failed.outcome, failed.reason) == (CheckOutcome.NOT_OK, "timeout: not finished after 120 s")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"epoch_s": None}, {"epoch_s": "soon"}, {"epoch_s": (), "outside_s": ()}, {"epoch_s": (0.0,) * 8}],
+)
+def test_a_ledger_of_another_version_or_damaged_costs_its_lines_and_nothing_else(values):
+    usual = {"outside_s": (0.0,) * 8, "leftover_s": (0.0,) * 8, "bare_s": (0.0,) * 8, "ours_s": (0.0,) * 8}
+    found = all_checks(RunSet((run(probe={**usual, **values}),)))
+    assert {line.outcome for line in found} == {CheckOutcome.NOT_APPLICABLE}
+    assert summary(found) == "3 checks of the instrument: 3 not applicable" and faults(found) == []
+
+
+def test_a_fault_is_one_sentence():
+    def wrong(values):
+        return Finding(measured="2 s", outcome=CheckOutcome.NOT_OK, reason="it goes slow")
+
+    assert faults(lines(run(), find=wrong)) == ["A clock (PyTorch): it goes slow."]
+    assert summary(()) == ""
