@@ -133,7 +133,7 @@ def loaded_accuracy(framework: str, path: Path, out: Path) -> None:
     else:
         import keras
 
-        training.model = keras.models.load_model(path.with_suffix(".keras"))
+        training.of_images = keras.models.load_model(path.with_suffix(".keras"))
     (out / "loaded.accuracy").write_text(repr(training.test_accuracy()))
 
 

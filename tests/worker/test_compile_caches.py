@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -78,6 +79,18 @@ def test_a_worker_that_ends_meanwhile_leaves_nothing_either(worker, tmp_path):
     assert outcome.status == Status.TIMEOUT
     (folder,) = folders(tmp_path)
     assert not folder.parent.exists()
+
+
+@pytest.mark.parametrize("end", ["worker", "reaper"])
+def test_whichever_of_a_workers_processes_is_killed_its_own_folder_goes_with_it(worker, tmp_path, end):
+    run(worker, "compile")
+    (folder,) = folders(tmp_path)
+    of_worker = folder.parent.parent
+    assert of_worker.exists()
+
+    os.kill({"worker": worker.pid, "reaper": worker._process.pid}[end], signal.SIGKILL)
+
+    assert until(lambda: not of_worker.exists())
 
 
 def test_triton_keeps_its_kernels_there_too(monkeypatch, tmp_path):

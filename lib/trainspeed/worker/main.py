@@ -119,6 +119,7 @@ class Server:
     def _end(self) -> NoReturn:
         """End this worker, whose runner is gone, with all that its runs started: data loaders and other ranks too."""
         end_children()
+        compile_caches.remove(self.folder)  # as the reaper does, where there still is one
         os._exit(0)
 
 
