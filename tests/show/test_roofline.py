@@ -32,7 +32,7 @@ def make_points(models=("cnn10",), precisions=("fp32", "bf16"), frameworks=("tor
             "parameters": 1_925_000.0,
             "flops_per_image": 1.6e9,
             "intensity": MODELS[model] * (2 if precision in ("fp16", "bf16") else 1),
-            "flop_per_s": PEAKS[precision] / 2,
+            "flop_per_s": PEAKS.get(precision, PEAKS["fp32"]) / 2,
             "mfu": 0.5,
         }
         for framework, model, precision in itertools.product(frameworks, models, precisions)
@@ -94,6 +94,11 @@ class TestRoofs:
         assert len(found(figure.axes[0], "point")) == 2
         assert "no roof for fp32, bf16" in note(figure)
         assert "line:" not in note(figure)
+
+    def test_the_default_precision_stands_below_the_roof_of_what_it_may_use(self):
+        figure = draw(make_points(precisions=("default", "bf16")), make_ceilings(("fp32", "bf16")))
+        assert "default: below the roof of tf32 where that is allowed, else of fp32" in note(figure)
+        assert "no roof for" not in note(figure)
 
 
 class TestPoints:

@@ -31,3 +31,11 @@ def test_16_bits_leave_the_switches_for_tf32_alone():
     for framework, precision in itertools.product(FRAMEWORKS, ("fp16", "bf16")):
         program = program_of(a_trial(framework, precision=precision))
         assert not any(line in program for line in PRECISION_LINES[:3]), program
+
+
+def test_a_program_that_forbids_xla_says_that_keras_would_choose_for_itself():
+    """On TensorFlow that may be faster than what was measured."""
+    hint = '"auto", compiles with XLA'
+    assert hint in program_of(a_trial("tensorflow")) and hint not in program_of(
+        a_trial("tensorflow", compile=True)
+    )

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import ScaledTranslation
 
 from trainspeed.core.errors import check_name
-from trainspeed.core.format import model_of, three
+from trainspeed.core.format import DEFAULT_PRECISION, model_of, three
 from trainspeed.judge.roofline import PRECISION_BYTES
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels
 from trainspeed.show.rows import by_framework, require
@@ -120,6 +120,9 @@ def _note(data: pd.DataFrame, placed: pd.DataFrame, roofs: pd.DataFrame, traffic
     """Return how to read the chart, and what it lacks."""
     parts = ["line: measured ceiling"] * (not roofs.empty) + [f"traffic: {traffic}"]
     without = [name for name in placed["precision"].unique() if name not in set(roofs["precision"])]
+    if DEFAULT_PRECISION in without and not roofs.empty:
+        without.remove(DEFAULT_PRECISION)
+        parts.append("default: below the roof of tf32 where that is allowed, else of fp32")
     if without:
         parts.append(f"no roof for {', '.join(without)}: peak or bandwidth was not measured")
     lost = data.drop(placed.index)

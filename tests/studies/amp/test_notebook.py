@@ -18,7 +18,7 @@ from trainspeed.core.trial import PRECISIONS
 pytestmark = pytest.mark.slow
 
 INSTALLED = [name for name in ("tensorflow", "torch") if find_interpreter(name)]  # of the smoke preset's
-PRESET = ("fp32", "tf32", "bf16")
+PRESET = ("default", "tf32", "bf16")
 LACKING = {
     "tf32": "TF32 is a mode of NVIDIA GPUs; this is a CPU",
     "bf16": "this CPU has no bf16 arithmetic (none of the flags avx512_bf16, amx_bf16, bf16)",
@@ -36,7 +36,7 @@ def page(smoke_report):
     return (smoke_report / "amp.html").read_text()
 
 
-def test_every_framework_trained_in_fp32(runs):
+def test_every_framework_trained_in_the_default_precision(runs):
     trained = {run.trial.framework for run in runs if run.trial.part == "both" and run.status == Status.OK}
 
     assert trained == set(INSTALLED)
@@ -58,9 +58,8 @@ def test_accuracy_flops_and_dtype_were_looked_up(runs):
 
     assert all(0 <= run.test_accuracy <= 1 for run in whole)
     assert all(run.step_flops > 0 and run.step_bytes > 0 and run.parameters > 0 for run in whole)
-    assert {precision_text(run.effective_precision) for run in whole if run.trial.precision == "fp32"} == {
-        "float32"
-    }
+    plain = [run for run in whole if run.trial.precision == "default"]
+    assert {precision_text(run.effective_precision, run.tf32) for run in plain} == {"float32"}
 
 
 @WITH_TORCH
@@ -79,6 +78,7 @@ def test_the_page_tells_what_was_measured_and_what_was_not(page):
     assert "Nothing was compared in 6 blocks or more: nothing is decided." in text
     assert "Price not given: set usd_per_hour." in text
     assert "reading and enlarging the images of an epoch takes" in text
+    assert "trained in 32 bits, with no TF32, as in strict fp32." in text
 
 
 @WITH_TORCH
@@ -110,7 +110,7 @@ def test_precisions_and_the_control_are_compared(smoke_report):
         ("folds: 1", "folds (=1) must be a whole number of at least 2"),
         ("folds: 2000", "folds (=2000) is more than the 1,000 images"),
         ("usd_per_hour: -1.0", "usd_per_hour (=-1.0) must be a positive number"),
-        ("precisions: [bf16]", "must hold 'fp32'"),
+        ("precisions: [bf16]", "must hold 'default' or 'fp32'"),
         ("weights: imagnet", "did you mean 'imagenet'?"),
         ("fit_frameworks: [tensorflw]", "did you mean 'tensorflow'?"),
     ],
