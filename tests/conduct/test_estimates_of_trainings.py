@@ -102,3 +102,25 @@ def test_input_alone_is_estimated_without_the_models_arithmetic():
     small, large = (estimate_s(planned(part="input", epochs=n), [], "cpu") for n in (3, 99))
     assert small == large < 1
     assert estimate_s(planned(part="compute", epochs=99), [], "cpu") > 10
+
+
+def test_a_run_on_a_gpu_takes_seconds_to_begin_and_compiling_many_more():
+    def begun_s(device="gpu", **changed):
+        return estimate_s(planned(images_per_epoch=32, epochs=3, **changed), [], device)
+
+    assert begun_s() > 3 > begun_s("cpu")
+    assert begun_s(compile=True) > begun_s() + 10, "Inductor, with empty caches"
+    assert begun_s(part="input") > 2, "a context is made for input alone, too"
+    assert begun_s(strategy="ddp", devices=8) > begun_s(strategy="ddp", devices=2) > begun_s()
+
+
+def test_steps_of_small_batches_take_as_long_as_their_launches():
+    def epoch_s(batch_size):
+        long, short = (
+            estimate_s(planned(batch_size=batch_size, images_per_epoch=1024, epochs=n), [], "gpu")
+            for n in (13, 3)
+        )
+        return (long - short) / 10
+
+    assert epoch_s(8) == pytest.approx(2 * epoch_s(16))
+    assert epoch_s(512) == pytest.approx(epoch_s(1024)), "arithmetic alone"

@@ -15,6 +15,8 @@ from trainspeed.core import format
         (format.minutes(45.4), "45 s"),
         (format.minutes(200), "3 min 20 s"),
         (format.minutes(7500), "2 h 05 min"),
+        (format.minutes(259_140), "71 h 59 min"),
+        (format.minutes(1_440_000), "17 days"),
         (format.clock(3661.2), "1:01:01"),
         (format.clock(59.6), "0:01:00"),
         (format.digits(0), "0"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from trainspeed.conduct.forecast import WORKERS_START_S, ForecastGroup, StudyPlan
 from trainspeed.core.errors import UserError
+from trainspeed.report import run
 from trainspeed.report.budget import OVERHEAD_S, Shares, budget_of, check_budget, parse_budget
 from trainspeed.report.plan_text import plan_lines
 from trainspeed.report.request import ReportRequest
@@ -176,3 +179,22 @@ def test_without_a_limit_a_plan_says_how_long_everything_takes():
 
     assert lines[0] == "layout: 32 runs, about 2 min 48 s"
     assert lines[-1] == "All of it: about 4 min 12 s."
+
+
+@pytest.mark.parametrize(("preset", "told"), [("article", True), ("smoke", False)])
+def test_a_report_of_days_tells_its_time_before_it_measures_anything(
+    preset, told, tmp_path, monkeypatch, capsys
+):
+    days = StudyPlan(study="layout", groups=(group("core", block_s=2 * 86_400.0, most=6),))
+    monkeypatch.setattr(run, "ask_for_plans", lambda *_: ({"layout": days}, [], False))
+    monkeypatch.setattr(
+        run,
+        "new_session",
+        lambda **_: replace(session(None), preset=preset, parameters={name: {} for name in PLANS}),
+    )
+    monkeypatch.setattr(run.ReportRun, "run", lambda self: print("measuring") or 0)
+
+    assert run.report(out=tmp_path / "out") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "measuring"
+    assert any(line.startswith("All of it: about 12 days. Ctrl-C ends it") for line in lines) is told

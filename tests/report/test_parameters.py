@@ -2,7 +2,14 @@ import pytest
 
 from tiny_notebooks import code, write
 from trainspeed.core.errors import UserError
-from trainspeed.report.parameters import check_notebooks, read_file, read_notebook, resolve_parameters
+from trainspeed.report.parameters import (
+    check_notebooks,
+    notebook_names,
+    read_file,
+    read_notebook,
+    resolve_parameters,
+)
+from trainspeed.report.run import NOTEBOOKS
 
 
 @pytest.fixture
@@ -151,3 +158,19 @@ def test_a_damaged_notebook_is_one_line(folder):
 
     with pytest.raises(UserError, match="is not a notebook"):
         read_notebook(folder / "layout.ipynb")
+
+
+@pytest.mark.parametrize("preset", ["smoke", "quick", "standard", "article"])
+def test_no_preset_asks_for_seven_or_eight_blocks(preset):
+    """Their intervals are wider than that of six, and end at the extremes as well; nine leave one out of line."""
+    names = [name for name in notebook_names(NOTEBOOKS) if name != "compare"]
+    asked = resolve_parameters(names, NOTEBOOKS, preset=preset)
+    blocks = {
+        f"{name}, {key}": value
+        for name, values in asked.items()
+        for key, value in values.items()
+        if key.endswith("blocks")
+    }
+
+    assert len(blocks) > 10
+    assert {where: value for where, value in blocks.items() if value in (7, 8)} == {}
