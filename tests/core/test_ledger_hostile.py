@@ -11,7 +11,8 @@ from trainspeed.core.frame import to_frame
 from trainspeed.core.ledger import MOST_DOUBTS, Ledger, parsed, read_lines
 from trainspeed.core.ledger_line import what_is_wrong
 from trainspeed.core.machine_text import device_name, machine_name, machine_parts
-from trainspeed.core.run import Run
+from trainspeed.core.quantities import LINE_TYPES, PARTS
+from trainspeed.core.run import LINE, Run
 from trainspeed.judge.doubts import note_sentence, run_doubts
 from trainspeed.show.notebook import _span
 from trainspeed.show.tables import layer_table, machine_table
@@ -29,6 +30,13 @@ def shown(run: Run) -> None:
         _span(run)
     if run.layers:
         layer_table("model", {"channels_last": run.layers}).to_html()
+
+
+def test_every_field_has_its_limits():
+    """A new field of a run needs a line in `core/quantities.py`, or a type that cannot hold anything."""
+    typed = {"schema", "trial", "status", "failure", "notes", "turns", "effective_precision", "gpu_memory"}
+    typed |= {"compiled_anew", "tf32"}
+    assert set(LINE) == typed | set(LINE_TYPES) | set(PARTS)
 
 
 def test_a_wrong_value_in_any_field_names_the_field_or_does_no_harm(tmp_path):

@@ -111,6 +111,7 @@ LINE_TYPES: Mapping[str, Any] = {
     "peak_memory_bytes": Count | None,
     "energy_j": Amount | None,
     "metered_s": Elapsed | None,
+    "gpu_load_percent": Amount | None,
     "repeats": Size,
     "probe": Annotated[Mapping[Name, float | bool | Text | tuple[float, ...] | None], Meta(max_length=1000)],
     "skipped_steps": Count | None,
