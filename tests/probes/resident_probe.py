@@ -60,7 +60,7 @@ class Made:
             self._backend._set_up("cpu", 2)
             self._mirrored = self._backend._mirrored(2, [])
         elif framework == "jax":
-            self._backend._set_up("cpu", 2)
+            self._backend.set_up("cpu", 2)
 
     def __call__(self, a_trial: Trial, *, resident: bool, devices: int = 1) -> Training:
         self._decides.is_resident = lambda *_: (resident, ())
