@@ -35,7 +35,8 @@ from trainspeed.studies.summary.recipe import Search
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "layout": {"frameworks": ["tensorflow", "torch"], "blocks": 6},
     "multi_gpu": {"frameworks": ["torch"], "blocks": 6, "pipeline_blocks": 6},
-    "amp": {"frameworks": ["torch"], "models": ["mobilenet"], "blocks": 6, "controls": ["torch"]},
+    "amp": {"frameworks": ["torch"], "models": ["mobilenet"], "blocks": 6, "controls": ["torch"]}
+    | {"precisions": ["default", "tf32", "bf16"]},
     "conv2d": {"libraries": ["tensorflow", "torch", "scipy_signal"], "survey_libraries": [], "blocks": 6},
     "summary": {"blocks": 6, "confirm": 1, "confirm_blocks": 6, "batch_size": 16, "images_per_epoch": 128}
     | {"try_also": ["batch_size"]},
