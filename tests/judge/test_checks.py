@@ -5,7 +5,7 @@ import pytest
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.check_list import all_checks, faults, summary
+from trainspeed.judge.check_list import all_checks, faults, reasons, summary
 from trainspeed.judge.checks import CheckOutcome, Finding, of_probe, within
 
 
@@ -61,5 +61,10 @@ def test_a_fault_is_one_sentence():
     def wrong(values):
         return Finding(measured="2 s", outcome=CheckOutcome.NOT_OK, reason="it goes slow")
 
-    assert faults(lines(run(), find=wrong)) == ["A clock (PyTorch): it goes slow."]
+    found = lines(run("jax"), run(status=Status.UNSUPPORTED, reason="no timer"), find=wrong)
+    assert faults(found) == ["A clock (JAX): it goes slow."]
+    assert reasons(found) == [
+        "Not ok: A clock (JAX): it goes slow.",
+        "A clock (PyTorch): not applicable: no timer.",
+    ]
     assert summary(()) == ""

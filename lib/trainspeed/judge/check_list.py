@@ -43,6 +43,13 @@ def faults(checks: Iterable[Check]) -> list[str]:
     return [f"{named(check)}: {check.reason}." for check in wrong]
 
 
+def reasons(checks: Sequence[Check]) -> list[str]:
+    """Return in a sentence each why a check did not end well, faults first."""
+    others = [check for check in checks if check.reason and check.outcome is not CheckOutcome.NOT_OK]
+    told = [f"{named(check)}: {check.outcome}: {check.reason}." for check in others]
+    return [*(f"Not ok: {fault}" for fault in faults(checks)), *told]
+
+
 def named(check: Check) -> str:
     """Return a check's name, with its framework if it has one."""
     return f"{check.name} ({NAMES[check.framework]})" if check.framework else check.name
