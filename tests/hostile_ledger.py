@@ -114,7 +114,13 @@ def full_of(markup: str, *, short: str | None = None, **changed: Any) -> dict[st
     name = markup[:300] if short is None else short
     gpu = {"name": name, "uuid": name, "memory_bytes": 10**10, "compute_capability": name}
     texts = ("device", "cpu", "governor", "no_gpus", "interconnect", "driver", "cuda", "os", "python")
-    machine = {**dict.fromkeys(texts, name), "gpus": [gpu], "cpu_flags": [name], "cores": {"logical": 2}}
+    machine = {
+        **dict.fromkeys(texts, name),
+        "gpus": [gpu],
+        "link": {"kind": name},
+        "cpu_flags": [name],
+        "cores": {"logical": 2},
+    }
     layer = {
         "layer": name,
         "type": name,

@@ -76,3 +76,9 @@ def test_a_training_that_did_not_run_is_a_line_with_its_reason(status, outcome):
         finds_what_was_planted(RunSet(tuple(failed))),
     )
     assert itself.outcome is planted.outcome is outcome and "for a test" in itself.reason
+
+
+def test_another_training_is_not_what_was_planted():
+    others = (make_run(5.0, precision="bf16", **MORE), make_run(0.1, image_size=64, **MORE))
+    (check,) = finds_what_was_planted(RunSet((*runs(), *others)))
+    assert check.outcome is CheckOutcome.OK

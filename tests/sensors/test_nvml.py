@@ -6,7 +6,7 @@ import pynvml
 import pytest
 
 from fake_nvml import LOST, NOT_SUPPORTED, Code, FakeGpu, FakeNvml, install, install_none
-from trainspeed.sensors.interconnect import interconnect
+from trainspeed.sensors.interconnect import first_link, interconnect
 from trainspeed.sensors.nvml import PCIE_SKIPPED, SENSOR_READERS, open_nvml
 from trainspeed.sensors.sample import Sample
 
@@ -234,13 +234,14 @@ def test_a_clock_is_none_when_one_gpu_does_not_tell(monkeypatch):
 def test_one_gpu_has_no_interconnect(monkeypatch):
     install(monkeypatch, FakeNvml(FakeGpu()))
 
-    assert interconnect(open_nvml().gpus) is None
+    assert interconnect(open_nvml().gpus) is first_link(open_nvml().gpus) is None
 
 
 def test_gpus_without_nvlink_are_connected_by_pcie(monkeypatch):
     two_gpus(monkeypatch, ancestors={(0, 1): pynvml.NVML_TOPOLOGY_HOSTBRIDGE})
 
     assert interconnect(open_nvml().gpus) == "PCIe through a host bridge (PHB): gpu0-gpu1"
+    assert first_link(open_nvml().gpus) == {"kind": "pcie", "count": None}
 
 
 def linked(uuid, bus_id, *remotes):
@@ -264,6 +265,8 @@ def test_gpus_bridged_in_pairs_are_listed_by_kind(monkeypatch):
     assert interconnect(open_nvml().gpus) == (
         "NVLink x2: gpu0-gpu1; PCIe across CPU sockets (SYS): gpu0-gpu2, gpu1-gpu2"
     )
+    assert first_link(open_nvml().gpus) == {"kind": "nvlink", "count": 2}
+    assert first_link(open_nvml().gpus[1:]) == {"kind": "pcie", "count": None}
 
 
 def test_gpus_on_an_nvlink_switch_are_connected_through_it(monkeypatch):
@@ -274,6 +277,7 @@ def test_gpus_on_an_nvlink_switch_are_connected_through_it(monkeypatch):
     install(monkeypatch, FakeNvml(*gpus))
 
     assert interconnect(open_nvml().gpus) == "NVLink x4 through a switch: gpu0-gpu1"
+    assert first_link(open_nvml().gpus) == {"kind": "nvlink", "count": 4}
 
 
 @pytest.mark.gpu

@@ -18,6 +18,7 @@ class Phase:
         traced: Whether the framework traces or compiles layers before the first step.
         ceiling: Whether it measures the most that the device can do, whatever the model.
         calls: Whether it belongs to a convolution: there are neither epochs nor a data set.
+        sums: Whether it sums as many gradients as the model has.
         probe: Whether it checks the instrument: values come of it, and no times that are compared.
         torch_only: Whether only torch's backend measures it.
         work: Field of a run that says how much a step of a ceiling does.
@@ -31,6 +32,7 @@ class Phase:
     traced: bool = True
     ceiling: bool = False
     calls: bool = False
+    sums: bool = False
     probe: bool = False
     torch_only: bool = False
     work: str | None = None
@@ -51,7 +53,7 @@ COMPUTE = Phase(name="compute", words="compute only", compared=True)  # the same
 # Both, and validation and a checkpoint within each epoch, as in Keras's tutorials.
 FIT = Phase(name="fit", words="with validation and checkpoint", trains=True, compared=True)
 # As many gradients as the model has, summed over the devices; and the same with a message of LATENCY_BYTES.
-EXCHANGE = Phase(name="exchange", words="exchange only", traced=False, torch_only=True)
+EXCHANGE = Phase(name="exchange", words="exchange only", traced=False, sums=True, torch_only=True)
 LATENCY = Phase(name="latency", words="small messages only", traced=False, torch_only=True)
 MATMUL = _ceiling("matmul", "matrix products only", "step_flops")
 CONV = _ceiling("conv", "convolutions only", "step_flops")

@@ -22,7 +22,10 @@ PROBES = {
     "work": "the arithmetic of a step, and of a matrix product",
     "oom": "more memory than there is",
     "memory": "memory that is planted",
+    "energy": "a GPU's energy, power and load",
+    "monitor": "what sampling all sensors costs",
 }
+WITHOUT_FRAMEWORK = ("monitor",)  # the same in every framework's worker: one is enough
 MAX_DEVICES = 1024
 
 # What a probe measured: raw values by name, in the units that the names end in.

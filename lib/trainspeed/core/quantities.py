@@ -48,6 +48,13 @@ class CoreFacts(TypedDict, total=False):
     quota: Amount | None
 
 
+class LinkFacts(TypedDict, total=False):
+    """A machine's `link`: see `trainspeed.core.links`."""
+
+    kind: Name | None
+    count: Count | None
+
+
 class MachineFacts(TypedDict, total=False):
     """What a report reads of a machine: see `trainspeed.sensors.machine.detect_machine`."""
 
@@ -61,6 +68,7 @@ class MachineFacts(TypedDict, total=False):
     other_gpus: Annotated[list[GpuFacts], Meta(max_length=1024)] | None
     no_gpus: Name | None
     interconnect: Name | None
+    link: LinkFacts | None
     driver: Name | None
     cuda: Name | None
     os: Name | None

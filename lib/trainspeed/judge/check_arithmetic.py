@@ -47,4 +47,4 @@ def _pair(values: Values, switch: str) -> tuple[int, int]:
 
 def _bits(values: Values, switch: str) -> str:
     product, convolution = _pair(values, switch)
-    return f"{product} bits in products, {convolution} in convolutions"
+    return f"{product:.0f} bits in products, {convolution:.0f} in convolutions"

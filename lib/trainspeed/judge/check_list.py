@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from trainspeed.core.format import NAMES, counted
 from trainspeed.core.runs import RunSet
-from trainspeed.judge import check_arithmetic, check_memory, check_time, check_turns, check_work
+from trainspeed.judge import (
+    check_arithmetic,
+    check_clocks,
+    check_energy,
+    check_exchange,
+    check_formats,
+    check_memory,
+    check_time,
+    check_turns,
+    check_work,
+)
 from trainspeed.judge.checks import Check, CheckOutcome
 
 CHECKS: tuple[Callable[[RunSet], list[Check]], ...] = (
@@ -17,10 +27,17 @@ CHECKS: tuple[Callable[[RunSet], list[Check]], ...] = (
     check_time.as_fast_as_bare_loop,
     check_arithmetic.strict_is_strict,
     check_arithmetic.tf32_is_tf32,
+    check_formats.runs_in_16_bits,
+    check_formats.runs_in_layout,
     check_work.is_counted_right,
     check_work.is_possible,
     check_memory.is_seen,
     check_memory.running_out_is_a_row,
+    check_energy.counter_agrees,
+    check_energy.is_right_gpu,
+    check_clocks.is_steady,
+    check_clocks.monitor_is_cheap,
+    check_exchange.is_plausible,
     check_time.agrees_with_stopwatch,
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trainspeed.core.format import fixed, interval, percent
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
@@ -39,10 +41,10 @@ def finds_what_was_planted(runs: RunSet) -> list[Check]:
     """Return whether an epoch of more steps is found to take longer, by as much."""
     control = runs.role(Role.CONTROL).by_trial()
     checks = []
-    for more, longer in runs.role(Role.DATA).where(lambda run: not run.trial.phase.probe).by_trial().items():
+    for more, longer in runs.role(Role.DATA).where(lambda run: run.trial.phase.of_model).by_trial().items():
         for plain, shorter in control.items():
-            if plain.framework != more.framework:
-                continue
+            if replace(plain, images_per_epoch=more.images_per_epoch) != more:
+                continue  # not planted, but another training
             share = more.steps_per_epoch / plain.steps_per_epoch
             name = f"A planted difference of {percent(share - 1)} is found"
             expected = f"covers {share:.2f}, and not 1"

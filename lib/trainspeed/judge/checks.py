@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from trainspeed.core.probe import ProbeValue
+from trainspeed.core.probe import WITHOUT_FRAMEWORK, ProbeValue
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS
@@ -63,6 +63,8 @@ def of_probe(
 ) -> list[Check]:
     """Return a line for each framework whose probe of this name ran, or was to run.
 
+    There is one of no framework where none is needed, and where the same reason makes it not applicable in all.
+
     Args:
         find: Judges the values of a run that ended well.
     """
@@ -71,7 +73,11 @@ def of_probe(
     checks = []
     for framework, run in sorted(newest.items(), key=lambda item: FRAMEWORKS.index(item[0])):
         found = _found(run, find) if run.status is Status.OK else not_measured(run)
-        checks.append(Check(name=name, expected=expected, framework=framework, **vars(found)))
+        of = None if probe in WITHOUT_FRAMEWORK else framework
+        checks.append(Check(name=name, expected=expected, framework=of, **vars(found)))
+    alike = {(check.outcome, check.measured, check.reason) for check in checks}
+    if len(checks) > 1 and len(alike) == 1 and checks[0].outcome is CheckOutcome.NOT_APPLICABLE:
+        return [replace(checks[0], framework=None)]
     return checks
 
 

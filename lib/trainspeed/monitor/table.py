@@ -17,7 +17,7 @@ from trainspeed.core.monitor_csv import MONITOR_COLUMNS, NOT_THROTTLED, SENSORS
 from trainspeed.sensors.cpu import cpu_name
 from trainspeed.sensors.gpus import hashed
 from trainspeed.sensors.host import HostSensors
-from trainspeed.sensors.nvml import PCIE_READ_S, Nvml
+from trainspeed.sensors.nvml import Nvml
 from trainspeed.sensors.sample import Sample
 
 LEGEND = (
@@ -28,7 +28,6 @@ LEGEND = (
     "host: has no sm_clock_mhz, throttle_reasons and PCIe counters of its own",
     "a core: has only load_percent",
 )
-PCIE_SHARE = 0.1  # of the interval, at most: the values of a row must belong to about the same moment
 
 
 class Table:
@@ -39,7 +38,7 @@ class Table:
         self._nvml = nvml
         self._host = host
         self._interval_s = interval_s
-        self._pcie = 2 * PCIE_READ_S * len(nvml.gpus) <= PCIE_SHARE * interval_s
+        self._pcie = nvml.reads_pcie(interval_s)
         self._host_name = cpu_name()
         self._is_new_file = not (file.seekable() and file.tell())
         self._started = False

@@ -9,6 +9,7 @@ from typing import Any
 
 import pynvml
 
+from trainspeed.core.links import LinkKind
 from trainspeed.sensors.nvml import Gpu, or_none
 
 ANCESTORS = {  # with nvidia-smi's names for them
@@ -36,6 +37,21 @@ def interconnect(gpus: Sequence[Gpu]) -> str | None:
     return "; ".join(f"{kind}: {', '.join(pairs)}" for kind, pairs in kinds.items()) or None
 
 
+def first_link(gpus: Sequence[Gpu]) -> dict[str, Any] | None:
+    """Return what connects the first two of these GPUs, which a trial on two devices takes: its `kind` and `count`.
+
+    The count is that of NVLinks; None of PCIe. None altogether where there are fewer than two, or it is not known.
+    """
+    if len(gpus) < 2 or any(gpu.lost or gpu.is_instance for gpu in gpus[:2]):
+        return None
+    one, other = gpus[:2]
+    links = {gpu.index: _nvlinks(gpu._handle) for gpu in (one, other)}
+    if count := sum(_shared_nvlinks(one, other, links)):
+        return {"kind": LinkKind.NVLINK.value, "count": count}
+    known = or_none(pynvml.nvmlDeviceGetTopologyCommonAncestor, one._handle, other._handle) in ANCESTORS
+    return {"kind": LinkKind.PCIE.value, "count": None} if known else None
+
+
 def _nvlinks(handle: Any) -> Counter[str]:
     """Count active NVLinks by what is at the other end: a GPU's PCI bus id, or SWITCH."""
     ends: Counter[str] = Counter()
@@ -54,9 +70,17 @@ def _nvlinks(handle: Any) -> Counter[str]:
 
 
 def _connection(one: Gpu, other: Gpu, links: dict[int, Counter[str]]) -> str:
-    if direct := links[one.index][other.pci_bus_id or ""]:
+    direct, switched = _shared_nvlinks(one, other, links)
+    if direct:
         return f"NVLink x{direct}"
-    if switched := min(links[one.index][SWITCH], links[other.index][SWITCH]):
+    if switched:
         return f"NVLink x{switched} through a switch"
     level = or_none(pynvml.nvmlDeviceGetTopologyCommonAncestor, one._handle, other._handle)
     return ANCESTORS.get(level, "unknown connection")
+
+
+def _shared_nvlinks(one: Gpu, other: Gpu, links: dict[int, Counter[str]]) -> tuple[int, int]:
+    """Return how many NVLinks lead from one GPU to another: directly, or else through a switch."""
+    if direct := links[one.index][other.pci_bus_id or ""]:
+        return direct, 0
+    return 0, min(links[one.index][SWITCH], links[other.index][SWITCH])

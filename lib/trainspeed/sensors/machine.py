@@ -15,7 +15,7 @@ import psutil
 
 from trainspeed.sensors.cpu import cpu_flags, cpu_name
 from trainspeed.sensors.gpus import ChosenGpus, choose_gpus, hashed
-from trainspeed.sensors.interconnect import interconnect
+from trainspeed.sensors.interconnect import first_link, interconnect
 from trainspeed.sensors.nvml import Gpu, Nvml, open_nvml
 from trainspeed.sensors.processes import usable_cores
 
@@ -38,7 +38,8 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
     this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
     grants, None where it does not limit it. `gpus` are those that are used, in the order of use: a trial of n
     devices runs on the first n; `other_gpus` are the others, each with the reason, a `LeftOut`, as `left_out`.
-    `no_gpus` says why the driver shows none. `cuda` is what the driver can run, not what a framework was built with.
+    `no_gpus` says why the driver shows none. `link` is what connects the first two that are used, as in
+    `trainspeed.core.links`. `cuda` is what the driver can run, not what a framework was built with.
 
     Args:
         nvml: The driver, open.
@@ -54,6 +55,7 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
         "other_gpus": [{**_gpu(gpu), "left_out": why.value} for gpu, why in chosen.left_out],
         "no_gpus": nvml.reason,
         "interconnect": interconnect(chosen.used),
+        "link": first_link(chosen.used),
         "driver": nvml.driver,
         "cuda": nvml.cuda,
         "os": operating_system(),

@@ -49,6 +49,7 @@ THROTTLE_REASONS = {
     0x400: "reliability",
 }
 PCIE_READ_S = 0.020  # how long NVML counts bytes before it answers. Source: nvmlDeviceGetPcieThroughput
+PCIE_SHARE = 0.1  # of an interval, at most: what a sample reads must belong to about the same moment
 PCIE_SKIPPED = "not read at this interval: a reading takes 20 ms in each direction"
 
 
@@ -159,6 +160,10 @@ class Nvml:
         """Return what a sensor of a `Sample` reads, of these GPUs and MIG instances; None where it cannot be read."""
         every = (one for gpu in self.gpus if not gpu.lost for one in (gpu, *gpu.instances))
         return {gpu: gpu._ask(sensor)[0] for gpu in every if gpu.uuid in uuids}
+
+    def reads_pcie(self, interval_s: float) -> bool:
+        """Return whether there is time to count PCIe traffic in each sample, so many seconds apart."""
+        return 2 * PCIE_READ_S * len(self.gpus) <= PCIE_SHARE * interval_s
 
     def process_loads(self, gpu: Gpu, since_us: int) -> list[ProcessLoad]:
         """Return the loads of a GPU by process that were sampled since a moment; empty where it does not tell."""

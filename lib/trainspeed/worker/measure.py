@@ -190,7 +190,7 @@ def _measure(
     evaluated = request.evaluate and trained
     accuracy = _tried(training.test_accuracy, NotEvaluated, notes) if evaluated else None
     stages.next("inspect")
-    inspected = request.inspect and (trained or trial.phase.ceiling)
+    inspected = request.inspect and (trained or trial.phase.ceiling or trial.phase.sums)
     inspection = (inspected and _tried(training.inspect, NotInspected, notes)) or Inspection()
     check_effective_precision(trial.precision, inspection.effective_precision)
     stages.next("end")

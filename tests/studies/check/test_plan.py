@@ -7,7 +7,8 @@ import pytest
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
-from trainspeed.core.probe import PROBES
+from trainspeed.core.phase import EXCHANGE
+from trainspeed.core.probe import PROBES, WITHOUT_FRAMEWORK
 from trainspeed.report.parameters import read_notebook, resolve_parameters
 from trainspeed.report.request import new_session
 from trainspeed.studies.check import plan as module
@@ -20,9 +21,10 @@ OF_MEASURE = ("interval_s", "turn_s", "timeout_s")
 
 @pytest.fixture
 def planned(monkeypatch):
-    """A function that returns the plan with some parameters changed, where these frameworks are installed."""
+    """A function that returns the plan with some parameters changed, with these frameworks and devices."""
 
-    def plan(here=("torch", "tensorflow", "jax"), **changed):
+    def plan(here=("torch", "tensorflow", "jax"), devices=(2, "CPU core"), **changed):
+        monkeypatch.setattr(module, "devices_here", lambda _study: devices)
         monkeypatch.setattr(module, "find_interpreter", lambda name: name if name in here else None)
         values = {name: value for name, value in USUAL.items() if name not in OF_MEASURE}
         return plan_check(**values | changed)
@@ -32,7 +34,7 @@ def planned(monkeypatch):
 
 def test_a_training_takes_turns_with_itself_and_with_one_of_more_steps(planned):
     plan = planned(steps=10, planted_steps=1, blocks=6)
-    runs = [run for run in schedule(plan.sets, 0) if not run.trial.phase.probe]
+    runs = schedule((plan.turns,), 0)
     groups = {(run.block, run.group) for run in runs}
     assert len(groups) == 6 and len(runs) == 18
     assert {run.trial.steps_per_epoch for run in runs} == {10, 11}
@@ -41,9 +43,40 @@ def test_a_training_takes_turns_with_itself_and_with_one_of_more_steps(planned):
 def test_every_probe_runs_alone_in_every_framework_once(planned):
     runs = [run for run in schedule(planned().sets, 0) if run.trial.phase.probe]
     assert {(run.trial.framework, run.trial.name) for run in runs} == {
-        (framework, name) for framework in USUAL["frameworks"] for name in PROBES
+        (framework, name)
+        for framework in USUAL["frameworks"]
+        for name in PROBES
+        if name not in WITHOUT_FRAMEWORK or framework == USUAL["frameworks"][0]
     }
     assert len({run.group for run in runs}) == len(runs)
+
+
+def test_what_needs_no_framework_runs_in_the_first_that_is_installed(planned):
+    for here, first in ((("jax", "torch"), "torch"), ((), USUAL["frameworks"][0])):
+        probes = planned(here=here).probes.trials
+        assert [probe.framework for probe in probes if probe.name == "monitor"] == [first]
+
+
+def test_each_16_bit_precision_and_layout_is_looked_up_but_fp16_on_gpus_only(planned):
+    on_cpu, on_gpu = planned(), planned(devices=(1, "GPU"))
+    assert {trial.precision for trial in on_cpu.formats} == {"default", "bf16"}
+    assert {trial.precision for trial in on_gpu.formats} == {"default", "bf16", "fp16"}
+    for plan in (on_cpu, on_gpu):
+        assert {(t.framework, t.layout) for t in plan.formats if t.precision == "default"} == {
+            (framework, "channels_first") for framework in USUAL["frameworks"]
+        }
+        assert len({run.group for run in schedule((plan.formats,), 0)}) == len(plan.formats.trials)
+
+
+@pytest.mark.parametrize(("count", "used"), [(1, 1), (2, 2), (8, 2)])
+def test_gradients_are_summed_over_two_devices_where_there_are_two(planned, count, used):
+    (trial,) = planned(devices=(count, "GPU")).sums
+    assert (trial.phase, trial.devices, trial.strategy) == (EXCHANGE, used, "ddp")
+
+
+def test_what_takes_longer_can_be_left_out(planned):
+    plan = planned(precisions=[], layouts=[], exchange_model="")
+    assert plan.formats.trials == plan.sums.trials == ()
 
 
 def test_what_takes_turns_is_the_first_framework_that_is_installed(planned):
@@ -63,6 +96,7 @@ def test_a_report_begins_with_its_short_form_and_ends_with_the_front_page():
     session = new_session(folder=NOTEBOOKS, preset="quick")
     assert session.notebooks[0] == "check" and session.notebooks[-1] == "summary"
     assert "check" not in session.weights  # it takes the time that it takes
+    assert not any(session.parameters["check"][name] for name in ("precisions", "layouts", "exchange_model"))
     short, whole = session.parameters["check"], resolve_parameters(["check"], NOTEBOOKS)["check"]
     assert short["turn_s"] < whole["turn_s"] and short["blocks"] == whole["blocks"] == 6
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from trainspeed.conduct.machine import find_interpreter
+from trainspeed.conduct.machine import devices_here, find_interpreter
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import check_name, check_whole
-from trainspeed.core.probe import PROBES, Probe
+from trainspeed.core.phase import EXCHANGE
+from trainspeed.core.probe import PROBES, WITHOUT_FRAMEWORK, Probe
 from trainspeed.core.trial import Trial
 
 STEPS = "images_per_epoch"
+SUM_DEVICES = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,10 +23,14 @@ class CheckPlan(Plan):
     Attributes:
         turns: One training in turns with itself and with an epoch of more steps.
         probes: What each framework is asked in a run of its own.
+        formats: Trainings whose precision and layout are looked up.
+        sums: Sums of gradients over two devices.
     """
 
     turns: TrialSet
     probes: TrialSet
+    formats: TrialSet
+    sums: TrialSet
 
 
 @planner
@@ -32,6 +38,9 @@ def plan_check(
     *,
     frameworks: Sequence[str],
     probes: Sequence[str],
+    precisions: Sequence[str],
+    layouts: Sequence[str],
+    exchange_model: str,
     turn_frameworks: Sequence[str],
     planted_steps: int,
     steps: int,
@@ -66,10 +75,56 @@ def plan_check(
     longer = replace(plain, images_per_epoch=(steps + planted_steps) * batch_size)
     return CheckPlan(
         turns=TrialSet(trials=(plain, longer), controls=(plain,), blocks=blocks, factors=(STEPS,)),
-        probes=TrialSet(
-            trials=tuple(Probe(framework=f, name=name) for name in probes or PROBES for f in frameworks),
-            blocks=1,
-        ),
+        probes=TrialSet(trials=tuple(_probes(probes or tuple(PROBES), frameworks)), blocks=1),
+        formats=TrialSet(trials=tuple(_formats(plain, frameworks, precisions, layouts)), blocks=1),
+        sums=TrialSet(trials=_sums(exchange_model), blocks=1),
         accuracy_blocks=0,
         seed=seed,
     )
+
+
+def _probes(names: Sequence[str], frameworks: Sequence[str]) -> Iterator[Probe]:
+    here = [name for name in frameworks if find_interpreter(name)] or list(frameworks)
+    for name in names:
+        for framework in here[:1] if name in WITHOUT_FRAMEWORK else frameworks:
+            yield Probe(framework=framework, name=name)
+
+
+def _formats(
+    plain: Trial, frameworks: Sequence[str], precisions: Sequence[str], layouts: Sequence[str]
+) -> Iterator[Trial]:
+    """Yield trainings of a few steps: each precision in the plain layout, each layout in the plain precision.
+
+    A CPU that has fp16 at all may take ten seconds for a step in it.
+    """
+    on_gpu = devices_here("check")[1] == "GPU"
+    for framework in frameworks:
+        small = replace(
+            plain,
+            framework=framework,
+            compile=framework == "jax",
+            images_per_epoch=2 * plain.batch_size,
+            epochs=3,
+        )
+        yield from (replace(small, precision=name) for name in precisions if on_gpu or name != "fp16")
+        yield from (replace(small, layout=layout) for layout in layouts)
+
+
+def _sums(model: str) -> tuple[Trial, ...]:
+    """Return sums of the gradients of a model over two devices; over one, where there are no two, a row."""
+    if not model:
+        return ()
+    devices = min(devices_here("check")[0], SUM_DEVICES)
+    whole = Trial(
+        framework="torch",
+        model=model,
+        layout="channels_last",
+        strategy="ddp",
+        devices=devices,
+        batch_size=2 * SUM_DEVICES,
+        image_size=32,
+        images_per_epoch=2 * SUM_DEVICES,
+        epochs=5,
+        dataset="digits",
+    )
+    return (whole.only(EXCHANGE),)

@@ -231,6 +231,8 @@ class TorchTraining(Training):
         return sum(p.numel() for p in self.model.parameters() if p.requires_grad)
 
     def inspect(self) -> Inspection:
+        if self.trial.phase.sums:
+            return Inspection(parameters=self.parameters())
         batch = self._to_device(self._host_images(self.images.test_x[: self.trial.batch_size]))
         seen = torch_inspect.Seen(self.model, batch, self._autocast())
         flops = seen.flops_per_image()

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from trainspeed.core.format import NAMES
-from trainspeed.core.probe import PROBES, Probe, ProbeValue
+from trainspeed.core.probe import PROBES, WITHOUT_FRAMEWORK, Probe, ProbeValue
 from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.failures import Unsupported
 
 Values = Mapping[str, ProbeValue]
 MODULE = f"{__name__}.{{framework}}_probes"  # its `PROBES`: name -> function
+PLAIN_MODULE = f"{__name__}.monitor"  # likewise, of those that need no framework
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,8 @@ def run_probe(probe: Probe, backend: Backend, device: str, gpu_uuids: tuple[str,
     Raises:
         Unsupported: Its framework has no such probe, or it cannot be measured here.
     """
-    known: Mapping[str, Measure] = importlib.import_module(MODULE.format(framework=probe.framework)).PROBES
+    name = PLAIN_MODULE if probe.name in WITHOUT_FRAMEWORK else MODULE.format(framework=probe.framework)
+    known: Mapping[str, Measure] = importlib.import_module(name).PROBES
     if probe.name not in known:
         raise Unsupported(f"{NAMES[probe.framework]} has no probe of {PROBES[probe.name]}")
     where = Surroundings(backend=backend, device=device, devices=probe.devices, gpu_uuids=gpu_uuids)

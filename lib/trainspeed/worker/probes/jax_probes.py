@@ -10,6 +10,7 @@ from trainspeed.worker.backends.jax_backend import peak_memory_bytes, set_tf32, 
 from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
+from trainspeed.worker.probes.energy import SIDE, check_gpu, measure_energy
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
 from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
@@ -91,10 +92,20 @@ def oom(where: Surroundings) -> Values:
     return {"bytes": jax.numpy.ones((TOO_MANY_NUMBERS // 2**20, 2**20)).block_until_ready().nbytes}
 
 
+def energy(where: Surroundings) -> Values:
+    """Return the values of `energy.measure_energy`; JAX tells no UUID."""
+    check_gpu(where)
+    set_up(where.device, where.devices)
+    matrix = jax.random.normal(jax.random.key(0), (SIDE, SIDE))
+    product = jax.jit(lambda a: a @ a)
+    return measure_energy(where, lambda: product(matrix).block_until_ready())
+
+
 PROBES: dict[str, Measure] = {
     "epoch": epoch,
     "arithmetic": arithmetic,
     "work": work,
     "oom": oom,
     "memory": memory,
+    "energy": energy,
 }

@@ -9,6 +9,7 @@ from trainspeed.worker.backends.tensorflow_backend import set_tf32
 from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
+from trainspeed.worker.probes.energy import SIDE, check_gpu, measure_energy
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
 from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
@@ -97,10 +98,25 @@ def oom(where: Surroundings) -> Values:
     return {"bytes": tf.ones((TOO_MANY_NUMBERS,)).numpy().nbytes}
 
 
+def energy(where: Surroundings) -> Values:
+    """Return the values of `energy.measure_energy`; TensorFlow tells no UUID."""
+    check_gpu(where)
+    started("tensorflow", where)
+    matrix = tf.random.normal((SIDE, SIDE))
+
+    def multiply() -> None:
+        held = tf.linalg.matmul(matrix, matrix)
+        tf.test.experimental.sync_devices()
+        del held
+
+    return measure_energy(where, multiply)
+
+
 PROBES: dict[str, Measure] = {
     "epoch": epoch,
     "arithmetic": arithmetic,
     "work": work,
     "oom": oom,
     "memory": memory,
+    "energy": energy,
 }

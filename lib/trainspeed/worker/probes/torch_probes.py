@@ -15,6 +15,7 @@ from trainspeed.worker.backends.torch_backend import set_tf32
 from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
+from trainspeed.worker.probes.energy import SIDE, check_gpu, measure_energy
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
 from trainspeed.worker.probes.work import Work, measure_work
@@ -135,10 +136,24 @@ def oom(where: Surroundings) -> Values:
     return {"bytes": torch.ones(TOO_MANY_NUMBERS, device=training.device).nbytes}
 
 
+def energy(where: Surroundings) -> Values:
+    """Return the values of `energy.measure_energy`."""
+    check_gpu(where)
+    training, *_ = started("torch", where)
+    matrix = torch.randn(SIDE, SIDE, device=training.device)
+
+    def multiply() -> None:
+        torch.mm(matrix, matrix)
+        torch.cuda.synchronize()
+
+    return measure_energy(where, multiply, f"GPU-{torch.cuda.get_device_properties(training.device).uuid}")
+
+
 PROBES: dict[str, Measure] = {
     "epoch": epoch,
     "arithmetic": arithmetic,
     "work": work,
     "oom": oom,
     "memory": memory,
+    "energy": energy,
 }
