@@ -124,6 +124,13 @@ def test_spans_begin_and_end_with_steps_of_the_counter():
     assert len(ratios) == SPANS and ratios == pytest.approx([1.0] * SPANS)
 
 
+def test_a_mig_instance_is_no_other_gpu_and_has_no_power_of_its_own(monkeypatch, fake_clock):
+    install(monkeypatch, FakeNvml(FakeGpu(uuid=OWN)))
+    where = Surroundings(backend=None, device="gpu", gpu_uuids=("MIG-cccc-3",))
+    values = measure_energy(where, lambda: fake_clock.advance(PRODUCT_S), OWN, clock=fake_clock)
+    assert values["same_uuid"] is values["power_w"] is values["load_during_percent"] is None
+
+
 def test_a_cpu_has_nothing_to_measure():
     with pytest.raises(Unsupported, match="no GPU"):
         check_gpu(Surroundings(backend=None, device="cpu"))

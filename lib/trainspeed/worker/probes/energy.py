@@ -48,6 +48,8 @@ def measure_energy(
         clock: Seconds since a fixed moment.
     """
     uuid = where.gpu_uuids[0]
+    if uuid.startswith("MIG-"):
+        own_uuid = None  # the framework may tell that of the whole GPU
 
     def work(seconds: float) -> None:
         end_s = clock() + seconds
