@@ -32,6 +32,11 @@ def planned(monkeypatch):
     return plan
 
 
+def test_without_a_framework_for_them_nothing_takes_turns(planned):
+    plan = planned(turn_frameworks=[])
+    assert not tuple(plan.turns) and not plan.turns.controls and tuple(plan.probes)
+
+
 def test_a_training_takes_turns_with_itself_and_with_one_of_more_steps(planned):
     plan = planned(steps=10, planted_steps=1, blocks=6)
     runs = schedule((plan.turns,), 0)
@@ -98,7 +103,8 @@ def test_a_report_begins_with_its_short_form_and_ends_with_the_front_page():
     assert "check" not in session.weights  # it takes the time that it takes
     assert not any(session.parameters["check"][name] for name in ("precisions", "layouts", "exchange_model"))
     short, whole = session.parameters["check"], resolve_parameters(["check"], NOTEBOOKS)["check"]
-    assert short["turn_s"] < whole["turn_s"] and short["blocks"] == whole["blocks"] == 6
+    assert not short["turn_frameworks"], "each notebook has a control of its own"
+    assert whole["turn_frameworks"] and whole["blocks"] == 6
 
 
 def test_the_command_runs_nothing_else():

@@ -73,8 +73,9 @@ def plan_check(
         seed=seed,
     )
     longer = replace(plain, images_per_epoch=(steps + planted_steps) * batch_size)
+    arms = (plain, longer) if turn_frameworks else ()
     return CheckPlan(
-        turns=TrialSet(trials=(plain, longer), controls=(plain,), blocks=blocks, factors=(STEPS,)),
+        turns=TrialSet(trials=arms, controls=arms[:1], blocks=blocks, factors=(STEPS,)),
         probes=TrialSet(trials=tuple(_probes(probes or tuple(PROBES), frameworks)), blocks=1),
         formats=TrialSet(trials=tuple(_formats(plain, frameworks, precisions, layouts)), blocks=1),
         sums=TrialSet(trials=_sums(exchange_model), blocks=1),
