@@ -80,7 +80,8 @@ def test_lines_are_sparse(fake_clock, capsys):
         (200, "3 min 20 s"),
         (3599.6, "1 h 00 min"),
         (7500, "2 h 05 min"),
-        (100 * 3600, "100 h 00 min"),
+        (40 * 3600, "40 h 00 min"),
+        (100 * 3600, "4 days"),
     ],
 )
 def test_a_duration_is_said_as_a_reader_says_it(seconds, text):

@@ -160,10 +160,6 @@ def test_libraries_devices_and_where_the_data_stay_are_compared(smoke_report):
         ("libraries: [torch xla]", "unknown mode of torch 'xla'. Known: eager."),
         ("libraries: [tensorflow xla eager]", "two modes, xla and eager"),
         ("libraries: []", "libraries is an empty list: name at least one."),
-        (
-            "images: 9000000, height: 100, width: 100",
-            "9000000 images of 100x100x1 with 1 filter need about 2,160.0 GB",
-        ),
         ("filter_sizes: [3, 0]", "filter_size (=0) must be a whole number from 1 to 255"),
         ("channels: [5000]", "channels (=5000) must be a whole number from 1 to 4096"),
         (

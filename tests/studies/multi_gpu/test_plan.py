@@ -28,7 +28,7 @@ def test_the_standard_preset_can_decide_what_the_articles_state_of_several_devic
     plan, given = standard
     runs = [
         make_run(4.0 / trial.devices, trial=trial.in_block(block), block=block)
-        for trial in plan.core
+        for trial in (*plan.core, *plan.articles)
         for block in range(6)
     ]
     stated = [claim for claim in claims("multi_gpu", set(given["models"])) if claim.pipeline != "threads"]
@@ -41,13 +41,12 @@ def test_the_standard_preset_can_decide_what_the_articles_state_of_several_devic
 
 
 def test_the_articles_layout_is_measured_in_the_plain_precision_alone(standard):
-    plan, _ = standard
-    first = [trial for trial in plan.core if trial.layout == "channels_first"]
+    plan, given = standard
 
-    assert {(t.framework, t.precision, t.compile) for t in first} == {
-        ("tensorflow", "default", False),
-        ("torch", "default", False),
+    assert {(t.framework, t.layout, t.precision, t.compile) for t in plan.articles} == {
+        ("tensorflow", "channels_first", "default", False),
+        ("torch", "channels_first", "default", False),
     }
-    assert {t.batch_size for t in first} == {128, 512}, "strong scaling alone"
-    assert {t.precision for t in plan.core} == {"default", "bf16"}
+    assert {t.batch_size for t in plan.articles} == set(given["batch_sizes"]), "strong scaling alone"
+    assert {t.layout for t in plan.core} == {"channels_last"}
     assert {t.precision for t in plan.fed} == {"default"}
