@@ -79,6 +79,11 @@ def test_a_training_that_did_not_run_is_a_line_with_its_reason(status, outcome):
 
 
 def test_another_training_is_not_what_was_planted():
-    others = (make_run(5.0, precision="bf16", **MORE), make_run(0.1, image_size=64, **MORE))
+    tiny = {"batch_size": 4, "images_per_epoch": 4}  # fewer than a batch of the one in turns
+    others = (
+        make_run(5.0, precision="bf16", **MORE),
+        make_run(0.1, image_size=64, **MORE),
+        make_run(1.0, **tiny),
+    )
     (check,) = finds_what_was_planted(RunSet((*runs(), *others)))
     assert check.outcome is CheckOutcome.OK
