@@ -38,8 +38,13 @@ def test_sixteen_bits_are_these_sixteen_bits(ran, outcome):
     ("status", "outcome"), [(Status.UNSUPPORTED, NOT_APPLICABLE), (Status.CRASHED, NOT_OK)]
 )
 def test_what_cannot_run_is_no_fault_and_what_fails_is_one(status, outcome):
-    runs = RunSet((make_run(precision="fp16", layout="channels_first", status=status),))
-    assert [make(runs)[0].outcome for make in (runs_in_16_bits, runs_in_layout)] == [outcome] * 2
+    (bits,) = runs_in_16_bits(RunSet((make_run(precision="fp16", status=status),)))
+    (layout,) = runs_in_layout(RunSet((make_run(layout="channels_first", status=status),)))
+    assert bits.outcome is layout.outcome is outcome
+
+
+def test_16_bits_that_are_not_to_be_had_say_nothing_of_the_layout():
+    assert runs_in_layout(RunSet((make_run(precision="bf16", status=Status.UNSUPPORTED),))) == []
 
 
 @pytest.mark.parametrize(
