@@ -19,7 +19,8 @@ KERAS = ("tensorflow", "jax")
 ARMS = [
     (framework, precision, False, "cnn10") for framework in ("tensorflow", "torch") for precision in DTYPES
 ]
-ARMS += [("jax", precision, True, "cnn_keras") for precision in DTYPES]
+# Without fp16, in which a step that overflows is trained below: compiling takes ten seconds.
+ARMS += [("jax", precision, True, "cnn_keras") for precision in DTYPES if precision != "fp16"]
 ARMS += [("tensorflow", "bf16", True, "cnn_keras")]  # with XLA, whose program is read in another way
 ARMS += [
     (framework, "bf16", False, "mobilenet") for framework in ("tensorflow", "torch")
