@@ -110,6 +110,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @functools.cache
 def group_of(file: str) -> str:
     """Return what a file of tests is kept together with where they run in several processes."""
+    if file.startswith("tests/gpu/"):  # whose memory and load are looked at
+        return SHARED["shared_worker"]
     text = (ROOT / file).read_text(encoding="utf-8")
     return next((group for fixture, group in SHARED.items() if fixture in text), file)
 

@@ -32,6 +32,7 @@ def runs(again=QUIET, longer=tuple(1.1 * ratio for ratio in QUIET)):
         (QUIET, CheckOutcome.OK),
         (NOISY, CheckOutcome.OK),  # wide, and it covers 1
         (tuple(1.01 * ratio for ratio in QUIET), CheckOutcome.OK),  # misses 1, and does not matter
+        (tuple(1.02 * ratio for ratio in QUIET), CheckOutcome.UNDECIDED),  # misses 1, and may matter
         (tuple(1.05 * ratio for ratio in QUIET), CheckOutcome.NOT_OK),
     ],
 )

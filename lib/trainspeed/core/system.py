@@ -18,7 +18,7 @@ FACTS = {
     "cores": "cores",
     "driver": "NVIDIA driver",
 }
-GPU_FACTS = ("name", "uuid", "memory_bytes", "power_limit_w")
+GPU_FACTS = ("name", "uuid", "memory_bytes")  # a laptop changes its power limit by itself
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,14 +76,18 @@ def _right(values: Values) -> Finding:
     parts = [] if same is None else ["the framework's UUID" if same else "another UUID than the framework's"]
     parts += [] if load is None else [f"{load:.0f} % load"]
     measured = ", ".join(parts)
-    if same is False or (load is not None and load < BUSY_PERCENT):
+    others = zip(values["other_loads_before_percent"], values["other_loads_during_percent"], strict=True)
+    risen = any(before <= IDLE_PERCENT and during >= BUSY_PERCENT for before, during in others)
+    idle = load is not None and load < BUSY_PERCENT
+    if same is False or (idle and (risen or not same)):
         reason = "power, energy, clocks and memory that runs tell are of another GPU than they ran on"
         return Finding(measured=measured, outcome=CheckOutcome.NOT_OK, reason=reason)
+    if idle:
+        reason = "the driver tells little load of the GPU that works: loads, and doubts about them, say little here"
+        return Finding(measured=measured, outcome=CheckOutcome.UNDECIDED, reason=reason)
     if not parts:
         reason = "neither the framework tells its GPU's UUID, nor the driver a load"
         return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=reason)
-    others = zip(values["other_loads_before_percent"], values["other_loads_during_percent"], strict=True)
-    risen = any(before <= IDLE_PERCENT and during >= BUSY_PERCENT for before, during in others)
     own_rose = (values["load_before_percent"] or 0.0) < BUSY_PERCENT
     if not same and (risen or not own_rose):
         reason = "another GPU was busy, too, or this one was before: try again while nothing else runs"

@@ -31,8 +31,10 @@ def _left_over(values: Values) -> Finding:
     if (timer_s := values["device_s"]) is not None:
         by_timer, ratios = _agree(timer_s, values["epoch_s"])
         measured += f"; {_ratio(ratios)} of the time by the device's own timer"
-        if by_timer is not CheckOutcome.OK and outcome is not CheckOutcome.NOT_OK:
+        if by_timer is CheckOutcome.NOT_OK and outcome is not CheckOutcome.NOT_OK:
             outcome, reason = by_timer, "the wall clock and the device's own timer differ"
+        elif by_timer is CheckOutcome.UNDECIDED and outcome is CheckOutcome.OK:
+            outcome, reason = by_timer, NOISY
     noticed = values["unwaited_s"] > CLOCK_MARGIN * (values["queued_s"] + values["unwaited_s"])
     if noticed:
         measured += "; work that was queued and not waited for was noticed"

@@ -27,12 +27,14 @@ def agrees_with_itself(runs: RunSet) -> list[Check]:
 def _itself(verdict: Verdict) -> Finding:
     if verdict.low is None:
         return _too_few(verdict)
-    differs = verdict.outcome in (Outcome.FASTER, Outcome.SLOWER)
-    return Finding(
-        measured=f"{_size(verdict)}, half-width {percent((verdict.high - verdict.low) / 2)}",
-        outcome=CheckOutcome.NOT_OK if differs else CheckOutcome.OK,
-        reason="one of the two arms is favoured: every verdict here may be off by as much" if differs else "",
-    )
+    outcome, reason = CheckOutcome.OK, ""
+    if verdict.outcome in (Outcome.FASTER, Outcome.SLOWER):
+        outcome = CheckOutcome.NOT_OK
+        reason = "one of the two arms is favoured: every verdict here may be off by as much"
+    elif verdict.outcome is not Outcome.SAME and not verdict.low <= 1 <= verdict.high:
+        outcome, reason = CheckOutcome.UNDECIDED, NOISY
+    measured = f"{_size(verdict)}, half-width {percent((verdict.high - verdict.low) / 2)}"
+    return Finding(measured=measured, outcome=outcome, reason=reason)
 
 
 def finds_what_was_planted(runs: RunSet) -> list[Check]:
@@ -41,7 +43,8 @@ def finds_what_was_planted(runs: RunSet) -> list[Check]:
     checks = []
     for more, longer in runs.role(Role.DATA).where(lambda run: run.trial.phase.of_model).by_trial().items():
         for plain, shorter in control.items():
-            if plain.as_dict() | {STEPS: None} != more.as_dict() | {STEPS: None}:
+            alike = plain.as_dict() | {STEPS: None} == more.as_dict() | {STEPS: None}
+            if not alike or more.steps_per_epoch <= plain.steps_per_epoch:
                 continue  # not planted, but another training
             share = more.steps_per_epoch / plain.steps_per_epoch
             name = f"A planted difference of {percent(share - 1)} is found"

@@ -17,7 +17,7 @@ from trainspeed.conduct.context import Context
 from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import COMPARE, SUMMARY
+from trainspeed.core.files import CHECK, COMPARE, SUMMARY
 from trainspeed.core.format import minutes
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
@@ -62,7 +62,11 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
     device, uuids, machine = devices()
     with locked(out), measuring_alone(device, uuids):
         earlier = _Earlier(out, folder)
-        old = earlier.sessions[-1] if resume and earlier.sessions else None
+        # A check of the instrument beside it is no newer report.
+        reports = [
+            one for one in earlier.sessions if one.notebooks != (CHECK,) or wanted.notebooks == (CHECK,)
+        ]
+        old = reports[-1] if resume and reports else None
         session, names = old or wanted, wanted.notebooks
         if old:
             names = _to_continue(old, wanted if choice.get("notebooks") else old, folder)

@@ -106,7 +106,8 @@ class ReportSummary:
     @property
     def session(self) -> str:
         """The newest session that a notebook shows."""
-        return max((notebook.session or "" for notebook in self.notebooks), default="")
+        of_reports = [one.session or "" for one in self.notebooks if one.name != CHECK]
+        return max(of_reports or [one.session or "" for one in self.notebooks], default="")
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -123,10 +124,11 @@ class ReportSummary:
     def switches(self) -> list[Verdict]:
         """Verdicts on time about what can be switched: those on training first, the largest speed-up on top.
 
-        A control is no switch, and hardly anyone changes the framework for its speed.
+        A control is no switch, and hardly anyone changes the framework for its speed. Over strict fp32, in which no
+        script trains by itself, a precision counts only where nothing tells it over the framework's own.
         """
         known = [v for v in self.verdicts if v.quantity == "time" and v.row.choice]
-        return sorted(in_order(known), key=lambda verdict: verdict.candidate.phase.calls)
+        return sorted(in_order(_over_plain(known)), key=lambda verdict: verdict.candidate.phase.calls)
 
     @property
     def gains(self) -> list[Verdict]:
@@ -144,6 +146,13 @@ class ReportSummary:
     def is_older(self, session: str | None) -> bool:
         """Whether a session is earlier than the newest one that is shown."""
         return bool(session) and session < self.session  # ids begin with the time
+
+
+def _over_plain(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    precisions = {v: v.baseline for v in verdicts if v.factor == "precision"}
+    plain = {(b.framework, b.model) for b in precisions.values() if b.precision == DEFAULT_PRECISION}
+    strict = {v for v, b in precisions.items() if b.precision == STRICT and (b.framework, b.model) in plain}
+    return [verdict for verdict in verdicts if verdict not in strict]
 
 
 def read_report(

@@ -59,8 +59,13 @@ def work(where: Surroundings) -> Values:
     @tf.function
     def step(x, y):
         with tf.GradientTape() as tape:
-            loss = training.model.compute_loss(y=y, y_pred=training.model(x, training=True))
+            loss = training.model.compute_loss(y=y, y_pred=training.of_images(x, training=True))
         return tape.gradient(loss, training.model.trainable_variables)
+
+    def multiply() -> None:
+        held = tf.linalg.matmul(matrix, matrix)
+        tf.test.experimental.sync_devices()
+        del held
 
     def count() -> float:
         x, y = (tf.constant(part[: trial.batch_size]) for part in (images, labels))
@@ -73,7 +78,7 @@ def work(where: Surroundings) -> Values:
         Work(
             training=training,
             count=count,
-            multiply=lambda: tf.linalg.matmul(matrix, matrix).numpy(),
+            multiply=multiply,
             side=side,
         ),
         trial.steps_per_epoch,
