@@ -14,6 +14,7 @@ TRIAL = {
     "epochs": 4,
     "image_size": 16,
 }
+TINY = {"batch_size": 8, "images_per_epoch": 16, "epochs": 3, "image_size": 8, "dataset": "digits"}
 MACHINE = {"device": "cpu", "cpu": "Test CPU", "gpus": []}
 VERSIONS = {"torch": "2.15.0", "tensorflow": "2.21.0", "jax": "0.10.2"}
 
@@ -22,6 +23,11 @@ def make_trial(**changed) -> Trial:
     """Return the usual trial with these changes; JAX is compiled, as by `grid`."""
     compiled = {"compile": True} if changed.get("framework") == "jax" else {}
     return Trial(**{**TRIAL, **compiled, **changed})
+
+
+def tiny_trial(**changed) -> Trial:
+    """Return a trial that a framework really trains, in a second or so, with these changes."""
+    return make_trial(**{**TINY, **changed})
 
 
 def make_run(seconds: float = 1.0, *, block: int = 0, status: Status = Status.OK, **more) -> Run:

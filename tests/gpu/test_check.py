@@ -10,17 +10,7 @@ from trainspeed.conduct.context import Context
 from trainspeed.conduct.study import measure
 from trainspeed.core.paths import ROOT
 from trainspeed.core.runs import RunSet
-from trainspeed.judge import (
-    check_arithmetic,
-    check_clocks,
-    check_energy,
-    check_exchange,
-    check_formats,
-    check_memory,
-    check_time,
-    check_turns,
-    check_work,
-)
+from trainspeed.judge.check_list import LINES
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.report.parameters import read_notebook
 from trainspeed.studies.check.plan import plan_check
@@ -29,24 +19,6 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not os.path.exists("/dev/nvidiactl"), reason="needs a real NVIDIA GPU"),
 ]
-# Line -> its checks.
-LINES = {
-    1: (check_turns.agrees_with_itself, check_turns.finds_what_was_planted),
-    2: (check_time.waits_for_device,),
-    3: (check_time.as_fast_as_bare_loop,),
-    4: (
-        check_arithmetic.strict_is_strict,
-        check_arithmetic.tf32_is_tf32,
-        check_formats.runs_in_16_bits,
-        check_formats.runs_in_layout,
-    ),
-    5: (check_work.is_counted_right, check_work.is_possible),
-    6: (check_memory.is_seen, check_memory.running_out_is_a_row),
-    7: (check_energy.counter_agrees, check_energy.is_right_gpu),
-    8: (check_clocks.is_steady, check_clocks.monitor_is_cheap),
-    9: (check_exchange.is_plausible,),
-    10: (check_time.agrees_with_stopwatch,),
-}
 OF_MEASURE = ("interval_s", "turn_s", "timeout_s")
 
 

@@ -8,10 +8,11 @@ import time
 
 import pytest
 
+from study_data import tiny_trial
 from trainspeed.conduct.machine import devices, find_interpreter
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.run import Status
-from trainspeed.core.trial import FRAMEWORKS, Trial
+from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.worker import backends
 from trainspeed.worker.measure import Request
 
@@ -41,17 +42,7 @@ def test_a_framework_trains_on_the_device_that_was_asked_for(framework, device):
     python = find_interpreter(framework)
     if python is None:
         pytest.skip(f"{framework} is not installed here")
-    trial = Trial(
-        framework=framework,
-        model="cnn10",
-        layout="channels_last",
-        batch_size=8,
-        images_per_epoch=16,
-        epochs=3,
-        image_size=8,
-        dataset="digits",
-        compile=framework == "jax",
-    )
+    trial = tiny_trial(framework=framework, layout="channels_last")
     uuids = devices()[1]
     worker = WorkerProcess(
         python, backends.MODULES[framework], environment={"CUDA_VISIBLE_DEVICES": ",".join(uuids)}

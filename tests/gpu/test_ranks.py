@@ -6,9 +6,9 @@ import os
 
 import pytest
 
+from study_data import tiny_trial
 from trainspeed.conduct.machine import devices
 from trainspeed.core.run import Status
-from trainspeed.core.trial import Trial
 
 pytestmark = [
     pytest.mark.gpu,
@@ -29,18 +29,7 @@ def test_a_rank_that_fails_ends_the_run_long_before_its_timeout(shared_worker, a
     _, uuids, _ = devices()
     if len(uuids) < 2:
         pytest.skip("NCCL gives two ranks two GPUs")
-    trial = Trial(
-        framework="torch",
-        model="cnn10",
-        layout="channels_last",
-        batch_size=16,
-        images_per_epoch=32,
-        epochs=3,
-        image_size=8,
-        dataset="digits",
-        strategy="ddp",
-        devices=2,
-    )
+    trial = tiny_trial(layout="channels_last", batch_size=16, images_per_epoch=32, strategy="ddp", devices=2)
 
     outcome = shared_worker("torch").run(
         trial,

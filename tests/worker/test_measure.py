@@ -7,6 +7,7 @@ import pytest
 from fake_backend import FakeBackend, FakeTraining
 from fake_nvml import FakeGpu, FakeNvml, install
 from fake_runs import EventsSent
+from study_data import tiny_trial
 from trainspeed.core.notes import (
     CoresBusy,
     CpuTimeStolen,
@@ -47,16 +48,7 @@ def result_of(monkeypatch):
     """Return a function that measures a trial here and returns its result."""
     monkeypatch.setattr(child, "pin", lambda cores: None)  # not the process of the tests
     monkeypatch.setattr(child, "limit_memory", lambda allowance: None)
-    trial = Trial(
-        framework="torch",
-        model="cnn10",
-        layout="channels_first",
-        batch_size=8,
-        images_per_epoch=16,
-        epochs=3,
-        image_size=8,
-        dataset="digits",
-    )
+    trial = tiny_trial()
 
     def measure(readings, backend=None, **request):
         monkeypatch.setattr(meter, "host_load", lambda: next(readings))

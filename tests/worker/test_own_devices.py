@@ -8,23 +8,14 @@ import pytest
 from fake_backend import FakeBackend
 from fake_nvml import FakeGpu, FakeNvml, install
 from fake_runs import EventsSent
+from study_data import tiny_trial
 from trainspeed.core.run import Status
-from trainspeed.core.trial import Trial
 from trainspeed.worker import measure as child
 from trainspeed.worker.device_errors import fails_for_all
 from trainspeed.worker.reach import GpuNotReached
 
 UUID = "GPU-aaaa-1"
-TRIAL = Trial(
-    framework="torch",
-    model="cnn10",
-    layout="channels_first",
-    batch_size=8,
-    images_per_epoch=16,
-    epochs=3,
-    image_size=8,
-    dataset="digits",
-)
+TRIAL = tiny_trial()
 
 
 def ended(monkeypatch, backend, device, uuids=()):

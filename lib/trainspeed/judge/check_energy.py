@@ -44,7 +44,7 @@ def span_ratios(
 ) -> list[float]:
     """Return the counter's joules / the integral of the power, of up to `SPANS` spans that follow each other.
 
-    A counter moves in steps, so a span goes from one of its steps to a later one. None where it never moved.
+    A counter moves in steps, so a span goes from one of its steps to a later one. Empty where it never moved.
     """
     steps = [at for at in range(1, len(energy_j)) if energy_j[at] != energy_j[at - 1]]
     spans = min(SPANS, len(steps) - 1)

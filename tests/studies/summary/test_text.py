@@ -88,8 +88,8 @@ def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
         ([], "Nothing is decided: a verdict needs 6 blocks or more."),
         ([verdict(2.0, blocks=5)], "Nothing is decided: a verdict needs 6 blocks or more."),
         ([verdict(2.0, factor="control")], "Nothing is decided: a verdict needs 6 blocks or more."),
-        ([verdict(0.5)], "Nothing that was compared is faster here than what it was compared with."),
-        ([verdict(1.0)], "Nothing that was compared is faster here than what it was compared with."),
+        ([verdict(0.5)], "Nothing that was compared was found to be faster here."),
+        ([verdict(1.0)], "Nothing that was compared was found to be faster here."),
     ],
 )
 def test_without_a_gain_it_says_whether_anything_is_decided(verdicts, sentence):

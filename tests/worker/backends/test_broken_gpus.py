@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from study_data import tiny_trial
 from trainspeed.core.convolution import LIBRARIES, Conv2dTrial
 from trainspeed.core.run import Status
-from trainspeed.core.trial import FRAMEWORKS, Trial
+from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.worker.device_errors import fails_for_all
 
 pytestmark = pytest.mark.slow
@@ -14,17 +15,7 @@ PLANT = "probes.broken_gpus"
 
 
 def training(framework):
-    return Trial(
-        framework=framework,
-        model="cnn10",
-        layout="channels_last",
-        batch_size=8,
-        images_per_epoch=16,
-        epochs=3,
-        image_size=8,
-        dataset="digits",
-        compile=framework == "jax",
-    )
+    return tiny_trial(framework=framework, layout="channels_last")
 
 
 def convolution(library):

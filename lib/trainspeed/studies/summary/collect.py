@@ -149,10 +149,10 @@ class ReportSummary:
 
 
 def _over_plain(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    precisions = {v: v.baseline for v in verdicts if v.factor == "precision"}
-    plain = {(b.framework, b.model) for b in precisions.values() if b.precision == DEFAULT_PRECISION}
-    strict = {v for v, b in precisions.items() if b.precision == STRICT and (b.framework, b.model) in plain}
-    return [verdict for verdict in verdicts if verdict not in strict]
+    against = [verdict.baseline for verdict in verdicts if verdict.factor == "precision"]
+    plain = {(b.framework, b.model) for b in against if b.precision == DEFAULT_PRECISION}
+    told = [b for b in against if b.precision == STRICT and (b.framework, b.model) in plain]
+    return [verdict for verdict in verdicts if verdict.factor != "precision" or verdict.baseline not in told]
 
 
 def read_report(

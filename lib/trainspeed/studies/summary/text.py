@@ -63,7 +63,7 @@ def switch_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ())
         largest = [_linked(report, verdict, again.get(verdict, "")) for verdict in gains[:MAX_SENTENCES]]
         return largest + _rest(gains, "smaller gain")
     if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.switches):
-        return ["Nothing that was compared is faster here than what it was compared with."]
+        return ["Nothing that was compared was found to be faster here."]
     return [f"Nothing is decided: a verdict needs {MIN_BLOCKS} blocks or more."]
 
 
