@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from trainspeed.core.result import EffectivePrecision, Inspection
+from trainspeed.core.result import EffectivePrecision, Inspection, Seen
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.timing import Another
 
@@ -153,6 +153,9 @@ class FakeTraining:
 
     def skipped_steps(self) -> int | None:
         return None
+
+    def in_effect(self) -> dict[str, Seen]:
+        return {name: (value, "made up") for name, value in self.trial.levers}
 
     def inspect(self) -> Inspection:
         self._afterwards("inspecting")

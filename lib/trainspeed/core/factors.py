@@ -22,6 +22,7 @@ from trainspeed.core.format import (
     pipeline_of,
     precision_of,
 )
+from trainspeed.core.levers.registry import words_of
 from trainspeed.core.phase import PHASES, WHOLE
 from trainspeed.core.quantities import MOST_NAME_LETTERS, MOST_WHOLE
 
@@ -231,6 +232,12 @@ TRAINING = rows(
     Factor(name="images_per_epoch", value="{:,} images".format, header="images per epoch"),
     Factor(name="epochs", value="{} epochs".format),
     Factor(name="weights"),
+    Factor(
+        name="levers",
+        value=lambda v: words_of(v) or "no lever",
+        described=lambda trial: bool(trial.levers),
+        cell=words_of,
+    ),
     Factor(
         name=CONTROL,
         contrast=lambda baseline, _: f"control, {baseline.layout} vs itself",

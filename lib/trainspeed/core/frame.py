@@ -66,6 +66,7 @@ def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
 def _row(run: Run) -> dict[str, Any]:
     row = run.trial.as_dict()
     row["compile"] = bool(row.get("compile"))
+    row["levers"] = " ".join(f"{name}={value}" for name, value in row.get("levers", ()))
     derived = {name: value(run) for name, value in DERIVED_COLUMNS.items()}
     return row | {name: derived[name] if name in derived else getattr(run, name) for name in RUN_COLUMNS}
 

@@ -123,6 +123,7 @@ LINE_TYPES: Mapping[str, Any] = {
     "repeats": Size,
     "probe": Annotated[Mapping[Name, float | bool | Text | tuple[float, ...] | None], Meta(max_length=1000)],
     "skipped_steps": Count | None,
+    "in_effect": Annotated[Mapping[Name, tuple[Name | None, Text]], Meta(max_length=100)],
     "waiting_cores": Amount | None,
     "effective_layout": Annotated[Mapping[Name, Count | None], Meta(max_length=100)] | None,
     "parameters": Count | None,

@@ -80,6 +80,10 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     final: bool = False
 
 
+# The value of a lever that was seen in effect, None where it could not be seen, and how it was looked for.
+Seen = tuple[str | None, str]
+
+
 class GpuMemory(msgspec.Struct, frozen=True, kw_only=True):
     """What a run took of a GPU's memory, as the driver counts it; of several GPUs, the one that it took most of.
 
@@ -195,6 +199,7 @@ class RunResult(Inspection, CallTimes):
         turns: Turns that it took; their epochs are in `epoch_s`, too, their calls in `call_s` and `resident_s`. Empty
             where it ran alone.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
+        in_effect: Name of each lever of the trial -> what was seen of it; empty of a trial without levers.
         probe: What a probe measured, by name, in the units that the names end in; empty of every other trial.
         skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
     """
@@ -216,3 +221,4 @@ class RunResult(Inspection, CallTimes):
     tf32: tuple[Name, ...] | None = None
     turns: tuple[Turn, ...] = ()
     waiting_cores: float | None = None
+    in_effect: Mapping[str, Seen] = field(default_factory=dict)

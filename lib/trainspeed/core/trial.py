@@ -12,6 +12,8 @@ from typing import Any, Self
 from trainspeed.core.errors import NAME_FORM, UserError, check_name, check_shared, check_some, check_whole
 from trainspeed.core.factors import TRAINING, BaseTrial
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
+from trainspeed.core.levers.lever import Setting
+from trainspeed.core.levers.registry import check_levers, environment_of
 from trainspeed.core.phase import PHASES, WHOLE, Phase
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
@@ -67,6 +69,7 @@ class Trial(BaseTrial):
         folds: Number of folds of a cross-validation over the first images of the data set; None uses the data
             set's own split.
         fold: The fold that is held out, from 0.
+        levers: (name, value) of each further lever that is not left alone, sorted: see `core.levers`.
         weights: "imagenet" for a model of others (`ZOO`) that starts from there; None starts from random ones.
         seed: Seed of the weights and of the order of the data.
     """
@@ -91,6 +94,7 @@ class Trial(BaseTrial):
     folds: int | None = None
     fold: int | None = None
     weights: str | None = None
+    levers: tuple[Setting, ...] = ()
     seed: int = 0
 
     factors = TRAINING
@@ -120,6 +124,8 @@ class Trial(BaseTrial):
         if self.folds is not None:
             check_whole("folds", self.folds, 2, "one is held out, the others are trained on")
         check_shared("batch_size", self.batch_size, self.devices)
+        object.__setattr__(self, "levers", tuple(sorted(tuple(setting) for setting in self.levers)))
+        check_levers(self)
         if self.batch_size > (images := self.images_per_epoch):
             rule = "is larger than the epoch: {images_per_epoch}. Lower the one or raise the other."
             raise UserError("batch_size", self.batch_size, rule, images_per_epoch=images)
@@ -151,6 +157,16 @@ class Trial(BaseTrial):
     def strategy_for(self, devices: int) -> str:
         """Return the framework's usual strategy for this number of devices."""
         return SINGLE if devices == 1 else STRATEGIES[self.framework][1]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables that its levers set before the framework is imported."""
+        return environment_of(self.levers)
+
+    def pulled(self, name: str, value: str | None) -> Trial:
+        """Return the trial with a lever that is no field at a value; None leaves it alone."""
+        others = tuple(setting for setting in self.levers if setting[0] != name)
+        return replace(self, levers=others if value is None else (*others, (name, value)))
 
     def versions_in_words(self, versions: Mapping[str, str]) -> list[str]:
         """Return the framework that a sentence says it ran on, with its version."""

@@ -184,6 +184,7 @@ def _measure(
         compiled_anew=True,  # by `compile_caches`, and JAX's backend
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
         tf32=training.tf32,
+        in_effect=read("levers that were in effect", training.in_effect) or {},
     )
     stages.next("evaluate")
     stages.emit(Measured(result=replace(measured, notes=tuple(notes), stages_s=stages.seconds)))

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.notes import AnyNote
-from trainspeed.core.result import Inspection
+from trainspeed.core.result import Inspection, Seen
 from trainspeed.core.trial import Trial
 from trainspeed.worker.convolution.calls import Convolution
 from trainspeed.worker.data.sets import Images
@@ -50,6 +50,10 @@ class Training(Protocol):
 
     def inspect(self) -> Inspection:
         """Look up what the model is and what ran, after the timed epochs."""
+
+    def in_effect(self) -> dict[str, Seen]:
+        """Return what was seen of each lever of the trial, after the timed epochs."""
+        return {}
 
 
 class Backend(Protocol):

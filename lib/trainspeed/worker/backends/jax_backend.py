@@ -20,6 +20,8 @@ from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.environment import Preset
+from trainspeed.worker.levers import keras_levers
+from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
@@ -79,6 +81,7 @@ class JaxBackend(Backend):
             PREALLOCATE.undo()
         compile_anew()
         set_tf32(tf32_flag(trial.precision))
+        Levers(trial, keras_levers.HOOKS).set_flags(device)
         first = set_up(device, trial.devices)
         capability = None
         if first.platform == "gpu":

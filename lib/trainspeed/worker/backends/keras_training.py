@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -17,12 +17,14 @@ import numpy as np
 
 from trainspeed.core.notes import ConvolutionsNotSeen
 from trainspeed.core.phase import COMPUTE, FIT, INPUT
-from trainspeed.core.result import Inspection
+from trainspeed.core.result import Inspection, Seen
 from trainspeed.core.trial import KERAS_POLICIES, Trial
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
+from trainspeed.worker.levers import keras_levers
+from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import keras_inspect, keras_models
 from trainspeed.worker.pipelines import keras_pipelines
 from trainspeed.worker.pipelines.batches import transposed
@@ -58,6 +60,7 @@ class KerasTraining(Training):
         self.trial, self.images, self.scope = trial, images, scope or nullcontext()
         self.x, self.y = epoch_of(images, trial.steps_per_epoch * trial.batch_size, trial.seed)
         self.fed, self.on_gpu = self.x, device == "gpu"
+        self.levers = Levers(trial, keras_levers.HOOKS)
         resident, self.notes = is_resident(trial, device, self.x.nbytes)
         self.resident: keras_pipelines.ResidentImages | None = None
         with self.scope:
@@ -74,7 +77,7 @@ class KerasTraining(Training):
                 self.fed = np.arange(len(self.x), dtype=np.int32)
                 self.resident = keras_pipelines.ResidentImages(self._kept())
                 self.model = self.resident.before(self.of_images)
-            _compile(self.model, trial)
+            _compile(self.model, trial, self.levers.options("compile"))
             # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
             self.model.optimizer.build(self.model.trainable_variables)
         self.history: keras.callbacks.History | None = None
@@ -163,7 +166,8 @@ class KerasTraining(Training):
                     on_epoch_begin=lambda *_: marks.begin(), on_epoch_end=end_epoch
                 )
             )
-            self.history = self.model.fit(**data, epochs=MAX_EPOCHS, verbose=0, callbacks=callbacks)
+            fit = {"verbose": 0} | self.levers.options("fit")
+            self.history = self.model.fit(**data, epochs=MAX_EPOCHS, callbacks=callbacks, **fit)
         return marks.epoch_s
 
     def test_accuracy(self) -> float:
@@ -176,6 +180,9 @@ class KerasTraining(Training):
         # `int` of it fails where it is spread over devices.
         taken = keras.ops.convert_to_numpy(self.model.optimizer.inner_optimizer.iterations)
         return self.trial.steps_per_epoch * len(self.history.epoch) - int(taken)
+
+    def in_effect(self) -> dict[str, Seen]:
+        return self.levers.seen(self)
 
     def inspect(self) -> Inspection:
         batch_size = self.trial.batch_size
@@ -245,7 +252,7 @@ class Enlarge(keras.layers.Layer):
         return x if x.shape[axis] == 3 else keras.ops.repeat(x, 3, axis=axis)
 
 
-def _compile(model: keras.Model, trial: Trial) -> None:
+def _compile(model: keras.Model, trial: Trial, options: Mapping[str, Any]) -> None:
     """Compile a model by its recipe; XLA is always explicit, since Keras's "auto" differs by device.
 
     Raises:
@@ -261,7 +268,7 @@ def _compile(model: keras.Model, trial: Trial) -> None:
     logits = not keras_inspect.ends_in_softmax(model)  # a user's own may
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=logits)
     metrics = ["accuracy"] if trial.phase is FIT else None  # which tells its best weights
-    model.compile(optimizer=optimizer, loss=loss, metrics=metrics, jit_compile=trial.compile)
+    model.compile(optimizer=optimizer, loss=loss, metrics=metrics, jit_compile=trial.compile, **options)
     if trial.compile and not model.jit_compile:
         layers = ", ".join(keras_inspect.uncompilable(model)) or "none that says so"
         raise Unsupported(

@@ -20,6 +20,8 @@ from trainspeed.worker.backends.base import Backend, evaluation_batch
 from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
+from trainspeed.worker.levers import keras_levers
+from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
@@ -101,6 +103,7 @@ class TensorFlowBackend(Backend):
         if gpus:
             capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")
         set_tf32(tf32_flag(trial.precision))
+        Levers(trial, keras_levers.HOOKS).set_flags(device)
         check_precision(trial.precision, capability)
         scope = None if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
         training = TensorFlowTraining(trial, images, device, scope)

@@ -20,6 +20,8 @@ from trainspeed.worker.backends.torch_training import TorchTraining
 from trainspeed.worker.convolution.torch_convolution import TorchConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.levers import torch_levers
+from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
@@ -91,6 +93,7 @@ def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0)
         torch.set_num_threads(1)
     set_tf32(tf32_flag(trial.precision))
     torch.backends.cudnn.benchmark = True
+    Levers(trial, torch_levers.HOOKS).set_flags("gpu" if device.type == "cuda" else "cpu")
     torch.manual_seed(trial.seed)
     made = CeilingRun(trial, device) if trial.phase.ceiling else TorchTraining(trial, images, device, rank)
     made.tf32 = tf32_work(tf32_allowed(), capability)

@@ -20,7 +20,7 @@ from torch import distributed
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.notes import AnyNote
-from trainspeed.core.result import Inspection
+from trainspeed.core.result import Inspection, Seen
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.backends.rank_watch import (
@@ -132,6 +132,9 @@ class RankZero(Training):
 
     def inspect(self) -> Inspection:
         return self.training.inspect()
+
+    def in_effect(self) -> dict[str, Seen]:
+        return self.training.in_effect()
 
     def _guarded(self, do: Callable[[], Any]) -> Any:
         """Do something that all ranks do; if it fails, end the others and raise what failed first."""

@@ -10,19 +10,19 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import distributed, nn
+from torch import distributed
 from torch.nn import functional
-from torch.nn.parallel import DistributedDataParallel
 
 from trainspeed.core.phase import COMPUTE, EXCHANGE, FIT, INPUT, LATENCY
-from trainspeed.core.result import Inspection
+from trainspeed.core.result import Inspection, Seen
 from trainspeed.core.trial import LATENCY_BYTES, Trial
+from trainspeed.worker.backends import torch_parts
 from trainspeed.worker.backends.base import Training, evaluation_batch
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
+from trainspeed.worker.levers import torch_levers
+from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import torch_inspect, torch_models
-from trainspeed.worker.models.compiled_inspect import Lowered
 from trainspeed.worker.pipelines import torch_pipelines
 from trainspeed.worker.pipelines.batches import PLAIN
 from trainspeed.worker.pipelines.resident import is_resident
@@ -42,6 +42,7 @@ class TorchTraining(Training):
         self.trial, self.images, self.device, self.rank = trial, images, device, rank
         self.ranks = trial.devices if trial.strategy == "ddp" else 1
         self.format = MEMORY_FORMATS[trial.layout]
+        self.levers = Levers(trial, torch_levers.HOOKS)
         model = torch_models.build_torch(
             trial.model,
             image_size=trial.image_size,
@@ -50,12 +51,12 @@ class TorchTraining(Training):
             layout=trial.layout,
             seed=trial.seed,
         )
-        self.model = model.to(device, memory_format=self.format)
-        spread = _spread(self.model, trial, device)
+        self.model = self.levers.model(model.to(device, memory_format=self.format))
+        spread = torch_parts.spread(self.model, trial, device, self.levers.options("ddp"))
         self.step_model, self.lowered = spread, None
         if trial.compile:
-            self.step_model, self.lowered = _compiled(spread)
-        self.optimizer = _optimizer(self.model, trial.model)
+            self.step_model, self.lowered = torch_parts.compiled(spread, self.levers.options("compile"))
+        self.optimizer = torch_parts.optimizer(self.model, trial.model, self.levers.options("optimizer"))
         self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
         self.steps_taken = 0
         self.optimizer.register_step_post_hook(self._count_step)
@@ -78,6 +79,7 @@ class TorchTraining(Training):
             self.draws = torch.Generator(device).manual_seed(trial.seed + rank)
         self.order = torch.Generator().manual_seed(trial.seed)
         self.loss_sum = torch.zeros((), device=device)
+        self.step = self.levers.step(self, self._step)
 
     @property
     def repeats(self) -> int:
@@ -151,7 +153,7 @@ class TorchTraining(Training):
     def _epoch(self) -> None:
         self.loss_sum = torch.zeros((), device=self.device)
         for x, y in self._batches():
-            self._step(x, y)
+            self.step(x, y)
 
     def _step(self, x: torch.Tensor, y: torch.Tensor) -> None:
         if self.draws:
@@ -230,6 +232,9 @@ class TorchTraining(Training):
         """Return the number of trainable parameters."""
         return sum(p.numel() for p in self.model.parameters() if p.requires_grad)
 
+    def in_effect(self) -> dict[str, Seen]:
+        return self.levers.seen(self)
+
     def inspect(self) -> Inspection:
         if self.trial.phase.sums:
             return Inspection(parameters=self.parameters())
@@ -249,36 +254,10 @@ class TorchTraining(Training):
         if self.ranks > 1 or not self.trial.whole_steps:
             return inspection
         x, y = self._first_batch()
-        profile = torch_inspect.profile_of(lambda: self._step(x, y), self._synchronize)
+        profile = torch_inspect.profile_of(lambda: self.step(x, y), self._synchronize)
         return replace(inspection, profile=profile)
-
-
-def _compiled(model: nn.Module) -> tuple[nn.Module, Lowered]:
-    """Return a model that is compiled in its first step, and what is seen of it then."""
-    lowered = Lowered()
-    lowered.watch()
-    return torch.compile(model), lowered
 
 
 def _enlarged(x: torch.Tensor, size: int) -> torch.Tensor:
     """Return (batch, 3, size, size) for (batch, 1 or 3, height, width): bilinear, on the device."""
     return functional.interpolate(x.expand(-1, 3, -1, -1), (size, size), mode="bilinear")
-
-
-def _spread(model: nn.Module, trial: Trial, device: torch.device) -> nn.Module:
-    """Wrap the model for its strategy."""
-    if trial.strategy == "ddp":
-        return DistributedDataParallel(model, device_ids=[device.index] if device.type == "cuda" else None)
-    if trial.strategy == "data_parallel":
-        return nn.DataParallel(model, device_ids=list(range(trial.devices)))
-    return model
-
-
-def _optimizer(model: nn.Module, name: str) -> torch.optim.Optimizer:
-    settings = recipe(name)
-    options = {"params": model.parameters(), "lr": settings.learning_rate}
-    if settings.optimizer == "adam":
-        return torch.optim.Adam(**options, eps=ADAM_EPSILON)
-    if settings.optimizer == "rmsprop":
-        return torch.optim.RMSprop(**options, alpha=RMSPROP_RHO, eps=ADAM_EPSILON)
-    return torch.optim.SGD(**options, momentum=settings.momentum)

@@ -1,0 +1,63 @@
+"""The levers that are fields of a trial: its factors that can be switched. Knows no framework."""
+
+from __future__ import annotations
+
+from trainspeed.core.levers.lever import Level, Lever, Numbers
+
+LEVERS = (
+    Lever(
+        name="layout",
+        words="layout",
+        values=(),
+        of_field=True,
+        default="channels_first in PyTorch, channels_last in TensorFlow and JAX",
+        evidence="strides of the convolutions' outputs, compiled HLO, or Inductor's graph",
+    ),
+    Lever(
+        name="precision",
+        words="precision",
+        values=(),
+        of_field=True,
+        numbers=Numbers.ROUNDING,
+        default="the framework's flags left alone",
+        evidence="dtypes of the convolutions' outputs",
+    ),
+    Lever(
+        name="compile",
+        words="compiled",
+        values=(),
+        of_field=True,
+        numbers=Numbers.ROUNDING,
+        frameworks=("tensorflow", "torch"),
+        missing={"jax": "JAX always compiles"},
+        evidence="that the model was compiled, and its graph breaks",
+    ),
+    Lever(
+        name="pipeline",
+        words="input pipeline",
+        values=(),
+        of_field=True,
+        numbers=Numbers.ROUNDING,
+        level=Level.LOOP,
+        default="arrays in memory",
+        evidence="the pipeline that the loop was given",
+    ),
+    Lever(
+        name="batch_size",
+        words="batch size",
+        values=(),
+        of_field=True,
+        numbers=Numbers.MODEL,
+        level=Level.LOOP,
+        evidence="the batch that the loop was given",
+    ),
+    Lever(
+        name="devices",
+        words="devices",
+        values=(),
+        of_field=True,
+        default="1",
+        evidence="the devices that the strategy was given",
+    ),
+    Lever(name="strategy", words="strategy", values=(), of_field=True, default="single"),
+)

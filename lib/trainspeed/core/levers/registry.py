@@ -1,0 +1,72 @@
+"""All levers by name, and what holds of the levers of a trial. Knows no framework and no run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trainspeed.core.errors import NAME_FORM, UserError, check_name
+from trainspeed.core.levers import compute, feeding, fields, host
+from trainspeed.core.levers.lever import Level, Lever, Setting
+
+LEVERS: Mapping[str, Lever] = {
+    lever.name: lever for module in (fields, compute, feeding, host) for lever in module.LEVERS
+}
+
+
+def check_setting(name: object, value: object) -> None:
+    """Raise a UserError, with a suggestion, where there is no such lever or it has no such value."""
+    check_name("lever", name, [lever.name for lever in LEVERS.values() if not lever.of_field])
+    check_name(f"value of the lever {name!r}", value, LEVERS[name].values)
+
+
+def check_levers(trial: Any) -> None:
+    """Raise a UserError where a trial has levers that its framework lacks, or that do not go together.
+
+    Args:
+        trial: A `core.trial.Trial`.
+    """
+    names = [name for name, _ in trial.levers]
+    if len(set(names)) < len(names):
+        raise UserError("levers", names, "names a lever twice: give it one value.")
+    for name, value in trial.levers:
+        check_setting(name, value)
+        lever = LEVERS[name]
+        if trial.framework not in lever.frameworks:
+            raise UserError(
+                "lever",
+                name,
+                f"is not one of {trial.framework}'s: {lever.why_not(trial.framework, '')}.",
+                form=NAME_FORM,
+            )
+        for other, values in lever.needs.items():
+            if LEVERS[other].value_of(trial) not in values:
+                raise UserError("lever", name, f"needs {_either(other, values)}.", form=NAME_FORM)
+        for other, values in lever.conflicts.items():
+            has = LEVERS[other].value_of(trial)
+            if has in values or (not values and has is not None):
+                raise UserError("lever", name, f"does not go together with {other}={has}.", form=NAME_FORM)
+
+
+def environment_of(levers: Iterable[Setting]) -> dict[str, str]:
+    """Return the variables that these levers set before their framework is imported."""
+    variables: dict[str, str] = {}
+    for name, value in levers:
+        for variable, text in LEVERS[name].environment.get(value, {}).items():
+            # Flags of one variable add up.
+            variables[variable] = f"{variables[variable]} {text}" if variable in variables else text
+    return variables
+
+
+def words_of(levers: Iterable[Setting]) -> str:
+    """Return what these levers are called: "fused optimizer, 2 threads"."""
+    return ", ".join(LEVERS[name].named(value) for name, value in levers)
+
+
+def of_level(levers: Iterable[Setting], level: Level) -> tuple[Setting, ...]:
+    """Return those of these levers that take hold at a level."""
+    return tuple((name, value) for name, value in levers if LEVERS[name].level is level)
+
+
+def _either(name: str, values: tuple[str, ...]) -> str:
+    return " or ".join(f"{name}={value}" for value in values)

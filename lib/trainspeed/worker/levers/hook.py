@@ -1,0 +1,84 @@
+"""Where a lever takes hold in a training, and how a run sees whether it did. Knows no framework.
+
+A framework's hooks are in a table of its own, name of the lever -> `Hook`; those that need none are in `host`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainspeed.core.result import Seen
+from trainspeed.core.trial import Trial
+from trainspeed.worker.failures import Unsupported
+
+Options = Mapping[str, Mapping[str, Any]]  # what is built -> keyword arguments for it
+Step = Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hook:
+    """What a lever does, each function with the lever's value first; one that it does not need is None.
+
+    Attributes:
+        flags: (value, device): sets flags of the process, before anything is built.
+        options: (value): keyword arguments of what is built, by what that is: see `Levers.options`.
+        model: (value, model): returns the model that is trained, before it is spread or compiled.
+        step: (value, training, step): returns a step that does it too.
+        seen: (value, training): what was in effect, after training.
+    """
+
+    flags: Callable[[str, str], None] | None = None
+    options: Callable[[str], Options] | None = None
+    model: Callable[[str, Any], Any] | None = None
+    step: Callable[[str, Any, Step], Step] | None = None
+    seen: Callable[[str, Any], Seen]
+
+
+class Levers:
+    """The levers of a trial, with their hooks.
+
+    Args:
+        hooks: Of the framework.
+    Raises:
+        Unsupported: The framework has no hook for one of them.
+    """
+
+    def __init__(self, trial: Trial, hooks: Mapping[str, Hook]) -> None:
+        if lacking := [name for name, _ in trial.levers if name not in hooks]:
+            raise Unsupported(f"{trial.framework} has no lever {', '.join(lacking)}")
+        self._of_trial = [(value, hooks[name]) for name, value in trial.levers]
+        self._names = [name for name, _ in trial.levers]
+
+    def set_flags(self, device: str) -> None:
+        """Set the flags of the process; device is "cpu" or "gpu"."""
+        for value, hook in self._of_trial:
+            if hook.flags:
+                hook.flags(value, device)
+
+    def options(self, place: str) -> dict[str, Any]:
+        """Return the keyword arguments for what is built: "optimizer", "compile", "ddp", "fit" and so on."""
+        merged: dict[str, dict[str, Any]] = defaultdict(dict)
+        for value, hook in self._of_trial:
+            for where, keywords in (hook.options(value) if hook.options else {}).items():
+                merged[where].update(keywords)
+        return merged[place]
+
+    def model(self, model: Any) -> Any:
+        """Return the model that is trained."""
+        for value, hook in self._of_trial:
+            model = hook.model(value, model) if hook.model else model
+        return model
+
+    def step(self, training: Any, step: Step) -> Step:
+        """Return the step that is trained with."""
+        for value, hook in self._of_trial:
+            step = hook.step(value, training, step) if hook.step else step
+        return step
+
+    def seen(self, training: Any) -> dict[str, Seen]:
+        """Return what was in effect of each lever, after training."""
+        pairs = zip(self._names, self._of_trial, strict=True)
+        return {name: hook.seen(value, training) for name, (value, hook) in pairs}
