@@ -1,14 +1,13 @@
 """The code to paste: every combination is a whole program, and those that are run do train."""
 
 import ast
-import builtins
 import itertools
 import os
 import subprocess
 
 import pytest
 
-from recipe_world import FIELDS
+from program_text import YOURS, imported, trial_of, unknown_names
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.errors import UserError
@@ -18,25 +17,12 @@ from trainspeed.core.trial import (
     LAYOUTS,
     PIPELINES,
     PRECISIONS,
-    SINGLE,
     STRATEGIES,
-    WITH_WORKERS,
-    Trial,
 )
 from trainspeed.snippets import code
 from trainspeed.snippets.code import program_blocks, program_of
 
-YOURS = {"make_model", "images", "labels"}  # what the reader brings
 DEPRECATED = ("allow_tf32", "cuda.amp", "set_global_policy", "multi_gpu_model", "experimental.set_policy")
-
-
-def trial_of(framework="torch", **changed):
-    usual = {"model": "cnn10", "layout": "channels_last", **FIELDS}
-    if changed.get("strategy", SINGLE) != SINGLE:
-        changed = {"devices": 2, **changed}
-    if changed.get("pipeline") in WITH_WORKERS:
-        changed = {"workers": 3, **changed}
-    return Trial(framework=framework, **{**usual, **changed})
 
 
 def every_trial():
@@ -55,22 +41,6 @@ def every_trial():
 ALL = list(every_trial())
 
 
-def unknown_names(program):
-    """Return the names that a program reads and does not define."""
-    made = {*YOURS, *dir(builtins), "__name__"}
-    read = set()
-    for node in ast.walk(ast.parse(program)):
-        if isinstance(node, ast.Name):
-            (made if isinstance(node.ctx, ast.Store) else read).add(node.id)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            made |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            made.add(node.name)
-        elif isinstance(node, ast.arg):
-            made.add(node.arg)
-    return read - made
-
-
 def test_a_name_that_nothing_makes_is_found():
     assert unknown_names("import os\nx = steps + os.sep") == {"steps"}
 
@@ -87,15 +57,6 @@ def test_every_combination_is_a_whole_program(framework):
         assert not any(word in program for word in DEPRECATED), program
         assert max(map(len, program.splitlines())) <= 110, program
         assert "\n\n\n\n" not in program and not program.endswith("\n"), program
-
-
-def imported(program):
-    return [
-        (alias.asname or alias.name).split(".")[0]
-        for node in ast.walk(ast.parse(program))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    ]
 
 
 def test_nothing_is_imported_in_vain():

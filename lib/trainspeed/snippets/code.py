@@ -15,7 +15,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
 from trainspeed.core.markdown import escape
 from trainspeed.core.trial import KERAS_POLICIES, STRICT, Trial
+from trainspeed.snippets.keras_lines import JAX, TENSORFLOW
+from trainspeed.snippets.lever_lines import LeverLines
+from trainspeed.snippets.torch_lines import TORCH
 
+PASTED = {"torch": TORCH, "tensorflow": TENSORFLOW, "jax": JAX}
 KERAS = {"tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}
 TORCH_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 
@@ -51,10 +55,14 @@ def program_of(trial: Trial, plain: Trial | None = None) -> str:
     Args:
         plain: What the trial's settings were switched on from. Strict fp32 that this had too is left out: a line
             that forbids TF32 would make the reader's script slower than it is.
+    Raises:
+        LookupError: A lever of the trial has no lines.
     """
     strict = plain is not None and trial.precision == plain.precision == STRICT
     template = "torch" if trial.framework == "torch" else "keras"
-    return lines(template, trial=trial, precision=DEFAULT_PRECISION if strict else trial.precision)
+    levers = LeverLines(trial, PASTED[trial.framework])
+    precision = DEFAULT_PRECISION if strict else trial.precision
+    return lines(template, trial=trial, precision=precision, levers=levers)
 
 
 def program_blocks(recipes: Iterable[Sequence[Trial]]) -> list[str]:

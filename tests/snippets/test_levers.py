@@ -1,0 +1,121 @@
+"""Levers in the code to paste: each has its lines, below a comment that says what it does to the numbers."""
+
+import pytest
+
+from program_text import YOURS, trial_of, unknown_names
+from trainspeed.core.levers import registry
+from trainspeed.core.levers.lever import Kind, Level, Lever, Numbers
+from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.trial import FRAMEWORKS, STRATEGIES
+from trainspeed.snippets.code import program_of
+from trainspeed.snippets.lever_lines import KINDS, NUMBERS, LeverLines, comment_of
+
+PULLED = [
+    (framework, lever, value)
+    for framework in FRAMEWORKS
+    for lever in LEVERS.values()
+    if not lever.of_field and framework in lever.frameworks
+    for value in lever.values
+]
+FIELDS_AS_TEXT = {"on": True, "off": False}
+
+
+def trial_with(framework, lever, value):
+    """Return a trial with a lever and what that needs, and the one without the lever."""
+    fields, levers = {"compile": framework == "jax"}, []
+    for other, values in lever.needs.items():
+        if not LEVERS[other].of_field:
+            levers.append((other, values[0]))
+        elif other == "devices":
+            fields |= {"strategy": STRATEGIES[framework][1]}
+        else:
+            fields[other] = FIELDS_AS_TEXT.get(values[0], values[0])
+    plain = trial_of(framework, **fields, levers=tuple(levers))
+    return plain.pulled(lever.name, value), plain
+
+
+def name(case):
+    framework, lever, value = case
+    return f"{framework}-{lever.name}={value}"
+
+
+@pytest.mark.parametrize("case", PULLED, ids=name)
+def test_every_lever_has_lines_with_its_class(case):
+    """A lever without an entry in `snippets/*_lines.py`, or without lines in a template, fails here."""
+    _, lever, value = case
+    trial, plain = trial_with(*case)
+    program, without = program_of(trial), program_of(plain)
+
+    lines = [line.strip() for line in program.splitlines()]
+    comment = lines.index(comment_of(lever, value))
+    assert NUMBERS[lever.numbers] in lines[comment] and KINDS[lever.kind] in lines[comment]
+    code = {line for line in lines if not line.startswith("#") or " train.py" in line}
+    assert code - {line.strip() for line in without.splitlines()}, program
+    assert unknown_names(program) == set(), program
+    assert all(word in program for word in YOURS)
+    assert max(map(len, program.splitlines())) <= 120, program
+    others = [program_of(plain.pulled(lever.name, other)) for other in lever.values if other != value]
+    assert program not in others
+
+
+def made_up(monkeypatch, **fields):
+    lever = Lever(name="made_up", words="made-up lever", **fields)
+    monkeypatch.setitem(registry.LEVERS, "made_up", lever)
+    return trial_of().pulled("made_up", "on")
+
+
+def test_a_lever_without_lines_is_an_error_and_no_empty_code(monkeypatch):
+    trial = made_up(monkeypatch)
+
+    with pytest.raises(LookupError, match="made_up=on has no lines for torch"):
+        program_of(trial)
+
+
+def test_a_variable_is_set_before_the_framework_is_imported(monkeypatch):
+    trial = made_up(monkeypatch, level=Level.ENVIRONMENT, environment={"on": {"XLA_FLAGS": "--a"}})
+    program = program_of(trial)
+
+    assert 0 < program.index('os.environ["XLA_FLAGS"] = "--a"') < program.index("import torch")
+    assert program.index("import os\n") < program.index("os.environ[")
+
+
+def test_flags_of_one_variable_add_up(monkeypatch):
+    first = Lever(
+        name="first", words="first", environment={"on": {"XLA_FLAGS": "--a", "LD_PRELOAD": "one.so"}}
+    )
+    second = Lever(
+        name="second", words="second", environment={"on": {"XLA_FLAGS": "--b", "LD_PRELOAD": "two.so"}}
+    )
+    for lever in (first, second):
+        monkeypatch.setitem(registry.LEVERS, lever.name, lever)
+    lines = LeverLines(trial_of(levers=(("first", "on"), ("second", "on"))), {})
+
+    assert [line for line in lines.variables if "environ" in line] == [
+        'os.environ["XLA_FLAGS"] = "--a"',
+        'os.environ["XLA_FLAGS"] += " --b"',
+    ]
+    assert lines.shell == "LD_PRELOAD='one.so two.so' "
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_what_is_read_as_a_program_is_loaded_stands_before_the_command(framework):
+    """Within the program it would come too late, and do nothing without a word."""
+    program = program_of(trial_with(framework, LEVERS["huge_pages"], "on")[0])
+
+    assert "# Start it with: GLIBC_TUNABLES=glibc.malloc.hugetlb=1 python train.py" in program
+    assert 'os.environ["GLIBC_TUNABLES"]' not in program
+
+
+def test_with_ddp_it_stands_before_torchrun():
+    trial = trial_of(strategy="ddp").pulled("huge_pages", "on")
+
+    assert "# Start it with: GLIBC_TUNABLES=glibc.malloc.hugetlb=1 torchrun --nproc" in program_of(trial)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [(Kind.BRAKE, "a brake: remove it"), (Kind.ALREADY_ON, "without this it is on")]
+)
+def test_a_lever_that_slows_down_says_so(kind, said):
+    lever = Lever(name="sync", words="a wait in each step", kind=kind, numbers=Numbers.SAME)
+
+    assert comment_of(lever, "on") == f"# a wait in each step: same numbers; {said}"
