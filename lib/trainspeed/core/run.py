@@ -41,7 +41,8 @@ FINAL = (Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED, Status.INVALID)
 class Role(StrEnum):
     """What a run is for, apart from its trial; the value is its label in the ledger.
 
-    The label of a recipe's step ends with the factor that the step switches: "recipe: devices".
+    A label may go on after the value: that of a recipe's step ends with the factor that it switches, "recipe:
+    devices", that of a race with its levers, of a screen with its columns, of an elimination with its round.
     """
 
     DATA = ""
@@ -52,14 +53,22 @@ class Role(StrEnum):
     BISECTED = "bisected"  # at a size that depends on earlier runs
     CONFIRMATION = "confirmation"
     RECIPE_STEP = "recipe: "
+    FEASIBLE = "feasible"  # each switch alone, beside the plain trial
+    SLOW_WAY = "slow way"  # what a plain script has, switched off; what slows it down, switched on
+    RACE = "race: "  # switches that exclude each other
+    SCREEN = "screen: "  # many switches at once, in mirror pairs
+    ELIMINATE = "eliminate: "  # all that are promising, and each left out
     RECIPE = "recipe"  # all switches together, in fresh blocks
 
     @classmethod
     def of(cls, label: str) -> Role:
-        """Return the role of a label; a label that is no role's value is read as a recipe's step."""
-        return cls(label) if label in cls._value2member_map_ else cls.RECIPE_STEP
+        """Return the role of a label; a label that is no role's is read as a recipe's step."""
+        if label in cls._value2member_map_:
+            return cls(label)
+        return next((role for role in _WITH_NAME if label.startswith(role)), cls.RECIPE_STEP)
 
 
+_WITH_NAME = tuple(role for role in Role if role.endswith(": "))
 DATA_ROLES = frozenset(
     {Role.DATA, Role.CONTROL, Role.BISECTED}
 )  # verdicts, tables and charts are made of these

@@ -1,0 +1,43 @@
+"""Decide whether accuracy was kept: "not significantly worse" is not "equally good". Pure functions on numbers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from trainspeed.judge.verdict import ACCURACY_MARGIN, Judgement
+
+
+class Equality(StrEnum):
+    """What fresh blocks say of a candidate's accuracy beside its baseline's."""
+
+    EQUAL = "no worse than by the margin"
+    WORSE = "worse by more than the margin"
+    OPEN = "undecided"
+    UNCHECKED = "not checked"  # no accuracy was asked for, or the baseline learned nothing that could be lost
+
+
+def equality_of(judgement: Judgement | None, margin: float = ACCURACY_MARGIN) -> Equality:
+    """Return whether an accuracy was kept: the whole interval must lie above -margin.
+
+    The burden of proof is the candidate's: few or noisy blocks leave it undecided, while a test for a difference would
+    pass them. With an interval of 95 %, one candidate in 40 that loses exactly the margin passes, and fewer of those
+    that lose more. It is one-sided: to learn more than the baseline is no fault.
+
+    Args:
+        judgement: Difference in points, candidate - baseline, as of `verdict.judge_difference`; None where the two were
+            not compared.
+        margin: What may be lost, in points.
+    Raises:
+        ValueError: A margin that is not positive: with 0, equal is never proved.
+    Source: E. Lesaffre, Superiority, equivalence, and non-inferiority trials, Bulletin of the NYU Hospital for Joint
+        Diseases 66 (2008), 150-154.
+    """
+    if not margin > 0:
+        raise ValueError(f"margin (={margin!r}) must be more than 0 points.")
+    if judgement is None or judgement.speedup is None:
+        return Equality.UNCHECKED
+    if judgement.low is None:
+        return Equality.OPEN
+    if judgement.low > -margin:
+        return Equality.EQUAL
+    return Equality.WORSE if judgement.high < -margin else Equality.OPEN
