@@ -115,7 +115,10 @@ class Verdict(Judged):
 
 
 def _without_seed(trial: AnyTrial) -> dict[str, Any]:
-    return {name: value for name, value in trial.as_dict().items() if name != "seed"}
+    written = {name: value for name, value in trial.as_dict().items() if name != "seed"}
+    return msgspec.json.decode(
+        msgspec.json.encode(written)
+    )  # with lists for tuples, as a reader of the file has it
 
 
 def as_json(verdicts: Iterable[Verdict]) -> list[Mapping[str, Any]]:
