@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from study_data import make_run
+from study_data import make_run, no_use_after
 from trainspeed.conduct.plan import Planned, schedule, still_to_do
 from trainspeed.core.run import FINAL, Run, Status
 from trainspeed.core.trial import Trial
@@ -129,10 +129,10 @@ def drive(searches: Sequence[Search] | Search, world: World, done: Sequence[Run]
     """
     searches = [searches] if isinstance(searches, Search) else list(searches)
     runs, tried, hopeless, told, order, rounds = list(done), set(), set(), set(), [], 0
-    todo = still_to_do(schedule(wanted(searches, ()), 0), runs)
+    todo = still_to_do(schedule(wanted(searches, ()), 0), runs, no_use_after(runs))
 
     def further() -> list[Planned]:
-        new = still_to_do(schedule(wanted(searches, runs), 0), runs)
+        new = still_to_do(schedule(wanted(searches, runs), 0), runs, no_use_after(runs))
         return [planned for planned in new if planned.key not in tried]
 
     while todo := todo or further():

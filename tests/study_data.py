@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+from trainspeed.conduct.given_up import GivenUp
+from trainspeed.conduct.plan import Planned
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import Trial
 
@@ -51,6 +55,17 @@ def make_run(seconds: float = 1.0, *, block: int = 0, status: Status = Status.OK
         **(measured if status == Status.OK else {"reason": "for a test"}),
     }
     return Run(**{**fields, **more})
+
+
+def no_use_after(runs: Iterable[Run], *missing: str) -> Callable[[Planned], bool]:
+    """Return what tells of a planned run whether it is no use, by how these runs ended.
+
+    Args:
+        missing: Frameworks that cannot be started now.
+    """
+    given_up = GivenUp("cpu")
+    given_up.learn_again(runs, missing)
+    return given_up.holds
 
 
 def make_pair(factor: str, values: tuple, ratios, **more) -> list[Run]:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_runs import BeginsRuns
+from study_data import no_use_after
 from trainspeed.conduct.estimates import check_memory, estimates_s, shortage
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import Planned, TrialSet, check_devices, schedule, still_to_do
@@ -58,7 +59,9 @@ def test_a_resumed_plan_leaves_out_what_was_measured_and_what_is_hopeless():
         Run(trial=well.in_block(0), call_s=(0.1,), **row),
     ]
 
-    assert [(p.block, p.trial) for p in still_to_do(plan, done)] == [(1, well.in_block(1))]
+    assert [(p.block, p.trial) for p in still_to_do(plan, done, no_use_after(done))] == [
+        (1, well.in_block(1))
+    ]
 
 
 # What is refused before it runs.

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from study_data import make_run, make_trial
+from study_data import make_run, make_trial, no_use_after
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner, schedule, still_to_do
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role, Status
@@ -208,38 +208,42 @@ def run_of(planned, status):
     return make_run(trial=planned.trial, block=planned.block, label=planned.label, status=status)
 
 
+def left_of(plan, done, *missing):
+    return still_to_do(plan, done, no_use_after(done, *missing))
+
+
 def plan_of_two_trials():
     return schedule([TrialSet(trials=CORE[:2], blocks=3, controls=CORE[:1])], seed=0)
 
 
 def test_a_fresh_session_has_everything_to_do():
     plan = plan_of_two_trials()
-    assert still_to_do(plan, []) == plan
+    assert left_of(plan, []) == plan
 
 
 def test_what_ended_well_is_not_done_again():
     plan = plan_of_two_trials()
     first_block = [p for p in plan if p.block == 0]
-    assert still_to_do(plan, [run_of(p, Status.OK) for p in first_block]) == plan[len(first_block) :]
-    assert still_to_do(plan, [run_of(p, Status.OK) for p in plan]) == ()
+    assert left_of(plan, [run_of(p, Status.OK) for p in first_block]) == plan[len(first_block) :]
+    assert left_of(plan, [run_of(p, Status.OK) for p in plan]) == ()
 
 
 def test_what_crashed_is_done_again():
     plan = plan_of_two_trials()
-    assert still_to_do(plan, [run_of(plan[0], Status.CRASHED)]) == plan
+    assert left_of(plan, [run_of(plan[0], Status.CRASHED)]) == plan
 
 
 def test_a_run_that_crashed_and_then_went_well_is_done():
     plan = plan_of_two_trials()
     (alone,) = (p for p in plan if p.block == 0 and not p.label)
     again = [run_of(alone, Status.CRASHED), run_of(alone, Status.OK)]
-    assert still_to_do(plan, again) == tuple(p for p in plan if p != alone)
+    assert left_of(plan, again) == tuple(p for p in plan if p != alone)
 
 
 @pytest.mark.parametrize("status", [Status.OOM, Status.TIMEOUT, Status.UNSUPPORTED, Status.INVALID])
 def test_what_would_end_the_same_is_not_tried_again_in_any_block(status):
     plan = plan_of_two_trials()
-    left = still_to_do(plan, iter([run_of(plan[0], status)]))
+    left = left_of(plan, [run_of(plan[0], status)])
     assert left == tuple(p for p in plan if p.kind != plan[0].kind)
     assert len(left) == len(plan) - 3
 
@@ -248,7 +252,7 @@ def test_a_framework_that_was_not_installed_is_tried_again():
     """It may be installed by now; its row has no versions."""
     plan = plan_of_two_trials()
     missing = dataclasses.replace(run_of(plan[0], Status.UNSUPPORTED), versions={})
-    assert still_to_do(plan, [missing]) == plan
+    assert left_of(plan, [missing]) == plan
 
 
 def test_a_control_of_which_half_was_measured_is_measured_anew():
@@ -257,10 +261,8 @@ def test_a_control_of_which_half_was_measured_is_measured_anew():
     halves = [p for p in plan if p.block == 0 and p.label in (Role.CONTROL, Role.CONTROL_AGAIN)]
     assert len({p.group for p in halves}) == 1
 
-    assert still_to_do(plan, [run_of(halves[0], Status.OK)]) == plan
-    assert still_to_do(plan, [run_of(p, Status.OK) for p in halves]) == tuple(
-        p for p in plan if p not in halves
-    )
+    assert left_of(plan, [run_of(halves[0], Status.OK)]) == plan
+    assert left_of(plan, [run_of(p, Status.OK) for p in halves]) == tuple(p for p in plan if p not in halves)
 
 
 def test_a_framework_that_is_still_missing_makes_nobody_begin_anew():
@@ -273,10 +275,10 @@ def test_a_framework_that_is_still_missing_makes_nobody_begin_anew():
     ]
     done = [*missing, *(run_of(p, Status.OK) for p in plan if p.trial.framework not in without)]
 
-    assert still_to_do(plan, done, without) == ()
-    assert still_to_do(plan, done) == tuple(p for p in plan if p.trial.framework in without)
+    assert left_of(plan, done, *without) == ()
+    assert left_of(plan, done) == tuple(p for p in plan if p.trial.framework in without)
 
 
 def test_another_batch_size_is_another_trial_to_do():
     plan = plan_of_two_trials()
-    assert still_to_do(plan, [make_run(batch_size=16)]) == plan
+    assert left_of(plan, [make_run(batch_size=16)]) == plan

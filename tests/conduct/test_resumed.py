@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 import asking_study
-from asking_study import Asking, measured, part_of
+from asking_study import Asking, measured, part_of, trial_of
 from conv2d_data import GPU_MACHINE
 from trainspeed.conduct import study
+from trainspeed.conduct.forked_run import RunOutcome
+from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.result import Failure
+from trainspeed.core.run import Status
 
 
 @pytest.fixture
@@ -83,3 +87,78 @@ def test_a_new_session_on_another_system_is_no_mistake(here, workers, tmp_path):
 
     again = measured(tmp_path, Asking(), part_of(8), id="s2")
     assert [run.machine["driver"] for run in again.runs] == ["590.10"]
+
+
+# A framework that was given up, beside others in the same groups.
+
+NO_DEVICE = RunOutcome(
+    status=Status.UNSUPPORTED, reason="it sees none", failure=Failure(stage="build", cause="no_device")
+)
+CRASH = RunOutcome(status=Status.CRASHED, reason="killed", failure=Failure(stage="build", error="SIGSEGV"))
+
+
+def two_frameworks(blocks):
+    """Return groups of torch and JAX, which are compared with each other."""
+    both = (
+        trial_of(batch_size=size, images_per_epoch=16, framework=framework)
+        for size in (16, 8, 4, 2)
+        for framework in ("torch", "jax")
+    )
+    return TrialSet(trials=tuple(both), blocks=blocks, factors=("framework", "compile"))
+
+
+def jax_ends(workers, outcome):
+    well = workers.ends
+    workers.ends = lambda request: outcome if request.trial.framework == "jax" else well(request)
+
+
+@pytest.mark.parametrize(("device", "outcome"), [("gpu", NO_DEVICE), ("cpu", CRASH)])
+def test_what_was_given_up_makes_no_other_begin_anew(here, workers, tmp_path, monkeypatch, device, outcome):
+    """It is not tried again either, and the arms beside it are finished with what they have."""
+    monkeypatch.setattr(study, "devices", lambda: (device, (), {**GPU_MACHINE, "device": device}))
+    jax_ends(workers, outcome)
+    before = measured(tmp_path, Asking(), two_frameworks(1))
+    rows = [run for run in before.runs if run.trial.framework == "jax"]
+    workers.requests.clear()
+
+    after = measured(tmp_path, Asking(), two_frameworks(2), resume=True)
+
+    assert sorted((r.trial.framework, r.trial.seed) for r in workers.requests) == [("torch", 1)] * 4
+    assert [run for run in after.runs if run.trial.framework == "jax"] == rows
+
+
+def test_what_is_still_missing_makes_no_other_begin_anew(here, workers, tmp_path, monkeypatch):
+    find = study.find_interpreter
+    monkeypatch.setattr(study, "find_interpreter", lambda name: None if name == "jax" else find(name))
+    measured(tmp_path, Asking(), two_frameworks(1))
+    workers.requests.clear()
+
+    after = measured(tmp_path, Asking(), two_frameworks(2), resume=True)
+
+    assert sorted((r.trial.framework, r.trial.seed) for r in workers.requests) == [("torch", 1)] * 4
+    assert [run.status for run in Ledger(tmp_path).read()[0]].count(Status.UNSUPPORTED) == 1
+    assert len(after.runs) == 9
+
+
+def test_what_is_there_by_now_begins_anew_with_what_is_compared_with_it(here, workers, tmp_path, monkeypatch):
+    find = study.find_interpreter
+    with monkeypatch.context() as patch:
+        patch.setattr(study, "find_interpreter", lambda name: None if name == "jax" else find(name))
+        measured(tmp_path, Asking(), two_frameworks(1))
+    workers.requests.clear()
+
+    after = measured(tmp_path, Asking(), two_frameworks(1), resume=True)
+
+    assert len(workers.requests) == 8
+    assert {run.status for run in after.runs} == {Status.OK}
+
+
+def test_a_framework_that_worked_before_is_not_given_up_for_three_crashes(here, workers, tmp_path):
+    measured(tmp_path, Asking(), part_of(8))
+    others = [one for one in two_frameworks(1).trials if one.framework == "torch"]
+    workers.ends = lambda request: CRASH
+
+    after = measured(tmp_path, Asking(), TrialSet(trials=tuple(others), blocks=1), resume=True)
+
+    crashed = [run for run in after.runs if run.status is Status.CRASHED]
+    assert [run.is_final for run in crashed] == [False] * len(crashed) and len(crashed) > 2

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from fake_runs import BeginsRuns
+from study_data import no_use_after
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet, schedule, still_to_do
 from trainspeed.conduct.runner import Runner
@@ -62,12 +63,12 @@ def log():
     return []
 
 
-def runner(tmp_path, log, start=None, **changes) -> Runner:
+def runner(tmp_path, log, start=None, *, device="cpu", **changes) -> Runner:
     return Runner(
         ledger=Ledger(tmp_path),
         session="s1",
         study="layout",
-        device="cpu",
+        device=device,
         machine={"cpu": "x"},
         start=start or (lambda name: FakeWorker(log, name)),
         timeout_s=9,
@@ -175,8 +176,7 @@ def test_a_framework_that_cannot_use_these_gpus_is_one_row(tmp_path, log, device
     failure = Failure(stage="build", cause="no_kernels")
     failed = RunOutcome(status=Status.UNSUPPORTED, reason="no kernel image", failure=failure)
     start = lambda name: FakeWorker(log, name, [failed] if name == "torch" else [])  # noqa: E731
-    one = runner(tmp_path, log, start)
-    one.device = device
+    one = runner(tmp_path, log, start, device=device)
     runs = measure_all(one, TrialSet(trials=(*TRIALS, replace(TRIALS[0], batch_size=16)), blocks=1))
 
     assert sorted(run.status for run in runs if run) == ended
@@ -185,8 +185,7 @@ def test_a_framework_that_cannot_use_these_gpus_is_one_row(tmp_path, log, device
 def test_a_second_gpu_that_a_framework_cannot_use_leaves_it_the_first(tmp_path, log):
     failure = Failure(stage="build", cause="no_kernels")
     failed = RunOutcome(status=Status.UNSUPPORTED, reason="no kernel image", failure=failure)
-    one = runner(tmp_path, log, lambda name: FakeWorker(log, name, [failed]))
-    one.device = "gpu"
+    one = runner(tmp_path, log, lambda name: FakeWorker(log, name, [failed]), device="gpu")
     both = replace(TRIALS[0], devices=2, strategy="data_parallel")
 
     trials = both, replace(both, batch_size=16), TRIALS[0]
@@ -217,7 +216,7 @@ def test_a_trial_that_crashes_alike_in_each_block_is_given_up_after_three(tmp_pa
 
     assert [run.is_final for run in runs] == [False, False, True]
     assert Ledger(tmp_path).read()[0][-1].reason.endswith("3 times in a row and is not tried again")
-    assert still_to_do(schedule([part], seed=0), runs) == ()
+    assert still_to_do(schedule([part], seed=0), runs, no_use_after(runs)) == ()
 
 
 def test_a_framework_that_is_not_there_is_one_row_with_the_reason(tmp_path, log):

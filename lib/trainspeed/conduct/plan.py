@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ParamSpec
 
@@ -225,24 +225,17 @@ def one_per_framework(trials: Sequence[Trial], frameworks: Sequence[str] | None 
 
 
 def still_to_do(
-    plan: Sequence[Planned], done: Iterable[Run], missing: Collection[str] = ()
+    plan: Sequence[Planned], done: Iterable[Run], is_no_use: Callable[[Planned], bool]
 ) -> tuple[Planned, ...]:
     """Return what a resumed session has left: all but what ended well or would end the same again.
 
     Runs of a group are compared within one start: if one of them is left, they all are.
 
     Args:
-        missing: Frameworks that are not installed: a trial that was recorded as such is no use now either. One that
-            was not (its row has no versions) may be installed by now.
+        is_no_use: Returns whether a run is not to be tried again: see `trainspeed.conduct.given_up`.
     """
-    done = list(done)
     finished = {run.key for run in done if run.status == Status.OK}
-    hopeless = {
-        (run.label, run.trial.spec)
-        for run in done
-        if run.is_final and (run.versions or run.trial.framework in missing)
-    }
-    possible = [p for p in plan if p.kind not in hopeless]
+    possible = [p for p in plan if not is_no_use(p)]
     begun_anew = {(p.block, p.group) for p in possible if p.key not in finished}
     return tuple(p for p in possible if (p.block, p.group) in begun_anew)
 

@@ -5,18 +5,17 @@ Does not know what is asked nor how it is shown.
 
 from __future__ import annotations
 
-import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from trainspeed.conduct.alive_together import AliveTogether
-from trainspeed.conduct.crashes import Crashes
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.newcomers import with_newcomers
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
@@ -36,7 +35,7 @@ from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
 from trainspeed.sensors.gpus import stranger_notes
-from trainspeed.worker.device_errors import crowds, fails_for_all
+from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.measure import Request
 
@@ -58,6 +57,7 @@ class Runner:
         strangers: Returns a note for each of some GPUs that is in use; called when no run is alive.
         shortage: Returns what memory a trial lacks, as a reason not to try it; None where it fits.
         check_versions: Called with a framework and its versions as its worker is ready; raises what ends the study.
+        given_up: What earlier runs of the session have shown to be no use; nothing by default.
     """
 
     ledger: Ledger
@@ -75,16 +75,16 @@ class Runner:
     strangers: Callable[[Sequence[str]], Sequence[AnyNote]] = stranger_notes
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     check_versions: Callable[[str, Mapping[str, str]], None] = lambda framework, versions: None
+    given_up: GivenUp | None = None
     _workers: dict[str, WorkerProcess] = field(default_factory=dict, init=False)
-    _not_again: set[Any] = field(default_factory=set, init=False)
     _missing: dict[str, str] = field(default_factory=dict, init=False)
-    _recorded_as_missing: set[str] = field(default_factory=set, init=False)
-    _without_gpu: dict[str, int] = field(default_factory=dict, init=False)  # the fewest that it cannot use
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)  # or tried in vain, once
     _not_evaluated: set[Any] = field(default_factory=set, init=False)
-    _crashes: Crashes = field(default_factory=Crashes, init=False)
     _turn_epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
     _together: AliveTogether = field(default_factory=AliveTogether, init=False)
+
+    def __post_init__(self) -> None:
+        self.given_up = self.given_up or GivenUp(self.device)
 
     def measure_group(self, group: Sequence[Planned]) -> list[Run]:
         """Measure runs of one block that are compared: all alive at once, in turns; a single one alone.
@@ -147,17 +147,9 @@ class Runner:
 
     def _takes_turns(self, planned: Planned) -> bool:
         """Return whether a run is to take turns with the others of its group, and can."""
-        if planned.kind in self._not_again or self._given_up(planned) or self.shortage(planned.trial):
+        if self.given_up.holds(planned) or self.shortage(planned.trial):
             return False
         return self._worker(planned.trial.framework) is not None
-
-    def _given_up(self, planned: Planned) -> bool:
-        """Return whether its framework is not there, cannot use these GPUs, or crashes whatever it runs."""
-        framework = planned.trial.framework
-        on_gpu = self.device == "gpu" and not planned.trial.on_cpu
-        useless = on_gpu and planned.trial.devices >= self._without_gpu.get(framework, math.inf)
-        crashing = self._crashes.has_given_up(planned.trial)
-        return framework in self._recorded_as_missing or useless or crashing
 
     def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
         """Begin a run that takes turns, and append to `started` when."""
@@ -174,12 +166,11 @@ class Runner:
         framework that is not there, or cannot use the GPUs that are, is one row with that reason.
         """
         framework = planned.trial.framework
-        if planned.kind in self._not_again or self._given_up(planned):
+        if self.given_up.holds(planned):
             return None
         worker = self._worker(framework)
         started_at = _now()
         if worker is None:
-            self._recorded_as_missing.add(framework)
             outcome = RunOutcome(status=Status.UNSUPPORTED, reason=f"{framework}: {self._missing[framework]}")
         elif lacks := self.shortage(planned.trial):
             outcome = RunOutcome(status=Status.OOM, reason=lacks, failure=Failure())
@@ -191,14 +182,9 @@ class Runner:
 
     def _record(self, group: Sequence[Planned], runs: Sequence[Run]) -> list[Run]:
         """Write runs that took turns, or a single one, into the ledger in one go, and learn from how they ended."""
-        runs = [self._crashes.judged(run, planned.kind) for planned, run in zip(group, runs, strict=True)]
+        runs = [self.given_up.learn(run) for run in runs]
         self.ledger.append(*runs)
         for planned, run in zip(group, runs, strict=True):
-            if run.is_final:
-                self._not_again.add(planned.kind)
-            if fails_for_all(run.failure) and not planned.trial.on_cpu:
-                fewest = self._without_gpu.get(planned.trial.framework, math.inf)
-                self._without_gpu[planned.trial.framework] = min(fewest, planned.trial.devices)
             ended_in = {note.stage for note in run.notes if isinstance(note, EndedAfterMeasuring)}
             not_inspected = "inspect" in ended_in or any(isinstance(note, NotInspected) for note in run.notes)
             if run.layers is not None or not_inspected:
@@ -219,6 +205,11 @@ class Runner:
                 self._wait_for(framework)
         for framework in list(self._workers):
             self._wait_for(framework)
+
+    @property
+    def missing(self) -> Collection[str]:
+        """The frameworks that could not be started."""
+        return self._missing.keys()
 
     def close(self) -> None:
         """End every worker and whatever it runs."""

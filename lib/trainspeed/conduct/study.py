@@ -19,6 +19,7 @@ from trainspeed.conduct.alone import measuring_alone
 from trainspeed.conduct.context import Context, current, recorded
 from trainspeed.conduct.estimates import check_memory, shortage
 from trainspeed.conduct.forecast import plan_of, write_plan
+from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.groups import Pace, PlannedGroup, groups_of
 from trainspeed.conduct.machine import devices, devices_here, find_interpreter, with_data_sets
 from trainspeed.conduct.monitoring import monitoring
@@ -101,11 +102,7 @@ class _Measuring:
         self._device, self._uuids, self._machine = devices()
         self._begun = [run for run in self._known if context.resume and run.session == context.id]
         check_same_machine(self._begun, self._machine)
-        self._missing = {
-            framework
-            for framework in {run.trial.framework for run in self._begun if not run.versions}
-            if find_interpreter(framework) is None
-        }
+        self._given_up = GivenUp(self._device)
         self._runs: list[Run] = []
         self._pace: Pace | None = None
         self._tried: set[Any] = set()
@@ -145,6 +142,7 @@ class _Measuring:
             accuracy_blocks=self._plan.accuracy_blocks,
             check_versions=partial(check_same_versions, self._begun),
             shortage=lacks,
+            given_up=self._given_up,
         )
         cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
         if not is_current(self._table):
@@ -204,6 +202,8 @@ class _Measuring:
     def _run_all(
         self, runner: Runner, table: Timetable[PlannedGroup], end_s: float, progress: Progress
     ) -> None:
+        runner.start_all({run.trial.framework for run in self._runs if not run.versions}, side_by_side=False)
+        self._given_up.learn_again(self._runs, runner.missing)
         self._begin(table, table.groups)
         to_do = [group.blocks[table.had(group)] for group in table.groups if table.had(group) < group.most]
         first = [planned.trial for runs in to_do for planned in runs]
@@ -235,7 +235,7 @@ class _Measuring:
 
     def _left_of(self, group: PlannedGroup, block: int) -> Sequence[Planned]:
         """Return what there is left to measure of a block of a group."""
-        return still_to_do(group.blocks[block], self._runs, self._missing)
+        return still_to_do(group.blocks[block], self._runs, self._given_up.holds)
 
     def _measure(self, runner: Runner, group: PlannedGroup, left: Sequence[Planned]) -> None:
         begun_s = time.monotonic()
