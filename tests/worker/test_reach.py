@@ -104,9 +104,10 @@ def test_a_gpu_with_kernels_is_not_blamed(monkeypatch, capability):
     monkeypatch.setenv(VISIBLE, "GPU-a")
     driver = FakeNvml(FakeGpu(uuid="GPU-a", nvmlDeviceGetCudaComputeCapability=capability))
 
-    told = reason(PYTORCH, lambda: 1, fails("something else\nand more of it"), monkeypatch, driver)
+    text = "no CUDA-capable device is detected\nand more of it"
+    told = reason(PYTORCH, lambda: 1, fails(text), monkeypatch, driver)
 
-    assert "(RuntimeError: something else): see whether it works alone" in told
+    assert "(RuntimeError: no CUDA-capable device is detected): see whether it works alone" in told
 
 
 def test_a_build_for_cpus_says_what_to_install(monkeypatch):
@@ -133,9 +134,18 @@ def test_a_framework_that_sees_no_gpu_computes_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["CUDA error: out of memory", "all CUDA-capable devices are busy or unavailable"]
+    "text",
+    [
+        "CUDA error: out of memory",
+        "all CUDA-capable devices are busy or unavailable",
+        "CUDA error: something that nobody has seen so far",
+    ],
 )
-def test_what_may_go_well_another_time_is_told_as_what_it_is(text):
+def test_what_may_go_well_another_time_is_told_as_what_it_is(monkeypatch, text):
+    """What is not known is tried again: `trainspeed.conduct.crashes` ends that."""
+    monkeypatch.setenv(VISIBLE, "GPU-a")
+    install(monkeypatch, FakeNvml(FakeGpu(uuid="GPU-a")))
+
     with pytest.raises(RuntimeError, match=text):
         reach(PYTORCH, lambda: 1, fails(text))
 

@@ -45,18 +45,20 @@ class Fault:
         status: Of the run; one that is final is not tried again.
         crowds: Whether it may go well with fewer runs alive.
         for_all: Whether every run of this framework on these GPUs will fail alike.
+        of_gpu: Whether only what uses a GPU can fail so.
     """
 
     cause: Cause
     status: Status = Status.CRASHED
     crowds: bool = False
     for_all: bool = False
+    of_gpu: bool = True
 
 
 _FAULTS = (
-    Fault(cause=Cause.OUT_OF_MEMORY, status=Status.OOM, crowds=True),
-    Fault(cause=Cause.OUT_OF_SHARED_MEMORY, status=Status.OOM, crowds=True),
-    Fault(cause=Cause.KILLED),
+    Fault(cause=Cause.OUT_OF_MEMORY, status=Status.OOM, crowds=True, of_gpu=False),
+    Fault(cause=Cause.OUT_OF_SHARED_MEMORY, status=Status.OOM, crowds=True, of_gpu=False),
+    Fault(cause=Cause.KILLED, of_gpu=False),
     Fault(cause=Cause.KERNEL_TOO_LARGE, status=Status.UNSUPPORTED),
     Fault(cause=Cause.NO_ALGORITHM, status=Status.UNSUPPORTED, crowds=True),
     Fault(cause=Cause.NO_KERNELS, status=Status.UNSUPPORTED, for_all=True),
@@ -69,8 +71,8 @@ _FAULTS = (
     Fault(cause=Cause.ECC),
     Fault(cause=Cause.LIBRARY_NOT_STARTED, crowds=True),
     Fault(cause=Cause.KERNEL_FAILED),
-    Fault(cause=Cause.RANK_LOST),
-    Fault(cause=Cause.RANK_SILENT),
+    Fault(cause=Cause.RANK_LOST, of_gpu=False),
+    Fault(cause=Cause.RANK_SILENT, of_gpu=False),
 )
 FAULTS = {fault.cause: fault for fault in _FAULTS}
 
@@ -143,9 +145,17 @@ _TELLS = tuple((FAULTS[cause], re.compile(pattern, re.IGNORECASE)) for cause, pa
 _HARMLESS = re.compile(r"is not a failure|^W\d{4} |: W (tensorflow|external|tsl|xla)/")
 
 
-def classify(text: str) -> Fault | None:
-    """Return what an error text means; None where it is not known, as it is of a mistake in a program."""
-    return next((fault for fault, pattern in _TELLS if pattern.search(text)), None)
+def classify(text: str, device: str = "gpu") -> Fault | None:
+    """Return what an error text means; None where it is not known, as it is of a mistake in a program.
+
+    Args:
+        device: "gpu" or "cpu": what the program computes on. What it says of GPUs on a CPU is no reason to end:
+            TensorFlow's CUDA build always says that it sees none.
+    """
+    known = (
+        fault for fault, pattern in _TELLS if device == "gpu" or not fault.of_gpu if pattern.search(text)
+    )
+    return next(known, None)
 
 
 def fault_of(problem: BaseException) -> Fault | None:
@@ -155,13 +165,16 @@ def fault_of(problem: BaseException) -> Fault | None:
     return classify(f"{type(problem).__name__}: {problem}")
 
 
-def telling_line(printed: str) -> str | None:
+def telling_line(printed: str, device: str = "gpu") -> str | None:
     """Return the first line that tells why a process ended, of those that it printed last; None where none does.
 
     What follows it are consequences: a device that is lost fails in whatever is called next.
+
+    Args:
+        device: As of `classify`.
     """
     lines = (line.strip() for line in printed.splitlines())
-    return next((line for line in lines if not _HARMLESS.search(line) and classify(line)), None)
+    return next((line for line in lines if not _HARMLESS.search(line) and classify(line, device)), None)
 
 
 def crowds(status: Status, failure: Failure | None) -> bool:

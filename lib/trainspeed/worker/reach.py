@@ -75,20 +75,20 @@ def reach(build: Build, count: Callable[[], int], first_step: Callable[[], objec
         count: Returns how many GPUs the framework sees; may raise anything.
         first_step: Computes on each GPU of the trial and waits; may raise anything.
     Raises:
-        GpuNotReached: It cannot, with the reason.
-        Exception: What the framework raised, where it may go well another time: memory ran out, the GPU is busy.
+        GpuNotReached: It never will, with the reason.
+        Exception: What the framework raised, where it may go well another time: memory ran out, the GPU is busy, or
+            nobody knows what the text means, and build and driver go together.
     """
     try:
-        seen = count()
-        if seen:
+        if count():
             first_step()
             return
-        problem = None
-    except Exception as error:
-        if (fault := fault_of(error)) and not fault.for_all:
-            raise
-        problem = error
-    raise GpuNotReached(why_not(build, driver_here(), problem)) from problem
+    except Exception as problem:
+        fault, driver = fault_of(problem), driver_here()
+        if fault.for_all if fault else mismatch(build, driver):
+            raise GpuNotReached(why_not(build, driver, problem)) from problem
+        raise
+    raise GpuNotReached(why_not(build, driver_here(), None))
 
 
 def why_not(build: Build, driver: Driver, problem: Exception | None) -> str:
@@ -97,6 +97,14 @@ def why_not(build: Build, driver: Driver, problem: Exception | None) -> str:
     Args:
         problem: What it raised; None where it just sees none.
     """
+    if known := mismatch(build, driver):
+        return known
+    said = "it sees none" if problem is None else f"{type(problem).__name__}: {first_line(problem)}"
+    return f"{build.framework} cannot reach the GPU that is here ({said}): see whether it works alone, or {OR_CPU}"
+
+
+def mismatch(build: Build, driver: Driver) -> str | None:
+    """Return why a build cannot use a driver or its GPUs whatever is computed, and what to do; None where it can."""
     built, runs = version_pair(build.cuda), version_pair(driver.cuda)
     cannot = f"{build.framework} cannot reach the GPU that is here"
     if built is None:
@@ -115,8 +123,7 @@ def why_not(build: Build, driver: Driver, problem: Exception | None) -> str:
                 f"{cannot}: it has no kernels for {name or 'its GPU'} with compute capability {text} ({has}): choose "
                 f"another GPU with CUDA_VISIBLE_DEVICES, install another build, or {OR_CPU}"
             )
-    said = "it sees none" if problem is None else f"{type(problem).__name__}: {first_line(problem)}"
-    return f"{cannot} ({said}): see whether it works alone, or {OR_CPU}"
+    return None
 
 
 def driver_here() -> Driver:
