@@ -19,7 +19,7 @@ MEASURED = (StageBegun(name="train"), StageBegun(name="evaluate"), Measured(resu
 WHOLE = RunResult(epoch_s=(2.0, 1.0, 1.0), test_accuracy=0.9)
 
 
-def followed(*events, timeout_s=60.0, worker_code=None):
+def followed(*events, timeout_s=60.0, worker_code=None, device="gpu"):
     """Return a run that has sent these events, and how often its worker was ended.
 
     Args:
@@ -36,7 +36,7 @@ def followed(*events, timeout_s=60.0, worker_code=None):
         theirs.send(encode(event))
     if worker_code is not None:
         theirs.close()
-    return ForkedRun(ours, timeout_s, end_worker), theirs, ended
+    return ForkedRun(ours, timeout_s, end_worker, device=device), theirs, ended
 
 
 def outcome_of(*events, **how):
@@ -181,3 +181,25 @@ def test_an_abort_has_its_reason_from_the_line_that_tells(printed, status, cause
 
     assert outcome.reason == f"the run was killed by SIGABRT in stage 'train': what():  {printed}"
     assert (outcome.status, outcome.failure.cause) == (status, cause)
+
+
+# As TensorFlow's build for CUDA prints it in every process to which no GPU is shown.
+SEES_NONE = (
+    "E0000 00:00:1763.1 41 cuda_platform.cc:51] failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: "
+    "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "status", "cause"),
+    [
+        (-11, "", Status.CRASHED, None),
+        (-6, "terminate called after throwing an instance of 'std::bad_alloc'\n", "oom", "out_of_memory"),
+    ],
+)
+def test_what_is_said_of_gpus_ends_no_run_on_a_cpu(code, printed, status, cause):
+    exited = Exited(code=code, stderr_tail=SEES_NONE + printed)
+    outcome = outcome_of(StageBegun(name="train"), exited, device="cpu")
+
+    assert (outcome.status, outcome.failure.cause) == (status, cause)
+    assert outcome_of(StageBegun(name="train"), exited).failure.cause == Cause.NO_DEVICE, "on a GPU it does"

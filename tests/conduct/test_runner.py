@@ -275,9 +275,25 @@ def test_the_runs_of_a_group_are_begun_together_and_are_lines_when_all_have_ende
     first, second = (entry for entry in log if isinstance(entry, Request))
 
     assert (first.turns, second.turns) == (True, True)
-    assert (first.first, second.first) == (True, False), "then the GPUs' memory is the group's own"
     assert [run.status for run in runs] == [Status.OK] * 2
     assert [run.key for run in Ledger(tmp_path).read()[0]] == [run.key for run in runs]
+
+
+def test_an_arm_whose_worker_cannot_be_started_again_is_a_row_and_no_end(tmp_path, log):
+    """The arm before it took the worker along, and now the machine lacks what an import takes."""
+    workers = [FakeWorker(log, "torch", dies=True)]
+
+    def start(name):
+        if not workers:
+            raise Unavailable("it could not be imported")
+        return workers.pop()
+
+    runs = runner(tmp_path, log, start).measure_group(group_of(8, 16))
+
+    assert [(run.status, run.reason) for run in runs] == [
+        (Status.CRASHED, "the worker was killed"),
+        (Status.CRASHED, "it could not be imported"),
+    ]
 
 
 def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_has_one(tmp_path, log):

@@ -47,12 +47,16 @@ def test_a_hashed_uuid_is_twelve_hex_digits_of_its_sha256():
 UUIDS = ("GPU-aaaa", "GPU-bbbb")
 
 
-def gpu(uuid, *loads, held_bytes=0):
-    """Return a GPU that answers these loads in turn, the last for ever."""
+def memory(held_bytes):
+    return {"total": int(80e9), "reserved": 0, "used": int(held_bytes), "free": 0}
+
+
+def gpu(uuid, *loads, held_bytes=(0,)):
+    """Return a GPU that answers these loads in turn, the last for ever; and so the bytes that are held."""
     return FakeGpu(
         uuid=uuid,
         nvmlDeviceGetUtilizationRates=[{"gpu": load, "memory": 0} for load in loads],
-        nvmlDeviceGetMemoryInfo_v2={"total": int(80e9), "reserved": 0, "used": int(held_bytes), "free": 0},
+        nvmlDeviceGetMemoryInfo_v2=[memory(held) for held in held_bytes],
     )
 
 
@@ -92,14 +96,30 @@ def test_a_gpu_that_was_seen_idle_once_is_not_asked_again(monkeypatch, waits):
 
 def test_memory_held_on_an_idle_gpu_lowers_what_fits(monkeypatch, waits):
     found = notes(
-        monkeypatch, waits, gpu("GPU-aaaa", 0, held_bytes=12.34e9), gpu("GPU-bbbb", 0, held_bytes=0.9e9)
+        monkeypatch, waits, gpu("GPU-aaaa", 0, held_bytes=[12.34e9]), gpu("GPU-bbbb", 0, held_bytes=[0.9e9])
     )
 
     assert found == [GpuMemoryHeld(gpu=0, held_bytes=12.34e9)]
+    assert sum(waits) == 1.0, "it is waited for no longer once it stays"
+
+
+def test_memory_that_the_driver_frees_late_was_the_run_before(monkeypatch, waits):
+    found = notes(monkeypatch, waits, gpu("GPU-aaaa", 0, held_bytes=[60e9] * 4 + [30e9, 0.5e9]))
+
+    assert found == []
+    assert waits == [0.25] * 4
+
+
+def test_memory_that_grows_is_a_strangers(monkeypatch, waits):
+    growing = [2e9 + step * 1e8 for step in range(40)]
+    (found,) = notes(monkeypatch, waits, gpu("GPU-aaaa", 0, held_bytes=growing))
+
+    assert found.held_bytes > 2e9
+    assert sum(waits) == 3.0
 
 
 def test_every_gpu_has_one_note(monkeypatch, waits):
-    found = notes(monkeypatch, waits, gpu("GPU-aaaa", 50, held_bytes=40e9), gpu("GPU-bbbb", 60))
+    found = notes(monkeypatch, waits, gpu("GPU-aaaa", 50, held_bytes=[40e9]), gpu("GPU-bbbb", 60))
 
     assert found == [GpuBusy(gpu=0, load_percent=50), GpuBusy(gpu=1, load_percent=60)]
 

@@ -11,7 +11,6 @@ from study_data import tiny_trial
 from trainspeed.core.notes import (
     CoresBusy,
     CpuTimeStolen,
-    GpuMemoryHeld,
     LossNotFinite,
     NotEvaluated,
     NotInspected,
@@ -96,14 +95,6 @@ def idle_gpu(monkeypatch):
     return gpu
 
 
-def test_a_stranger_on_the_gpu_before_the_run_is_a_note(notes_of, idle_gpu):
-    hold_memory(idle_gpu, 20e9)
-
-    found = notes_of(loads(), device="gpu", gpu_uuids=(UUID,))
-
-    assert found == (GpuMemoryHeld(gpu=0, held_bytes=20e9),)
-
-
 @pytest.fixture
 def greedy(idle_gpu):
     """A backend that takes 60 GB of a GPU of 80 GB, of which 8 GB are in use."""
@@ -118,9 +109,7 @@ def greedy(idle_gpu):
 
 
 def test_what_the_run_itself_holds_on_the_gpu_is_no_stranger(notes_of, greedy):
-    found = notes_of(loads(), greedy, device="gpu", gpu_uuids=(UUID,))
-
-    assert found == (GpuMemoryHeld(gpu=0, held_bytes=8e9),), "what was held before"
+    assert notes_of(loads(), greedy, device="gpu", gpu_uuids=(UUID,)) == ()
 
 
 def test_what_a_framework_takes_by_default_is_counted_from_before_it_touches_the_gpu(result_of, greedy):

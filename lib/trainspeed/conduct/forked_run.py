@@ -44,21 +44,34 @@ class ForkedRun:
         outcome: How it ended; None while it has not.
     """
 
-    def __init__(self, channel: Channel, timeout_s: float, end_worker: Callable[[], int]) -> None:
+    def __init__(
+        self, channel: Channel, timeout_s: float, end_worker: Callable[[], int], *, device: str = "gpu"
+    ) -> None:
         """Follow a run from its request on.
 
         Args:
             timeout_s: Seconds that it may take to its first turn, for each turn, and after the last; where it
                 trains alone, for all of them. What is looked up after the measuring may take as long again.
             end_worker: Ends the worker, where it has died or hangs, and returns its exit code.
+            device: "gpu" or "cpu": what the run computes on.
         """
         self._channel, self._timeout_s, self._end_worker = channel, timeout_s, end_worker
+        self._device = device
         self._pid: int | None = None
         self._stage = "start"
         self._oom_kills = oom_kills()
         self._measured: RunResult | None = None
         self._result: RunOutcome | None = None
         self.outcome: RunOutcome | None = None
+
+    @classmethod
+    def ended(cls, status: Status, reason: str) -> ForkedRun:
+        """Return a run that never began."""
+        ours, theirs = Channel.pair()
+        theirs.close()
+        run = cls(ours, 0.0, lambda: 0)
+        run._close(RunOutcome(status=status, reason=reason))
+        return run
 
     def rests(self) -> events.TurnEnded | None:
         """Wait until the run rests and return what it has trained; None where it has ended."""
@@ -125,13 +138,13 @@ class ForkedRun:
                 self._result = _by_kernel(failed, self._oom_kills)
             case events.Exited():
                 self._pid = None
-                self._close(self._result or _died(event, self._stage, self._oom_kills))
+                self._close(self._result or self._died(event))
 
     def _lose(self, timed_out: bool) -> None:
         """No more events come: the time is over, or the worker has died."""
         if not timed_out:
             exited = events.Exited(code=self._end_worker())
-            self._close(self._result or _died(exited, self._stage, self._oom_kills, who="worker"))
+            self._close(self._result or self._died(exited, who="worker"))
             return
         reason = (
             f"not finished after {self._timeout_s:g} s, in stage {self._stage!r}: "
@@ -151,6 +164,9 @@ class ForkedRun:
                 return
             self._heed(event)
 
+    def _died(self, event: events.Exited, who: str = "run") -> RunOutcome:
+        return _died(event, self._stage, self._oom_kills, who, self._device)
+
     def _close(self, outcome: RunOutcome) -> None:
         self.outcome = outcome if self._measured is None else _kept(outcome, self._measured, self._stage)
         self._channel.close()
@@ -169,14 +185,14 @@ def _kept(outcome: RunOutcome, measured: RunResult, stage: str) -> RunOutcome:
     return RunOutcome(status=Status.OK, result=replace(measured, notes=(*measured.notes, note)))
 
 
-def _died(event: events.Exited, stage: str, kills_before: int | None, who: str = "run") -> RunOutcome:
+def _died(event: events.Exited, stage: str, kills_before: int | None, who: str, device: str) -> RunOutcome:
     """Return why a process ended without a result: the kernel's OOM killer, a signal, or an abort."""
     code = event.code
     if code == -signal.SIGKILL and _kernel_killed(kills_before):
         reason = f"killed by the kernel in stage {stage!r}: the machine ran out of memory"
         return _failed(Status.OOM, reason, stage, error="SIGKILL", cause=Cause.OUT_OF_MEMORY)
-    line = telling_line(event.stderr_tail)
-    fault = classify(line) if line else None
+    line = telling_line(event.stderr_tail, device)
+    fault = classify(line, device) if line else None
     error = signal.Signals(-code).name if code < 0 else None
     if fault and fault.cause is Cause.OUT_OF_MEMORY and error:
         reason = f"ran out of memory in stage {stage!r} and aborted"

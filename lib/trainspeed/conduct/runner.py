@@ -14,16 +14,15 @@ from functools import partial
 from typing import Any
 
 from trainspeed.conduct.alive_together import AliveTogether
+from trainspeed.conduct.bystanders import Bystanders, Strangers
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.given_up import GivenUp
-from trainspeed.conduct.newcomers import with_newcomers
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import (
-    AnyNote,
     EndedAfterMeasuring,
     NotAllTogether,
     NotInspected,
@@ -72,7 +71,7 @@ class Runner:
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     accuracy_blocks: int = 1
-    strangers: Callable[[Sequence[str]], Sequence[AnyNote]] = stranger_notes
+    strangers: Strangers = stranger_notes
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     check_versions: Callable[[str, Mapping[str, str]], None] = lambda framework, versions: None
     given_up: GivenUp | None = None
@@ -115,11 +114,11 @@ class Runner:
         started: list[str] = []
         begin = [partial(self._begin, planned, started) for planned in some]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
+        bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.strangers)
         outcomes = measure_in_turns(begin, seed, partial(self._turn, group), rounds=self.rounds)
         if outcomes is None:
             return None
-        uuids = max(map(self._gpus_of, some), key=len)
-        outcomes, lines = with_newcomers(outcomes, uuids, self.strangers), []
+        outcomes, lines = bystanders.noted(outcomes), []
         for planned, outcome, started_at in zip(some, outcomes, started, strict=True):
             worker = self._workers.get(planned.trial.framework)
             if len(some) < len(group):
@@ -154,7 +153,10 @@ class Runner:
     def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
         """Begin a run that takes turns, and append to `started` when."""
         worker = self._worker(planned.trial.framework)
-        request = replace(self._request(planned), turns=True, first=not started)
+        if worker is None:  # an arm before it took the worker along, and no other could be started
+            started.append(_now())
+            return ForkedRun.ended(Status.CRASHED, self._missing[planned.trial.framework])
+        request = replace(self._request(planned), turns=True)
         started.append(_now())
         return worker.begin(request, self.timeout_s)
 
@@ -169,14 +171,16 @@ class Runner:
         if self.given_up.holds(planned):
             return None
         worker = self._worker(framework)
+        lacks = self.shortage(planned.trial)
+        runs = worker is not None and not lacks
+        bystanders = Bystanders(self._gpus_of(planned) if runs else (), self.strangers)
         started_at = _now()
         if worker is None:
             outcome = RunOutcome(status=Status.UNSUPPORTED, reason=f"{framework}: {self._missing[framework]}")
-        elif lacks := self.shortage(planned.trial):
+        elif lacks:
             outcome = RunOutcome(status=Status.OOM, reason=lacks, failure=Failure())
         else:
-            outcome = worker.run(self._request(planned), self.timeout_s)
-            (outcome,) = with_newcomers([outcome], self._gpus_of(planned), self.strangers)
+            (outcome,) = bystanders.noted([worker.run(self._request(planned), self.timeout_s)])
         run = self._line(planned, outcome, started_at, worker)
         return self._record([planned], [run])[0]
 
@@ -236,6 +240,7 @@ class Runner:
         if worker is None or not worker.alive:
             if worker:
                 worker.close()
+                del self._workers[framework]
             self._start(framework)
             self._wait_for(framework)
         return self._workers.get(framework)

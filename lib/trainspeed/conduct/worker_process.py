@@ -93,12 +93,13 @@ class WorkerProcess:
         """Have a request measured in a child of its own; see `ForkedRun` for the timeout."""
         self.wait_until_ready()
         ours, theirs = Channel.pair()
-        run = ForkedRun(ours, timeout_s, self._ended)
+        run = ForkedRun(ours, timeout_s, self._ended, device=request.device)
         try:
             self._requests.send(request.as_json() + b"\n", passing=theirs)
         except OSError:
             self.close()
-            run.outcome = RunOutcome(status=Status.CRASHED, reason="the worker had died before the run")
+            run = ForkedRun.ended(Status.CRASHED, "the worker had died before the run")
+            ours.close()
         theirs.close()
         self._runs = [*(other for other in self._runs if other.outcome is None), run]
         return run

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -22,6 +22,7 @@ HELD_BYTES = 1e9  # an idle GPU's driver and a screen hold less
 # NVML's load is an average over up to a second, of which a run that has just ended may fill the most; a driver may
 # need some more until it has let go of a process.
 SETTLE_S, POLL_S = 3.0, 0.25
+STILL_S = 1.0  # memory that is held as it was for so long is not being freed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,31 +135,62 @@ def _visible(gpus: Sequence[Gpu], cuda_visible_devices: str) -> list[Gpu]:
 
 
 def stranger_notes(uuids: Sequence[str], *, wait: Callable[[float], object] = time.sleep) -> list[AnyNote]:
-    """Return a note for each of these GPUs that is in use. Call it before this run touches any.
+    """Return a note for each of these GPUs that is in use. Call it when no run of ours is alive.
 
-    A load that is gone within three seconds was the previous run. What cannot be read is not suspected.
+    A load that is gone within three seconds was the previous run, and so was memory that a driver frees meanwhile.
+    What cannot be read is not suspected.
 
     Args:
         uuids: As the driver names them; one that it does not list is passed over.
-        wait: Called with a number of seconds, until every GPU was seen idle; tests pass a fake.
+        wait: Called with a number of seconds, until every GPU was seen idle, and its memory free or held as before
+            for a second; tests pass a fake.
     """
     with closing(open_nvml()) as nvml:
         gpus = [one for gpu in nvml.gpus for one in (gpu, *gpu.instances) if one.uuid in uuids]
-        samples = {gpu: gpu.sample(pcie=False) for gpu in gpus}
-        busy, waited_s = _busy(samples), 0.0
-        while busy and waited_s < SETTLE_S:
+        watched = [_Watched(gpu, gpu.sample(pcie=False)) for gpu in gpus]
+        waited_s = 0.0
+        while waited_s < SETTLE_S and (unsettled := [one for one in watched if not one.settled]):
             wait(POLL_S)
             waited_s += POLL_S
-            samples |= {gpu: gpu.sample(pcie=False) for gpu in busy}
-            busy = _busy({gpu: samples[gpu] for gpu in busy})
-    notes: list[AnyNote] = []
-    for gpu, sample in samples.items():
-        if gpu in busy:
-            notes.append(GpuBusy(gpu=gpu.index, load_percent=sample.load_percent))
-        elif (sample.memory_used_bytes or 0) > HELD_BYTES:
-            notes.append(GpuMemoryHeld(gpu=gpu.index, held_bytes=sample.memory_used_bytes))
-    return notes
+            for one in unsettled:
+                one.look()
+    return [note for one in watched if (note := one.note)]
 
 
-def _busy(samples: Mapping[Gpu, Sample]) -> list[Gpu]:
-    return [gpu for gpu, sample in samples.items() if (sample.load_percent or 0) > BUSY_PERCENT]
+@dataclass
+class _Watched:
+    """A GPU that is looked at until it is idle and holds no more than it will: seen idle once is enough."""
+
+    gpu: Gpu
+    sample: Sample
+    idle: bool = False
+    still_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.idle = not self._busy
+
+    @property
+    def _busy(self) -> bool:
+        return (self.sample.load_percent or 0) > BUSY_PERCENT
+
+    @property
+    def _holds(self) -> bool:
+        return (self.sample.memory_used_bytes or 0) > HELD_BYTES
+
+    @property
+    def settled(self) -> bool:
+        return self.idle and (not self._holds or self.still_s >= STILL_S)
+
+    def look(self) -> None:
+        before, self.sample = self.sample, self.gpu.sample(pcie=False)
+        same = before.memory_used_bytes == self.sample.memory_used_bytes
+        self.still_s = self.still_s + POLL_S if same else 0.0
+        self.idle = self.idle or not self._busy
+
+    @property
+    def note(self) -> AnyNote | None:
+        if not self.idle:
+            return GpuBusy(gpu=self.gpu.index, load_percent=self.sample.load_percent)
+        if self._holds:
+            return GpuMemoryHeld(gpu=self.gpu.index, held_bytes=self.sample.memory_used_bytes)
+        return None

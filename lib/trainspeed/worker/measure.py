@@ -17,7 +17,6 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.notes import AnyNote, NotEvaluated, NotInspected, NotReadAfterwards
 from trainspeed.core.result import Failure, Inspection, RunResult
 from trainspeed.core.run import WAIT, Status
-from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
 from trainspeed.sensors.processes import CORES, device_cores, usable_cores
 from trainspeed.worker.allocation import Allocation
@@ -51,7 +50,6 @@ class Request:
         turns: Whether to train or call a turn at a time, as the runner says, instead of all in a row.
         calls_s: How long the whole calls of a convolution that takes no turns last together, about; `trial.calls` of
             them are made in any case.
-        first: Whether no other arm of its block is alive yet, so that whoever uses the GPUs is a stranger.
         default_allocation: Whether to leave the framework's memory allocation at its default.
         gpu_uuids: GPUs in use, to read their energy counters and to see whether another process uses them.
         runner_pid: Process that all runs of the report descend from, to tell others from them.
@@ -64,7 +62,6 @@ class Request:
     inspect: bool = False
     turns: bool = False
     calls_s: float = 0.0
-    first: bool = True
     default_allocation: bool = False
     gpu_uuids: tuple[str, ...] = ()
     runner_pid: int | None = None
@@ -145,7 +142,7 @@ def _measure(
     notes: list[AnyNote],
 ) -> RunResult:
     trial = request.trial
-    _take_device(request, notes)
+    _take_device(request)
     memory = PeakMemory()
     allocation = Allocation(request.gpu_uuids) if request.default_allocation else None
     stages.next("build")
@@ -198,13 +195,12 @@ def _measure(
     return replace(measured, test_accuracy=accuracy, **vars(inspection))
 
 
-def _take_device(request: Request, notes: list[AnyNote]) -> None:
-    """Keep this process to the devices of the trial, and note who else uses them."""
+def _take_device(request: Request) -> None:
+    """Keep this process to the devices of the trial."""
     show_gpus(request.gpu_uuids if request.device == "gpu" else ())
     if request.device == "cpu":
         pin(request.trial.devices)
         limit_memory(allowance_bytes())
-    notes += stranger_notes(request.gpu_uuids) if request.gpu_uuids and request.first else []
 
 
 def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> InTurns | Alone:
@@ -215,7 +211,7 @@ def _measure_calls(
     request: Request, backend: Backend, channel: Channel, stages: _Stages, notes: list[AnyNote]
 ) -> RunResult:
     trial = request.trial
-    _take_device(request, notes)
+    _take_device(request)
     memory = PeakMemory()
     stages.next("data")
     images, filters = random_data(trial)
@@ -243,7 +239,7 @@ def _measure_calls(
 
 
 def _measure_probe(request: Request, backend: Backend, stages: _Stages, notes: list[AnyNote]) -> RunResult:
-    _take_device(request, notes)
+    _take_device(request)
     stages.next("probe")
     values = run_probe(request.trial, backend, request.device, request.gpu_uuids)
     stages.next("end")
