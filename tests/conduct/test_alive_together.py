@@ -75,7 +75,7 @@ def measure(tmp_path):
                 study="layout",
                 device="cpu",
                 machine={},
-                start=lambda name: worker,
+                start=lambda *_: worker,
                 timeout_s=9,
             )
         ]

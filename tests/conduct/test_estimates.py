@@ -248,7 +248,7 @@ def sent(tmp_path, *trials, result=None):
         device="gpu",
         machine={"device": "gpu"},
         gpu_uuids=("GPU-a", "GPU-b"),
-        start=lambda framework: worker,
+        start=lambda *_: worker,
         timeout_s=9,
     )
     lines = [runner.measure(planned(trial)) for trial in trials]

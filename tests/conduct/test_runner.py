@@ -70,7 +70,7 @@ def runner(tmp_path, log, start=None, *, device="cpu", **changes) -> Runner:
         study="layout",
         device=device,
         machine={"cpu": "x"},
-        start=start or (lambda name: FakeWorker(log, name)),
+        start=lambda name, settings: start(name) if start else FakeWorker(log, name),
         timeout_s=9,
         **changes,
     )
@@ -83,7 +83,7 @@ def measure_all(runner: Runner, *parts: TrialSet) -> list:
 def test_workers_start_side_by_side_before_anything_is_measured(tmp_path, log):
     """An import beside a measured epoch would disturb it."""
     one = runner(tmp_path, log)
-    one.start_all(["torch", "jax"])
+    one.start_all(TRIALS)
     measure_all(one, TrialSet(trials=TRIALS, blocks=1))
 
     assert log[:2] == [("ready", "torch"), ("ready", "jax")]
@@ -236,7 +236,7 @@ def test_a_framework_that_is_not_there_is_one_row_with_the_reason(tmp_path, log)
 
 def test_however_the_block_is_left_the_workers_are_closed(tmp_path, log):
     with pytest.raises(KeyboardInterrupt), closing(runner(tmp_path, log)) as one:
-        one.start_all(["torch", "jax"])
+        one.start_all(TRIALS)
         raise KeyboardInterrupt
 
     assert sorted(entry for entry in log if entry[0] == "closed") == [("closed", "jax"), ("closed", "torch")]
@@ -298,9 +298,9 @@ def test_an_arm_whose_worker_cannot_be_started_again_is_a_row_and_no_end(tmp_pat
 
 def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_has_one(tmp_path, log):
     crashed = RunOutcome(status=Status.CRASHED, reason="for a test")
-    one = runner(tmp_path, log, turn_s=5.0)
+    crashing = FakeWorker(log, "torch", [crashed, crashed])
+    one = runner(tmp_path, log, lambda name: crashing, turn_s=5.0)
     group = group_of(8, 16)
-    one.start = lambda name: FakeWorker(log, name, [crashed, crashed])
     one.measure_group(group)
 
     assert one._epochs_of_a_turn(group, [1.0, 1.0]) == 5

@@ -64,7 +64,7 @@ def notes_of(tmp_path, log):
             study="layout",
             device="gpu",
             machine={},
-            start=lambda framework: Worker(log),
+            start=lambda *_: Worker(log),
             timeout_s=9,
             gpu_uuids=uuids,
             strangers=strangers,

@@ -13,6 +13,7 @@ import msgspec
 
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.format import NAMES
+from trainspeed.core.levers.registry import in_environment, words_of
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Run, Status
 
@@ -58,6 +59,8 @@ class Crashes:
             self._given_up.add(framework)
             name = NAMES[run.trial.framework]
             where = " on several devices" if run.trial.devices > 1 else ""
+            if settings := in_environment(run.trial.levers):
+                where += f" with {words_of(settings)}"
             alike = f"{len(kinds)} trials of {name}{where} ended so and none well"
             return _final(run, failure, f"{alike}: no other is tried")
         if number >= IN_A_ROW:
@@ -70,8 +73,8 @@ class Crashes:
 
 
 def _framework_of(trial: AnyTrial) -> Hashable:
-    """Return what works or does not: on several devices it takes more than on one."""
-    return trial.framework, trial.on_cpu, trial.devices > 1
+    """Return what works or does not: on several devices it takes more than on one, and an environment may be why."""
+    return trial.framework, in_environment(trial.levers), trial.on_cpu, trial.devices > 1
 
 
 def _final(run: Run, failure: Failure, why: str) -> Run:

@@ -12,6 +12,7 @@ from typing import Any
 
 from trainspeed.conduct.crashes import Crashes
 from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.workers import WorkerKind
 from trainspeed.core.run import Run, Status
 from trainspeed.worker.device_errors import fails_for_all
 
@@ -27,7 +28,9 @@ class GivenUp:
     device: str
     _kinds: set[Any] = field(default_factory=set, init=False)
     _missing: set[str] = field(default_factory=set, init=False)
-    _without_gpu: dict[str, int] = field(default_factory=dict, init=False)  # the fewest that it cannot use
+    _without_gpu: dict[WorkerKind, int] = field(
+        default_factory=dict, init=False
+    )  # the fewest that it cannot use
     _crashes: Crashes = field(default_factory=Crashes, init=False)
 
     def learn(self, run: Run) -> Run:
@@ -39,8 +42,8 @@ class GivenUp:
         if run.status is Status.UNSUPPORTED and not run.versions:  # no worker of it could be started
             self._missing.add(framework)
         if fails_for_all(run.failure) and not run.trial.on_cpu:
-            fewest = self._without_gpu.get(framework, math.inf)
-            self._without_gpu[framework] = min(fewest, run.trial.devices)
+            kind = WorkerKind.of(run.trial)  # an environment may be why
+            self._without_gpu[kind] = min(self._without_gpu.get(kind, math.inf), run.trial.devices)
         return run
 
     def learn_again(self, runs: Iterable[Run], missing: Collection[str]) -> None:
@@ -55,12 +58,13 @@ class GivenUp:
 
     def holds(self, planned: Planned) -> bool:
         """Return whether a run is no use: its trial, or its framework on such devices."""
-        framework = planned.trial.framework
+        kind = WorkerKind.of(planned.trial)
+        fewest = min(self._without_gpu.get(one, math.inf) for one in (kind, kind.plain))
         on_gpu = self.device == "gpu" and not planned.trial.on_cpu
-        useless = on_gpu and planned.trial.devices >= self._without_gpu.get(framework, math.inf)
+        useless = on_gpu and planned.trial.devices >= fewest
         return (
             planned.kind in self._kinds
-            or framework in self._missing
+            or kind.framework in self._missing
             or useless
             or self._crashes.has_given_up(planned.trial)
         )

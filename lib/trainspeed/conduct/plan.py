@@ -245,6 +245,12 @@ def most_devices(plan: Iterable[Planned]) -> int:
     return max((planned.trial.devices for planned in plan), default=1)
 
 
+def most_cores(plan: Iterable[Planned]) -> int | None:
+    """Return the largest number of CPU cores that a run uses where there is no GPU; None for all that there are."""
+    cores = [planned.trial.cores for planned in plan]
+    return None if None in cores else max(cores, default=1)
+
+
 def check_devices(plan: Sequence[Planned], count: int, kind: str) -> None:
     """Raise a UserError where a run needs more devices than there are.
 

@@ -1,4 +1,4 @@
-"""Run what is planned: one worker per framework, one run at a time, a ledger line as each ends.
+"""Run what is planned: in warm workers, one run at a time, a ledger line as each ends.
 
 Does not know what is asked nor how it is shown.
 """
@@ -19,7 +19,8 @@ from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
-from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
+from trainspeed.conduct.worker_process import WorkerProcess
+from trainspeed.conduct.workers import Start, WorkerKind, Workers
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import (
@@ -46,7 +47,7 @@ class Runner:
     Attributes:
         device: "gpu" or "cpu": what every run of the study trains on.
         machine: The machine as in the ledger.
-        start: Starts the worker of a framework; raises `Unavailable` where there is none.
+        start: Starts a worker: see `Workers`.
         timeout_s: Seconds after which a run is ended; of a run that takes turns, a turn.
         turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn.
         rounds: How many turns each arm has in a block.
@@ -55,7 +56,7 @@ class Runner:
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
         strangers: Returns a note for each of some GPUs that is in use; called when no run is alive.
         shortage: Returns what memory a trial lacks, as a reason not to try it; None where it fits.
-        check_versions: Called with a framework and its versions as its worker is ready; raises what ends the study.
+        check_versions: See `Workers`.
         given_up: What earlier runs of the session have shown to be no use; nothing by default.
     """
 
@@ -64,7 +65,7 @@ class Runner:
     study: str
     device: str
     machine: Mapping[str, Any]
-    start: Callable[[str], WorkerProcess]
+    start: Start
     timeout_s: float
     turn_s: float = TURN_S
     rounds: int = ROUNDS
@@ -75,8 +76,7 @@ class Runner:
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     check_versions: Callable[[str, Mapping[str, str]], None] = lambda framework, versions: None
     given_up: GivenUp | None = None
-    _workers: dict[str, WorkerProcess] = field(default_factory=dict, init=False)
-    _missing: dict[str, str] = field(default_factory=dict, init=False)
+    _workers: Workers = field(init=False)
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)  # or tried in vain, once
     _not_evaluated: set[Any] = field(default_factory=set, init=False)
     _turn_epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
@@ -84,6 +84,7 @@ class Runner:
 
     def __post_init__(self) -> None:
         self.given_up = self.given_up or GivenUp(self.device)
+        self._workers = Workers(self.start, self.check_versions)
 
     def measure_group(self, group: Sequence[Planned]) -> list[Run]:
         """Measure runs of one block that are compared: all alive at once, in turns; a single one alone.
@@ -91,6 +92,7 @@ class Runner:
         Where memory is not enough for all of them together, smaller groups take turns, at last one after the
         other, from then on.
         """
+        self._workers.reserve(WorkerKind.of(planned.trial) for planned in group)
         fit = [planned for planned in group if self._takes_turns(planned)]
         if len(fit) < 2:
             return [run for planned in group if (run := self.measure(planned))]
@@ -120,7 +122,7 @@ class Runner:
             return None
         outcomes, lines = bystanders.noted(outcomes), []
         for planned, outcome, started_at in zip(some, outcomes, started, strict=True):
-            worker = self._workers.get(planned.trial.framework)
+            worker = self._workers.warm(WorkerKind.of(planned.trial))
             if len(some) < len(group):
                 outcome = outcome.noted(NotAllTogether(arms=len(group), together=len(some)))
             lines.append(replace(self._line(planned, outcome, started_at, worker), subgroup=subgroup))
@@ -148,14 +150,15 @@ class Runner:
         """Return whether a run is to take turns with the others of its group, and can."""
         if self.given_up.holds(planned) or self.shortage(planned.trial):
             return False
-        return self._worker(planned.trial.framework) is not None
+        return self._workers.ready(WorkerKind.of(planned.trial)) is not None
 
     def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
         """Begin a run that takes turns, and append to `started` when."""
-        worker = self._worker(planned.trial.framework)
+        kind = WorkerKind.of(planned.trial)
+        worker = self._workers.ready(kind)
         if worker is None:  # an arm before it took the worker along, and no other could be started
             started.append(_now())
-            return ForkedRun.ended(Status.CRASHED, self._missing[planned.trial.framework])
+            return ForkedRun.ended(Status.CRASHED, self._workers.why_missing(kind))
         request = replace(self._request(planned), turns=True)
         started.append(_now())
         return worker.begin(request, self.timeout_s)
@@ -165,18 +168,23 @@ class Runner:
 
         A trial that ran out of memory, timed out, is unsupported or crashes each time is not tried in later blocks;
         one that lacks memory beforehand is not tried at all, and is one row with what it lacks. A
-        framework that is not there, or cannot use the GPUs that are, is one row with that reason.
+        framework that is not there, or cannot use the GPUs that are, is one row with that reason; an environment in
+        which it cannot be imported is one row of each trial that sets it.
         """
-        framework = planned.trial.framework
         if self.given_up.holds(planned):
             return None
-        worker = self._worker(framework)
+        kind = WorkerKind.of(planned.trial)
+        worker = self._workers.ready(kind)
         lacks = self.shortage(planned.trial)
         runs = worker is not None and not lacks
         bystanders = Bystanders(self._gpus_of(planned) if runs else (), self.strangers)
         started_at = _now()
-        if worker is None:
-            outcome = RunOutcome(status=Status.UNSUPPORTED, reason=f"{framework}: {self._missing[framework]}")
+        if worker is None and self._workers.has_framework(kind):
+            outcome = RunOutcome(status=Status.UNSUPPORTED, reason=self._workers.why_missing(kind))
+            worker = self._workers.warm(kind.plain)  # whose versions the row has: the framework is there
+        elif worker is None:
+            reason = f"{kind.framework}: {self._workers.why_missing(kind.plain)}"
+            outcome = RunOutcome(status=Status.UNSUPPORTED, reason=reason)
         elif lacks:
             outcome = RunOutcome(status=Status.OOM, reason=lacks, failure=Failure())
         else:
@@ -197,28 +205,22 @@ class Runner:
                 self._not_evaluated.add(planned.kind)
         return runs
 
-    def start_all(self, frameworks: Iterable[str], *, side_by_side: bool = True) -> None:
-        """Start the workers and wait for all of them: no import may run beside a measured epoch.
+    def start_all(self, trials: Iterable[AnyTrial], *, side_by_side: bool = True) -> None:
+        """Start the workers of these trials and wait for all of them: no import may run beside a measured epoch.
 
         Args:
             side_by_side: False where the time of each import is of interest.
         """
-        for framework in frameworks:
-            self._start(framework)
-            if not side_by_side:
-                self._wait_for(framework)
-        for framework in list(self._workers):
-            self._wait_for(framework)
+        self._workers.start_all(dict.fromkeys(map(WorkerKind.of, trials)), side_by_side=side_by_side)
 
     @property
     def missing(self) -> Collection[str]:
         """The frameworks that could not be started."""
-        return self._missing.keys()
+        return self._workers.missing
 
     def close(self) -> None:
         """End every worker and whatever it runs."""
-        while self._workers:
-            self._workers.popitem()[1].close()
+        self._workers.close()
 
     def _request(self, planned: Planned) -> Request:
         trial = planned.trial
@@ -233,32 +235,6 @@ class Runner:
             gpu_uuids=self._gpus_of(planned),
             runner_pid=os.getpid(),
         )
-
-    def _worker(self, framework: str) -> WorkerProcess | None:
-        """Return the framework's worker, started anew if the last one died; None where it is missing."""
-        worker = self._workers.get(framework)
-        if worker is None or not worker.alive:
-            if worker:
-                worker.close()
-                del self._workers[framework]
-            self._start(framework)
-            self._wait_for(framework)
-        return self._workers.get(framework)
-
-    def _start(self, framework: str) -> None:
-        try:
-            self._workers[framework] = self.start(framework)
-        except Unavailable as problem:
-            self._missing[framework] = str(problem)
-
-    def _wait_for(self, framework: str) -> None:
-        try:
-            if worker := self._workers.get(framework):
-                worker.wait_until_ready()
-                self.check_versions(framework, worker.versions)
-        except Unavailable as problem:
-            self._missing[framework] = f"it could not be imported: {problem}"
-            del self._workers[framework]
 
     def _line(
         self, planned: Planned, outcome: RunOutcome, started_at: str, worker: WorkerProcess | None

@@ -17,6 +17,7 @@ from typing import Any
 
 from trainspeed.conduct.alone import measuring_alone
 from trainspeed.conduct.context import Context, current, recorded
+from trainspeed.conduct.environments import environment_for
 from trainspeed.conduct.estimates import check_memory, shortage
 from trainspeed.conduct.forecast import plan_of, write_plan
 from trainspeed.conduct.given_up import GivenUp
@@ -28,7 +29,7 @@ from trainspeed.conduct.plan import (
     Planned,
     TrialSet,
     check_devices,
-    most_devices,
+    most_cores,
     still_to_do,
 )
 from trainspeed.conduct.progress import Bar, Lines, Progress
@@ -42,6 +43,7 @@ from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.levers.lever import Setting
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.core.user_model import is_named, still_holds
@@ -144,7 +146,7 @@ class _Measuring:
             shortage=lacks,
             given_up=self._given_up,
         )
-        cores = device_cores(most_devices(planned)) if self._device == "cpu" else []
+        cores = device_cores(most_cores(planned)) if self._device == "cpu" else []
         if not is_current(self._table):
             write_csv(self._ledger.read()[0], self._table)
         end_s = math.inf if budget_s is None else begun_s + budget_s
@@ -202,13 +204,13 @@ class _Measuring:
     def _run_all(
         self, runner: Runner, table: Timetable[PlannedGroup], end_s: float, progress: Progress
     ) -> None:
-        runner.start_all({run.trial.framework for run in self._runs if not run.versions}, side_by_side=False)
+        runner.start_all([run.trial for run in self._runs if not run.versions], side_by_side=False)
         self._given_up.learn_again(self._runs, runner.missing)
         self._begin(table, table.groups)
         to_do = [group.blocks[table.had(group)] for group in table.groups if table.had(group) < group.most]
         first = [planned.trial for runs in to_do for planned in runs]
         trains = all(trial.dataset for trial in first)
-        runner.start_all(dict.fromkeys(trial.framework for trial in first), side_by_side=trains)
+        runner.start_all(first, side_by_side=trains)
         while True:
             left_s = end_s - time.monotonic()
             group = table.next(left_s)
@@ -270,12 +272,13 @@ def _name_of(group: Sequence[Planned]) -> str:
     return first + (f", in turns with {len(group) - 1} more" if len(group) > 1 else "")
 
 
-def _start_worker(gpu_uuids: Sequence[str], framework: str) -> WorkerProcess:
+def _start_worker(gpu_uuids: Sequence[str], framework: str, settings: tuple[Setting, ...]) -> WorkerProcess:
     python = find_interpreter(framework)
     if python is None:
         raise Unavailable("it is not installed here; `make setup` installs it")
     # With GPUs named by UUID, the framework's first device is the monitor's, whatever the order.
     environment = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(gpu_uuids)}
+    environment |= environment_for(settings)
     return WorkerProcess(python, backends.MODULES[framework], environment=environment)
 
 

@@ -22,6 +22,7 @@ from trainspeed.core.format import (
     pipeline_of,
     precision_of,
 )
+from trainspeed.core.levers.lever import Setting
 from trainspeed.core.levers.registry import words_of
 from trainspeed.core.phase import PHASES, WHOLE
 from trainspeed.core.quantities import MOST_NAME_LETTERS, MOST_WHOLE
@@ -120,6 +121,12 @@ class BaseTrial:
     """What every kind of trial has, a dataclass each: its JSON, and its words by the rows of its factors."""
 
     factors: ClassVar[Mapping[str, Factor]]
+    levers: tuple[Setting, ...] = ()
+
+    @property
+    def cores(self) -> int | None:
+        """CPU cores that it takes where there is no GPU; None for all that there are."""
+        return self.devices
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form: every field, in order."""

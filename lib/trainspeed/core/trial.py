@@ -12,8 +12,9 @@ from typing import Any, Self
 from trainspeed.core.errors import NAME_FORM, UserError, check_name, check_shared, check_some, check_whole
 from trainspeed.core.factors import TRAINING, BaseTrial
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
+from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.levers.lever import Setting
-from trainspeed.core.levers.registry import check_levers, environment_of
+from trainspeed.core.levers.registry import check_levers, parse_levers
 from trainspeed.core.phase import PHASES, WHOLE, Phase
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
@@ -124,7 +125,7 @@ class Trial(BaseTrial):
         if self.folds is not None:
             check_whole("folds", self.folds, 2, "one is held out, the others are trained on")
         check_shared("batch_size", self.batch_size, self.devices)
-        object.__setattr__(self, "levers", tuple(sorted(tuple(setting) for setting in self.levers)))
+        object.__setattr__(self, "levers", parse_levers(self.levers))
         check_levers(self)
         if self.batch_size > (images := self.images_per_epoch):
             rule = "is larger than the epoch: {images_per_epoch}. Lower the one or raise the other."
@@ -159,9 +160,8 @@ class Trial(BaseTrial):
         return SINGLE if devices == 1 else STRATEGIES[self.framework][1]
 
     @property
-    def environment(self) -> dict[str, str]:
-        """Variables that its levers set before the framework is imported."""
-        return environment_of(self.levers)
+    def cores(self) -> int | None:
+        return None if ALL_CORES in self.levers else self.devices
 
     def pulled(self, name: str, value: str | None) -> Trial:
         """Return the trial with a lever that is no field at a value; None leaves it alone."""

@@ -100,16 +100,26 @@ def usable_cores() -> list[int]:
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-def device_cores(count: int) -> list[int]:
-    """Return the cores that are the first `count` CPU devices, or all where there are fewer.
+def device_cores(count: int | None) -> list[int]:
+    """Return the cores that are the first `count` CPU devices, or all where there are fewer or none is named.
 
     They are the last usable ones: the first serve most interrupts.
     """
     cores = usable_cores()
-    return cores[max(0, len(cores) - count) :]
+    return cores if count is None else cores[max(0, len(cores) - count) :]
+
+
+def remember_cores() -> None:
+    """Note which cores this process may run on, before a library or a device keeps it to fewer of them."""
+    os.environ[CORES] = ",".join(map(str, usable_cores()))
+
+
+def all_cores() -> list[int]:
+    """Return the cores that `remember_cores` has noted, else those that this process may run on."""
+    return [int(core) for core in os.environ.get(CORES, "").split(",") if core] or usable_cores()
 
 
 def use_all_cores() -> None:
     """Let this thread run on every core again, not only on that of the device it works for."""
     if os.environ.get(CORES):
-        os.sched_setaffinity(0, {int(core) for core in os.environ[CORES].split(",")})
+        os.sched_setaffinity(0, all_cores())

@@ -23,7 +23,13 @@ from typing import IO, NoReturn
 from trainspeed.core.errors import UserError
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
-from trainspeed.sensors.processes import adopt_orphans, child_pids, die_with_parent, end_children
+from trainspeed.sensors.processes import (
+    adopt_orphans,
+    child_pids,
+    die_with_parent,
+    end_children,
+    remember_cores,
+)
 from trainspeed.worker import backends, compile_caches
 from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.channel import Channel
@@ -186,6 +192,7 @@ def main(arguments: list[str] | None = None) -> int:
     folder = compile_caches.new_folder()
     fork_worker(options.requests, folder)
     requests = Channel.at(options.requests)
+    remember_cores()  # OpenMP may keep the thread that loads it to one
     try:
         started = time.monotonic()
         backend = backends.load_backend(options.backend)

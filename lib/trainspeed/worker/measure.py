@@ -199,7 +199,7 @@ def _take_device(request: Request) -> None:
     """Keep this process to the devices of the trial."""
     show_gpus(request.gpu_uuids if request.device == "gpu" else ())
     if request.device == "cpu":
-        pin(request.trial.devices)
+        pin(request.trial.cores)
         limit_memory(allowance_bytes())
 
 
@@ -283,9 +283,9 @@ class _Stages:
         self.emit(StageBegun(name=name))
 
 
-def pin(cores: int) -> None:
-    """Keep this process on this many cores, one thread each: that is what a CPU device is."""
-    if allowed := usable_cores():
+def pin(cores: int | None) -> None:
+    """Keep this process on this many cores, one thread each: that is what a CPU device is; None: wherever it is."""
+    if (allowed := usable_cores()) and cores is not None:
         if cores > len(allowed):
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
         os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline

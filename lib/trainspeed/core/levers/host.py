@@ -2,16 +2,87 @@
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import Level, Lever
+from trainspeed.core.levers.lever import OFF, Kind, Level, Lever, Setting
+
+ALL_CORES: Setting = ("threads", "all")  # one process on every core that it may use
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
 
 LEVERS = (
+    Lever(
+        name="threads",
+        words="threads",
+        devices=("cpu",),
+        values=("all",),
+        valued={"all": "threads on all cores"},
+        default="one on one core, which is what a CPU device is",
+        level=Level.IMPORT,
+        conflicts={"strategy": ("mirrored", "ddp", "data_parallel")},
+        evidence="the framework's count of threads, and the cores in /proc/self/status",
+        source="https://docs.pytorch.org/docs/stable/notes/cpu_threading_torchscript_inference.html",
+    ),
+    Lever(
+        name="thread_placement",
+        words="thread placement",
+        frameworks=("torch",),
+        devices=("cpu",),
+        values=("close", "spread"),
+        default="left to the kernel: threads wander over the cores",
+        level=Level.ENVIRONMENT,
+        needs={"threads": ("all",)},
+        missing=dict.fromkeys(("tensorflow", "jax"), "its threads are not OpenMP's"),
+        environment={value: {"OMP_PROC_BIND": value, "OMP_PLACES": "cores"} for value in ("close", "spread")},
+        evidence="threads that are kept to one core in /proc/self/task",
+        source="https://www.openmp.org/spec-html/5.0/openmpse52.html",
+    ),
+    Lever(
+        name="allocator",
+        words="allocator",
+        values=tuple(ALLOCATORS),
+        default="glibc's malloc, its thresholds fixed",
+        level=Level.ENVIRONMENT,
+        environment={value: {"LD_PRELOAD": library} for value, library in ALLOCATORS.items()},
+        packages={
+            "jemalloc": "libjemalloc2 (Debian, Ubuntu) or jemalloc (Fedora)",
+            "tcmalloc": "libtcmalloc-minimal4 (Debian, Ubuntu) or gperftools-libs (Fedora)",
+        },
+        evidence="the library in /proc/self/maps",
+        source="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+    ),
     Lever(
         name="huge_pages",
         words="huge pages",
         level=Level.ENVIRONMENT,
-        environment={"on": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}},
+        conflicts={"allocator": ()},
+        environment={"on": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", "THP_MEM_ALLOC_ENABLE": "1"}},
         default="the system's: mostly only where a program asks for them",
-        evidence="AnonHugePages in /proc/self/smaps_rollup",
+        evidence="share of the heap for which huge pages were asked, and AnonHugePages there, in /proc/self/smaps",
         source="https://sourceware.org/glibc/manual/latest/html_node/Memory-Allocation-Tunables.html",
+    ),
+    Lever(
+        name="gpu_allocator",
+        words="GPU allocator",
+        frameworks=("torch",),
+        devices=("gpu",),
+        values=("expandable", "cuda_async"),
+        valued={"expandable": "expandable segments", "cuda_async": "CUDA's own allocator"},
+        default="segments of fixed sizes that the framework caches",
+        level=Level.ENVIRONMENT,
+        missing=dict.fromkeys(("tensorflow", "jax"), "another allocator"),
+        environment={
+            "expandable": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},
+            "cuda_async": {"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"},
+        },
+        evidence="the allocator's backend, and its settings in a snapshot",
+        source="https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf",
+    ),
+    Lever(
+        name="python_gc",
+        words="garbage collector off",
+        values=(OFF,),
+        kind=Kind.ALREADY_ON,
+        level=Level.IMPORT,
+        default="on: Python looks for cycles as objects come",
+        evidence="gc.isenabled(), and how often it collected",
+        source="https://docs.python.org/3/library/gc.html",
     ),
 )

@@ -66,8 +66,9 @@ class Lever:
         needs: Other lever -> values of it, one of which a trial must have.
         conflicts: Other lever -> values of it that a trial must not have; none named: any but its default.
         missing: Framework -> why it does not exist there.
-        environment: Value -> the variables that set it; of the level `ENVIRONMENT` alone.
-        library: Name of a shared library that it needs, as the linker knows it; None: none.
+        environment: Value -> the variables that set it; of the level `ENVIRONMENT` alone. Of LD_PRELOAD the value is
+            the file name of a library, such as "libjemalloc.so.2".
+        packages: Value -> the packages that have the library which it preloads, in words.
         valued: Value -> what that value is called, where `words` will not do.
         evidence: How a run sees whether it was in effect, in words.
         source: Where what it promises is said, or its API.
@@ -87,7 +88,7 @@ class Lever:
     conflicts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, Environment] = field(default_factory=dict)
-    library: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
     valued: Mapping[str, str] = field(default_factory=dict)
     evidence: str = ""
     source: str = ""

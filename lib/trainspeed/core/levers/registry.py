@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.errors import NAME_FORM, UserError, check_name
@@ -13,9 +13,13 @@ LEVERS: Mapping[str, Lever] = {
     lever.name: lever for module in (fields, compute, feeding, host) for lever in module.LEVERS
 }
 
+FORM = "must be name=value, such as 'optimizer=fused'."
+
 
 def check_setting(name: object, value: object) -> None:
     """Raise a UserError, with a suggestion, where there is no such lever or it has no such value."""
+    if name in LEVERS and LEVERS[name].of_field:
+        raise UserError("lever", name, f"is a field of a trial: give {name} its value there.", form=NAME_FORM)
     check_name("lever", name, [lever.name for lever in LEVERS.values() if not lever.of_field])
     check_name(f"value of the lever {name!r}", value, LEVERS[name].values)
 
@@ -26,11 +30,7 @@ def check_levers(trial: Any) -> None:
     Args:
         trial: A `core.trial.Trial`.
     """
-    names = [name for name, _ in trial.levers]
-    if len(set(names)) < len(names):
-        raise UserError("levers", names, "names a lever twice: give it one value.")
-    for name, value in trial.levers:
-        check_setting(name, value)
+    for name, _ in trial.levers:
         lever = LEVERS[name]
         if trial.framework not in lever.frameworks:
             raise UserError(
@@ -46,6 +46,33 @@ def check_levers(trial: Any) -> None:
             has = LEVERS[other].value_of(trial)
             if has in values or (not values and has is not None):
                 raise UserError("lever", name, f"does not go together with {other}={has}.", form=NAME_FORM)
+
+
+def parse_levers(levers: str | Iterable[str | Sequence[str]]) -> tuple[Setting, ...]:
+    """Return levers as a trial carries them, sorted by name.
+
+    Args:
+        levers: Each as "name=value", or as (name, value); a single one may stand alone.
+    Raises:
+        UserError: There is no such lever, it has no such value, or one is named twice.
+    """
+    given = [levers] if isinstance(levers, str) else levers
+    if not isinstance(given, Iterable):
+        raise UserError("levers", levers, FORM)
+    settings = [_setting(one) for one in given]
+    names = [name for name, _ in settings]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UserError(
+            "levers", ", ".join(map("=".join, settings)), f"names {twice[0]} twice: give it one value."
+        )
+    for name, value in settings:
+        check_setting(name, value)
+    return tuple(sorted(settings))
+
+
+def in_environment(levers: Iterable[Setting]) -> tuple[Setting, ...]:
+    """Return those of these levers that set a variable before their framework is imported."""
+    return tuple((name, value) for name, value in levers if LEVERS[name].environment.get(value))
 
 
 def environment_of(levers: Iterable[Setting]) -> dict[str, str]:
@@ -66,6 +93,17 @@ def words_of(levers: Iterable[Setting]) -> str:
 def of_level(levers: Iterable[Setting], level: Level) -> tuple[Setting, ...]:
     """Return those of these levers that take hold at a level."""
     return tuple((name, value) for name, value in levers if LEVERS[name].level is level)
+
+
+def _setting(one: object) -> Setting:
+    if isinstance(one, str):
+        name, equals, value = (part.strip() for part in one.partition("="))
+        if not (name and equals and value):
+            raise UserError("lever", one, FORM, form=NAME_FORM)
+        return name, value
+    if isinstance(one, Sequence) and len(one) == 2 and all(isinstance(part, str) for part in one):
+        return one[0], one[1]
+    raise UserError("lever", one, FORM, form=NAME_FORM)
 
 
 def _either(name: str, values: tuple[str, ...]) -> str:

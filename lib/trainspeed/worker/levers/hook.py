@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.result import Seen
 from trainspeed.core.trial import Trial
 from trainspeed.worker.failures import Unsupported
@@ -50,10 +51,18 @@ class Levers:
         if lacking := [name for name, _ in trial.levers if name not in hooks]:
             raise Unsupported(f"{trial.framework} has no lever {', '.join(lacking)}")
         self._of_trial = [(value, hooks[name]) for name, value in trial.levers]
+        self._framework = trial.framework
         self._names = [name for name, _ in trial.levers]
 
     def set_flags(self, device: str) -> None:
-        """Set the flags of the process; device is "cpu" or "gpu"."""
+        """Set the flags of the process; device is "cpu" or "gpu".
+
+        Raises:
+            Unsupported: One of them does nothing on such a device.
+        """
+        for name in self._names:
+            if why := LEVERS[name].why_not(self._framework, device):
+                raise Unsupported(f"{name}: {why}")
         for value, hook in self._of_trial:
             if hook.flags:
                 hook.flags(value, device)

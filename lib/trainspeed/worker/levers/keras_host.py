@@ -1,0 +1,41 @@
+"""What levers of the host do in Keras: threads, on TensorFlow and on JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+
+from trainspeed.core.format import counted
+from trainspeed.core.result import Seen
+from trainspeed.sensors.processes import all_cores
+from trainspeed.worker.levers import process
+from trainspeed.worker.levers.hook import Hook
+from trainspeed.worker.levers.host import threads_seen
+
+XLA_POOL = "tf_XLAEigen"  # name of the threads with which XLA computes on a CPU
+
+
+def _set_threads(_value: str, _device: str) -> None:
+    """Leave the number of threads to the framework. XLA's, in JAX, follows the cores that a process may run on."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.threading.set_intra_op_parallelism_threads(0)
+        tf.config.threading.set_inter_op_parallelism_threads(0)
+
+
+def _threads_seen(_value: str, _training: Any) -> Seen:
+    plain = len(all_cores())
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        number = tf.config.threading.get_intra_op_parallelism_threads()
+        said = f"intra_op_parallelism_threads is {number}{'' if number else ', one for each core'}"
+        return threads_seen(number or plain, plain, said)
+    number = sum(thread.name == XLA_POOL for thread in process.threads())
+    return threads_seen(number, plain, f"{counted(number, 'thread')} of {XLA_POOL}")
+
+
+HOOKS: Mapping[str, Hook] = {"threads": Hook(flags=_set_threads, seen=_threads_seen)}
