@@ -21,6 +21,7 @@ DRAWING = ("matplotlib", "seaborn")
 OF_FRAMEWORKS = {
     "worker.backends",
     "worker.convolution",
+    "worker.levers",
     "worker.models",
     "worker.pipelines",
     "worker.probes",

@@ -1,4 +1,4 @@
-"""One module per framework. They, `convolution`, `models` and `pipelines` alone import it, inside a worker."""
+"""One module per framework. They, `convolution`, `levers`, `models`, `pipelines` alone import it, in a worker."""
 
 from __future__ import annotations
 
