@@ -39,7 +39,8 @@ def device_name(machine: Mapping[str, Any], trial: AnyTrial) -> str:
     """Return what a trial ran on: the kinds of its GPUs, or else the CPU and how many of its cores."""
     if names := gpu_names(machine, trial):
         return " and ".join(dict.fromkeys(names))
-    return f"{machine.get('cpu') or 'CPU'} ({counted(trial.devices, 'core')})"
+    cores = trial.cores or (machine.get("cores") or {}).get("logical")
+    return f"{machine.get('cpu') or 'CPU'} ({counted(cores, 'core') if cores else 'all cores'})"
 
 
 def gpu_names(machine: Mapping[str, Any], trial: AnyTrial) -> list[str]:

@@ -33,6 +33,7 @@ class Cause(StrEnum):
     ECC = "ecc"
     LIBRARY_NOT_STARTED = "library_not_started"  # for want of memory, or of another version
     KERNEL_FAILED = "kernel_failed"  # an illegal access and its like, which end a process's use of the device
+    UNKNOWN_FLAG = "unknown_flag"  # of XLA, in the environment: another version has others
     RANK_LOST = "rank_lost"
     RANK_SILENT = "rank_silent"
 
@@ -71,6 +72,7 @@ _FAULTS = (
     Fault(cause=Cause.ECC),
     Fault(cause=Cause.LIBRARY_NOT_STARTED, crowds=True),
     Fault(cause=Cause.KERNEL_FAILED),
+    Fault(cause=Cause.UNKNOWN_FLAG, status=Status.UNSUPPORTED, of_gpu=False),
     Fault(cause=Cause.RANK_LOST, of_gpu=False),
     Fault(cause=Cause.RANK_SILENT, of_gpu=False),
 )
@@ -128,6 +130,7 @@ _PATTERNS = (
         r"illegal (memory access|instruction|address)|illegal_?address|misaligned.?address|launch_?failed"
         r"|unspecified launch failure|launch timed out|device-side assert|_status_(execution_failed|mapping_error)",
     ),
+    (Cause.UNKNOWN_FLAG, r"unknown flags? in \w*XLA_FLAGS"),
     (
         Cause.RANK_SILENT,
         r"caught collective operation timeout|timed out waiting \d+ms|timed out after \d+ seconds waiting for"

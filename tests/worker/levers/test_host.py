@@ -1,0 +1,111 @@
+"""Levers of the host: what was asked for and is not there is never taken for being in effect."""
+
+import gc
+
+import pytest
+
+from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.levers import host, process
+from trainspeed.worker.levers.process import HugePages, Thread
+
+MB = 2**20
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A function that sets what the kernel tells of this process; it may use cores 0 and 1."""
+    monkeypatch.setattr(host, "all_cores", lambda: [0, 1])
+
+    def told(**values):
+        for name, value in values.items():
+            monkeypatch.setattr(process, name, lambda *_, value=value: value)
+
+    return told
+
+
+def thread(*cores):
+    return Thread(name="python", cores=frozenset(cores))
+
+
+def seen(name, value, training=None):
+    return host.HOOKS[name].seen(value, training)
+
+
+@pytest.mark.parametrize(
+    ("cores", "number", "found"),
+    [
+        ([(0, 1), (0, 1)], 2, "all"),
+        ([(0,), (1,)], 2, "all"),  # placed, each on its own
+        ([(1,), (1,)], 2, "2 threads"),  # on one core still
+        ([(0, 1), (0, 1)], 1, "1 thread"),
+    ],
+)
+def test_all_threads_are_in_effect_only_on_all_cores(machine, cores, number, found):
+    machine(threads=[thread(*each) for each in cores])
+
+    value, how = host.threads_seen(number, 2, "it says so")
+
+    assert value == found
+    assert how.startswith("it says so; its threads may run on ")
+
+
+def test_an_allocator_that_was_not_loaded_is_not_in_effect(machine):
+    """The linker passes over a library that it cannot load, and only prints so."""
+    machine(library_path=None)
+    assert seen("allocator", "jemalloc") == ("glibc", "libjemalloc is not in /proc/self/maps")
+
+    machine(library_path="/usr/lib/libjemalloc.so.2")
+    assert seen("allocator", "jemalloc") == ("jemalloc", "libjemalloc.so.2 is in /proc/self/maps")
+
+
+@pytest.mark.parametrize(
+    ("advised", "held", "found"), [(200, 100, "on"), (200, 0, "off"), (8, 100, "off"), (0, 0, "off")]
+)
+def test_huge_pages_are_in_effect_where_the_heap_asked_and_got_them(machine, advised, held, found):
+    machine(huge_pages=HugePages(heap=202 * MB, heap_advised=advised * MB, held=held * MB))
+
+    value, how = seen("huge_pages", "on")
+
+    assert value == found
+    assert f"asked for in {advised} of 202 MB of the heap, and {held} MB are in them" in how
+
+
+@pytest.mark.parametrize(
+    ("mode", "libc", "why"),
+    [
+        ("[always] madvise never", ("glibc", "2.36"), "always on here"),
+        ("always madvise [never]", ("glibc", "2.36"), "this kernel gives no huge pages"),
+        (None, ("glibc", "2.36"), "this kernel gives no huge pages"),
+        ("always [madvise] never", ("glibc", "2.31"), "need glibc 2.35 or later; here is glibc 2.31"),
+        ("always [madvise] never", ("", ""), "here is another C library"),
+    ],
+)
+def test_huge_pages_that_cannot_be_switched_say_why(monkeypatch, tmp_path, mode, libc, why):
+    file = tmp_path / "enabled"
+    if mode:
+        file.write_text(mode)
+    monkeypatch.setattr(host, "HUGE_PAGES_MODE", file)
+    monkeypatch.setattr("platform.libc_ver", lambda: libc)
+
+    with pytest.raises(Unsupported, match=why):
+        host.check_huge_pages("on", "cpu")
+
+
+def test_huge_pages_can_be_switched_where_programs_ask_for_them(monkeypatch, tmp_path):
+    file = tmp_path / "enabled"
+    file.write_text("always [madvise] never")
+    monkeypatch.setattr(host, "HUGE_PAGES_MODE", file)
+    monkeypatch.setattr("platform.libc_ver", lambda: ("glibc", "2.36"))
+
+    assert host.check_huge_pages("on", "cpu") is None
+
+
+def test_pythons_collector_is_off_until_somebody_turns_it_on():
+    try:
+        host.HOOKS["python_gc"].flags("off", "cpu")
+        gc.collect()
+        assert seen("python_gc", "off") == ("off", "gc.isenabled() is False, 1 collection since")
+        gc.enable()
+        assert seen("python_gc", "off")[0] == "on"
+    finally:
+        gc.enable()
