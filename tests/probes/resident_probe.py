@@ -150,7 +150,7 @@ def pinned() -> dict[str, list[bool | None]]:
         loader.close()
     a_trial = trial("torch", "processes", "channels_last", WHOLE)
     loader = torch_pipelines.loader(a_trial, images.train_x[:64], images.train_y[:64], pin=True)
-    found["processes"] = [not loader._loader.pin_memory]  # torch pins in a thread of its own
+    found["processes"] = [not loader.loader.pin_memory]  # torch pins in a thread of its own
     loader.close()
     return found
 

@@ -2,6 +2,131 @@
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import Lever
+from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers
 
-LEVERS: tuple[Lever, ...] = ()
+RESIDENT_PIPELINES = ("arrays", "in_model", "resize")
+IN_MEMORY = "the images are decoded and in memory already: nothing is left that a cache could save"
+
+LEVERS = (
+    Lever(
+        name="resident",
+        words="images resident on the GPU",
+        devices=("gpu",),
+        values=(OFF,),
+        valued={OFF: "images uploaded in each step"},
+        default="on for a pipeline that leaves images unchanged, where an epoch takes a twentieth of the GPU's memory",
+        level=Level.LOOP,
+        kind=Kind.ALREADY_ON,
+        evidence="where the first batch of an epoch came from",
+        source="https://github.com/KellerJordan/cifar10-airbench",
+    ),
+    Lever(
+        name="uint8",
+        words="images as uint8",
+        numbers=Numbers.ROUNDING,
+        default="float32: four times the bytes",
+        level=Level.LOOP,
+        evidence="dtype of a batch before the device, mean and standard deviation of the model's input there",
+        source="https://docs.pytorch.org/vision/stable/transforms.html#supported-input-types-and-conventions",
+    ),
+    Lever(
+        name="transfer",
+        words="transfer",
+        frameworks=("torch",),
+        devices=("gpu",),
+        values=("pinned", "side_stream", "pinned_in_loop", "non_blocking", "pageable"),
+        valued={
+            "pinned": "batches pinned by the loader",
+            "side_stream": "batches uploaded on a stream of their own, one ahead",
+            "pinned_in_loop": "batches pinned in the training loop",
+            "non_blocking": "pageable batches, non_blocking",
+            "pageable": "pageable batches",
+        },
+        default="what workers make is pinned by them, the rest stays pageable; always non_blocking",
+        level=Level.LOOP,
+        needs={"resident": (OFF,)},
+        missing={
+            "tensorflow": "TensorFlow stages its uploads itself: see device_prefetch",
+            "jax": "JAX stages its uploads itself",
+        },
+        evidence="whether the first batch was pinned, and which stream brought it",
+        source="https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html",
+    ),
+    Lever(
+        name="device_prefetch",
+        words="batches prefetched to the GPU",
+        frameworks=("tensorflow",),
+        devices=("gpu",),
+        default="a batch is uploaded as its step begins",
+        level=Level.LOOP,
+        needs={"resident": (OFF,), "strategy": ("single",)},
+        missing={
+            "torch": "PyTorch's counterpart is transfer=side_stream",
+            "jax": "Keras on JAX uploads one batch ahead on a GPU by itself",
+        },
+        evidence="device of a batch as the data set yields it",
+        source="https://www.tensorflow.org/api_docs/python/tf/data/experimental/prefetch_to_device",
+    ),
+    Lever(
+        name="loader_persistent",
+        words="loader's workers kept",
+        frameworks=("torch",),
+        values=(OFF,),
+        valued={OFF: "loader's workers started again in each epoch"},
+        default="on; torch's own default is off",
+        level=Level.LOOP,
+        kind=Kind.ALREADY_ON,
+        needs={"pipeline": ("processes",)},
+        missing=dict.fromkeys(
+            ("tensorflow", "jax"),
+            "workers that Keras forks again in each epoch hang with a framework's threads; these stay",
+        ),
+        evidence="process ids of the workers in each epoch",
+        source="https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader",
+    ),
+    Lever(
+        name="loader_order",
+        words="loader's order",
+        frameworks=("tensorflow", "torch"),
+        values=("free",),
+        valued={"free": "batches in whichever order they are ready"},
+        default="the same in every run",
+        numbers=Numbers.ROUNDING,
+        level=Level.LOOP,
+        needs={"pipeline": ("processes", "tf_data")},
+        missing={"jax": "its workers hand batches to Keras in order"},
+        evidence="the loader's own settings",
+        source="https://www.tensorflow.org/api_docs/python/tf/data/Options#deterministic",
+    ),
+    Lever(
+        name="loader_context",
+        words="loader's start method",
+        frameworks=("torch",),
+        values=("spawn",),
+        valued={"spawn": "loader's workers spawned"},
+        default="fork, on Linux",
+        level=Level.LOOP,
+        needs={"pipeline": ("processes",)},
+        missing=dict.fromkeys(("tensorflow", "jax"), "workers are always spawned: a fork would copy locks"),
+        evidence="the workers' command lines",
+        source="https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods",
+    ),
+    Lever(
+        name="private_threads",
+        words="threads of its own for tf.data",
+        frameworks=("tensorflow",),
+        default="it shares those of the operations",
+        level=Level.LOOP,
+        needs={"pipeline": ("tf_data",)},
+        missing={"torch": "PyTorch has no tf.data", "jax": "it needs Keras on TensorFlow"},
+        evidence="names of the process's threads",
+        source="https://www.tensorflow.org/api_docs/python/tf/data/ThreadingOptions",
+    ),
+    Lever(
+        name="data_cache",
+        words="decoded images cached",
+        frameworks=(),
+        missing=dict.fromkeys(("tensorflow", "torch", "jax"), IN_MEMORY),
+        source="https://www.tensorflow.org/api_docs/python/tf/data/Dataset#cache",
+    ),
+)

@@ -23,10 +23,10 @@ from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import torch_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import torch_inspect, torch_models
-from trainspeed.worker.pipelines import torch_pipelines
+from trainspeed.worker.pipelines import torch_pipelines, torch_upload
 from trainspeed.worker.pipelines.batches import PLAIN
 from trainspeed.worker.pipelines.resident import is_resident
-from trainspeed.worker.pipelines.torch_pipelines import ResidentImages
+from trainspeed.worker.pipelines.torch_pipelines import Batch, ResidentImages
 from trainspeed.worker.timing import Another, RepeatedWork, time_epochs
 
 MEMORY_FORMATS = {"channels_first": torch.contiguous_format, "channels_last": torch.channels_last}
@@ -39,10 +39,11 @@ class TorchTraining(Training):
     """A torch model and one epoch of images, both on its device, or batches of host arrays, as in Keras's `fit`."""
 
     def __init__(self, trial: Trial, images: Images, device: torch.device, rank: int = 0) -> None:
-        self.trial, self.images, self.device, self.rank = trial, images, device, rank
+        self.trial, self.device, self.rank = trial, device, rank
         self.ranks = trial.devices if trial.strategy == "ddp" else 1
         self.format = MEMORY_FORMATS[trial.layout]
         self.levers = Levers(trial, torch_levers.HOOKS)
+        self.images = images = self.levers.images(images)
         model = torch_models.build_torch(
             trial.model,
             image_size=trial.image_size,
@@ -69,10 +70,14 @@ class TorchTraining(Training):
         if resident and trial.phase not in (COMPUTE, *SUM_PHASES):  # whose only batch is there, or has none
             self.resident = ResidentImages(self.x, self.y, device)
         self.repeated: RepeatedWork | None = None
+        self.upload = torch_upload.Upload(device, self._formed, **self.levers.options("feed"))
+        self.upload.check(trial)
         self.loader = None
         if trial.pipeline not in PLAIN:
+            pin = device.type == "cuda" and self.upload.takes_pinned
+            options = self.levers.options("loader")
             self.loader = torch_pipelines.loader(
-                trial, x, y, rank=rank, ranks=self.ranks, pin=device.type == "cuda"
+                trial, x, y, rank=rank, ranks=self.ranks, pin=pin, options=options
             )
         self.draws = None
         if trial.augment and trial.pipeline == "in_model":
@@ -127,28 +132,26 @@ class TorchTraining(Training):
         distributed.broadcast(told, src=0)
         return told.item()
 
-    def _batches(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    def _batches(self) -> Iterator[Batch]:
         """Yield the batches of an epoch on the device, of this rank."""
         if self.trial.phase is COMPUTE:
-            yield from itertools.repeat(self._first_batch(), self.batches)
-        elif self.loader:
-            for x, y in self.loader:
-                yield self._to_device(x), self._to_device(y)
-        else:
-            order = torch.randperm(len(self.y), generator=self.order)
-            if self.resident:
-                order = order.to(self.device)
-            for batch in order.split(self.trial.batch_size):
-                yield self._chosen(batch)
+            return itertools.repeat(self._first_batch(), self.batches)
+        return self.upload.each(self.loader or self._gathered())
 
-    def _first_batch(self) -> tuple[torch.Tensor, torch.Tensor]:
-        return self._chosen(torch.arange(self.trial.batch_size))
+    def _gathered(self) -> Iterator[Batch]:
+        """Yield the batches of an epoch from where the images are."""
+        order = torch.randperm(len(self.y), generator=self.order)
+        if self.resident:
+            order = order.to(self.device)
+        return map(self._chosen, order.split(self.trial.batch_size))
 
-    def _chosen(self, batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return this rank's share of the images and labels with these indices, on the device."""
+    def _first_batch(self) -> Batch:
+        return self.upload.one(self._chosen(torch.arange(self.trial.batch_size)))
+
+    def _chosen(self, batch: torch.Tensor) -> Batch:
+        """Return this rank's share of the images and labels with these indices, where they are."""
         chosen = batch.chunk(self.ranks)[self.rank]
-        x, y = self.resident(chosen) if self.resident else (self.x[chosen], self.y[chosen])
-        return self._to_device(x), self._to_device(y)
+        return self.resident(chosen) if self.resident else (self.x[chosen], self.y[chosen])
 
     def _epoch(self) -> None:
         self.loss_sum = torch.zeros((), device=self.device)
@@ -192,12 +195,14 @@ class TorchTraining(Training):
         """Return images as (count, 1 or 3, height, width) in the memory format of the trial."""
         return torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=self.format)
 
-    def _to_device(self, batch: torch.Tensor) -> torch.Tensor:
-        batch = batch.to(self.device, non_blocking=True)  # a loader's workers have pinned it
-        if batch.dim() == 4:  # images; indexing may not keep their memory format
-            batch = _enlarged(batch, self.trial.image_size) if self.trial.pipeline == "resize" else batch
-            batch = batch.contiguous(memory_format=self.format)
-        return batch
+    def _formed(self, images: torch.Tensor) -> torch.Tensor:
+        """Return the model's input, made of images on the device; indexing may not keep their memory format."""
+        x = torch_upload.floats(images)
+        x = _enlarged(x, self.trial.image_size) if self.trial.pipeline == "resize" else x
+        return x.contiguous(memory_format=self.format)
+
+    def _evaluated(self, images: np.ndarray) -> torch.Tensor:
+        return self._formed(self._host_images(images).to(self.device, non_blocking=True))
 
     def _synchronize(self) -> None:
         """Wait for every device: this process's own, then the other ranks."""
@@ -217,7 +222,7 @@ class TorchTraining(Training):
         right, loss = 0, 0.0
         labels = torch.from_numpy(self.images.test_y).long()
         for chosen in torch.arange(len(labels)).split(batch_size):
-            x = self._to_device(self._host_images(self.images.test_x[chosen.numpy()]))
+            x = self._evaluated(self.images.test_x[chosen.numpy()])
             y = labels[chosen].to(self.device)
             with self._autocast():
                 logits = self.model(x).float()
@@ -238,7 +243,7 @@ class TorchTraining(Training):
     def inspect(self) -> Inspection:
         if self.trial.phase.sums:
             return Inspection(parameters=self.parameters())
-        batch = self._to_device(self._host_images(self.images.test_x[: self.trial.batch_size]))
+        batch = self._evaluated(self.images.test_x[: self.trial.batch_size])
         seen = torch_inspect.Seen(self.model, batch, self._autocast())
         flops = seen.flops_per_image()
         ran = self.lowered or seen

@@ -13,6 +13,7 @@ from typing import Any
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.result import Seen
 from trainspeed.core.trial import Trial
+from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
 
 Options = Mapping[str, Mapping[str, Any]]  # what is built -> keyword arguments for it
@@ -25,6 +26,7 @@ class Hook:
 
     Attributes:
         flags: (value, device): sets flags of the process, before anything is built.
+        images: (value, images, trial): returns the data set that is trained on and evaluated with.
         options: (value): keyword arguments of what is built, by what that is: see `Levers.options`.
         model: (value, model): returns the model that is trained, before it is spread or compiled.
         step: (value, training, step): returns a step that does it too.
@@ -32,6 +34,7 @@ class Hook:
     """
 
     flags: Callable[[str, str], None] | None = None
+    images: Callable[[str, Images, Trial], Images] | None = None
     options: Callable[[str], Options] | None = None
     model: Callable[[str, Any], Any] | None = None
     step: Callable[[str, Any, Step], Step] | None = None
@@ -50,8 +53,8 @@ class Levers:
     def __init__(self, trial: Trial, hooks: Mapping[str, Hook]) -> None:
         if lacking := [name for name, _ in trial.levers if name not in hooks]:
             raise Unsupported(f"{trial.framework} has no lever {', '.join(lacking)}")
+        self._trial = trial
         self._of_trial = [(value, hooks[name]) for name, value in trial.levers]
-        self._framework = trial.framework
         self._names = [name for name, _ in trial.levers]
 
     def set_flags(self, device: str) -> None:
@@ -61,14 +64,20 @@ class Levers:
             Unsupported: One of them does nothing on such a device.
         """
         for name in self._names:
-            if why := LEVERS[name].why_not(self._framework, device):
+            if why := LEVERS[name].why_not(self._trial.framework, device):
                 raise Unsupported(f"{name}: {why}")
         for value, hook in self._of_trial:
             if hook.flags:
                 hook.flags(value, device)
 
+    def images(self, images: Images) -> Images:
+        """Return the data set that is trained on and evaluated with."""
+        for value, hook in self._of_trial:
+            images = hook.images(value, images, self._trial) if hook.images else images
+        return images
+
     def options(self, place: str) -> dict[str, Any]:
-        """Return the keyword arguments for what is built: "optimizer", "compile", "ddp", "fit" and so on."""
+        """Return the keyword arguments for what is built: "optimizer", "compile", "ddp", "fit", "feed" and so on."""
         merged: dict[str, dict[str, Any]] = defaultdict(dict)
         for value, hook in self._of_trial:
             for where, keywords in (hook.options(value) if hook.options else {}).items():

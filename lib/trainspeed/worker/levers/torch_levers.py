@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainspeed.core.result import Seen
-from trainspeed.worker.levers import host, torch_host
+from trainspeed.worker.levers import host, torch_feeding, torch_host
 from trainspeed.worker.levers.hook import Hook, Options
 
 OPTIMIZERS = ("fused", "foreach")
@@ -25,5 +25,6 @@ def _optimizer_seen(_value: str, training: Any) -> Seen:
 HOOKS: Mapping[str, Hook] = {
     **host.HOOKS,
     **torch_host.HOOKS,
+    **torch_feeding.HOOKS,
     "optimizer": Hook(options=_optimizer_options, seen=_optimizer_seen),
 }

@@ -22,7 +22,7 @@ class Batches:
     a random stream. Ranks take the images of a batch in turn, so that together they have what one device has.
 
     Attributes:
-        x: (count, height, width, 3), float32.
+        x: (count, height, width, 3), float32, or uint8; so are the batches.
         y: (count,), class numbers.
         steps: Batches in an epoch. Images beyond steps × batch_size are left out: other ones in each epoch.
         batch_size: Images of a batch, summed over all ranks.
@@ -47,7 +47,8 @@ class Batches:
         images = self.x[chosen]
         if self.augment:
             draws = draw(self.batch_size, *self.x.shape[1:3], _random(self.seed, epoch, index))
-            images = moved(images, *(values[mine] for values in draws))
+            moving = images.astype(np.float32, copy=False), *(values[mine] for values in draws)
+            images = moved(*moving) if images.dtype == np.float32 else np.rint(moved(*moving)).astype(np.uint8)
         return transposed(images) if self.channels_first else images, self.y[chosen]
 
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from contextlib import closing
 
+from trainspeed.core.levers.lever import OFF
 from trainspeed.core.notes import AnyNote, EpochNotResident
 from trainspeed.core.phase import COMPUTE
 from trainspeed.core.trial import Trial
@@ -47,6 +48,8 @@ def is_resident(
         return False, ()
     if trial.phase is COMPUTE:
         return True, ()
+    if dict(trial.levers).get("resident") == OFF:
+        return False, ()
     total_bytes = memory()
     limit_bytes = UNKNOWN_BYTES if total_bytes is None else RESIDENT_SHARE * total_bytes
     if images_bytes <= limit_bytes:

@@ -72,7 +72,7 @@ def _augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     """Return images shifted and mirrored as in `trainspeed.worker.data.augmentation`, which has the same names.
 
     Args:
-        images: (batch, height, width, 3), float32; so is what comes back.
+        images: (batch, height, width, 3), float32, or uint8; so is what comes back.
         seed: Two integers, which decide the shifts and flips.
     """
     count, height, width, _ = images.shape
@@ -84,13 +84,14 @@ def _augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     a0 = tf.where(mirrored, -one, one)
     a2 = tf.where(mirrored, width - 1.0 - right, -right)
     moved = tf.raw_ops.ImageProjectiveTransformV3(
-        images=images,
+        images=tf.cast(images, tf.float32),  # of bytes it would cut off what it should round
         transforms=tf.stack([a0, zero, a2, zero, one, -down, zero, zero], axis=1),
         output_shape=(height, width),
         fill_value=0.0,
         interpolation="BILINEAR",
         fill_mode="NEAREST",
     )
+    moved = moved if images.dtype == tf.float32 else tf.cast(tf.round(moved), images.dtype)
     return tf.ensure_shape(moved, images.shape)
 
 

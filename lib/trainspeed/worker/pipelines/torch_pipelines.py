@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import psutil
 import torch
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
@@ -23,27 +26,38 @@ Batch = tuple[torch.Tensor, torch.Tensor]
 
 
 def loader(
-    trial: Trial, x: np.ndarray, y: np.ndarray, *, rank: int = 0, ranks: int = 1, pin: bool = False
+    trial: Trial,
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    rank: int = 0,
+    ranks: int = 1,
+    pin: bool = False,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Loader:
     """Return a loader: each iteration is one shuffled epoch of (images, labels) on the CPU.
 
-    Images are (batch, 3, height, width) in the memory format of the trial's layout, float32; labels are int64.
+    Images are (batch, 3, height, width) in the memory format of the trial's layout, with the dtype of `x`; labels are
+    int64.
     Call its `close` in the end.
 
     Args:
-        x: (count, height, width, 3), float32.
+        x: (count, height, width, 3), float32 or uint8.
         y: (count,), int32.
         rank: Number of this rank; all ranks share each batch evenly, and each has workers of its own.
         pin: Whether workers pin the memory of their batches, for a GPU to fetch them while it computes. A batch that
             is made in the training thread stays as it is: pinning it there can take longer than it gains.
             Source: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+        options: Further keyword arguments of the `DataLoader` of worker processes.
     """
     last = trial.layout == "channels_last"
     batches = batches_of(trial, x, y, rank=rank, ranks=ranks)
     tensors = _Tensors(batches, torch.channels_last if last else torch.contiguous_format)
-    if trial.pipeline not in WORKER_LOADERS:
-        return Loader(tensors)
-    return WORKER_LOADERS[trial.pipeline](tensors, trial.workers, trial.queue, pin=pin)
+    if trial.pipeline == "threads":
+        return _Threads(tensors, trial.workers, trial.queue, pin=pin)
+    if trial.pipeline == "processes":
+        return _Processes(tensors, trial.workers, trial.queue, pin=pin, **options)
+    return Loader(tensors)
 
 
 def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -163,35 +177,51 @@ class _Processes(Loader):
     """Batches made by torch's own worker processes, kept from epoch to epoch, `queue` batches ahead or a few more.
 
     They are forked, which is torch's default on Linux; each works the same number of batches ahead.
+
+    Attributes:
+        loader: Torch's own; None in the end.
+        workers: Process ids of the workers in each epoch.
+        spawned: Whether each worker of the first epoch was started afresh, not forked.
+        in_order: Whether batches come in the order of their numbers.
     """
 
-    def __init__(self, tensors: _Tensors, workers: int, queue: int, *, pin: bool = False) -> None:
+    def __init__(
+        self, tensors: _Tensors, workers: int, queue: int, *, pin: bool = False, **options: Any
+    ) -> None:
         super().__init__(tensors)
+        self.workers: list[tuple[int, ...]] = []
+        self.spawned: list[bool] = []
         self._keys: list[BatchKey] = [(0, index) for index in range(len(self))]
-        self._loader: DataLoader | None = DataLoader(
+        self.loader: DataLoader | None = DataLoader(
             tensors,
             batch_size=None,  # a key is a whole batch
             sampler=self._keys,
             collate_fn=tuple,
             num_workers=workers,
             prefetch_factor=-(-queue // workers),
-            persistent_workers=True,
             pin_memory=pin,  # in a thread of its own
             worker_init_fn=partial(_end_with_parent, os.getpid()),
+            generator=torch.Generator(),  # else new workers draw from the stream that dropout draws from
+            **{"persistent_workers": True, **options},
         )
+        self.in_order = self.loader.in_order
 
     def _batches(self, keys: list[BatchKey]) -> Iterator[Batch]:
         self._keys[:] = keys  # the loader goes through this list again in each epoch
-        return iter(self._loader)
+        batches = iter(self.loader)
+        self.workers.append(tuple(worker.pid for worker in batches._workers))
+        self.spawned = self.spawned or [_is_spawned(pid) for pid in self.workers[0]]
+        return batches
 
     def close(self) -> None:
-        self._loader = None  # torch ends its workers with the last reference
+        self.loader = None  # torch ends its workers with the last reference
+
+
+def _is_spawned(pid: int) -> bool:
+    return any("multiprocessing" in part for part in psutil.Process(pid).cmdline())
 
 
 def _end_with_parent(parent: int, worker: int) -> None:
     """End at once with the parent (torch itself checks every five seconds), and leave the core of the training."""
     die_with_parent(parent=parent)
     use_all_cores()
-
-
-WORKER_LOADERS = {"threads": _Threads, "processes": _Processes}
