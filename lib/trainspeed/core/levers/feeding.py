@@ -59,7 +59,11 @@ LEVERS = (
         devices=("gpu",),
         default="a batch is uploaded as its step begins",
         level=Level.LOOP,
-        needs={"resident": (OFF,), "strategy": ("single",)},
+        needs={
+            "resident": (OFF,),
+            "strategy": ("single",),
+            "pipeline": (*RESIDENT_PIPELINES, "generator", "tf_data"),
+        },
         missing={
             "torch": "PyTorch's counterpart is transfer=side_stream",
             "jax": "Keras on JAX uploads one batch ahead on a GPU by itself",

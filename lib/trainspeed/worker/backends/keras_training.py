@@ -9,7 +9,7 @@ import collections
 import math
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import keras
@@ -20,6 +20,7 @@ from trainspeed.core.phase import COMPUTE, FIT, INPUT
 from trainspeed.core.result import Inspection, Seen
 from trainspeed.core.trial import KERAS_POLICIES, Trial
 from trainspeed.worker.backends.base import Training
+from trainspeed.worker.data.eight_bits import BRIGHTEST
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
@@ -28,6 +29,7 @@ from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import keras_inspect, keras_models
 from trainspeed.worker.pipelines import keras_pipelines
 from trainspeed.worker.pipelines.batches import transposed
+from trainspeed.worker.pipelines.fed_batch import FedBatch, look_at
 from trainspeed.worker.pipelines.resident import is_resident
 from trainspeed.worker.timing import Another, EpochMarks, time_epochs
 
@@ -48,6 +50,7 @@ class KerasTraining(Training):
         of_images: Takes images, as evaluation does: the network, with what the pipeline does on the device.
         model: What is trained: `of_images`, or that behind the images that stay on the device.
         fed, y: What it is trained on, an epoch of it.
+        fed_batch: A batch as `fit` took it; None where no lever asks for it.
     """
 
     def __init__(
@@ -57,10 +60,11 @@ class KerasTraining(Training):
         if policy := KERAS_POLICIES.get(trial.precision):
             keras.config.set_dtype_policy(policy)
         keras.config.set_image_data_format(trial.layout)
-        self.trial, self.images, self.scope = trial, images, scope or nullcontext()
+        self.trial, self.scope = trial, scope or nullcontext()
+        self.levers = Levers(trial, keras_levers.HOOKS)
+        self.images = images = self.levers.images(images)
         self.x, self.y = epoch_of(images, trial.steps_per_epoch * trial.batch_size, trial.seed)
         self.fed, self.on_gpu = self.x, device == "gpu"
-        self.levers = Levers(trial, keras_levers.HOOKS)
         resident, self.notes = is_resident(trial, device, self.x.nbytes)
         self.resident: keras_pipelines.ResidentImages | None = None
         with self.scope:
@@ -74,6 +78,8 @@ class KerasTraining(Training):
             )
             self.of_images = self.model = _with_input_layers(self.network, trial, images)
             if resident:
+                if self.on_gpu and self.x.dtype == np.uint8 and keras.backend.backend() == "tensorflow":
+                    raise Unsupported("TensorFlow gathers no uint8 on a GPU: use resident=off with it")
                 self.fed = np.arange(len(self.x), dtype=np.int32)
                 self.resident = keras_pipelines.ResidentImages(self._kept())
                 self.model = self.resident.before(self.of_images)
@@ -81,6 +87,7 @@ class KerasTraining(Training):
             # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
             self.model.optimizer.build(self.model.trainable_variables)
         self.history: keras.callbacks.History | None = None
+        self.fed_batch: FedBatch | None = None
 
     def synchronize(self) -> None:
         """Block until the model's queued steps are finished."""
@@ -114,10 +121,19 @@ class KerasTraining(Training):
     def train(self, another: Another) -> tuple[float, ...]:
         if self.trial.phase.torch_only:
             raise Unsupported(f"{self.trial.phase.name} alone is measured with torch only")
-        feed = keras_pipelines.same_batch if self.trial.phase is COMPUTE else keras_pipelines.feed
-        data = feed(self.trial, self.fed, self.y)
+        feeding = self.levers.options("feed")
+        watched = feeding.pop("watched", False)
+        if self.trial.phase is COMPUTE:
+            data = keras_pipelines.same_batch(self.trial, self.fed, self.y)
+        else:
+            data = keras_pipelines.feed(self.trial, self.fed, self.y, **feeding)
         try:
-            return self._take_input(data, another) if self.trial.phase is INPUT else self._fit(data, another)
+            train = self._take_input if self.trial.phase is INPUT else self._fit
+            epoch_s = train(data, another)
+            if watched:
+                with suppress(Exception):  # the epochs are worth having without it; it is not seen in effect then
+                    self.fed_batch = look_at(data)
+            return epoch_s
         finally:
             keras_pipelines.close(data)
 
@@ -128,8 +144,8 @@ class KerasTraining(Training):
         layers: list[Callable[[Any], Any]] = []
         if self.on_gpu:
             layers.append(self.resident or self.on_device)
-        if self.trial.pipeline == "resize":
-            layers.append(Enlarge(self.trial.image_size, data_format=self.trial.layout))
+        if self.of_images is not self.network and self.trial.pipeline != "in_model":
+            layers += self.of_images.layers[1:-1]  # between its input and the network
 
         def epoch() -> None:
             for x, _ in batches:
@@ -153,7 +169,8 @@ class KerasTraining(Training):
         with tempfile.TemporaryDirectory() as folder:
             if self.trial.phase is FIT:
                 held_out = self._held_out(), self.images.test_y
-                data |= {"validation_data": held_out, "validation_batch_size": 2 * self.trial.batch_size}
+                validation = {"validation_data": held_out, "validation_batch_size": 2 * self.trial.batch_size}
+                data = data | validation
                 path, best = f"{folder}/best.weights.h5", {"monitor": "val_accuracy", "mode": "max"}
                 checkpoint = keras.callbacks.ModelCheckpoint(
                     path, save_best_only=True, save_weights_only=True, **best
@@ -169,6 +186,13 @@ class KerasTraining(Training):
             fit = {"verbose": 0} | self.levers.options("fit")
             self.history = self.model.fit(**data, epochs=MAX_EPOCHS, callbacks=callbacks, **fit)
         return marks.epoch_s
+
+    def network_input(self, images: np.ndarray) -> Any:
+        """Return what the network gets of a batch of images, unless it is training."""
+        x = keras.ops.convert_to_tensor(images, dtype=self.of_images.input.dtype)
+        for layer in [] if self.of_images is self.network else self.of_images.layers[1:-1]:
+            x = layer(x)
+        return x
 
     def test_accuracy(self) -> float:
         logits = np.asarray(self.logits(self._in_layout(self.images.test_x)), np.float32)
@@ -223,16 +247,20 @@ class KerasTraining(Training):
 
 
 def _with_input_layers(network: keras.Model, trial: Trial, images: Images) -> keras.Model:
-    """Put before the network what the trial's pipeline does in the model."""
+    """Put before the network what makes floats of bytes, and what the trial's pipeline does in the model."""
+    as_bytes = images.train_x.dtype == np.uint8
+    shape, first = network.input.shape[1:], []
     if trial.pipeline == "resize":
         shape = images.train_x.shape[1:]
         shape = shape if trial.layout == "channels_last" else (shape[2], *shape[:2])
-        first = [Enlarge(trial.image_size, data_format=trial.layout)]
+        first += [Enlarge(trial.image_size, data_format=trial.layout)]
     elif trial.augment and trial.pipeline == "in_model":
-        shape, first = network.input.shape[1:], keras_pipelines.augmentation_layers(trial)
-    else:
+        first += keras_pipelines.augmentation_layers(trial)
+    if as_bytes:
+        first.insert(0, keras.layers.Rescaling(1 / BRIGHTEST, dtype="float32"))
+    if not first:
         return network
-    x = inputs = keras.Input(shape)
+    x = inputs = keras.Input(shape, dtype="uint8" if as_bytes else None)
     for layer in first:
         x = layer(x)
     return keras.Model(inputs, network(x), name=f"fed_{network.name}")

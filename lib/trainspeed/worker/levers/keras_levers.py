@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trainspeed.worker.levers import host, keras_host
+from trainspeed.worker.levers import host, keras_feeding, keras_host
 from trainspeed.worker.levers.hook import Hook
 
-HOOKS: Mapping[str, Hook] = {**host.HOOKS, **keras_host.HOOKS}
+HOOKS: Mapping[str, Hook] = {**host.HOOKS, **keras_host.HOOKS, **keras_feeding.HOOKS}

@@ -23,24 +23,29 @@ from trainspeed.worker.pipelines.workers import Processes
 Make = Callable[[int, int], tuple[np.ndarray, np.ndarray]]  # (epoch, index) -> a batch
 
 
-def feed(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+def feed(trial: Trial, x: np.ndarray, y: np.ndarray, **options: Any) -> dict[str, Any]:
     """Return the arguments for `Model.fit` that give it an epoch of the trial's steps, shuffled in each epoch.
 
     Pass them to `close` in the end. On JAX, arrays are shuffled by NumPy's own stream, which
     `keras.utils.set_random_seed` seeds; everything else comes from the trial's seed.
 
     Args:
-        x: (count, height, width, 3), float32; the batches have the layout of the trial. Or (count,), the numbers of
-            images that stay on the device, for a pipeline that leaves images as they are.
+        x: (count, height, width, 3), float32 or uint8; the batches have the layout of the trial. Or (count,), the
+            numbers of images that stay on the device, for a pipeline that leaves images as they are.
         y: (count,), int32.
+        options: Of `tensorflow_data.with_levers`.
+    Raises:
+        Unsupported: The pipeline needs TensorFlow, or has none of tf.data's options.
     """
     if trial.pipeline == "tf_data" and not _on_tensorflow():
         raise Unsupported("pipeline 'tf_data' needs Keras on TensorFlow")
     batches = batches_of(trial, x, y, channels_first=trial.layout == "channels_first")
     if trial.pipeline in WORKER_FEEDS:
+        if options:
+            raise Unsupported(f"pipeline {trial.pipeline!r} is Keras's own, without tf.data's {', '.join(options)}")
         return {"x": WORKER_FEEDS[trial.pipeline](trial, batches), "shuffle": False}
     if _on_tensorflow():
-        return {"x": _tf_data(trial, batches), "steps_per_epoch": batches.steps, "shuffle": False}
+        return {"x": _tf_data(trial, batches, options), "steps_per_epoch": batches.steps, "shuffle": False}
     if trial.pipeline in PLAIN:
         return _jax_arrays(trial, x, y)
     return {"x": _Adapter(batches, batches, workers=0), "shuffle": False}
@@ -125,10 +130,11 @@ class ResidentImages(keras.layers.Layer):
     """
 
     def __init__(self, images: np.ndarray) -> None:
-        """Upload them, (count, …), in float32."""
+        """Upload them, (count, …), float32 or uint8."""
         super().__init__(dtype="float32", trainable=False)
         self._images = self.add_weight(
             shape=images.shape,
+            dtype=str(images.dtype),
             initializer=lambda shape, dtype: keras.ops.convert_to_tensor(images),
             trainable=False,
             name="images",
@@ -192,13 +198,15 @@ def _on_tensorflow() -> bool:
     return keras.backend.backend() == "tensorflow"
 
 
-def _tf_data(trial: Trial, batches: Batches) -> Any:
+def _tf_data(trial: Trial, batches: Batches, options: Mapping[str, Any]) -> Any:
     from trainspeed.worker.pipelines import tensorflow_data
 
     if trial.pipeline == "generator":
-        return tensorflow_data.generated(batches)
-    make = tensorflow_data.mapped if trial.pipeline == "tf_data" else tensorflow_data.plain
-    return make(trial, batches.x, batches.y)
+        made = tensorflow_data.generated(batches)
+    else:
+        make = tensorflow_data.mapped if trial.pipeline == "tf_data" else tensorflow_data.plain
+        made = make(trial, batches.x, batches.y)
+    return tensorflow_data.with_levers(made, **options)
 
 
 def _jax_arrays(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:

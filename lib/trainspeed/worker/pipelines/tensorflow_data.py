@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from trainspeed.core.trial import Trial
+from trainspeed.sensors.processes import all_cores
 from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
 from trainspeed.worker.pipelines.batches import Batches, in_layout
 
@@ -61,6 +62,32 @@ def generated(batches: Batches) -> tf.data.Dataset:
                 yield batches(epoch, index)
 
     return _without_autotuning(tf.data.Dataset.from_generator(endless, output_signature=signature(batches)))
+
+
+def with_levers(
+    data: tf.data.Dataset,
+    *,
+    deterministic: bool | None = None,
+    private_threads: bool = False,
+    prefetch_to: str | None = None,
+) -> tf.data.Dataset:
+    """Return a data set with what levers ask of it.
+
+    Args:
+        deterministic: Whether batches come in the same order in every run; None leaves it alone.
+        private_threads: Whether it gets threads of its own, one for each core that this process may use.
+        prefetch_to: Device that batches are copied to one ahead; None: none.
+    Source: https://www.tensorflow.org/api_docs/python/tf/data/Options
+    """
+    options = tf.data.Options()
+    if deterministic is not None:
+        options.deterministic = deterministic
+    if private_threads:
+        options.threading.private_threadpool_size = max(1, len(all_cores()))
+    data = data.with_options(options)
+    if prefetch_to is None:
+        return data
+    return data.apply(tf.data.experimental.prefetch_to_device(prefetch_to, buffer_size=1))  # which has to be the last
 
 
 def signature(batches: Batches) -> tuple[tf.TensorSpec, ...]:

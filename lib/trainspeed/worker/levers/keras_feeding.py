@@ -1,0 +1,83 @@
+"""What each lever of feeding does in Keras, on TensorFlow and on JAX: where images are, as what and how they come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trainspeed.core.levers.lever import OFF, ON
+from trainspeed.core.phase import COMPUTE
+from trainspeed.core.result import Seen
+from trainspeed.core.trial import USER_DATA, Trial
+from trainspeed.worker.data.eight_bits import Statistics, as_bytes, seen_as_bytes
+from trainspeed.worker.data.sets import Images
+from trainspeed.worker.levers.hook import Hook, Options
+
+NO_BATCH = "no batch was fed"
+OWN_POOL = "tf_data_private"  # name of a thread, of which Linux keeps 15 letters
+ONE_BATCH = "one batch is computed again and again"
+
+
+def _images_as_bytes(_value: str, images: Images, trial: Trial) -> Images:
+    return as_bytes(images, exact=trial.dataset == USER_DATA)
+
+
+def _feeding(**options: Any) -> Any:
+    def of(_value: str) -> Options:
+        return {"feed": {"watched": True, **options}}
+
+    return of
+
+
+def _bytes_seen(_value: str, training: Any) -> Seen:
+    """By the batch that `fit` takes, put through what stands before the network: that is what the model gets."""
+    if training.fed_batch is None:
+        return None, NO_BATCH
+    batch = training.fed_batch.x
+    images = np.asarray(training.resident(batch)) if training.resident else batch
+    made = Statistics.of(np.asarray(training.network_input(images), np.float32))
+    return seen_as_bytes(str(images.dtype), made, Statistics.of(images))
+
+
+def _resident_seen(_value: str, training: Any) -> Seen:
+    if training.trial.phase is COMPUTE:
+        return ON, ONE_BATCH
+    if training.fed_batch is None:
+        return None, NO_BATCH
+    batch = training.fed_batch.x
+    numbers = batch.ndim == 1
+    what = "numbers of images" if numbers else f"images, {batch.dtype}"
+    return (ON if numbers else OFF), f"the model is fed with {what}"
+
+
+def _prefetch_seen(_value: str, training: Any) -> Seen:
+    if training.fed_batch is None:
+        return None, NO_BATCH
+    place = training.fed_batch.place or "the host"
+    return (ON if "GPU" in place else OFF), f"the data set yields batches on {place}"
+
+
+def _order_seen(_value: str, training: Any) -> Seen:
+    if training.fed_batch is None or training.fed_batch.options is None:
+        return None, "no data set of TensorFlow's was fed"
+    told = training.fed_batch.options
+    return ("free" if told.deterministic is False else "in order"), f"Options.deterministic={told.deterministic}"
+
+
+def _threads_seen(_value: str, training: Any) -> Seen:
+    if training.fed_batch is None:
+        return None, NO_BATCH
+    threads = training.fed_batch.threads
+    count = sum(name.startswith(OWN_POOL) for name in threads)
+    return (ON if count else OFF), f"{count} of {len(threads)} threads are of tf.data's own pool"
+
+
+HOOKS: Mapping[str, Hook] = {
+    "uint8": Hook(images=_images_as_bytes, options=_feeding(), seen=_bytes_seen),
+    "resident": Hook(options=_feeding(), seen=_resident_seen),
+    "device_prefetch": Hook(options=_feeding(prefetch_to="/GPU:0"), seen=_prefetch_seen),
+    "loader_order": Hook(options=_feeding(deterministic=False), seen=_order_seen),
+    "private_threads": Hook(options=_feeding(private_threads=True), seen=_threads_seen),
+}
