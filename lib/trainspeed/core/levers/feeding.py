@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers
 
 RESIDENT_PIPELINES = ("arrays", "in_model", "resize")
+QUEUE = 10  # batches that workers are ahead, at least
 IN_MEMORY = "the images are decoded and in memory already: nothing is left that a cache could save"
+
+STEPS_OF_AN_EPOCH = 4  # at least: with fewer, an epoch is mostly its begin and its end
+
+
+def loader_ladder(framework: str, cores: int, *, augment: bool) -> tuple[Mapping[str, Any], ...]:
+    """Return the ways to make batches that are worth a race, the most promising first: fields of a trial each.
+
+    Worker processes come before threads, which hold each other up in Python; as many as there are cores beside the one
+    that feeds the device come before fewer.
+
+    Args:
+        cores: That this machine has for it, at least 1.
+        augment: Whether images are augmented; where they are not, the device has nothing to do for the loader.
+    """
+    counts = dict.fromkeys((max(1, cores - 1), cores, max(1, cores // 2), 1))
+    rungs: list[Mapping[str, Any]] = [{"pipeline": "in_model", "workers": 0}] if augment else []
+    rungs += [{"pipeline": "tf_data", "workers": 0}] if framework == "tensorflow" else []
+    rungs += [
+        {"pipeline": kind, "workers": count, "queue": max(QUEUE, 2 * count)}
+        for kind in ("processes", "threads")
+        for count in counts
+    ]
+    return (*rungs, {"pipeline": "generator", "workers": 0})
+
+
+def batch_ladder(batch_size: int, images_per_epoch: int) -> tuple[int, ...]:
+    """Return the batch sizes of a ladder: the plain one, and twice each as long as an epoch has a few steps."""
+    most = max(batch_size, images_per_epoch // STEPS_OF_AN_EPOCH)
+    doublings = (most // batch_size).bit_length()
+    return tuple(batch_size * 2**n for n in range(doublings))
+
 
 LEVERS = (
     Lever(
@@ -123,7 +158,7 @@ LEVERS = (
         level=Level.LOOP,
         needs={"pipeline": ("tf_data",)},
         missing={"torch": "PyTorch has no tf.data", "jax": "it needs Keras on TensorFlow"},
-        evidence="names of the process's threads",
+        evidence="the options of the data set that is fed; its threads have no names",
         source="https://www.tensorflow.org/api_docs/python/tf/data/ThreadingOptions",
     ),
     Lever(

@@ -40,7 +40,15 @@ LEVERS = (
         numbers=Numbers.ROUNDING,
         level=Level.LOOP,
         default="arrays in memory",
-        evidence="the pipeline that the loop was given",
+        valued={
+            "in_model": "augmentation on the device",
+            "tf_data": "augmentation by tf.data",
+            "processes": "worker processes",
+            "threads": "worker threads",
+            "generator": "batches made as they are asked for",
+            "resize": "images enlarged on the device",
+        },
+        evidence="the pipeline that the loop was given; for augmentation on the device that its random numbers were drawn",
     ),
     Lever(
         name="batch_size",

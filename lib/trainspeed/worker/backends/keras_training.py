@@ -131,7 +131,9 @@ class KerasTraining(Training):
             train = self._take_input if self.trial.phase is INPUT else self._fit
             epoch_s = train(data, another)
             if watched:
-                with suppress(Exception):  # the epochs are worth having without it; it is not seen in effect then
+                with suppress(
+                    Exception
+                ):  # the epochs are worth having without it; it is not seen in effect then
                     self.fed_batch = look_at(data)
             return epoch_s
         finally:
@@ -188,7 +190,7 @@ class KerasTraining(Training):
         return marks.epoch_s
 
     def network_input(self, images: np.ndarray) -> Any:
-        """Return what the network gets of a batch of images, unless it is training."""
+        """Return what the network gets of a batch of images in training."""
         x = keras.ops.convert_to_tensor(images, dtype=self.of_images.input.dtype)
         for layer in [] if self.of_images is self.network else self.of_images.layers[1:-1]:
             x = layer(x)

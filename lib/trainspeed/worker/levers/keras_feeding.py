@@ -16,7 +16,7 @@ from trainspeed.worker.data.sets import Images
 from trainspeed.worker.levers.hook import Hook, Options
 
 NO_BATCH = "no batch was fed"
-OWN_POOL = "tf_data_private"  # name of a thread, of which Linux keeps 15 letters
+NO_DATASET = "no data set of TensorFlow's was fed"
 ONE_BATCH = "one batch is computed again and again"
 
 
@@ -61,17 +61,18 @@ def _prefetch_seen(_value: str, training: Any) -> Seen:
 
 def _order_seen(_value: str, training: Any) -> Seen:
     if training.fed_batch is None or training.fed_batch.options is None:
-        return None, "no data set of TensorFlow's was fed"
+        return None, NO_DATASET
     told = training.fed_batch.options
-    return ("free" if told.deterministic is False else "in order"), f"Options.deterministic={told.deterministic}"
+    return (
+        "free" if told.deterministic is False else "in order"
+    ), f"Options.deterministic={told.deterministic}"
 
 
 def _threads_seen(_value: str, training: Any) -> Seen:
-    if training.fed_batch is None:
-        return None, NO_BATCH
-    threads = training.fed_batch.threads
-    count = sum(name.startswith(OWN_POOL) for name in threads)
-    return (ON if count else OFF), f"{count} of {len(threads)} threads are of tf.data's own pool"
+    if training.fed_batch is None or training.fed_batch.options is None:
+        return None, NO_DATASET
+    size = training.fed_batch.options.threading.private_threadpool_size
+    return (ON if size else OFF), f"Options.threading.private_threadpool_size={size}"
 
 
 HOOKS: Mapping[str, Hook] = {

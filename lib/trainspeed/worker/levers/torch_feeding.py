@@ -50,7 +50,9 @@ def _resident_seen(_value: str, training: Any) -> Seen:
         return None, NO_BATCH
     if training.device.type == "cpu":
         return None, "a CPU has no memory of its own that images could come to"
-    return (ON if crossed.device == training.device.type else OFF), f"the first batch came from {crossed.device}"
+    return (
+        ON if crossed.device == training.device.type else OFF
+    ), f"the first batch came from {crossed.device}"
 
 
 def transfer_seen(_value: str, training: Any) -> Seen:
@@ -61,7 +63,10 @@ def transfer_seen(_value: str, training: Any) -> Seen:
     if crossed is None:
         return None, NO_BATCH
     if crossed.device != "cpu" or training.device.type == "cpu":
-        return None, f"the first batch came from {crossed.device} to {training.device.type}: nothing was uploaded"
+        return (
+            None,
+            f"the first batch came from {crossed.device} to {training.device.type}: nothing was uploaded",
+        )
     memory = "pinned" if crossed.pinned else "pageable"
     waiting = "waited for" if crossed.blocking else "not waited for"
     stream = "a stream of its own, one batch ahead" if crossed.beside else "the stream that computes"
@@ -70,7 +75,9 @@ def transfer_seen(_value: str, training: Any) -> Seen:
 
 def _way_of(crossed: torch_upload.Crossed, training: Any) -> str | None:
     if crossed.beside:
-        return torch_upload.SIDE_STREAM if crossed.pinned else None  # pageable memory is not copied beside anything
+        return (
+            torch_upload.SIDE_STREAM if crossed.pinned else None
+        )  # pageable memory is not copied beside anything
     if not crossed.pinned:
         return torch_upload.PAGEABLE if crossed.blocking else torch_upload.NON_BLOCKING
     return torch_upload.PINNED if training.upload.takes_pinned else torch_upload.IN_LOOP
@@ -95,7 +102,9 @@ def _context_seen(_value: str, training: Any) -> Seen:
     spawned = training.loader.spawned
     if not spawned:
         return None, "no worker was seen"
-    return ("spawn" if all(spawned) else "fork"), f"{sum(spawned)} of {len(spawned)} workers were started afresh"
+    return (
+        "spawn" if all(spawned) else "fork"
+    ), f"{sum(spawned)} of {len(spawned)} workers were started afresh"
 
 
 HOOKS: Mapping[str, Hook] = {

@@ -48,7 +48,9 @@ class Batches:
         if self.augment:
             draws = draw(self.batch_size, *self.x.shape[1:3], _random(self.seed, epoch, index))
             moving = images.astype(np.float32, copy=False), *(values[mine] for values in draws)
-            images = moved(*moving) if images.dtype == np.float32 else np.rint(moved(*moving)).astype(np.uint8)
+            images = (
+                moved(*moving) if images.dtype == np.float32 else np.rint(moved(*moving)).astype(np.uint8)
+            )
         return transposed(images) if self.channels_first else images, self.y[chosen]
 
 

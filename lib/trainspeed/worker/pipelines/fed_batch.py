@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 
 from trainspeed.worker.pipelines.keras_pipelines import InputOnly
-
-TASKS = Path("/proc/self/task")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,13 +20,11 @@ class FedBatch:
         x: Images, or numbers of images that stay on the device.
         place: Device that it is on, as TensorFlow names it; None of an array of NumPy's.
         options: Of the data set of TensorFlow's that yields it; None where there is none.
-        threads: Names of the threads of this process meanwhile.
     """
 
     x: np.ndarray
     place: str | None
     options: Any
-    threads: tuple[str, ...]
 
 
 def look_at(fed: Mapping[str, Any]) -> FedBatch:
@@ -42,11 +37,9 @@ def look_at(fed: Mapping[str, Any]) -> FedBatch:
     if isinstance(dataset, keras.utils.PyDataset):
         x = dataset[0][0]
     else:
-        batches = iter(InputOnly(fed))  # kept while the threads are counted: they end with it
-        x, _ = next(batches)
+        x, _ = next(iter(InputOnly(fed)))
     return FedBatch(
         x=np.asarray(x),
         place=getattr(x, "device", None) if keras.backend.backend() == "tensorflow" else None,
         options=dataset.options() if hasattr(dataset, "options") else None,
-        threads=tuple(path.read_text().strip() for path in TASKS.glob("*/comm")),
     )

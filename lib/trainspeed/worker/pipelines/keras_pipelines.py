@@ -42,7 +42,9 @@ def feed(trial: Trial, x: np.ndarray, y: np.ndarray, **options: Any) -> dict[str
     batches = batches_of(trial, x, y, channels_first=trial.layout == "channels_first")
     if trial.pipeline in WORKER_FEEDS:
         if options:
-            raise Unsupported(f"pipeline {trial.pipeline!r} is Keras's own, without tf.data's {', '.join(options)}")
+            raise Unsupported(
+                f"pipeline {trial.pipeline!r} is Keras's own, without tf.data's {', '.join(options)}"
+            )
         return {"x": WORKER_FEEDS[trial.pipeline](trial, batches), "shuffle": False}
     if _on_tensorflow():
         return {"x": _tf_data(trial, batches, options), "steps_per_epoch": batches.steps, "shuffle": False}

@@ -87,7 +87,9 @@ def with_levers(
     data = data.with_options(options)
     if prefetch_to is None:
         return data
-    return data.apply(tf.data.experimental.prefetch_to_device(prefetch_to, buffer_size=1))  # which has to be the last
+    return data.apply(
+        tf.data.experimental.prefetch_to_device(prefetch_to, buffer_size=1)
+    )  # which has to be the last
 
 
 def signature(batches: Batches) -> tuple[tf.TensorSpec, ...]:

@@ -85,9 +85,7 @@ class Crossed:
 
     def statistics(self) -> tuple[Statistics, Statistics]:
         """Return those of the model's input, and of the images."""
-        made, images = (
-            Statistics(mean=mean.item(), sd=sd.item()) for mean, sd in (self.input, self.images)
-        )
+        made, images = (Statistics(mean=mean.item(), sd=sd.item()) for mean, sd in (self.input, self.images))
         return made, images
 
 
