@@ -64,7 +64,7 @@ class Knee:
         trial: What was trained, at its smallest batch.
         rungs: By batch size.
         at_least: The largest batch size that is known to be worth it; None where not even the lowest rung ended well.
-        at_most: The batch size above which none is worth it: the same where the knee is found, None where none is known.
+        at_most: The batch size above which none is worth it: the same where the knee is found; None where unknown.
         ends: What ends the ladder above `at_least`.
     """
 

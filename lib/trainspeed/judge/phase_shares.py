@@ -1,7 +1,7 @@
 """What validation and checkpoints cost: their share of a training's wall time. Pure functions on runs.
 
-From runs of whole steps beside runs that validate and save in each epoch, too, in the same blocks. With Keras the latter
-also counts the accuracy of each training batch, which belongs to what validating costs there.
+From runs of whole steps beside runs that validate and save in each epoch, too, in the same blocks. With Keras the
+latter also count the accuracy of each training batch, which belongs to what validating costs there.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers
+from trainspeed.core.levers.lever import OFF, Kind, Level, Lever, Numbers
 
 RESIDENT_PIPELINES = ("arrays", "in_model", "resize")
 QUEUE = 10  # batches that workers are ahead, at least

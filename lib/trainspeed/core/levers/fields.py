@@ -48,7 +48,7 @@ LEVERS = (
             "generator": "batches made as they are asked for",
             "resize": "images enlarged on the device",
         },
-        evidence="the pipeline that the loop was given; for augmentation on the device that its random numbers were drawn",
+        evidence="the pipeline that the loop was given; of augmentation on the device its random numbers",
     ),
     Lever(
         name="batch_size",

@@ -20,13 +20,13 @@ from trainspeed.core.phase import COMPUTE, FIT, INPUT
 from trainspeed.core.result import Inspection, Seen
 from trainspeed.core.trial import KERAS_POLICIES, Trial
 from trainspeed.worker.backends.base import Training
-from trainspeed.worker.data.eight_bits import BRIGHTEST
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
-from trainspeed.worker.levers import keras_levers
+from trainspeed.worker.levers import keras_feeding, keras_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import keras_inspect, keras_models
+from trainspeed.worker.models.keras_input import with_input_layers
 from trainspeed.worker.pipelines import keras_pipelines
 from trainspeed.worker.pipelines.batches import transposed
 from trainspeed.worker.pipelines.fed_batch import FedBatch, look_at
@@ -76,7 +76,7 @@ class KerasTraining(Training):
                 classes=images.classes,
                 seed=trial.seed,
             )
-            self.of_images = self.model = _with_input_layers(self.network, trial, images)
+            self.of_images = self.model = with_input_layers(self.network, trial, images)
             if resident:
                 if self.on_gpu and self.x.dtype == np.uint8 and keras.backend.backend() == "tensorflow":
                     raise Unsupported("TensorFlow gathers no uint8 on a GPU: use resident=off with it")
@@ -208,7 +208,7 @@ class KerasTraining(Training):
         return self.trial.steps_per_epoch * len(self.history.epoch) - int(taken)
 
     def in_effect(self) -> dict[str, Seen]:
-        return self.levers.seen(self)
+        return self.levers.seen(self) | keras_feeding.augmentation_seen(self)
 
     def inspect(self) -> Inspection:
         batch_size = self.trial.batch_size
@@ -246,40 +246,6 @@ class KerasTraining(Training):
 
     def _in_layout(self, x: np.ndarray) -> np.ndarray:
         return x if self.trial.layout == "channels_last" else transposed(x)
-
-
-def _with_input_layers(network: keras.Model, trial: Trial, images: Images) -> keras.Model:
-    """Put before the network what makes floats of bytes, and what the trial's pipeline does in the model."""
-    as_bytes = images.train_x.dtype == np.uint8
-    shape, first = network.input.shape[1:], []
-    if trial.pipeline == "resize":
-        shape = images.train_x.shape[1:]
-        shape = shape if trial.layout == "channels_last" else (shape[2], *shape[:2])
-        first += [Enlarge(trial.image_size, data_format=trial.layout)]
-    elif trial.augment and trial.pipeline == "in_model":
-        first += keras_pipelines.augmentation_layers(trial)
-    if as_bytes:
-        first.insert(0, keras.layers.Rescaling(1 / BRIGHTEST, dtype="float32"))
-    if not first:
-        return network
-    x = inputs = keras.Input(shape, dtype="uint8" if as_bytes else None)
-    for layer in first:
-        x = layer(x)
-    return keras.Model(inputs, network(x), name=f"fed_{network.name}")
-
-
-class Enlarge(keras.layers.Layer):
-    """(batch, height, width, 1 or 3) to (batch, size, size, 3), bilinear; or channels first."""
-
-    def __init__(self, size: int, *, data_format: str) -> None:
-        super().__init__(dtype="float32", trainable=False)
-        self.size, self.data_format = size, data_format
-
-    def call(self, x):
-        """Enlarge, then repeat a grey image in all three channels."""
-        x = keras.ops.image.resize(x, (self.size, self.size), data_format=self.data_format)
-        axis = 3 if self.data_format == "channels_last" else 1
-        return x if x.shape[axis] == 3 else keras.ops.repeat(x, 3, axis=axis)
 
 
 def _compile(model: keras.Model, trial: Trial, options: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from trainspeed.worker.backends import torch_parts
 from trainspeed.worker.backends.base import Training, evaluation_batch
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.levers import torch_levers
+from trainspeed.worker.levers import torch_feeding, torch_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import torch_inspect, torch_models
 from trainspeed.worker.pipelines import torch_pipelines, torch_upload
@@ -238,7 +238,7 @@ class TorchTraining(Training):
         return sum(p.numel() for p in self.model.parameters() if p.requires_grad)
 
     def in_effect(self) -> dict[str, Seen]:
-        return self.levers.seen(self)
+        return self.levers.seen(self) | torch_feeding.augmentation_seen(self)
 
     def inspect(self) -> Inspection:
         if self.trial.phase.sums:

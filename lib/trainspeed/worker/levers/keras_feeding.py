@@ -75,6 +75,17 @@ def _threads_seen(_value: str, training: Any) -> Seen:
     return (ON if size else OFF), f"Options.threading.private_threadpool_size={size}"
 
 
+def augmentation_seen(training: Any) -> Mapping[str, Seen]:
+    """Return whether images were augmented on the device, where that is asked for: whether it drew random numbers."""
+    trial = training.trial
+    if not (trial.augment and trial.pipeline == "in_model" and trial.phase.compared):
+        return {}
+    generators = [layer.generator for layer in training.of_images.layers if hasattr(layer, "generator")]
+    drawn = [int(np.asarray(generator.state.value)[1]) for generator in generators]
+    how = f"counters of the layers' random numbers: {', '.join(map(str, drawn)) or 'none'}"
+    return {"pipeline": (trial.pipeline if drawn and all(drawn) else None, how)}
+
+
 HOOKS: Mapping[str, Hook] = {
     "uint8": Hook(images=_images_as_bytes, options=_feeding(), seen=_bytes_seen),
     "resident": Hook(options=_feeding(), seen=_resident_seen),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
+
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.phase import COMPUTE
 from trainspeed.core.result import Seen
@@ -105,6 +107,17 @@ def _context_seen(_value: str, training: Any) -> Seen:
     return (
         "spawn" if all(spawned) else "fork"
     ), f"{sum(spawned)} of {len(spawned)} workers were started afresh"
+
+
+def augmentation_seen(training: Any) -> Mapping[str, Seen]:
+    """Return whether images were augmented on the device, where that is asked for: whether it drew random numbers."""
+    if training.draws is None or not training.trial.phase.compared:
+        return {}
+    trial, place = training.trial, training.device
+    unused = torch.Generator(place).manual_seed(training.draws.initial_seed())
+    drew = not torch.equal(unused.get_state(), training.draws.get_state())
+    how = f"random numbers {'were' if drew else 'were not'} drawn on {place.type}"
+    return {"pipeline": (trial.pipeline if drew else None, how)}
 
 
 HOOKS: Mapping[str, Hook] = {
