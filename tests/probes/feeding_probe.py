@@ -14,6 +14,7 @@ from unittest import mock
 
 import numpy as np
 
+from trainspeed.core.phase import INPUT
 from trainspeed.core.trial import WITH_WORKERS, Trial
 from trainspeed.worker import backends
 from trainspeed.worker.backends.base import Training
@@ -34,7 +35,7 @@ TRAININGS: dict[str, dict[str, tuple[tuple, dict[str, Any]]]] = {
         "workers": ((), {"pipeline": "processes"}),
         "uint8 from workers": ((UINT8,), {"pipeline": "processes"}),
         "started again": ((("loader_persistent", "off"),), {"pipeline": "processes"}),
-        "spawned": ((("loader_context", "spawn"),), {"pipeline": "processes"}),
+        "spawned": ((("loader_context", "spawn"),), {"pipeline": "processes", "workers": 1}),
         "any order": ((("loader_order", "free"),), {"pipeline": "processes"}),
         "on the device": ((UINT8,), {"pipeline": "in_model"}),
     },
@@ -59,6 +60,8 @@ BY_EMPTY_HOOKS = {
     "tensorflow": ("data set",),
     "jax": ("uint8",),
 }
+# Which one is inspected, by its pipeline and levers.
+INSPECTED = {"torch": ("resize", (UINT8,)), "tensorflow": ("arrays", (UINT8,)), "jax": ("arrays", (UINT8,))}
 LOOKED_AT = {"feed": {"watched": True}}
 PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data")
 
@@ -117,7 +120,7 @@ class Probe:
         training = self.trained(a_trial)
         numbers = [training.final_loss, training.test_accuracy() if a_trial.phase.trains else None]
         found = {"numbers": numbers, "in_effect": training.in_effect()}
-        if a_trial.phase.trains:
+        if INSPECTED[self.framework] == (a_trial.pipeline, a_trial.levers):
             found["notes"] = len(training.inspect().notes)
         return found
 
@@ -132,7 +135,7 @@ class Probe:
 
             forgotten = mock.patch.object(keras_input, "BRIGHTEST", 1)
         with forgotten:
-            return self.trained(trial(self.framework, UINT8)).in_effect()["uint8"]
+            return self.trained(trial(self.framework, UINT8, part="input")).in_effect()["uint8"]
 
     def by_empty_hooks(self, a_trial: Trial) -> dict[str, Any]:
         """Return what is seen of a trial's levers where their hooks do nothing but let the batches be looked at."""
@@ -141,7 +144,7 @@ class Probe:
             for name, hook in self.hooks.items()
         }
         with mock.patch.dict(self._table.HOOKS, empty):
-            return self.trained(a_trial).in_effect()
+            return self.trained(a_trial.only(INPUT)).in_effect()
 
     def refused(self) -> list[str]:
         """Return why levers that do nothing here, or cannot be had, are refused."""

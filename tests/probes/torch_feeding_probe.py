@@ -64,8 +64,8 @@ def way(value: str | None, *, by_workers: bool) -> dict[str, Any]:
         return to(self, *args, **more)
 
     patches = (
-        mock.patch.object(torch.Tensor, "pin_memory", told.pin),
-        mock.patch.object(torch.Tensor, "is_pinned", told.is_pinned),
+        mock.patch.object(torch.Tensor, "pin_memory", lambda tensor: told.pin(tensor)),
+        mock.patch.object(torch.Tensor, "is_pinned", lambda tensor: told.is_pinned(tensor)),
         mock.patch.object(torch.Tensor, "to", recorded_to),
     )
     with contextlib.ExitStack() as stack:
