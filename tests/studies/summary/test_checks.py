@@ -5,7 +5,7 @@ from dataclasses import replace
 from front_data import NOTHING, OLDER, SESSION, report_of, runs_of, write_notebook, write_page, write_report
 from study_data import MACHINE
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.markdown import escape
+from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
@@ -63,6 +63,17 @@ def test_checks_of_an_earlier_session_say_so(tmp_path):
     Ledger(tmp_path).append(replace(RUN, session=OLDER))
 
     assert "in an earlier session" in check_sentences(read_report(tmp_path, tmp_path))[0]
+
+
+def test_a_check_of_another_machine_is_not_told_of_this_one(tmp_path):
+    write_report(tmp_path, runs_of("layout"))
+    elsewhere = {**MACHINE, "cpu": "<b>Other</b> CPU"}
+    Ledger(tmp_path).append(replace(ADDS, session=OLDER, machine=elsewhere))
+
+    (sentence,) = check_sentences(read_report(tmp_path, tmp_path))
+
+    assert "not checked" in sentence and not isinstance(sentence, Marked)
+    assert "(CPU (<b>Other</b> CPU, then Test CPU))" in sentence
 
 
 def test_what_a_framework_says_is_shown_as_text():

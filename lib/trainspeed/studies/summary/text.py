@@ -13,6 +13,7 @@ from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
+from trainspeed.core.system import differences_text, machine_differences
 from trainspeed.judge.check_list import all_checks, faults
 from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.comparison import Verdict, controls
@@ -44,6 +45,13 @@ def check_sentences(report: ReportSummary) -> list[str]:
     checks = all_checks(report.checks)
     if not checks:
         return ["Whether the instrument is right here was not checked: `make check` does."]
+    here = max(report.runs, key=lambda run: run.started_at or "").machine if report.runs else {}
+    if elsewhere := machine_differences(report.checks[0].machine, here):
+        what = differences_text(elsewhere)
+        return [
+            "Whether the instrument is right here was not checked: what was checked in this folder is another system "
+            f"({what}). `make check` checks this one."
+        ]
     page = next((ran.page for ran in report.notebooks if ran.name == CHECK and ran.page), None)
     older = ", in an earlier session" if report.is_older(report.checks[0].session) else ""
     link = f" ([check]({page}))" if page else ""
