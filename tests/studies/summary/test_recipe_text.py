@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from recipe_world import ORDER, PLANTED, World, drive, search_of, start_of
+from front_data import runs_of, verdicts_of
+from recipe_world import FIELDS, ORDER, PLANTED, World, drive, search_of, start_of
 from trainspeed.core.run import Role, Status
 from trainspeed.judge.comparison import Verdict, as_json
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.recipe import Search
+from trainspeed.studies.summary.recipe import Search, searches
 from trainspeed.studies.summary.recipe_text import (
     chain_rows,
     plain_sentence,
@@ -47,6 +48,24 @@ def test_without_a_switch_there_is_nothing_to_try():
     search = Search(start_of(), (), 6)
     assert "no study has found a faster setting for it" in plain_sentence(search)
     assert total_sentence(search) == "PyTorch, cnn10: nothing to switch on was found."
+
+
+@pytest.mark.parametrize(("blocks", "compared"), [(6, True), (5, False)])
+def test_where_nothing_was_compared_often_enough_it_is_not_said_that_nothing_was_found(blocks, compared):
+    """Its core may have had no time at all."""
+    verdicts = verdicts_of(runs_of("layout", 1.0, blocks=blocks))
+    about = {"switches": ORDER, "try_also": (), "devices": 1, "blocks": 6, "margin_points": 0.5, **FIELDS}
+    of_torch, of_tensorflow = searches(["torch", "tensorflow"], ["cnn10"], verdicts, **about)
+
+    found = "nothing to switch on was found"
+    unknown = (
+        "nothing was compared in 6 blocks or more, which a verdict needs, so what to switch on is not known"
+    )
+    assert total_sentence(of_torch) == f"PyTorch, cnn10: {found if compared else unknown}."
+    assert total_sentence(of_tensorflow) == f"TensorFlow, cnn10: {unknown}."
+    assert plain_sentence(of_tensorflow).endswith(
+        ": nothing was compared in 6 blocks or more, which a verdict needs."
+    )
 
 
 def test_the_total_with_its_interval_its_switches_and_its_accuracy(measured):

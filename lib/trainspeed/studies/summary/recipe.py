@@ -79,6 +79,7 @@ class Search:
         start: The plain trial; its data set may be "auto", and the runs then name the one that was used.
         switches: In the order in which they are tried, one for each factor.
         blocks: How often each step runs, and the confirmation.
+        compared: Whether any study has compared settings of this framework often enough to find one faster.
         runs: Those of all searches, as far as they have been measured.
         margin_points: A switch is not kept where the test accuracy is lower for sure (the whole interval below 0)
             and by more than this (the median).
@@ -89,6 +90,7 @@ class Search:
     blocks: int
     runs: Sequence[Run] = ()
     margin_points: float = ACCURACY_MARGIN
+    compared: bool = True
 
     @cached_property
     def _replayed(self) -> tuple[list[Step], TrialSet | None]:
@@ -236,8 +238,16 @@ def searches(
         start = plain_trial(framework, model, **fields)
         won = [s for s in switches_that_won(verdicts, start, devices) if s.factor in switches]
         untested = untested_switches(try_also, start, won, devices)
-        planned.append(Search(start, (*won, *untested), blocks, margin_points=margin_points))
+        compared = any(_decides(verdict, framework) for verdict in verdicts)
+        search = Search(start, (*won, *untested), blocks, margin_points=margin_points, compared=compared)
+        planned.append(search)
     return planned
+
+
+def _decides(verdict: Verdict, framework: str) -> bool:
+    """Return whether a verdict on time is about what is switched in this framework, and has an interval."""
+    of_switch = verdict.quantity == "time" and verdict.row.switch
+    return bool(of_switch) and verdict.low is not None and verdict.candidate.framework == framework
 
 
 def wanted(searches: Iterable[Search], runs: Sequence[Run]) -> list[TrialSet]:

@@ -11,7 +11,7 @@ from trainspeed.core.format import MISSING, NAMES, counted, fixed, interval
 from trainspeed.core.run import Role, Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import measured
-from trainspeed.judge.verdict import Judgement
+from trainspeed.judge.verdict import MIN_BLOCKS, Judgement
 from trainspeed.studies.summary.recipe import Search
 
 RECIPE_QUESTION = "What do all switches that were kept bring together?"
@@ -27,6 +27,8 @@ def where(search: Search) -> str:
 def plain_sentence(search: Search) -> str:
     """Return what the baseline is, and what is tried on it."""
     start = ", ".join(search.start.describe())
+    if not search.switches and not search.compared:
+        return f"{start}: {_not_compared()}."
     if not search.switches:
         return (
             f"{start}: no study has found a faster setting for it, so there is nothing to put together. "
@@ -40,10 +42,16 @@ def plain_sentence(search: Search) -> str:
     return f"{start}: to be switched on in this order: {', '.join(switches)}."
 
 
+def _not_compared() -> str:
+    return f"nothing was compared in {MIN_BLOCKS} blocks or more, which a verdict needs"
+
+
 def total_sentence(search: Search) -> str:
     """Return what all kept switches bring together, measured in fresh blocks."""
     kept = [step.switch.words for step in search.kept]
     tried = ", ".join(f"{step.switch.words} ({step.decision})" for step in search.steps)
+    if not search.switches and not search.compared:
+        return f"{where(search)}: {_not_compared()}, so what to switch on is not known."
     if not search.switches:
         return f"{where(search)}: nothing to switch on was found."
     if not kept and len(search.steps) < len(search.switches):
