@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from study_data import make_run, no_use_after
+from study_data import make_run
 from trainspeed.conduct.plan import Planned, schedule, still_to_do
 from trainspeed.core.run import FINAL, Run, Status
 from trainspeed.core.trial import Trial
@@ -121,6 +121,12 @@ class Measured:
         return search
 
 
+def ended_for_good(runs: Sequence[Run]) -> Callable[[Planned], bool]:
+    """Return what tells of a planned run whether its trial would end the same again."""
+    kinds = {(run.label, run.trial.spec) for run in runs if run.is_final and run.versions}
+    return lambda planned: planned.kind in kinds
+
+
 def drive(searches: Sequence[Search] | Search, world: World, done: Sequence[Run] = ()) -> Measured:
     """Measure what searches want until they want nothing, as `study.measure` and its runner do it.
 
@@ -129,10 +135,10 @@ def drive(searches: Sequence[Search] | Search, world: World, done: Sequence[Run]
     """
     searches = [searches] if isinstance(searches, Search) else list(searches)
     runs, tried, hopeless, told, order, rounds = list(done), set(), set(), set(), [], 0
-    todo = still_to_do(schedule(wanted(searches, ()), 0), runs, no_use_after(runs))
+    todo = still_to_do(schedule(wanted(searches, ()), 0), runs, ended_for_good(runs))
 
     def further() -> list[Planned]:
-        new = still_to_do(schedule(wanted(searches, runs), 0), runs, no_use_after(runs))
+        new = still_to_do(schedule(wanted(searches, runs), 0), runs, ended_for_good(runs))
         return [planned for planned in new if planned.key not in tried]
 
     while todo := todo or further():

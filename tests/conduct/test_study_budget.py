@@ -36,9 +36,9 @@ def clocked(workers, monkeypatch, fake_clock):
     return workers
 
 
-def measured(out, budget_s, *parts, more=None, **options):
+def measured(out, budget_s, *parts, more=None, spare=None, **options):
     context = Context(id=options.pop("id", "s1"), out=out, **options)
-    plan = Plan(others=parts, more=more)
+    plan = Plan(others=parts, more=more, spare=spare)
     return study.measure("s", plan, timeout_s=1, interval_s=1, budget_s=budget_s, context=context)
 
 
@@ -118,6 +118,55 @@ def test_what_depends_on_results_and_has_no_time_is_on_record_and_not_asked_for_
 
     assert sizes(runs) == {8: 6}
     assert [group.blocks for group in runs.coverage.groups] == [6, 0]
+
+
+# Time that is left over.
+
+
+def next_ones(runs):
+    """Return what is worth measuring in spare time, the most useful first."""
+    return [part_of(size, blocks=12) for size in (16, 4, 2)]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "found"),
+    [
+        (8, {8: 8}),  # nothing of the rest would have 6 blocks
+        (15, {8: 8, 16: 6}),
+        (24, {8: 8, 16: 9, 4: 6}),
+        (60, {8: 8, 16: 12, 4: 12, 2: 12}),
+    ],
+)
+def test_time_that_a_study_does_not_need_goes_to_what_is_useful_next(clocked, tmp_path, blocks, found):
+    """As much of it as gives an interval: the front page finds nothing to confirm on many machines."""
+    runs = measured(tmp_path, blocks * RUN_S, part_of(8, blocks=8), spare=next_ones)
+
+    assert sizes(runs) == found
+    assert runs.coverage.left_out == (), "it was never promised"
+
+
+def test_spare_time_comes_after_what_results_ask_for(clocked, tmp_path):
+    runs = measured(
+        tmp_path, 20 * RUN_S, part_of(8, blocks=6), more=Asking([part_of(1, blocks=6)]), spare=next_ones
+    )
+
+    assert sizes(runs) == {8: 6, 1: 6, 16: 6}
+
+
+def test_without_a_limit_there_is_no_spare_time(clocked, tmp_path):
+    assert sizes(measured(tmp_path, None, part_of(8, blocks=8), spare=next_ones)) == {8: 8}
+
+
+def test_a_resumed_study_goes_on_with_its_spare_time(clocked, tmp_path):
+    whole = measured(tmp_path / "a", 24 * RUN_S, part_of(8, blocks=8), spare=next_ones)
+    for run in whole.runs[:10]:
+        append_line(tmp_path / "b/runs.jsonl", run.as_dict())
+    clocked.requests.clear()
+
+    runs = measured(tmp_path / "b", 10 * 2.0 + 13 * RUN_S, part_of(8, blocks=8), spare=next_ones, resume=True)
+
+    assert sizes(runs) == sizes(whole)
+    assert len(clocked.requests) == 13
 
 
 @pytest.mark.parametrize("budget_s", [0, -1.0])

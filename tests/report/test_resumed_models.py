@@ -1,7 +1,7 @@
 """A report runs the models that its user named, and none that only the files of a folder name."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -14,6 +14,8 @@ from trainspeed.conduct.context import Context, current
 from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import SESSIONS_FILE, append_line
+from trainspeed.core.run import Role
+from trainspeed.core.runs import RunSet
 from trainspeed.report.request import ReportRequest, read_sessions
 from trainspeed.report.run import report
 
@@ -159,12 +161,12 @@ def front(monkeypatch, tmp_path):
     report = ReportSummary(out=tmp_path, verdicts=tuple(verdicts_of(runs)))
     assert report.gains
 
-    def planned(**context):
+    def planned(*own, drawn=False, **context):
         monkeypatch.setattr(plan, "current", lambda: Context(id="s", out=tmp_path, **context))
         return plan.plan_summary(
-            report=report, drawn=False, frameworks=[], models=["cnn10"], switches=[], try_also=[], pipeline="arrays",
-            batch_size=8, image_size=16, images_per_epoch=64, epochs=3, blocks=1, accuracy_margin=1.0, confirm=1,
-            confirm_blocks=6, dataset="digits", seed=0,
+            report=replace(report, own=RunSet(own)), drawn=drawn, frameworks=[], models=["cnn10"], switches=[],
+            try_also=[], pipeline="arrays", batch_size=8, image_size=16, images_per_epoch=64, epochs=3, blocks=1,
+            accuracy_margin=1.0, confirm=1, confirm_blocks=6, dataset="digits", seed=0,
         )  # fmt: skip
 
     return planned
@@ -173,3 +175,11 @@ def front(monkeypatch, tmp_path):
 def test_a_gain_is_confirmed_only_with_models_that_the_user_named(front):
     assert front().top == [] and front(in_report=True).top == []
     assert {verdict.baseline.model for verdict in front(user_models=(EVIL,)).top} == {EVIL}
+
+
+def test_what_was_confirmed_is_drawn_again_whoever_named_the_model(front):
+    """PARAMS named it for a notebook; nothing runs while a report is drawn."""
+    fresh = make_run(study="summary", label=Role.CONFIRMATION, model=EVIL)
+
+    assert {verdict.baseline.model for verdict in front(fresh, drawn=True).top} == {EVIL}
+    assert front(fresh).top == front(drawn=True).top == []

@@ -13,6 +13,7 @@ from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.timetable import FEWEST
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
 from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.coverage import GroupCoverage
 from trainspeed.core.run import Run
 
 
@@ -43,6 +44,16 @@ class PlannedGroup:
     def rounds(self) -> int:
         """Rounds of turns in a block."""
         return ROUNDS if self.core or self.most >= FEWEST else FEW_ROUNDS
+
+    def covered(self, blocks: int) -> GroupCoverage:
+        """Return what is on record of it where so many blocks were measured."""
+        return GroupCoverage(
+            part=self.name,
+            core=self.core,
+            trials=tuple(arm.trial.spec.as_dict() for arm in self.blocks[0]),
+            blocks=blocks,
+            most=self.most,
+        )
 
     @property
     def framework(self) -> str:

@@ -62,6 +62,8 @@ class Plan:
         others: Sets of trials that need no name.
         more: Returns, from the runs so far, what to measure next, until that is nothing: sizes that depend on
             earlier results.
+        spare: Returns what to measure in time that is left over then, the most useful first: a study that depends on
+            earlier results is given time before it is known how much it needs. Only where time is limited.
         seed: Seed of the order of runs; the trials have their own.
         accuracy_blocks: Number of blocks in which the test accuracy is measured too.
         foreseen: Sets whose trials stand for others that depend on earlier results: for the plan's time alone.
@@ -72,6 +74,7 @@ class Plan:
 
     others: tuple[TrialSet, ...] = ()
     more: More | None = None
+    spare: More | None = None
     foreseen: tuple[TrialSet, ...] = ()
     seed: int = 0
     accuracy_blocks: int = 1

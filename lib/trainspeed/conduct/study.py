@@ -35,10 +35,10 @@ from trainspeed.conduct.plan import (
 from trainspeed.conduct.progress import Bar, Lines, Progress
 from trainspeed.conduct.resumed import check_same_machine, check_same_versions
 from trainspeed.conduct.runner import Runner
-from trainspeed.conduct.timetable import Timetable
+from trainspeed.conduct.timetable import FEWEST, Timetable
 from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
-from trainspeed.core.coverage import Coverage, GroupCoverage, append_coverage, read_coverage
+from trainspeed.core.coverage import Coverage, append_coverage, read_coverage
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
@@ -192,14 +192,23 @@ class _Measuring:
 
     def _asked(self) -> list[PlannedGroup]:
         """Return what is to be measured next, depending on the runs so far, and was not asked for before."""
-        if self._plan.more is None:
+        return self._untried(self._plan.more(self._runs)) if self._plan.more else []
+
+    def _spare(self, left_s: float) -> list[PlannedGroup]:
+        """Return the first set that can have an interval in time that is left over, without those that had theirs."""
+        if self._plan.spare is None or not 0 < left_s < math.inf:
             return []
-        asked = []
-        for group in self._groups(self._plan.more(self._runs)):
-            blocks = tuple(b for b in group.blocks if not self._tried.issuperset(run.key for run in b))
-            if blocks:
-                asked.append(replace(group, blocks=blocks))
-        return asked
+        for groups in (self._untried([part]) for part in self._plan.spare(self._runs)):
+            if groups and sum(min(FEWEST, g.most) * self._pace.block_s(g) for g in groups) <= left_s:
+                return groups
+        return []
+
+    def _untried(self, sets: Sequence[TrialSet]) -> list[PlannedGroup]:
+        groups = [
+            replace(g, blocks=tuple(b for b in g.blocks if not self._tried.issuperset(run.key for run in b)))
+            for g in self._groups(sets)
+        ]
+        return [group for group in groups if group.blocks]
 
     def _run_all(
         self, runner: Runner, table: Timetable[PlannedGroup], end_s: float, progress: Progress
@@ -214,7 +223,7 @@ class _Measuring:
         while True:
             left_s = end_s - time.monotonic()
             group = table.next(left_s)
-            if group is None and (more := self._asked()):
+            if group is None and (more := self._asked() or self._spare(left_s)):
                 table.groups += more
                 self._begin(table, more)
                 continue
@@ -253,16 +262,7 @@ class _Measuring:
             study=self._study,
             budget_s=budget_s,
             spent_s=spent_s,
-            groups=tuple(
-                GroupCoverage(
-                    part=group.name,
-                    core=group.core,
-                    trials=tuple(arm.trial.spec.as_dict() for arm in group.blocks[0]),
-                    blocks=table.had(group),
-                    most=group.most,
-                )
-                for group in table.groups
-            ),
+            groups=tuple(group.covered(table.had(group)) for group in table.groups),
         )
 
 

@@ -11,7 +11,14 @@ from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.run import Role, Status
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.confirmation import CONFIRM_SEED_OFFSET, confirmed, confirming, gain, largest
+from trainspeed.studies.summary.confirmation import (
+    CONFIRM_SEED_OFFSET,
+    confirmed,
+    confirming,
+    gain,
+    largest,
+    next_largest,
+)
 
 LAYOUT = {"factor": "layout", "values": ("channels_first", "channels_last"), "devices": 1}
 
@@ -220,3 +227,40 @@ def test_the_sentence_says_what_is_compared(changed, name):
         given.pop("devices")
     first = replace(make_verdict(1.5, **given), study="s")
     assert one(first, []).sentence.startswith(name)
+
+
+# In time that is left.
+
+
+def undecided(ratio, **more):
+    one = verdict(ratio or 1.0, **more)
+    return replace(one, judgement=replace(one.judgement, outcome=Outcome.UNDECIDED, speedup=ratio))
+
+
+def test_after_the_largest_gains_come_the_others_and_then_the_largest_that_are_undecided():
+    first, second = verdict(1.5), verdict(1.2, batch_size=128)
+    small, large = undecided(1.05, batch_size=16), undecided(0.8, batch_size=8)
+    unknown = undecided(None, batch_size=4)
+
+    found = next_largest([small, second, unknown, large, first], [first])
+
+    assert found == [second, large, small]
+    assert next_largest([first, first], []) == [first]
+    assert next_largest([undecided(1.1, devices=4)], [], devices=1) == []
+
+
+@pytest.mark.parametrize(
+    ("ratio", "word"),
+    [(1.4, "undecided at first, faster here"), (1.0, "undecided at first, the same within the margin here")],
+)
+def test_what_was_undecided_is_told_with_what_fresh_blocks_say(ratio, word):
+    (found,) = confirmed([], again([undecided(1.1)], ratio), [undecided(1.1), verdict(1.3, batch_size=128)])
+
+    assert (found.word, found.holds) == (word, False)
+    assert found.sentence.endswith(f" in 6 fresh blocks: {word}.")
+
+
+def test_what_stays_undecided_is_not_called_confirmed():
+    (found,) = confirmed([], again([undecided(1.1)], 1.1, blocks=5), [undecided(1.1)])
+
+    assert (found.word, found.holds) == ("undecided here, too", False)

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 from trainspeed.conduct.plan import TrialSet
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.format import counted
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict, verdict_between
-from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 CONFIRM_SEED_OFFSET = 200_000  # seed of the fresh blocks, which no block of a study has
@@ -22,7 +23,7 @@ DECIDED = (Outcome.FASTER, Outcome.SLOWER)
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmed:
-    """A verdict, and another one on the same pair in fresh blocks.
+    """A verdict, perhaps an undecided one, and another one on the same pair in fresh blocks.
 
     Attributes:
         again: The verdict of the fresh blocks; None where one of the two trials gave no result in any.
@@ -36,7 +37,8 @@ class Confirmed:
     @property
     def holds(self) -> bool:
         """Whether the fresh blocks decide the same."""
-        return self.again is not None and self.again.outcome == self.first.outcome
+        decided = self.again is not None and self.first.outcome is not Outcome.UNDECIDED
+        return decided and self.again.outcome == self.first.outcome
 
     @property
     def sentence(self) -> str:
@@ -53,6 +55,10 @@ class Confirmed:
     def word(self) -> str:
         """Whether the verdict was confirmed, in one word or a few."""
         one, two = self.first, self.again
+        if one.outcome is Outcome.UNDECIDED:
+            if two.outcome is Outcome.UNDECIDED:
+                return "undecided here, too"
+            return f"undecided at first, {OUTCOME_WORDS.get(two.outcome, two.outcome)} here"
         if self.holds:
             # Where the intervals do not even touch, what was found first was mostly luck.
             smaller = None not in (one.low, two.low) and (
@@ -86,16 +92,41 @@ def largest(verdicts: Iterable[Verdict], of_each: int, devices: int | None = Non
     chosen: dict[str, list[Verdict]] = {}
     pairs = set()
     for verdict in sorted(verdicts, key=gain, reverse=True):
-        pair = frozenset((verdict.baseline, verdict.candidate))
-        # Two times of the same runs, such as calls with and without transfers, are no pair of trials.
-        switch = verdict.quantity == "time" and verdict.row.choice and len(pair) == 2
-        here = devices is None or max(trial.devices for trial in pair) <= devices
-        new = verdict.outcome in DECIDED and pair not in pairs
+        new = verdict.outcome in DECIDED and _pair(verdict) not in pairs
         of_study = chosen.setdefault(verdict.study, [])
-        if switch and here and new and len(of_study) < of_each:
+        if _can_be_confirmed(verdict, devices) and new and len(of_study) < of_each:
             of_study.append(verdict)
-            pairs.add(pair)
+            pairs.add(_pair(verdict))
     return sorted((v for of_study in chosen.values() for v in of_study), key=gain, reverse=True)
+
+
+def next_largest(
+    verdicts: Iterable[Verdict], top: Iterable[Verdict], devices: int | None = None
+) -> list[Verdict]:
+    """Return what is worth measuring again after `top`: other gains, then what is undecided, the largest first.
+
+    Args:
+        devices: As of `largest`.
+    """
+    pairs = {_pair(verdict) for verdict in top}
+    chosen = []
+    for verdict in sorted(verdicts, key=lambda one: (one.outcome not in DECIDED, -gain(one))):
+        open_ = verdict.outcome in (*DECIDED, Outcome.UNDECIDED) and verdict.speedup is not None
+        if open_ and _can_be_confirmed(verdict, devices) and _pair(verdict) not in pairs:
+            chosen.append(verdict)
+            pairs.add(_pair(verdict))
+    return chosen
+
+
+def _pair(verdict: Verdict) -> frozenset[AnyTrial]:
+    return frozenset((verdict.baseline, verdict.candidate))
+
+
+def _can_be_confirmed(verdict: Verdict, devices: int | None) -> bool:
+    pair = _pair(verdict)
+    # Two times of the same runs, such as calls with and without transfers, are no pair of trials.
+    switch = verdict.quantity == "time" and verdict.row.choice and len(pair) == 2
+    return bool(switch) and (devices is None or max(trial.devices for trial in pair) <= devices)
 
 
 def confirming(verdicts: Sequence[Verdict], blocks: int) -> list[TrialSet]:
@@ -115,11 +146,18 @@ def confirming(verdicts: Sequence[Verdict], blocks: int) -> list[TrialSet]:
     return sets
 
 
-def confirmed(verdicts: Sequence[Verdict], runs: Iterable[Run]) -> list[Confirmed]:
-    """Return what became of these verdicts in the fresh blocks."""
+def confirmed(
+    verdicts: Sequence[Verdict], runs: Iterable[Run], spare: Sequence[Verdict] = ()
+) -> list[Confirmed]:
+    """Return what became of these verdicts in the fresh blocks.
+
+    Args:
+        spare: Verdicts that were measured again where time was left; the others of them are left out.
+    """
     arms = RunSet(tuple(runs)).role(Role.CONFIRMATION).by_trial()
     results = []
-    for verdict in verdicts:
+    measured = [v for v in spare if v.baseline.spec in arms and v.candidate.spec in arms]
+    for verdict in (*verdicts, *measured):
         pair = [arms.get(trial.spec, ()) for trial in (verdict.baseline, verdict.candidate)]
         again = verdict_between(*pair, verdict.factor, verdict.question) if all(pair) else None
         failed = next((run for arm in pair for run in arm if run.status != Status.OK), None)

@@ -10,11 +10,13 @@ from trainspeed.conduct.context import current
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import check_whole
+from trainspeed.core.run import Role
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.core.user_model import is_named
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary, data_set, plain_precision
-from trainspeed.studies.summary.confirmation import confirming, largest
+from trainspeed.studies.summary.confirmation import confirming, largest, next_largest
 from trainspeed.studies.summary.recipe import Search, searches, wanted
 from trainspeed.studies.summary.switches import extra_verdicts
 
@@ -27,10 +29,12 @@ class SummaryPlan(Plan):
 
     Attributes:
         top: The verdicts that are measured again.
+        next_ones: Those that are, too, one after the other, where time is left.
         searches: A search for each framework and model, without any runs yet.
     """
 
     top: Sequence[Verdict]
+    next_ones: Sequence[Verdict]
     searches: Sequence[Search]
 
 
@@ -67,10 +71,14 @@ def plan_summary(
     check_whole("confirm", confirm, 0, "0 confirms nothing")
     check_whole("confirm_blocks", confirm_blocks, 0, "0 confirms nothing")
     devices, _ = devices_here("summary")
-    # A verdict in the folder may name any file: a model of the user's own is run only where the user named it.
-    named = {*models, *current().user_models}
-    gains = [v for v in report.gains if is_named(v.baseline, named) and is_named(v.candidate, named)]
+    # A verdict in the folder may name any file: a model of the user's own is run only where the user named it. What is
+    # drawn runs nothing, and shows whatever was measured again.
+    again = {run.trial.model for run in report.own.role(Role.CONFIRMATION) if run.trains} if drawn else ()
+    named = {*models, *current().user_models, *again}
+    known = [v for v in report.switches if is_named(v.baseline, named) and is_named(v.candidate, named)]
+    gains = [verdict for verdict in known if verdict.outcome is Outcome.FASTER]
     top = largest(gains, of_each=confirm, devices=devices)
+    next_ones = next_largest(known, top, devices) if confirm and confirm_blocks else []
     planned = searches(
         frameworks,
         models,
@@ -92,6 +100,7 @@ def plan_summary(
     )
     return SummaryPlan(
         top=top,
+        next_ones=next_ones,
         searches=planned,
         foreseen=(
             *_foreseen_confirmations(planned, confirm * NOTEBOOKS - len(top), confirm_blocks),
@@ -99,6 +108,7 @@ def plan_summary(
         ),
         others=(*confirming(top, confirm_blocks), *wanted(planned, ())),
         more=partial(wanted, planned),
+        spare=lambda runs: confirming(next_ones, confirm_blocks),
         may_be_empty=True,
         accuracy_blocks=blocks,
         seed=seed,
