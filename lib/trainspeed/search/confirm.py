@@ -1,0 +1,156 @@
+"""Fresh blocks: the plain trial, all that were kept, and all without the large ones. Only these runs make claims.
+
+The intervals of what is left out hold all at once: each is as wide as one of so many needs (Bonferroni). Holm's steps
+would decide hardly more: with 9 blocks the sign test's second smallest p-value is 10 times the smallest, so a later
+step helps only where one or two are left; and intervals that go with Holm's steps say nothing of what he decides but
+that it lies beyond the margin. The total is the one answer that was planned from the beginning: it is judged alone.
+
+Source: K. Strassburger, F. Bretz, Compatible simultaneous lower confidence bounds for the Holm procedure and other
+    Bonferroni-based closed tests, Statistics in Medicine 27 (2008), 4914-4927.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from trainspeed.core.levers.lever import Numbers
+from trainspeed.core.run import Role, Run, Status
+from trainspeed.judge.comparison import judge_runs
+from trainspeed.judge.equivalence import Equality, equality_of
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judgement
+from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut
+from trainspeed.search.design import without
+from trainspeed.search.findings import Estimate
+from trainspeed.search.known import Group, Known
+from trainspeed.search.switch import Set, Switch
+
+RECIPE_SEED_OFFSET = 100_000  # added to the seed of the fresh blocks, so that no block of the search had it
+BLOCKS = 9  # one may be out of line where one claim is made; 12 claims can be made where all agree
+LARGE = 4  # left out one by one, at most
+
+
+def confirming(
+    known: Known, kept: Set, estimates: Mapping[Switch, Estimate], blocks: int, large: int
+) -> Group | None:
+    """Return the fresh blocks; None where nothing was kept.
+
+    Args:
+        estimates: What each brings: the largest are left out one by one, if they are worth a switch, and the others
+            as a group.
+        large: How many, at most.
+    """
+    if not kept:
+        return None
+    ranked = sorted(kept, key=lambda switch: -estimates[switch].log if switch in estimates else 0.0)
+    worth = [s for s in ranked if s in estimates and estimates[s].log >= math.log(1 + MARGIN)]
+    alone = worth[:large]
+    small = [switch for switch in ranked if switch not in alone]
+    off = [(switch,) for switch in alone] + ([tuple(small)] if small and large else [])
+    arms = ((), kept, *(rest for gone in off if (rest := without(kept, gone))))
+    seed = known.start.seed + RECIPE_SEED_OFFSET
+    return Group(label=Role.RECIPE, seed=seed, arms=tuple(dict.fromkeys(arms)), blocks=blocks)
+
+
+def confirmed(known: Known, margin_points: float) -> Confirmation | None:
+    """Return what the fresh blocks say; None where there are none of the plain trial and of all that were kept.
+
+    Which switches were kept is read from the runs: their largest arm has them all.
+    """
+    arms: dict[frozenset[Switch], list[Run]] = {}
+    for one in known.of(Role.RECIPE):
+        arms.setdefault(one.on, []).append(one.run)
+    everything = max(arms, key=len, default=frozenset())
+    if not everything or frozenset() not in arms:
+        return None
+    plain, best = arms[frozenset()], arms[everything]
+    total = judge_runs(plain, best)
+    parts = [on for on in arms if on and on < everything]
+    learned = _learned(plain)
+    accuracy = judge_runs(plain, best, "accuracy", margin_points) if learned else None
+    failed = next((run for own in arms.values() for run in own if run.status is not Status.OK), None)
+    left_out = []
+    for on in parts:
+        points = judge_runs(arms[on], best, "accuracy", margin_points) if learned else None
+        gone = _ordered(known, everything - on)
+        left_out.append(
+            LeftOut(
+                switches=gone,
+                time=judge_runs(arms[on], best).one_of(len(parts)),
+                accuracy=points,
+                equality=equality_of(points, margin_points),
+                large=_alone(gone),
+            )
+        )
+    left_out.sort(key=lambda one: (not one.large, -(one.time.speedup or 0.0)))
+    return Confirmation(
+        on=_ordered(known, everything),
+        total=total,
+        accuracy=accuracy,
+        equality=equality_of(accuracy, margin_points),
+        left_out=tuple(left_out),
+        blocks=total.blocks,
+        reason=f"{failed.status}: {failed.reason}" if failed else None,
+    )
+
+
+def waterfall(found: Confirmation | None) -> tuple[Bar, ...]:
+    """Return the bars from the plain trial to all that were kept; the last one is what several do together."""
+    if found is None or not found.total.speedup:
+        return ()
+    parts = [part for part in found.left_out if part.time.speedup]
+    bars = [Bar(switches=p.switches, speedup=p.time.speedup, low=p.time.low, high=p.time.high) for p in parts]
+    if not bars:
+        total = found.total
+        return (Bar(switches=found.on, speedup=total.speedup, low=total.low, high=total.high),)
+    rest = found.total.speedup / math.prod(bar.speedup for bar in bars)
+    return (*bars, Bar(switches=(), speedup=rest))
+
+
+def by_class(found: Confirmation | None) -> tuple[Accuracy, ...]:
+    """Return what is known of accuracy for each class of the switches that were kept.
+
+    All that were kept against the plain trial is the test of those that round otherwise; those of the same numbers are
+    spot-checked by it where there are no others.
+    """
+    if found is None:
+        return ()
+    classes = {numbers: tuple(s for s in found.on if s.numbers is numbers) for numbers in Numbers}
+    present = [numbers for numbers, own in classes.items() if own]
+    told = present[-1] if present else None
+    return tuple(
+        Accuracy(
+            numbers=numbers,
+            switches=classes[numbers],
+            judgement=found.accuracy if numbers is told else None,
+            equality=found.equality if numbers is told else Equality.UNCHECKED,
+        )
+        for numbers in present
+    )
+
+
+def hurts(found: Confirmation, switch: Switch) -> Equality:
+    """Return what is known of a switch's accuracy: left out alone, or with all others."""
+    own = next((p.equality for p in found.left_out if p.large and switch in p.switches), None)
+    return found.equality if own is None else own
+
+
+def judged(found: Confirmation, switch: Switch) -> Judgement:
+    """Return what fresh blocks say of the part that a switch belongs to, or of all together."""
+    return next((part.time for part in found.left_out if switch in part.switches), found.total)
+
+
+def _alone(gone: Set) -> bool:
+    """Whether one switch was left out, and with it only what needs it."""
+    return any(all(other == one or one.lever in other.needs for other in gone) for one in gone)
+
+
+def _ordered(known: Known, switches: frozenset[Switch]) -> Set:
+    return tuple(switch for switch in known.switches if switch in switches)
+
+
+def _learned(runs: Sequence[Run]) -> bool:
+    """Whether the model does better than guessing, in enough blocks for an interval."""
+    known = [run for run in runs if run.test_accuracy is not None]
+    return len(known) >= MIN_BLOCKS and median(r.test_accuracy for r in known) >= known[0].learned_from

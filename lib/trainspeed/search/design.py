@@ -1,0 +1,75 @@
+"""Designs: which switches are on in which arm of a group. Knows no run and no time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from trainspeed.search.switch import Set, Switch
+
+PARTS = 4  # arms of a leave-out block: each switch is off in one of them, and on in three
+COLUMNS = (8, 16, 32)  # of a screen
+
+
+def hadamard(order: int) -> tuple[tuple[int, ...], ...]:
+    """Return Sylvester's Hadamard matrix: order rows of +1 and -1, any two of which differ in half of their places.
+
+    Raises:
+        ValueError: The order is no power of 2.
+    """
+    if order < 1 or order & (order - 1):
+        raise ValueError(f"order (={order!r}) must be a power of 2, such as 16.")
+    rows: tuple[tuple[int, ...], ...] = ((1,),)
+    while len(rows) < order:
+        rows = (*(row + row for row in rows), *(row + tuple(-sign for sign in row) for row in rows))
+    return rows
+
+
+def mirror_pairs(switches: Sequence[Switch], columns: int) -> list[tuple[Set, Set]]:
+    """Return the pairs of a folded screen: what is on in the one is off in the other. The first is all and none.
+
+    With a row of a Hadamard matrix and its negative as a pair, the difference of a pair holds no drift and no
+    interaction of two, and each switch is on in one arm of every pair: all pairs tell of all switches. Columns beyond
+    the switches stay empty.
+
+    Args:
+        columns: Order of the matrix, and number of pairs: at least as many as switches.
+    Source: G. E. P. Box, J. S. Hunter, W. G. Hunter, Statistics for Experimenters, 2nd ed., section 5.16 (fold-over).
+    """
+    if len(switches) > columns:
+        raise ValueError(f"columns (={columns!r}) must be at least as many as the switches: {len(switches)}.")
+    pairs = []
+    for row in hadamard(columns):
+        signs = list(zip(switches, row[: len(switches)], strict=True))
+        pairs.append(tuple(tuple(s for s, sign in signs if sign == side) for side in (1, -1)))
+    return pairs
+
+
+def leave_out_blocks(switches: Sequence[Switch], blocks: int, seed: int) -> list[list[Set]]:
+    """Return for each block what is off in each of its arms: every switch in one of them.
+
+    Near to all that are on, where leaving each out alone would take an arm for each switch: here every arm tells of
+    several, and which of them go together changes from block to block.
+
+    Returns:
+        blocks x arms: `PARTS`; of fewer switches an arm for each, and one in which nothing is off.
+    """
+    draw = random.Random(f"{seed}:{len(switches)}")
+    few = len(switches) < PARTS
+    parts = len(switches) if few else PARTS
+    found = []
+    for _ in range(blocks):
+        order = draw.sample(list(switches), len(switches))
+        off: list[Set] = [tuple(order[number::parts]) for number in range(parts)]
+        found.append([*off, ()] if few else off)
+    return found
+
+
+def covers(one: Switch, other: Switch) -> bool:
+    """Whether a switch sets all that another one sets, as one does that needs the other."""
+    return set(other.fields) <= set(one.fields) and set(other.settings) <= set(one.settings)
+
+
+def without(switches: Sequence[Switch], off: Sequence[Switch]) -> Set:
+    """Return the switches that are left without some, and without those that would bring them back."""
+    return tuple(s for s in switches if s not in off and not any(covers(s, gone) for gone in off))

@@ -1,0 +1,205 @@
+"""Backward elimination: from all that are promising, what does not pay on top of the others is dropped.
+
+What pays only together with another one is on beside it from the beginning, and what gets into the way of another one
+shows itself beside it: a search that begins with nothing on is blind to the one and late for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from trainspeed.core.run import Role
+from trainspeed.search.design import leave_out_blocks, without
+from trainspeed.search.feasible import SEEDS_APART
+from trainspeed.search.findings import Estimate, Round
+from trainspeed.search.known import Group, Known
+from trainspeed.search.model import Model, model
+from trainspeed.search.switch import Set, Switch
+
+# Gain, as a logarithm, below which a switch is not worth a line, and standard errors that it has to be sure by: what a
+# null reaches once in 50 times.
+LEAST, SURE = 0.01, 2.05
+PROMISING = 1.0  # standard errors that suffice before the elimination: what a null reaches once in 6 times
+HURTS = 2.0  # standard errors below 0: it gets into the way of others
+MOST_ROUNDS = 3
+MOST_INVOLVED = 12  # switches with interactions of which every set is looked at
+
+Pays = Callable[[Estimate], bool]
+
+
+def pays(estimate: Estimate) -> bool:
+    """Whether a switch brings enough, surely enough, to stay on."""
+    return estimate.log >= max(LEAST, SURE * estimate.se)
+
+
+def may_pay(estimate: Estimate) -> bool:
+    """Whether a switch is worth measuring on."""
+    return estimate.log > PROMISING * estimate.se
+
+
+def best_set(found: Model, able: Collection[Switch], enough: Pays) -> Set:
+    """Return the switches that are fastest together, each of which brings enough on top of the others.
+
+    Args:
+        able: Those that may be on.
+        enough: Decides that.
+    """
+    ran = [switch for switch in found.switches if switch in able]
+    involved = list(dict.fromkeys(s for pair in found.pairs for s in pair if s in ran))[:MOST_INVOLVED]
+    single = [s for s in ran if s not in involved and found.brings([s], ()).log > 0]
+    sets = (list(own) for size in range(len(involved) + 1) for own in combinations(involved, size))
+    # Of two sets that are as fast, the smaller one.
+    on = [*single, *max(sets, key=lambda own: found.speed([*single, *own]) - LEAST * len(own) / 10)]
+    while failing := [one for switch in on if not enough(one := _part(found, switch, on))]:
+        worst = min(failing, key=lambda one: one.log / one.se)
+        on = list(without(on, worst.switches))
+    while adding := [s for s in ran if s not in on and enough(found.brings([s], on))]:
+        on.append(max(adding, key=lambda switch: found.brings([switch], on).log))
+    return tuple(switch for switch in ran if switch in on)
+
+
+def _part(found: Model, switch: Switch, on: Sequence[Switch]) -> Estimate:
+    """Return what a switch brings, with those that go with it."""
+    gone = [switch, *(other for other in on if other not in without(on, [switch]) and other != switch)]
+    estimate = found.brings(gone, on)
+    return Estimate(switches=(switch,), log=estimate.log, se=estimate.se)
+
+
+def round_groups(known: Known, on: Set, number: int, blocks: int) -> list[Group]:
+    """Return what a round measures: in each block every switch is left out in one of the arms."""
+    seed = known.start.seed + SEEDS_APART * number
+    groups = []
+    for block, parts in enumerate(leave_out_blocks(on, blocks, seed)):
+        arms = tuple(without(on, off) for off in parts)
+        groups.append(Group(label=round_label(number, blocks), seed=seed + block, arms=arms))
+    return groups
+
+
+def round_label(number: int, blocks: int) -> str:
+    """Return the label of a round's runs."""
+    return f"{Role.ELIMINATE}{number}/{blocks}"
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """The rounds of a search, by their runs.
+
+    Attributes:
+        entered: Switches that the screen had.
+        late: Switches that need one of those, and were hardly slower than that alone.
+    """
+
+    known: Known
+    entered: Set
+    late: Set
+
+    @cached_property
+    def begin(self) -> Set:
+        """The switches that the first round has on."""
+        found = self._model(0)
+        if found is None:
+            return ()
+        on = best_set(found, self.entered, may_pay)
+        levers = {name for switch in on for name in switch.levers}
+        return (*on, *(switch for switch in self.late if set(switch.needs) <= levers))
+
+    @cached_property
+    def _replayed(self) -> tuple[list[Round], Set, int | None]:
+        """The rounds, what is on in the end, and the number of the round that is next."""
+        rounds: list[Round] = []
+        on = self.begin
+        for number in range(1, MOST_ROUNDS + 1):
+            if not on:
+                break
+            blocks = self.blocks_of(number)
+            arms = self.known.arms(round_label(number, blocks)) if blocks else []
+            if not arms:
+                return rounds, on, number
+            found = self._model(number)
+            after = best_set(found, self._able, pays)
+            estimates = [_part(found, switch, on) for switch in on if switch in found.switches]
+            new = Round(
+                number=number,
+                on=on,
+                estimates=tuple(sorted(estimates, key=lambda one: one.log)),
+                blocks=len({arm.run.trial.seed for arm in arms}),
+                dropped=tuple(switch for switch in on if switch not in after),
+                added=tuple(switch for switch in after if switch not in on),
+            )
+            rounds.append(new)
+            on = after
+            if not _again(new):
+                break
+        return rounds, on, None
+
+    @property
+    def _able(self) -> Set:
+        return (*self.entered, *self.late)
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds that were run."""
+        return tuple(self._replayed[0])
+
+    @property
+    def next(self) -> int | None:
+        """Number of the round that is next; None where it is over."""
+        return self._replayed[2]
+
+    @property
+    def on(self) -> Set:
+        """What is on after the rounds; before the first one, what is promising."""
+        return self._replayed[1]
+
+    @cached_property
+    def left(self) -> Set:
+        """What the elimination leaves on; without a round, what is sure enough by the screen, or alone."""
+        found = self._model(0)
+        if self.rounds or found is None:
+            return self.on
+        return best_set(found, self._able, pays)
+
+    @cached_property
+    def estimates(self) -> Mapping[Switch, Estimate]:
+        """Of each switch that ran, what it brings on top of what is left on."""
+        found = self._model(len(self.rounds))
+        return {} if found is None else {s: _part(found, s, (*self.left, s)) for s in found.switches}
+
+    @cached_property
+    def model(self) -> Model | None:
+        """What all runs say together."""
+        return self._model(len(self.rounds))
+
+    @cached_property
+    def _models(self) -> dict[int, Model | None]:
+        return {}
+
+    def _model(self, number: int) -> Model | None:
+        """Return what all runs up to a round say."""
+        if number not in self._models:
+            self._models[number] = self._fit(number)
+        return self._models[number]
+
+    def _fit(self, number: int) -> Model | None:
+        labels = [round_label(n, blocks) for n in range(1, number + 1) if (blocks := self.blocks_of(n))]
+        arms = self.known.arms(Role.FEASIBLE, Role.RACE, Role.SCREEN, *labels)
+        able = set(self._able)
+        return model([arm for arm in arms if arm.on <= able], self._able)
+
+    def blocks_of(self, number: int) -> int | None:
+        """Return how many blocks a round was to have; None where it has not begun."""
+        begins = f"{Role.ELIMINATE}{number}/"
+        counts = (
+            r.run.label.removeprefix(begins) for r in self.known.of(Role.ELIMINATE) if begins in r.run.label
+        )
+        return next((int(count) for count in counts if count.isdecimal()), None)
+
+
+def _again(last: Round) -> bool:
+    """Whether another round may find something else: not all that is on now was on together, or nearly."""
+    by_switch = {estimate.switches[0]: estimate for estimate in last.estimates}
+    hurting = [s for s in last.dropped if s in by_switch and by_switch[s].log < -HURTS * by_switch[s].se]
+    return bool(last.added or hurting)

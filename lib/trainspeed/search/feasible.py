@@ -1,0 +1,160 @@
+"""Each switch alone beside the plain trial: does it run, is it seen in effect, what does a run of it cost?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from statistics import median
+
+from trainspeed.core.levers.lever import FIELD_VALUES
+from trainspeed.core.result import Seen
+from trainspeed.core.run import Role, Run, Status
+from trainspeed.judge.comparison import judge_runs
+from trainspeed.search.arms import Fit, fit
+from trainspeed.search.findings import Effect, Feasible
+from trainspeed.search.known import Group, Known
+from trainspeed.search.switch import Switch
+
+# Switches beside one plain trial: all are alive together, and memory has to be enough.
+BESIDE = 5
+SEEDS_APART = 1000  # groups of a label have seeds of their own, a block each from there on
+DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
+
+
+def alone_groups(known: Known, switches: Sequence[Switch], blocks: int, label: str) -> list[Group]:
+    """Return the plain trial and each switch alone, in groups of a few."""
+    groups = []
+    for number, first in enumerate(range(0, len(switches), BESIDE)):
+        arms = ((), *((switch,) for switch in switches[first : first + BESIDE]))
+        seed = known.start.seed + SEEDS_APART * number
+        groups.append(Group(label=label, seed=seed, arms=arms, blocks=blocks))
+    return groups
+
+
+def again_groups(known: Known, found: Sequence[Feasible], blocks: int) -> list[Group]:
+    """Return once more those that gave no time, as where they or the plain trial beside them crashed.
+
+    What would end the same again is not among them.
+    """
+    first = alone_groups(known, [one.switch for one in found], blocks, Role.FEASIBLE)
+    behind = SEEDS_APART * len(first)
+    ran = known.of(Role.FEASIBLE)
+    final = {one.on for one in ran if one.run.is_final}
+    once = {one.on for one in ran if one.run.trial.seed < known.start.seed + behind}
+    open_ = [
+        one.switch
+        for one in found
+        if (on := known.on_with([one.switch])) in once
+        and on not in final
+        and not _told_at_first(one, known, behind)
+    ]
+    again = alone_groups(known, open_, blocks, Role.FEASIBLE)
+    return [replace(group, seed=group.seed + behind) for group in again]
+
+
+def _told_at_first(one: Feasible, known: Known, behind: int) -> bool:
+    """Whether a switch gave a time beside a plain trial in its first group."""
+    own = feasible(one.switch, known, most_seed=known.start.seed + behind - 1)
+    return own.alone is not None
+
+
+def feasible(
+    switch: Switch, known: Known, label: str = Role.FEASIBLE, most_seed: float = math.inf
+) -> Feasible:
+    """Return what the runs of a switch alone say.
+
+    Args:
+        most_seed: Runs of larger seeds are left aside.
+    """
+    alone = known.on_with([switch])
+    own = [one for one in known.of(label) if one.run.trial.seed <= most_seed]
+    with_it = [one.run for one in own if one.on == alone]
+    # The groups have plain trials of their own, and blocks are numbered in each.
+    groups = {run.trial.seed - run.block for run in with_it}
+    without = [r.run for r in own if not r.on and r.run.trial.seed - r.run.block in groups]
+    bad = [run for run in with_it if run.status is not Status.OK]
+    ended = [run for run in with_it if run.status is Status.OK]
+    # One that crashed once and then ran well is fit to be tried.
+    failed = next((run for run in bad if run.is_final or not ended), None)
+    plain = [run for run in without if run.status is Status.OK]
+    pair = judge_runs(plain, ended) if ended and plain else None
+    return Feasible(
+        switch=switch,
+        effect=_effect(switch, with_it, ended, failed),
+        status=failed.status if failed else Status.OK if ended else None,
+        reason=failed.reason if failed else None,
+        seen={name: saw for run in reversed(ended) for name, saw in seen_of(switch, run).items()},
+        alone=pair if pair and pair.blocks else None,
+        cost_s=_median(ended, lambda run: run.busy_s or None),
+        plain_cost_s=_median(plain, lambda run: run.busy_s or None),
+        first_epoch_s=_median(ended, lambda run: run.first_epoch_s),
+        plain_first_epoch_s=_median(plain, lambda run: run.first_epoch_s),
+        epoch_s=_median(ended, lambda run: run.median_epoch_s),
+        plain_epoch_s=_median(plain, lambda run: run.median_epoch_s),
+        peak_memory_bytes=_median(ended, lambda run: run.peak_memory_bytes),
+        plain_peak_memory_bytes=_median(plain, lambda run: run.peak_memory_bytes),
+    )
+
+
+def seen_of(switch: Switch, run: Run) -> dict[str, Seen]:
+    """Return what a run saw of each lever that a switch sets; None where it was not looked up.
+
+    A field of a trial of which nothing was recorded is not in it: that the trial ran is all there is to see.
+    """
+    missing = (None, "it was not looked up")
+    seen: dict[str, Seen] = {name: run.in_effect.get(name, missing) for name, _ in switch.settings}
+    for name, value in switch.fields:
+        if name in run.in_effect:
+            seen[name] = run.in_effect[name]
+        elif name == "layout" and run.effective_layout:
+            seen[name] = "+".join(sorted(run.effective_layout)), "effective_layout"
+        elif name == "precision" and value in DTYPES and run.effective_precision:
+            dtypes = run.effective_precision.dtypes
+            seen[name] = value if DTYPES[value] in dtypes else "+".join(sorted(dtypes)), "effective_precision"
+    return seen
+
+
+def was_seen(switch: Switch, run: Run) -> Effect:
+    """Return whether a run that ended well saw a switch in effect."""
+    asked = dict(switch.settings) | {name: _text(value) for name, value in switch.fields}
+    values = [(saw[0], asked[name]) for name, saw in seen_of(switch, run).items()]
+    if any(value is not None and value != wanted for value, wanted in values):
+        return Effect.UNSEEN
+    return Effect.UNKNOWN if any(value is None for value, _ in values) else Effect.SEEN
+
+
+def alone_fit(known: Known, switches: Sequence[Switch]) -> Fit:
+    """Return what each switch brings alone, from the feasibility's runs: a rough guess, by which others are led."""
+    arms = known.arms(Role.FEASIBLE)
+    found = {}
+    for switch in switches:
+        on = known.on_with([switch])
+        groups = {arm.group for arm in arms if arm.on == on}
+        pair = [arm for arm in arms if arm.group in groups and (arm.on == on or not arm.on)]
+        found[switch] = fit(pair, [switch])
+    return Fit(
+        log={switch: own.log[switch] for switch, own in found.items() if switch in own.log},
+        se={switch: own.se[switch] for switch, own in found.items() if switch in own.se},
+        sd=max((own.sd for own in found.values()), default=0.0),
+        freedom=0,
+        arms=len(arms),
+    )
+
+
+def _effect(switch: Switch, runs: Sequence[Run], ended: Sequence[Run], failed: Run | None) -> Effect:
+    if not runs:
+        return Effect.OPEN
+    if failed or not ended:
+        return Effect.FAILED
+    found = {was_seen(switch, run) for run in ended}
+    return next(effect for effect in (Effect.UNSEEN, Effect.UNKNOWN, Effect.SEEN) if effect in found)
+
+
+def _text(value: object) -> str:
+    return FIELD_VALUES[value] if isinstance(value, bool) else str(value)
+
+
+def _median(runs: Iterable[Run], value: Callable[[Run], float | None]) -> float | None:
+    known = [amount for run in runs if (amount := value(run)) is not None]
+    return median(known) if known else None

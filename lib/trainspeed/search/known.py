@@ -1,0 +1,129 @@
+"""What a search has to go by: the plain trial, the switches, and their runs; and groups of arms to run next."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from trainspeed.conduct.plan import TrialSet
+from trainspeed.core.errors import UserError
+from trainspeed.core.factors import TRAINING
+from trainspeed.core.run import Run, Status
+from trainspeed.core.trial import Trial
+from trainspeed.search.arms import Arm, Ran, arms_of
+from trainspeed.search.switch import Set, Switch, combined
+
+
+@dataclass(frozen=True)
+class Known:
+    """A plain trial, the switches that may be on, and the runs so far.
+
+    Attributes:
+        start: Its data set may be "auto", and the runs then name the one that was used.
+        switches: All that may be on in a run of the search.
+        runs: Of any search, as far as they have been measured.
+    """
+
+    start: Trial
+    switches: Set
+    runs: Sequence[Run] = ()
+
+    @cached_property
+    def ran(self) -> tuple[Ran, ...]:
+        """The runs of this search, the last one where one was repeated."""
+        free = {name for switch in self.switches for name, _ in switch.fields}
+        free |= {other for name in free if name in TRAINING for other in TRAINING[name].fields}
+        free |= {"seed", "fold", "levers"} | ({"dataset"} if self.start.dataset == "auto" else set())
+        same = [(name, value) for name, value in self.start.as_dict().items() if name not in free]
+        own = (
+            run
+            for run in self.runs
+            if isinstance(run.trial, Trial) and all(getattr(run.trial, name) == value for name, value in same)
+        )
+        return tuple(Ran(run, self.on_in(run.trial)) for run in {run.key: run for run in own}.values())
+
+    def of(self, *labels: str) -> list[Ran]:
+        """Return the runs with one of these labels, or one that begins so where it ends with ": "."""
+        begins = tuple(label for label in labels if label.endswith(": "))
+        return [r for r in self.ran if r.run.label in labels or (begins and r.run.label.startswith(begins))]
+
+    def arms(self, *labels: str) -> list[Arm]:
+        """Return the arms of these labels: see `arms_of`."""
+        return arms_of(self.of(*labels))
+
+    def on_in(self, trial: Trial) -> frozenset[Switch]:
+        """Return the switches that are on in a trial."""
+        return frozenset(switch for switch in self.switches if switch.is_on(trial))
+
+    def on_with(self, switches: Iterable[Switch]) -> frozenset[Switch]:
+        """Return the switches that are on where these are switched on: themselves, and what they come with."""
+        asked = tuple(switches)
+        if asked not in self._on:
+            self._on[asked] = self.on_in(combined(self.start, asked))
+        return self._on[asked]
+
+    @cached_property
+    def _on(self) -> dict[Set, frozenset[Switch]]:
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Arms that take turns.
+
+    Attributes:
+        label: See `Role`.
+        seed: Of the trials; each block adds its number.
+        arms: What is on in each.
+        blocks: How often.
+    """
+
+    label: str
+    seed: int
+    arms: tuple[Set, ...]
+    blocks: int = 1
+
+    def trials(self, start: Trial) -> tuple[Trial, ...]:
+        """Return the trials of the arms that can be: each once."""
+        found = []
+        for arm in self.arms:
+            try:
+                found.append(replace(combined(start, arm), seed=self.seed))
+            except UserError:
+                continue
+        return tuple(dict.fromkeys(found))
+
+    def trial_set(self, start: Trial) -> TrialSet:
+        """Return the group as a plan has it."""
+        trials = self.trials(start)
+        return TrialSet(trials=trials, blocks=self.blocks, label=self.label, factors=_differing(trials))
+
+    def left(self, known: Known, asked: Collection[tuple[str, Trial]]) -> bool:
+        """Whether there is something of it that was neither run nor asked for before.
+
+        Args:
+            asked: (label, trial) of what was asked for in this session: what then did not run, never will.
+        """
+        trials = self.trials(known.start)
+        if len(trials) < 2 or all((self.label, trial) in asked for trial in trials):
+            return False
+        own = known.of(self.label)
+        return any(self._lacks(trial, own, known) for trial in trials)
+
+    def _lacks(self, trial: Trial, own: Sequence[Ran], known: Known) -> bool:
+        on = known.on_in(trial)
+        alike = [r.run for r in own if r.on == on]
+        if any(run.is_final for run in alike):
+            return False
+        seeds = range(self.seed, self.seed + self.blocks)
+        return (
+            len({r.trial.seed for r in alike if r.status is Status.OK and r.trial.seed in seeds})
+            < self.blocks
+        )
+
+
+def _differing(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Return the names of the fields in which trials differ."""
+    first, *others = (trial.as_dict() for trial in trials)
+    return tuple(name for name, value in first.items() if any(other[name] != value for other in others))

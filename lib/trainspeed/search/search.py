@@ -1,0 +1,145 @@
+"""The search for the set of switches that trains fastest, and what became of each. Measures nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from trainspeed.conduct.plan import TrialSet
+from trainspeed.core.run import Role, Run
+from trainspeed.core.trial import Trial
+from trainspeed.judge.equivalence import Equality
+from trainspeed.judge.verdict import Outcome
+from trainspeed.search import confirm
+from trainspeed.search.claims import Confirmation
+from trainspeed.search.confirm import LARGE
+from trainspeed.search.feasible import feasible, was_seen
+from trainspeed.search.findings import Decision, Effect, Feasible, Findings, Race, Stage, Unmeasured
+from trainspeed.search.sizes import options
+from trainspeed.search.stages import Stages
+from trainspeed.search.switch import Set, Switch, combined
+
+
+@dataclass(frozen=True)
+class Search(Stages):
+    """A search, and what its runs decide."""
+
+    @cached_property
+    def decisions(self) -> dict[Switch, Decision]:
+        """What became of each switch that could be on."""
+        return {one.switch: self._decided(one) for one in self.feasible}
+
+    def _decided(self, one: Feasible) -> Decision:
+        switch, found = one.switch, self.confirmation
+        early = {
+            Effect.OPEN: Decision.OPEN,
+            Effect.FAILED: Decision.FAILED,
+            Effect.UNSEEN: Decision.NOT_IN_EFFECT,
+            Effect.UNKNOWN: Decision.NOT_IN_EFFECT,
+        }
+        if one.effect in early:
+            return early[one.effect]
+        if found and switch in found.on:
+            return self._confirmed(found, switch)
+        if switch not in self.entered and switch not in self._late:
+            excluded = any(switch.lever not in {e.lever for e in r.entered} for r in self._of_race(switch))
+            return Decision.EXCLUDED if excluded else Decision.LOST_RACE
+        if self.screen is None and not self.elimination.rounds and not found:
+            return Decision.OPEN
+        if switch not in self._screened and switch not in self._late:
+            return Decision.OPEN
+        return Decision.UNCONFIRMED if switch in self.promising else Decision.NOT_FASTER
+
+    def _of_race(self, switch: Switch) -> list[Race]:
+        pairs = zip(self._rivals, self.races, strict=True)
+        return [one for own, one in pairs if switch in own]
+
+    def _confirmed(self, found: Confirmation, switch: Switch) -> Decision:
+        """Return what fresh blocks make of a switch that is in them."""
+        if not self._seen_together(found, switch):
+            return Decision.NOT_IN_EFFECT
+        if found.total.outcome is not Outcome.FASTER:
+            return Decision.UNCONFIRMED
+        if confirm.judged(found, switch).outcome is Outcome.SLOWER:
+            return Decision.SLOWER
+        equality = confirm.hurts(found, switch)
+        if equality is Equality.WORSE:
+            return Decision.HURTS
+        checked = {Equality.UNCHECKED: Decision.KEPT_UNCHECKED, Equality.OPEN: Decision.KEPT_OPEN}
+        return checked.get(equality, Decision.KEPT)
+
+    def _seen_together(self, found: Confirmation, switch: Switch) -> bool:
+        """Whether a switch was seen in effect beside all others, too, in every run of them."""
+        everything = [one for one in self.known.of(Role.RECIPE) if one.on == frozenset(found.on)]
+        return all(was_seen(switch, one.run) is Effect.SEEN for one in everything if one.ended_well)
+
+    @cached_property
+    def kept(self) -> Set:
+        """What the recipe has, the largest gain first."""
+        last = self.elimination.estimates
+        own = [switch for switch, decision in self.decisions.items() if decision.keeps]
+        return tuple(sorted(own, key=lambda s: -last[s].log if s in last else 0.0))
+
+    @property
+    def findings(self) -> Findings:
+        """Return all that the search found."""
+        slow = (feasible(s, self.known, Role.SLOW_WAY) for s in self.candidates.slow_ways)
+        return Findings(
+            start=self.start,
+            candidates=self.candidates,
+            feasible=self.feasible,
+            slow_ways=tuple(slow),
+            races=self.races,
+            screen=self.screen,
+            interactions=found.interactions if (found := self.elimination.model) else (),
+            rounds=self.elimination.rounds,
+            confirmation=self.confirmation,
+            decisions=self.decisions,
+            kept=self.kept,
+            best=combined(self.start, self.kept),
+            waterfall=confirm.waterfall(self.confirmation),
+            accuracy=confirm.by_class(self.confirmation),
+            left_out=self.left_out,
+        )
+
+    @property
+    def left_out(self) -> tuple[Unmeasured, ...]:
+        """What is missing of the search that there would be with time enough."""
+        raced = sum(map(len, self._rivals))
+        whole = options(len(self.entered), self.confirm_blocks)[0].runs(raced)
+        fresh = confirm.confirming(self.known, self.promising, self.elimination.estimates, 1, LARGE)
+        whole[Role.RECIPE] = self.confirm_blocks * len(fresh.trials(self.start)) if fresh else 0
+        whole[Role.ELIMINATE] *= bool(self.elimination.on or self.elimination.rounds)
+        whole[Role.SCREEN] *= bool(self.entered)
+        stages = dict(
+            zip((Stage.RACE, Stage.SCREEN, Stage.ELIMINATE, Stage.CONFIRM), whole.items(), strict=True)
+        )
+        had = {stage: len(self.known.of(role)) for stage, (role, _) in stages.items()}
+        return tuple(
+            Unmeasured(stage=stage, had=had[stage], planned=planned)
+            for stage, (_, planned) in stages.items()
+            if had[stage] < planned
+        )
+
+
+class Asking:
+    """What searches want next, given the runs so far: `Plan.more`.
+
+    It keeps in mind what it asked for: what then was not run found no time, and the searches go on without it.
+    """
+
+    def __init__(self, searches: Sequence[Search]) -> None:
+        self._searches = searches
+        self._asked: set[tuple[str, Trial]] = set()
+
+    def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
+        """Return what to measure next."""
+        sets = [part for one in continued(self._searches, runs) for part in one.wanted(self._asked)]
+        self._asked.update((part.label, trial) for part in sets for trial in part.trials)
+        return sets
+
+
+def continued(searches: Iterable[Search], runs: Sequence[Run]) -> list[Search]:
+    """Return the searches as far as these runs take them."""
+    return [replace(search, runs=tuple(runs)) for search in searches]

@@ -1,0 +1,187 @@
+"""The stages of a search, replayed from its runs, so that it can be resumed and drawn again.
+
+It says which groups of arms it wants next and measures none. What a stage found is a function of its runs alone; only
+how large a stage is depends on the time, and that is in the labels of its runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from trainspeed.conduct.plan import TrialSet
+from trainspeed.core.run import Role, Run
+from trainspeed.core.trial import Trial
+from trainspeed.judge.verdict import ACCURACY_MARGIN
+from trainspeed.search import confirm, eliminate
+from trainspeed.search.claims import Confirmation
+from trainspeed.search.eliminate import Elimination
+from trainspeed.search.feasible import again_groups, alone_fit, alone_groups, feasible
+from trainspeed.search.findings import (
+    Estimate,
+    Feasible,
+    Race,
+    Screen,
+)
+from trainspeed.search.known import Group, Known
+from trainspeed.search.race import race, race_groups, rivals
+from trainspeed.search.screen import columns_of, screen, screen_groups
+from trainspeed.search.sizes import Sizes, sizes_for
+from trainspeed.search.switch import Candidates, Set, Switch, combined
+
+FEASIBLE_BLOCKS = 1
+Asked = Collection[tuple[str, Trial]]
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The search for one framework and model, as far as its runs go.
+
+    Attributes:
+        start: The plain trial; its data set may be "auto", and the runs then name the one that was used.
+        candidates: What there is to try.
+        confirm_blocks: Fresh blocks of the confirmation.
+        slow_blocks: Blocks in which what a script has already is switched off; 0 for none.
+        budget_s: Seconds for the whole search; None for any time. What was measured is told without it.
+        margin_points: What of test accuracy may be lost.
+        runs: Those of all searches, as far as they have been measured.
+    """
+
+    start: Trial
+    candidates: Candidates
+    confirm_blocks: int = confirm.BLOCKS
+    slow_blocks: int = 1
+    budget_s: float | None = None
+    margin_points: float = ACCURACY_MARGIN
+    runs: Sequence[Run] = field(default=(), repr=False)
+
+    @cached_property
+    def known(self) -> Known:
+        """The runs of this search."""
+        switches = (*self.candidates.switches, *self.candidates.slow_ways)
+        return Known(self.start, switches, self.runs)
+
+    @cached_property
+    def feasible(self) -> tuple[Feasible, ...]:
+        """What was seen of each switch alone."""
+        return tuple(feasible(switch, self.known) for switch in self.candidates.switches)
+
+    @cached_property
+    def _alone(self) -> dict[Switch, Estimate]:
+        found = alone_fit(self.known, self._able)
+        return {s: Estimate(switches=(s,), log=found.log[s], se=found.se[s]) for s in found.log}
+
+    @property
+    def _able(self) -> Set:
+        """The switches that the search goes on with: those that were seen in effect in every run."""
+        return tuple(one.switch for one in self.feasible if one.enters)
+
+    @cached_property
+    def _rivals(self) -> list[Set]:
+        return rivals(self.known, self._able)
+
+    @cached_property
+    def races(self) -> tuple[Race, ...]:
+        """How switches that exclude each other, or need each other, came off."""
+        return tuple(race(self.known, own) for own in self._rivals)
+
+    @cached_property
+    def entered(self) -> Set:
+        """The switches that enter the screen: they go together, and none needs another one."""
+        raced = {switch for own in self._rivals for switch in own}
+        won = {switch for one in self.races for switch in one.entered}
+        return tuple(switch for switch in self._able if switch in won or switch not in raced)
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        raced = sum(map(len, self._rivals))
+        count = len(self.entered)
+        return sizes_for(self.known, self.feasible, count, raced, self.confirm_blocks, self.budget_s)
+
+    @cached_property
+    def screen(self) -> Screen | None:
+        """What the screen says; None where it was not run."""
+        return screen(self.known, self._screened, {s: one.log for s, one in self._alone.items()})
+
+    @property
+    def _columns(self) -> int:
+        """Columns of the screen: of that which has begun, else of the one there is time for."""
+        begun = (columns_of(one.run.label) for one in self.known.of(Role.SCREEN))
+        return next((number for number in begun if number), self._sizes.columns)
+
+    @property
+    def _screened(self) -> Set:
+        """The switches that a screen has columns for: the quickest alone, in the registry's order."""
+        ranked = sorted(self.entered, key=lambda s: -self._alone[s].log if s in self._alone else 0.0)
+        return tuple(switch for switch in self.entered if switch in ranked[: self._columns])
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """How far the backward elimination got."""
+        return Elimination(self.known, self._screened or self.entered, self._late)
+
+    @property
+    def _late(self) -> Set:
+        """Switches that need one that entered, and lost against another one that needs it, by little."""
+        late = []
+        for one in self.races:
+            logs = {estimate.switches[0]: estimate for estimate in one.estimates}
+            for switch, estimate in logs.items():
+                parents = [p for p in one.entered if set(switch.needs) & {p.lever}]
+                near = any(estimate.log > logs[p].log - estimate.se for p in parents if p in logs)
+                fits = self._fits((*self.entered, switch))
+                if switch not in one.entered and near and fits:
+                    late.append(switch)
+        return tuple(late)
+
+    def _fits(self, switches: Sequence[Switch]) -> bool:
+        try:
+            combined(self.start, switches)
+        except ValueError:
+            return False
+        return True
+
+    @property
+    def promising(self) -> Set:
+        """What the elimination leaves on."""
+        return self.elimination.left
+
+    @cached_property
+    def confirmation(self) -> Confirmation | None:
+        """What the fresh blocks say."""
+        return confirm.confirmed(self.known, self.margin_points)
+
+    def wanted(self, asked: Asked = frozenset()) -> list[TrialSet]:
+        """Return what to measure next, including what of it has been measured; nothing when the search is over.
+
+        Args:
+            asked: (label, trial) of what was asked for before in this session: what of it did not run found no time,
+                and the search goes on without it.
+        """
+        for groups in self._stages():
+            if left := [group for group in groups if group.left(self.known, asked)]:
+                return [group.trial_set(self.start) for group in left]
+        return []
+
+    def _stages(self) -> Iterable[list[Group]]:
+        """Yield the groups of one stage after the other; each depends on the runs of those before it."""
+        known, candidates = self.known, self.candidates
+        yield alone_groups(known, candidates.switches, FEASIBLE_BLOCKS, Role.FEASIBLE)
+        yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
+        if self._sizes.races:
+            yield [group for own in self._rivals for group in race_groups(known, own)]
+        if self._columns and self._screened:
+            yield screen_groups(known, self._screened, self._columns)
+        if self._sizes.eliminate and (number := self.elimination.next) is not None:
+            blocks = self.elimination.blocks_of(number)
+            usual = self._sizes.eliminate if number == 1 else max(1, self._sizes.eliminate // 2)
+            yield eliminate.round_groups(known, self.elimination.on, number, blocks or usual)
+        fresh = self._fresh()
+        yield [fresh] if fresh else []
+        if self.slow_blocks and candidates.slow_ways:
+            yield alone_groups(known, candidates.slow_ways, self.slow_blocks, Role.SLOW_WAY)
+
+    def _fresh(self) -> Group | None:
+        estimates, large = self.elimination.estimates, self._sizes.large
+        return confirm.confirming(self.known, self.promising, estimates, self.confirm_blocks, large)
