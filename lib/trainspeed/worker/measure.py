@@ -30,6 +30,7 @@ from trainspeed.worker.environment import show_gpus
 from trainspeed.worker.events import AnyEvent, Failed, Measured, ResultSent, StageBegun, TakeTurn, encode
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.meter import Meter
+from trainspeed.worker.precision import arithmetic_of
 from trainspeed.worker.probes import run_probe
 from trainspeed.worker.turns import Alone, InTurns
 from trainspeed.worker.validity import check_effective_precision, check_loss, check_placement, loss_notes
@@ -190,7 +191,7 @@ def _measure(
     stages.next("inspect")
     inspected = request.inspect and (trained or trial.phase.ceiling or trial.phase.sums)
     inspection = (inspected and _tried(training.inspect, NotInspected, notes)) or Inspection()
-    check_effective_precision(trial.precision, inspection.effective_precision)
+    check_effective_precision(arithmetic_of(trial), inspection.effective_precision)
     stages.next("end")
     return replace(measured, test_accuracy=accuracy, **vars(inspection))
 

@@ -8,14 +8,20 @@ import os
 from collections.abc import Collection, Mapping
 
 from trainspeed.core.format import DEFAULT_PRECISION
+from trainspeed.core.levers.lever import ON
 from trainspeed.core.result import TF32_WORK
-from trainspeed.core.trial import STRICT
+from trainspeed.core.trial import STRICT, Trial
 from trainspeed.sensors.cpu import cpu_flags
 from trainspeed.worker.failures import Unsupported
 
 VOLTA, AMPERE = (7, 0), (8, 0)
 TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # "0": NVIDIA's libraries use no TF32, whatever a framework asks for
 PRECISION_FLAGS = {"bf16": ("avx512_bf16", "amx_bf16", "bf16"), "fp16": ("avx512_fp16", "amx_fp16", "fphp")}
+
+
+def arithmetic_of(trial: Trial) -> str:
+    """Return the precision that a trial computes in, mixed or pure."""
+    return "bf16" if dict(trial.levers).get("pure_bf16") == ON else trial.precision
 
 
 def check_precision(precision: str, capability: tuple[int, int] | None) -> None:

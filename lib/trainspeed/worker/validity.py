@@ -12,6 +12,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.worker.convolution.reference import WrongResult
 from trainspeed.worker.failures import Invalid, Unsupported
 from trainspeed.worker.hyperparameters import recipe
+from trainspeed.worker.precision import arithmetic_of
 
 SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
 
@@ -39,7 +40,11 @@ def check_loss(trial: Trial, loss: float | None) -> None:
 
     In 16 bits the range may be to blame, which is a finding, and so a note.
     """
-    if not user_model.is_user_model(trial.model) or trial.precision in SIXTEEN_BITS or not loss_notes(loss):
+    if (
+        not user_model.is_user_model(trial.model)
+        or arithmetic_of(trial) in SIXTEEN_BITS
+        or not loss_notes(loss)
+    ):
         return
     training = recipe(trial.model)
     raise Invalid(

@@ -29,8 +29,10 @@ LEVERS = (
         of_field=True,
         numbers=Numbers.ROUNDING,
         frameworks=("tensorflow", "torch"),
+        default="off; Keras's own default, jit_compile='auto', is off on a CPU, and on on a single GPU",
         missing={"jax": "JAX always compiles"},
         evidence="that the model was compiled, and its graph breaks",
+        source="keras/src/trainers/trainer.py, _resolve_auto_jit_compile",
     ),
     Lever(
         name="pipeline",

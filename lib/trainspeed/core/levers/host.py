@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import OFF, Kind, Level, Lever, Setting
+from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers, Setting
 
 ALL_CORES: Setting = ("threads", "all")  # one process on every core that it may use
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
@@ -84,5 +84,49 @@ LEVERS = (
         default="on: Python looks for cycles as objects come",
         evidence="gc.isenabled(), and how often it collected",
         source="https://docs.python.org/3/library/gc.html",
+    ),
+    Lever(
+        name="onednn",
+        words="oneDNN",
+        frameworks=("tensorflow",),
+        devices=("cpu",),
+        values=(OFF,),
+        valued={OFF: "without oneDNN"},
+        default="on",
+        numbers=Numbers.ROUNDING,
+        level=Level.ENVIRONMENT,
+        kind=Kind.ALREADY_ON,
+        conflicts={"compile": (ON,)},
+        missing={
+            "torch": "PyTorch's convolutions on a CPU have no other implementation worth the name",
+            "jax": "its build has no oneDNN: XLA takes --xla_cpu_use_onednn and does nothing with it",
+        },
+        environment={OFF: {"TF_ENABLE_ONEDNN_OPTS": "0"}},
+        evidence="name of a convolution in the graph that TensorFlow runs",
+        source="https://github.com/tensorflow/tensorflow/issues/56350",
+    ),
+    Lever(
+        name="gpu_threads",
+        words="host threads of each GPU's own",
+        frameworks=("tensorflow",),
+        devices=("gpu",),
+        default="off: all devices share the threads of the host",
+        level=Level.ENVIRONMENT,
+        missing=dict.fromkeys(("torch", "jax"), "one thread launches its kernels"),
+        environment={ON: {"TF_GPU_THREAD_MODE": "gpu_private", "TF_GPU_THREAD_COUNT": "2"}},
+        evidence="names of the process's threads",
+        source="https://www.tensorflow.org/guide/gpu_performance_analysis",
+    ),
+    Lever(
+        name="cuda_malloc_async",
+        words="CUDA's own allocator",
+        frameworks=("tensorflow",),
+        devices=("gpu",),
+        default="off: TensorFlow's own, which keeps what it has taken",
+        level=Level.ENVIRONMENT,
+        missing={"torch": "it is a value of gpu_allocator", "jax": "XLA's own is measured by preallocation"},
+        environment={ON: {"TF_GPU_ALLOCATOR": "cuda_malloc_async"}},
+        evidence="name of the allocator in a profiled step",
+        source="https://www.tensorflow.org/guide/gpu",
     ),
 )

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.errors import NAME_FORM, UserError, check_name
-from trainspeed.core.levers import compute, feeding, fields, host
+from trainspeed.core.levers import brakes, compute, feeding, fields, host, keras, xla
 from trainspeed.core.levers.lever import Level, Lever, Setting
 
 LEVERS: Mapping[str, Lever] = {
-    lever.name: lever for module in (fields, compute, feeding, host) for lever in module.LEVERS
+    lever.name: lever
+    for module in (fields, compute, keras, xla, feeding, host, brakes)
+    for lever in module.LEVERS
 }
 
 FORM = "must be name=value, such as 'optimizer=fused'."

@@ -20,9 +20,9 @@ from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.environment import Preset
-from trainspeed.worker.levers import keras_levers
+from trainspeed.worker.levers import jax_levers
 from trainspeed.worker.levers.hook import Levers
-from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
+from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
 # XLA reads this once, when the device is first touched.
@@ -41,6 +41,8 @@ def compile_anew() -> None:
 
 class JaxTraining(KerasTraining):
     """Keras's training, compiled by JAX."""
+
+    hooks = jax_levers.HOOKS
 
     def synchronize(self) -> None:
         # JAX has no device-wide wait: the weights are ready when the last step is.
@@ -81,12 +83,12 @@ class JaxBackend(Backend):
             PREALLOCATE.undo()
         compile_anew()
         set_tf32(tf32_flag(trial.precision))
-        Levers(trial, keras_levers.HOOKS).set_flags(device)
+        Levers(trial, jax_levers.HOOKS).set_flags(device)
         first = set_up(device, trial.devices)
         capability = None
         if first.platform == "gpu":
             capability = tuple(int(part) for part in first.compute_capability.split("."))
-        check_precision(trial.precision, capability)
+        check_precision(arithmetic_of(trial), capability)
         if trial.strategy != SINGLE:
             devices = keras.distribution.list_devices()[: trial.devices]
             keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))

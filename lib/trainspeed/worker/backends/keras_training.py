@@ -23,8 +23,8 @@ from trainspeed.worker.backends.base import Training
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
-from trainspeed.worker.levers import keras_feeding, keras_levers
-from trainspeed.worker.levers.hook import Levers
+from trainspeed.worker.levers import keras_feeding
+from trainspeed.worker.levers.hook import Hook, Levers
 from trainspeed.worker.models import keras_inspect, keras_models
 from trainspeed.worker.models.keras_input import with_input_layers
 from trainspeed.worker.pipelines import keras_pipelines
@@ -46,12 +46,16 @@ class KerasTraining(Training):
         scope: Context in which the model is made, for strategies that spread it over devices.
 
     Attributes:
+        hooks: Of the levers, by name.
+        callbacks: Of the levers, by name; those of `fit` itself are not among them.
         network: The layers of the trial's model, and nothing before them.
         of_images: Takes images, as evaluation does: the network, with what the pipeline does on the device.
         model: What is trained: `of_images`, or that behind the images that stay on the device.
         fed, y: What it is trained on, an epoch of it.
         fed_batch: A batch as `fit` took it; None where no lever asks for it.
     """
+
+    hooks: Mapping[str, Hook]
 
     def __init__(
         self, trial: Trial, images: Images, device: str, scope: AbstractContextManager | None = None
@@ -61,10 +65,11 @@ class KerasTraining(Training):
             keras.config.set_dtype_policy(policy)
         keras.config.set_image_data_format(trial.layout)
         self.trial, self.scope = trial, scope or nullcontext()
-        self.levers = Levers(trial, keras_levers.HOOKS)
+        self.levers = Levers(trial, self.hooks)
         self.images = images = self.levers.images(images)
         self.x, self.y = epoch_of(images, trial.steps_per_epoch * trial.batch_size, trial.seed)
         self.fed, self.on_gpu = self.x, device == "gpu"
+        self.callbacks: dict[str, keras.callbacks.Callback] = self.levers.options("callbacks")
         resident, self.notes = is_resident(trial, device, self.x.nbytes)
         self.resident: keras_pipelines.ResidentImages | None = None
         with self.scope:
@@ -83,6 +88,7 @@ class KerasTraining(Training):
                 self.fed = np.arange(len(self.x), dtype=np.int32)
                 self.resident = keras_pipelines.ResidentImages(self._kept())
                 self.model = self.resident.before(self.of_images)
+            self.model = self.levers.model(self.model)
             _compile(self.model, trial, self.levers.options("compile"))
             # Otherwise the first step makes the optimiser's variables, and TensorFlow traces it twice.
             self.model.optimizer.build(self.model.trainable_variables)
@@ -162,7 +168,7 @@ class KerasTraining(Training):
 
     def _fit(self, data: dict[str, Any], another: Another) -> tuple[float, ...]:
         """Train in one `fit`; in the phase FIT, validate and save the best weights too, as article 003 did."""
-        marks, callbacks = EpochMarks(self.synchronize), []
+        marks, callbacks = EpochMarks(self.synchronize), [*self.callbacks.values()]
 
         def end_epoch(*_: Any) -> None:
             marks.end()
@@ -179,7 +185,7 @@ class KerasTraining(Training):
                 )
                 callbacks.append(checkpoint)
             # Last, so that an epoch includes its checkpoint. Epoch ends only: a callback on each batch would
-            # make Keras wait for the device in every step.
+            # make Keras wait for the device in every step, as the lever does that reads the loss.
             callbacks.append(
                 keras.callbacks.LambdaCallback(
                     on_epoch_begin=lambda *_: marks.begin(), on_epoch_end=end_epoch
@@ -249,7 +255,7 @@ class KerasTraining(Training):
 
 
 def _compile(model: keras.Model, trial: Trial, options: Mapping[str, Any]) -> None:
-    """Compile a model by its recipe; XLA is always explicit, since Keras's "auto" differs by device.
+    """Compile a model by its recipe; XLA is always explicit: Keras's "auto" is off on a CPU, and on on a single GPU.
 
     Raises:
         Unsupported: A layer cannot be compiled: Keras would only warn and run the whole model uncompiled.

@@ -20,9 +20,9 @@ from trainspeed.worker.backends.base import Backend, evaluation_batch
 from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.levers import keras_levers
+from trainspeed.worker.levers import tensorflow_levers
 from trainspeed.worker.levers.hook import Levers
-from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
+from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
 FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativeFusedConv2D")
@@ -30,6 +30,8 @@ FORWARD_CONVOLUTIONS = ("Conv2D", "_FusedConv2D", "_MklNativeConv2D", "_MklNativ
 
 class TensorFlowTraining(KerasTraining):
     """Keras's training on TensorFlow, compiled by XLA or as a graph."""
+
+    hooks = tensorflow_levers.HOOKS
 
     def synchronize(self) -> None:
         tf.test.experimental.sync_devices()
@@ -103,8 +105,8 @@ class TensorFlowBackend(Backend):
         if gpus:
             capability = tf.config.experimental.get_device_details(gpus[0]).get("compute_capability")
         set_tf32(tf32_flag(trial.precision))
-        Levers(trial, keras_levers.HOOKS).set_flags(device)
-        check_precision(trial.precision, capability)
+        Levers(trial, tensorflow_levers.HOOKS).set_flags(device)
+        check_precision(arithmetic_of(trial), capability)
         scope = None if trial.strategy == SINGLE else _mirrored(trial.devices, gpus).scope()
         training = TensorFlowTraining(trial, images, device, scope)
         training.tf32 = tf32_work(tf32_allowed(), capability)

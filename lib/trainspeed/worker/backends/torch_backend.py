@@ -22,7 +22,7 @@ from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import torch_levers
 from trainspeed.worker.levers.hook import Levers
-from trainspeed.worker.precision import check_precision, tf32_flag, tf32_work
+from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 
 SLOW_IMPORTS = {"timm", "torchvision"}  # they take seconds
@@ -84,7 +84,7 @@ def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0)
     if device.type == "cuda":
         _reach([rank] if trial.strategy == "ddp" else range(trial.devices))
     capability = torch.cuda.get_device_capability(rank) if device.type == "cuda" else None
-    check_precision(trial.precision, capability)
+    check_precision(arithmetic_of(trial), capability)
     if device.type == "cuda":
         device = torch.device("cuda", rank)
         torch.cuda.set_device(device)

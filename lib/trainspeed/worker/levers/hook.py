@@ -14,7 +14,7 @@ from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.result import Seen
 from trainspeed.core.trial import Trial
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.failures import Unsupported, first_line
 
 Options = Mapping[str, Mapping[str, Any]]  # what is built -> keyword arguments for it
 Step = Callable[..., Any]
@@ -28,6 +28,7 @@ class Hook:
         flags: (value, device): sets flags of the process, before anything is built.
         images: (value, images, trial): returns the data set that is trained on and evaluated with.
         options: (value): keyword arguments of what is built, by what that is: see `Levers.options`.
+        trial_options: (value, trial): the same, where the trial decides too; raises Unsupported where it cannot be.
         model: (value, model): returns the model that is trained, before it is spread or compiled.
         step: (value, training, step): returns a step that does it too.
         seen: (value, training): what was in effect, after training.
@@ -36,6 +37,7 @@ class Hook:
     flags: Callable[[str, str], None] | None = None
     images: Callable[[str, Images, Trial], Images] | None = None
     options: Callable[[str], Options] | None = None
+    trial_options: Callable[[str, Trial], Options] | None = None
     model: Callable[[str, Any], Any] | None = None
     step: Callable[[str, Any, Step], Step] | None = None
     seen: Callable[[str, Any], Seen]
@@ -80,7 +82,9 @@ class Levers:
         """Return the keyword arguments for what is built: "optimizer", "compile", "ddp", "fit", "feed" and so on."""
         merged: dict[str, dict[str, Any]] = defaultdict(dict)
         for value, hook in self._of_trial:
-            for where, keywords in (hook.options(value) if hook.options else {}).items():
+            own = hook.options(value) if hook.options else {}
+            of_trial = hook.trial_options(value, self._trial) if hook.trial_options else {}
+            for where, keywords in (*own.items(), *of_trial.items()):
                 merged[where].update(keywords)
         return merged[place]
 
@@ -97,6 +101,13 @@ class Levers:
         return step
 
     def seen(self, training: Any) -> dict[str, Seen]:
-        """Return what was in effect of each lever, after training."""
+        """Return what was in effect of each lever, after training; a look that fails has seen nothing of its lever."""
         pairs = zip(self._names, self._of_trial, strict=True)
-        return {name: hook.seen(value, training) for name, (value, hook) in pairs}
+        return {name: _looked(hook, value, training) for name, (value, hook) in pairs}
+
+
+def _looked(hook: Hook, value: str, training: Any) -> Seen:
+    try:
+        return hook.seen(value, training)
+    except Exception as problem:  # the other levers are worth having without it
+        return None, f"{type(problem).__name__}: {first_line(problem)}"
