@@ -89,7 +89,7 @@ def test_logits_are_trained_as_logits(framework):
     ("precision", "torch", "tensorflow", "jax"),
     [
         ("fp32", 'fp32_precision = "ieee"', "tensor_float_32_execution(False)", '"highest"'),
-        ("tf32", 'fp32_precision = "tf32"', "tensor_float_32_execution(True)", '"tensorfloat32"'),
+        ("tf32", 'fp32_precision = "tf32"', "tensor_float_32_execution(True)", '_precision", "default")'),
         ("bf16", "torch.bfloat16", '"mixed_bfloat16"', '"mixed_bfloat16"'),
         ("fp16", "torch.float16", '"mixed_float16"', '"mixed_float16"'),
     ],

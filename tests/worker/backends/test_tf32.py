@@ -8,6 +8,14 @@ from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
 
 pytestmark = pytest.mark.slow
+# Setting of JAX -> precision of a convolution and of a product in a program for GPUs, and where that allows TF32.
+IN_PROGRAMS = {
+    "True": ["DEFAULT", "DEFAULT", ["convolutions", "matrix products"]],
+    "False": ["HIGHEST", "HIGHEST", []],
+    "tensorfloat32": ["HIGH", "HIGH", ["convolutions", "matrix products"]],
+    "F32_F32_F32": ["DEFAULT", "f32", ["convolutions"]],
+    "TF32_TF32_F32": ["DEFAULT", "tf32", ["convolutions", "matrix products"]],
+}
 CONVOLUTIONS, BOTH = ["convolutions"], ["convolutions", "matrix products"]
 
 
@@ -18,8 +26,10 @@ def test_a_framework_left_alone_allows_tf32_and_can_be_told_otherwise(framework,
     outcome = shared_worker(framework).probe("probes.tf32_probe", framework, out)
 
     assert outcome.status == Status.OK, outcome.reason
-    assert json.loads(out.read_text()) == {
+    told = json.loads(out.read_text())
+    assert told["allowed"] == {
         "left alone": CONVOLUTIONS if framework == "torch" else BOTH,
         "strict": [],
         "allowed": BOTH,
     }
+    assert told["programs"] == (IN_PROGRAMS if framework == "jax" else {})

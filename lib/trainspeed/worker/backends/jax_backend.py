@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 
 os.environ["KERAS_BACKEND"] = "jax"
 
@@ -12,7 +13,7 @@ import keras
 import numpy as np
 
 from trainspeed.core.convolution import Conv2dTrial
-from trainspeed.core.result import TF32_WORK
+from trainspeed.core.result import CONVOLUTIONS, TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
 from trainspeed.worker.backends.base import Backend, evaluation_batch
@@ -28,7 +29,10 @@ from trainspeed.worker.reach import Build, reach
 # XLA reads this once, when the device is first touched.
 PREALLOCATE = Preset("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 CUDA_PLUGINS = ("13", "12")  # versions of CUDA with a package of their own
-FULL_PRECISION = ("highest", "float32", "F32_F32_F32")  # names of `jax_default_matmul_precision`
+# Names of `jax_default_matmul_precision`: see `set_tf32`.
+FULL, WITH_TF32 = "highest", "default"
+ALWAYS_FULL = (FULL, "float32")
+ALGORITHM = re.compile(r"[A-Z0-9]+(_[A-Z0-9]+)+")  # of products alone: "F32_F32_F32"
 
 
 def compile_anew() -> None:
@@ -103,14 +107,30 @@ class JaxBackend(Backend):
 
 
 def set_tf32(allowed: bool | None) -> None:
-    """Set JAX's precision of products and convolutions; None leaves it alone."""
+    """Set JAX's precision of products and convolutions; None leaves it alone.
+
+    JAX writes one of three precisions into the program: DEFAULT for "default" and "bfloat16", HIGH for "high" and
+    "tensorfloat32", HIGHEST for "highest" and "float32". On a GPU, XLA's cuDNN convolutions and cuBLAS products take
+    TF32 for DEFAULT and HIGH, its Triton products for DEFAULT alone: "tensorfloat32" allows less of it than JAX left
+    alone, and would make TF32 look slower than no switch at all. HIGHEST is full 32 bits in all three. On a CPU all
+    of them are full 32 bits.
+    Source: jax/_src/lax/lax.py (`_precision_strings`, 0.10.2); https://github.com/openxla/xla, `IsTf32Allowed` in
+        xla/service/gpu/matmul_utils.cc and in the Triton emitter, `allow_tf32` in the convolutions' autotuner
+    """
     if allowed is not None:
-        jax.config.update("jax_default_matmul_precision", "tensorfloat32" if allowed else "highest")
+        jax.config.update("jax_default_matmul_precision", WITH_TF32 if allowed else FULL)
 
 
 def tf32_allowed() -> tuple[str, ...]:
-    """Return the kinds of work in which JAX lets XLA use TF32: in all, but where full 32 bits were asked for."""
-    return () if jax.config.jax_default_matmul_precision in FULL_PRECISION else TF32_WORK
+    """Return the kinds of work in which JAX lets XLA use TF32: in all, but where full 32 bits were asked for.
+
+    An algorithm of products, which a user may have named in the environment, leaves convolutions at DEFAULT.
+    """
+    name = jax.config.jax_default_matmul_precision
+    if name in ALWAYS_FULL:
+        return ()
+    of_products = ALGORITHM.fullmatch(name or "") is not None
+    return (CONVOLUTIONS,) if of_products and not name.startswith("TF32") else TF32_WORK
 
 
 def peak_memory_bytes() -> int | None:
