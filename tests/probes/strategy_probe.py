@@ -88,7 +88,7 @@ def arm(framework: str, strategy: str, devices: int, out: Path) -> None:
     hyperparameters.CNN_KERAS_DROPOUT = (0.0, 0.0, 0.0)
     pin(devices)
     backend = backends.load_backend(backends.MODULES[framework])
-    for name in ("torch_training", "keras_training"):
+    for name in ("torch_parts", "keras_training"):
         if module := sys.modules.get(f"trainspeed.worker.backends.{name}"):
             module.recipe = lambda model: hyperparameters.Recipe(
                 optimizer="sgd", learning_rate=0.05, momentum=0.9

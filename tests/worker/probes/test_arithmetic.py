@@ -13,7 +13,8 @@ from trainspeed.core.runs import RunSet
 from trainspeed.judge import check_arithmetic
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.worker.probes import arithmetic
-from trainspeed.worker.probes.arithmetic import KERNEL_PX, Arithmetic, kept_bits, measure_arithmetic
+from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
+from trainspeed.worker.rounding import KERNEL_PX, kept_bits
 
 BITS = {"fp32": 23, "tf32": 10, "bf16": 7}
 OK, NOT_OK = CheckOutcome.OK, CheckOutcome.NOT_OK

@@ -1,13 +1,17 @@
-"""The levers of what is computed: optimizer, compiler, arithmetic, exchange of gradients, brakes. No framework."""
+"""The levers of what is computed: optimizer, compiler, arithmetic, exchange of gradients. Knows no framework."""
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import ON, Lever, Numbers
+from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers
 
 KERAS = ("tensorflow", "jax")
 COMPILED = {"compile": (ON,)}
+OF_DDP = {"strategy": ("ddp",)}
 # Precisions that set a dtype or a switch of their own: with them, weights in bf16 would be something else.
 OTHER_PRECISIONS = {"precision": ("fp32", "tf32", "fp16", "bf16")}
+NO_DDP = dict.fromkeys(KERAS, "DistributedDataParallel is PyTorch's")
+CUDNN_OF_XLA = "its compiler chooses cuDNN's algorithms by measuring them already"
+NO_CUDNN_SWITCH = {"tensorflow": "TensorFlow measures cuDNN's algorithms already", "jax": CUDNN_OF_XLA}
 
 LEVERS = (
     Lever(
@@ -22,13 +26,145 @@ LEVERS = (
         source="torch/optim/optimizer.py, _default_to_fused_or_foreach",
     ),
     Lever(
+        name="compile_mode",
+        words="mode of torch.compile",
+        frameworks=("torch",),
+        values=("reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"),
+        valued={"reduce-overhead": "CUDA graphs"},
+        default="Inductor's own choice of kernels, and no CUDA graphs",
+        numbers=Numbers.ROUNDING,
+        needs=COMPILED,
+        missing=dict.fromkeys(KERAS, "XLA has no modes"),
+        evidence="CUDA graphs that were recorded, kernels that were chosen by measuring",
+        source="https://docs.pytorch.org/docs/stable/generated/torch.compile.html",
+    ),
+    Lever(
+        name="compile_scope",
+        words="scope of torch.compile",
+        frameworks=("torch",),
+        values=("with_loss", "with_optimizer", "blocks"),
+        valued={
+            "with_loss": "model and loss compiled as one",
+            "with_optimizer": "optimizer compiled, too",
+            "blocks": "each repeated block compiled",
+        },
+        default="the model",
+        numbers=Numbers.ROUNDING,
+        needs=COMPILED,
+        missing=dict.fromkeys(KERAS, "XLA compiles the whole step: model, loss and optimizer"),
+        evidence="functions that torch.compile made graphs of",
+        source="https://docs.pytorch.org/tutorials/recipes/regional_compilation.html",
+    ),
+    Lever(
         name="pure_bf16",
         words="weights and images in bf16, no autocast",
-        frameworks=KERAS,
         default="off: weights in 32 bits",
         numbers=Numbers.ROUNDING,
         conflicts=OTHER_PRECISIONS,
         evidence="dtypes of the weights and of their gradients",
-        source="https://keras.io/api/mixed_precision/policy/",
+        source="https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.bfloat16",
+    ),
+    Lever(
+        name="math_mode",
+        words="oneDNN's arithmetic",
+        frameworks=("torch",),
+        devices=("cpu",),
+        values=("bf16", "tf32"),
+        valued={"bf16": "oneDNN may round to bf16", "tf32": "oneDNN may round to TF32"},
+        default="32 bits",
+        numbers=Numbers.ROUNDING,
+        level=Level.IMPORT,
+        conflicts={**OTHER_PRECISIONS, "pure_bf16": ()},
+        missing={
+            "tensorflow": "only oneDNN's own environment variable sets it there",
+            "jax": "XLA computes 32 bits as they are on a CPU",
+        },
+        evidence="bits that survive a convolution and a product",
+        source="https://docs.pytorch.org/docs/stable/notes/mkldnn.html",
+    ),
+    Lever(
+        name="flush_denormal",
+        words="tiny numbers flushed to 0",
+        frameworks=("torch",),
+        devices=("cpu",),
+        numbers=Numbers.ROUNDING,
+        level=Level.IMPORT,
+        missing={"tensorflow": "TensorFlow flushes them already", "jax": "XLA flushes them already"},
+        evidence="a product whose result is such a number",
+        source="https://docs.pytorch.org/docs/stable/generated/torch.set_flush_denormal.html",
+    ),
+    Lever(
+        name="ddp_options",
+        words="DDP's options: bucket views, static graph, no exchange of buffers",
+        frameworks=("torch",),
+        needs=OF_DDP,
+        missing=NO_DDP,
+        evidence="DDP's own logging data, and gradients that lie in its buckets",
+        source="https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html",
+    ),
+    Lever(
+        name="ddp_compression",
+        words="gradients exchanged in bf16",
+        frameworks=("torch",),
+        values=("bf16",),
+        default="off: exchanged in the weights' dtype",
+        numbers=Numbers.ROUNDING,
+        needs=OF_DDP,
+        missing=NO_DDP,
+        evidence="the hook in DDP's own logging data",
+        source="https://docs.pytorch.org/docs/stable/ddp_comm_hooks.html",
+    ),
+    Lever(
+        name="cudnn_benchmark",
+        words="cuDNN's algorithms chosen by measuring",
+        frameworks=("torch",),
+        devices=("gpu",),
+        default="off: cuDNN's rules of thumb choose",
+        numbers=Numbers.ROUNDING,
+        level=Level.IMPORT,
+        conflicts={"deterministic": ()},
+        missing=NO_CUDNN_SWITCH,
+        evidence="torch.backends.cudnn.benchmark after training",
+        source="https://docs.pytorch.org/docs/stable/backends.html#torch.backends.cudnn.benchmark",
+    ),
+    Lever(
+        name="cudnn_benchmark_limit",
+        words="all of cuDNN's algorithms measured",
+        frameworks=("torch",),
+        devices=("gpu",),
+        values=("all",),
+        default="the first 10 are measured",
+        numbers=Numbers.ROUNDING,
+        level=Level.IMPORT,
+        needs={"cudnn_benchmark": (ON,)},
+        missing=NO_CUDNN_SWITCH,
+        evidence="torch.backends.cudnn.benchmark_limit after training",
+        source="https://docs.pytorch.org/docs/stable/backends.html#torch.backends.cudnn.benchmark_limit",
+    ),
+    Lever(
+        name="depthwise_kernel",
+        words="kernels of depthwise convolutions",
+        frameworks=("torch",),
+        devices=("gpu",),
+        values=("cudnn", "native"),
+        default="PyTorch chooses for each shape",
+        numbers=Numbers.ROUNDING,
+        level=Level.IMPORT,
+        missing=dict.fromkeys(KERAS, "it has no kernels of its own to choose from"),
+        evidence="torch.backends.cudnn.depthwise_kernel, and that the model has depthwise convolutions",
+        source="torch/backends/cudnn/__init__.py, depthwise_kernel",
+    ),
+    Lever(
+        name="set_to_none",
+        words="gradients dropped between steps",
+        frameworks=("torch",),
+        values=(OFF,),
+        valued={OFF: "gradients kept and set to 0 between steps"},
+        default="on",
+        level=Level.STEP,
+        kind=Kind.ALREADY_ON,
+        missing=dict.fromkeys(KERAS, "its gradients are values of a step and are never kept"),
+        evidence="whether a step begins with gradients that are None",
+        source="https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -20,7 +21,7 @@ from trainspeed.worker.backends import torch_parts
 from trainspeed.worker.backends.base import Training, evaluation_batch
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.levers import torch_feeding, torch_levers
+from trainspeed.worker.levers import torch_compile, torch_feeding, torch_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import torch_inspect, torch_models
 from trainspeed.worker.pipelines import torch_pipelines, torch_upload
@@ -44,6 +45,7 @@ class TorchTraining(Training):
         self.format = MEMORY_FORMATS[trial.layout]
         self.levers = Levers(trial, torch_levers.HOOKS)
         self.images = images = self.levers.images(images)
+        self.set_to_none = self.levers.options("zero_grad").get("set_to_none", True)
         model = torch_models.build_torch(
             trial.model,
             image_size=trial.image_size,
@@ -53,14 +55,13 @@ class TorchTraining(Training):
             seed=trial.seed,
         )
         self.model = self.levers.model(model.to(device, memory_format=self.format))
-        spread = torch_parts.spread(self.model, trial, device, self.levers.options("ddp"))
-        self.step_model, self.lowered = spread, None
-        if trial.compile:
-            self.step_model, self.lowered = torch_parts.compiled(spread, self.levers.options("compile"))
-        self.optimizer = torch_parts.optimizer(self.model, trial.model, self.levers.options("optimizer"))
+        self.forward = torch_parts.forward(self.model, trial, device, self.levers)
+        self.optimizer = torch_parts.optimizer(self.model, trial, self.levers)
         self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
         self.steps_taken = 0
-        self.optimizer.register_step_post_hook(self._count_step)
+        if self.scaler.is_enabled():
+            self.optimizer.register_step_post_hook(self._count_step)
+        self.counted: Counter[str] = Counter()  # what levers counted in the steps, by what it is
         self.batches = trial.steps_per_epoch
         x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
         self.x, self.y = self._host_images(x), torch.from_numpy(y).long()
@@ -97,7 +98,7 @@ class TorchTraining(Training):
         return self.loss_sum.item() / self.batches
 
     def train(self, another: Another) -> tuple[float, ...]:
-        self.step_model.train()
+        self.forward.module.train()
         epoch = {INPUT: self._take_input, FIT: self._fit_epoch}.get(self.trial.phase, self._epoch)
         if self.trial.phase in SUM_PHASES:
             epoch = self.repeated = self._sums()
@@ -158,16 +159,18 @@ class TorchTraining(Training):
         for x, y in self._batches():
             self.step(x, y)
 
-    def _step(self, x: torch.Tensor, y: torch.Tensor) -> None:
+    def _step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """Take a step and return its loss."""
         if self.draws:
             x = torch_pipelines.augment_on_device(x, self.draws)
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=self.set_to_none)
         with self._autocast():
-            loss = functional.cross_entropy(self.step_model(x).float(), y)
+            loss = self.forward.loss(x, y)
         self.scaler.scale(loss).backward()
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.loss_sum += loss.detach()
+        return loss.detach()
 
     def _count_step(self, *_: object) -> None:
         self.steps_taken += 1
@@ -179,7 +182,7 @@ class TorchTraining(Training):
 
     def _fit_epoch(self) -> None:
         """Train, validate and save the best weights: what article 003 timed."""
-        self.step_model.train()
+        self.forward.module.train()
         self._epoch()
         accuracy, _ = self._held_out(2 * self.trial.batch_size)
         if accuracy > self.best_accuracy:
@@ -238,7 +241,8 @@ class TorchTraining(Training):
         return sum(p.numel() for p in self.model.parameters() if p.requires_grad)
 
     def in_effect(self) -> dict[str, Seen]:
-        return self.levers.seen(self) | torch_feeding.augmentation_seen(self)
+        compiled = torch_compile.compile_seen(self) if self.trial.compile else {}
+        return compiled | self.levers.seen(self) | torch_feeding.augmentation_seen(self)
 
     def inspect(self) -> Inspection:
         if self.trial.phase.sums:
@@ -246,11 +250,12 @@ class TorchTraining(Training):
         batch = self._evaluated(self.images.test_x[: self.trial.batch_size])
         seen = torch_inspect.Seen(self.model, batch, self._autocast())
         flops = seen.flops_per_image()
-        ran = self.lowered or seen
+        lowered = self.forward.lowered
+        ran = lowered or seen
         inspection = Inspection(
             effective_precision=ran.precision(),
             effective_layout=ran.layout(),
-            notes=tuple(self.lowered.notes(bool(seen.precision()))) if self.lowered else (),
+            notes=tuple(lowered.notes(bool(seen.precision()))) if lowered else (),
             layers=seen.layers(self.trial.model, self.trial.layout),
             parameters=self.parameters(),
             step_flops=None if flops is None else flops * self.trial.batch_size,

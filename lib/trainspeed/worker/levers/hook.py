@@ -30,6 +30,7 @@ class Hook:
         options: (value): keyword arguments of what is built, by what that is: see `Levers.options`.
         trial_options: (value, trial): the same, where the trial decides too; raises Unsupported where it cannot be.
         model: (value, model): returns the model that is trained, before it is spread or compiled.
+        spread: (value, model): returns the model as its strategy has wrapped it, before it is compiled.
         step: (value, training, step): returns a step that does it too.
         seen: (value, training): what was in effect, after training.
     """
@@ -39,6 +40,7 @@ class Hook:
     options: Callable[[str], Options] | None = None
     trial_options: Callable[[str, Trial], Options] | None = None
     model: Callable[[str, Any], Any] | None = None
+    spread: Callable[[str, Any], Any] | None = None
     step: Callable[[str, Any, Step], Step] | None = None
     seen: Callable[[str, Any], Seen]
 
@@ -92,6 +94,12 @@ class Levers:
         """Return the model that is trained."""
         for value, hook in self._of_trial:
             model = hook.model(value, model) if hook.model else model
+        return model
+
+    def spread(self, model: Any) -> Any:
+        """Return the model as its strategy has wrapped it."""
+        for value, hook in self._of_trial:
+            model = hook.spread(value, model) if hook.spread else model
         return model
 
     def step(self, training: Any, step: Step) -> Step:

@@ -1,4 +1,4 @@
-"""What each lever does in PyTorch."""
+"""What each lever does in PyTorch: the table of all, and the optimizer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainspeed.core.result import Seen
-from trainspeed.worker.levers import host, torch_feeding, torch_host
+from trainspeed.worker.levers import (
+    host,
+    torch_compile,
+    torch_ddp,
+    torch_feeding,
+    torch_flags,
+    torch_host,
+    torch_steps,
+)
 from trainspeed.worker.levers.hook import Hook, Options
 
 OPTIMIZERS = ("fused", "foreach")
@@ -26,5 +34,9 @@ HOOKS: Mapping[str, Hook] = {
     **host.HOOKS,
     **torch_host.HOOKS,
     **torch_feeding.HOOKS,
+    **torch_flags.HOOKS,
+    **torch_compile.HOOKS,
+    **torch_steps.HOOKS,
+    **torch_ddp.HOOKS,
     "optimizer": Hook(options=_optimizer_options, seen=_optimizer_seen),
 }
