@@ -46,6 +46,13 @@ def test_on_a_cpu_nothing_is_uploaded_and_nobody_asks_the_driver():
     assert is_resident(make_trial(), "cpu", 10**12, asked) == (False, ())
 
 
+def test_a_lever_uploads_what_would_have_stayed_but_not_the_one_batch_of_compute():
+    uploading = (("resident", "off"),)
+
+    assert decided(levers=uploading) == (False, ())
+    assert decided(levers=uploading, part="compute") == (True, ())
+
+
 def test_one_batch_computed_again_and_again_is_on_the_device_whatever_an_epoch_takes():
     assert decided(10**12, part="compute") == (True, ())
 
