@@ -97,17 +97,17 @@ def trial(framework: str, *levers: tuple[str, str], **fields: Any) -> Trial:
 
 
 class Probe:
-    """One framework on the CPU."""
+    """One framework on the CPU, or on a GPU."""
 
-    def __init__(self, framework: str) -> None:
-        self.framework = framework
+    def __init__(self, framework: str, device: str = "cpu") -> None:
+        self.framework, self._device = framework, device
         self._backend = importlib.import_module(backends.MODULES[framework]).BACKEND
         name = "torch" if framework == "torch" else "keras"
         self._table = importlib.import_module(f"trainspeed.worker.levers.{name}_levers")
         self.hooks = importlib.import_module(f"trainspeed.worker.levers.{name}_feeding").HOOKS
 
     def made(self, a_trial: Trial) -> Training:
-        return self._backend.start(a_trial, images(), device="cpu", default_allocation=False)
+        return self._backend.start(a_trial, images(), device=self._device, default_allocation=False)
 
     def trained(self, a_trial: Trial) -> Training:
         training = self.made(a_trial)
