@@ -15,6 +15,8 @@ from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, turn_of_c
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes
+from trainspeed.core.layer_table import PASSES
+from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
@@ -46,6 +48,7 @@ WIDE_RESNET_TRAIN_FLOP = 31.5e9 / 10**2  # times the width squared
 # As counted by `layer_table.training_flops`, brought to 32 pixels; EfficientNet B1 to B5 roughly.
 ZOO_TRAIN_FLOP = {"vgg16": 1.9e9, "mobilenet": 0.07e9, "resnet50": 0.5e9, "efficientnet_b0": 0.05e9}
 ZOO_TRAIN_FLOP |= {f"efficientnet_b{n}": 0.05e9 * 1.45**n for n in range(1, 6)}
+LIBRARY_FLOP = 8e9  # of a forward pass at its own size, where it could not be counted: ResNet-50's
 DATA_SET_IMAGES = {"cifar10": 60_000, "mnist": 70_000, "digits": 1_797}
 IMAGE_BYTES_PER_PX = 3 * 4  # three channels, float32
 # For a convolution, roughly: what a CPU library computes in a second, and how long it takes to call it once.
@@ -92,11 +95,14 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = 
         return begin_s + TRACE_S["torch"] + (trial.epochs + 1) * CEILING_EPOCH_S
     if not trial.phase.traced:
         return begin_s + TRACE_S["torch"]
-    if wide := WIDE_RESNET.fullmatch(trial.model):
+    wide, of_library = WIDE_RESNET.fullmatch(trial.model), is_library_model(trial.model)
+    if wide:
         flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2
+    elif of_library:
+        flop = _library_flop(trial.model)
     else:
         flop = (ZOO_TRAIN_FLOP | {"cnn_keras": CNN_KERAS_TRAIN_FLOP}).get(trial.model, CNN10_TRAIN_FLOP)
-    deep = wide or trial.model in ZOO_TRAIN_FLOP
+    deep = wide or of_library or trial.model in ZOO_TRAIN_FLOP
     depth = 3 if deep and trial.model != "vgg16" else 0.25 if trial.model == "cnn_keras" else 1
     gpu_flop_per_s = GPU_FLOP_PER_S.get(trial.precision, GPU_DEFAULT_FLOP_PER_S)
     rate = (gpu_flop_per_s if device == "gpu" else CPU_CORE_FLOP_PER_S) * trial.devices
@@ -109,6 +115,12 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = 
     if turns:
         epochs = EPOCHS_BEFORE_TURNS + ROUNDS * epochs_of_a_turn([epoch_s], turn_s, trial.epochs)
     return begin_s + trace_s * depth + epochs * epoch_s
+
+
+def _library_flop(model: str) -> float:
+    """Return the FLOPs of a training step of a library's model, brought to an image of 32 pixels."""
+    found = find_library_model(model)
+    return PASSES * (found.forward_flops or LIBRARY_FLOP) * (32 / found.px) ** 2
 
 
 def _calls_s(trial: Conv2dTrial, turn_s: float, device: str) -> float:

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import EmptyList, UserError, check_name, check_whole
 from trainspeed.core.format import counted
+from trainspeed.core.library_model import check_library_models
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
 
@@ -31,6 +32,8 @@ class TrialSet:
             follow each other, so that a machine that gets slower or faster meanwhile affects both.
         label: What the trials are for, where they are not compared with each other: see `Role`.
         parameter: The notebook's parameter for the number of blocks; only `blocks` itself must not be 0.
+    Raises:
+        UserError: There are too few or too many blocks, or a model is not in its library or not for such images.
     """
 
     trials: tuple[AnyTrial, ...]
@@ -45,6 +48,7 @@ class TrialSet:
         required = self.parameter == "blocks"
         least, why = (1, "6 or more give an interval") if required else (0, "0 leaves it out")
         check_whole(self.parameter, self.blocks, least, why, most=MAX_BLOCKS)
+        check_library_models(self.trials)
 
     def __iter__(self) -> Iterator[AnyTrial]:
         """Yield the trials."""

@@ -109,7 +109,7 @@ def listed(values: Iterable[object], last: str = "and") -> str:
 
 def model_of(model: str) -> str:
     """Return a model's name in a sentence or a chart: a user's model goes without its folder."""
-    return model.rpartition("/")[2]
+    return model.rpartition("/")[2] if ":" in model else model
 
 
 def precision_of(precision: str) -> str:

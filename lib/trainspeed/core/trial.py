@@ -9,12 +9,21 @@ from dataclasses import dataclass, fields, replace
 from pathlib import PurePath
 from typing import Any, Self
 
-from trainspeed.core.errors import NAME_FORM, UserError, check_name, check_shared, check_some, check_whole
+from trainspeed.core.errors import (
+    NAME_FORM,
+    UNKNOWN_FORM,
+    UserError,
+    check_name,
+    check_shared,
+    check_some,
+    check_whole,
+)
 from trainspeed.core.factors import TRAINING, BaseTrial
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
 from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.levers.lever import Setting
 from trainspeed.core.levers.registry import check_levers, parse_levers
+from trainspeed.core.library_model import in_a_library, is_library_model
 from trainspeed.core.phase import PHASES, WHOLE, Phase
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
@@ -41,6 +50,10 @@ FOLDED_IMAGES = 1000
 # Models of others: keras.applications, and timm for torch.
 ZOO = ("vgg16", "mobilenet", "resnet50", *(f"efficientnet_b{n}" for n in range(6)))
 MODEL_NAMES = ("cnn10", "cnn_keras", "wrn28_10", *ZOO)  # wrn28_<width> is valid for every width of at least 1
+OTHER_MODELS = (
+    "wrn28_<width> for widths from 1 to 99, any of timm as timm/<name>, of keras.applications as keras/<name>, and "
+    "your own as file.py:function"
+)
 # Smaller images have no pixel left: the zoo halves them five times, cnn_keras pools twice.
 MIN_PX = {"cnn_keras": 12} | dict.fromkeys(ZOO, 32)
 WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
@@ -56,7 +69,7 @@ class Trial(BaseTrial):
     """One configuration to measure: frozen, hashable, JSON.
 
     Attributes:
-        model: A name of `MODEL_NAMES`, a wide ResNet, or a user's `file.py:function`.
+        model: A name of `MODEL_NAMES`, a wide ResNet, `timm/<name>`, `keras/<name>`, or a user's `file.py:function`.
         precision: "default" leaves the framework's flags alone, as a plain script does: what it then multiplies in
             is told by `RunResult.tf32`. "fp32" forbids TF32 and "tf32" allows it everywhere; "fp16" and "bf16" are
             mixed precision, with the flags left alone.
@@ -120,8 +133,8 @@ class Trial(BaseTrial):
         if self.image_size < (least := MIN_PX.get(self.model, 0)):
             rule = f"is too small for {self.model}: {least} px or more."
             raise UserError("image_size", self.image_size, rule)
-        if self.model in ZOO and self.weights is not None:
-            check_name("weights", self.weights, ("imagenet",))
+        if self.weights is not None:
+            _check_weights(self.model, self.weights)
         if self.folds is not None:
             check_whole("folds", self.folds, 2, "one is held out, the others are trained on")
         check_shared("batch_size", self.batch_size, self.devices)
@@ -206,10 +219,15 @@ def _check_model(model: object) -> None:
     """Raise a UserError where a model is neither one of the known ones nor a `file.py:function`."""
     if isinstance(model, str) and WIDE_RESNET.fullmatch(model):
         return
+    if is_library_model(model):  # whether the library has it is asked where it is planned
+        return
     rule = None
     if not isinstance(model, str) or ".py" not in model:
-        others = "wrn28_<width> for widths from 1 to 99, and your own as file.py:function"
-        check_name("model", model, MODEL_NAMES, others)
+        if model not in MODEL_NAMES and (meant := in_a_library(model)):
+            raise UserError(
+                "model", model, f": did you mean {' or '.join(map(repr, meant))}?", form=UNKNOWN_FORM
+            )
+        check_name("model", model, MODEL_NAMES, OTHER_MODELS)
     elif not (own := USER_MODEL.fullmatch(model)) or not model.isprintable():
         rule = "must be file.py:function, such as 'examples/small_cnn.py:build_torch'."
     elif PurePath(own[1]).is_absolute() or ".." in PurePath(own[1]).parts:
@@ -219,6 +237,16 @@ def _check_model(model: object) -> None:
         )
     if rule:
         raise UserError("model", model, rule, form=NAME_FORM)
+
+
+def _check_weights(model: str, weights: str) -> None:
+    """Raise a UserError where a model of others does not start from these weights."""
+    if model in ZOO:
+        check_name("weights", weights, ("imagenet",))
+    elif is_library_model(model):
+        raise UserError(
+            "weights", weights, f"cannot be loaded into {model}, which starts from random ones: use null."
+        )
 
 
 def _check_strategy(framework: str, strategy: str, devices: int) -> None:

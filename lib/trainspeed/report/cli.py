@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     choice.add_argument("--params", type=Path, help=params)
     budget = "time that the whole report may take, such as 90s, 15m or 1h30m (default: the preset's)"
     choice.add_argument("--budget", help=budget)
-    model = "a model of your own, path/file.py:function, in place of all others: see examples/"
+    model = "a model in place of all others: your own, path/file.py:function, timm/<name> or keras/<name>"
     choice.add_argument("--model", help=model)
 
     parser = argparse.ArgumentParser(
@@ -121,17 +121,20 @@ def _choice(options: argparse.Namespace) -> dict[str, Any]:
         "out": options.out,
         "params_file": options.params,
         "has_gpu": _has_gpu(options.preset),
-        "model": _user_model(options.model),
+        "model": _model(options.model),
         "budget": options.budget,
     }
 
 
-def _user_model(path_and_function: str | None) -> str | None:
+def _model(path_and_function: str | None) -> str | None:
     """Return the model's name in a trial; kernels and workers learn its folder from their environment."""
     from trainspeed.core import user_model
+    from trainspeed.core.library_model import is_library_model
 
     name, folder = None, Path.cwd()
-    if path_and_function:
+    if is_library_model(path_and_function):
+        name = path_and_function
+    elif path_and_function:
         name, folder = user_model.locate_model(path_and_function, folder)
     if name or not os.environ.get(user_model.FOLDER_VARIABLE):
         os.environ[user_model.FOLDER_VARIABLE] = str(folder)

@@ -22,12 +22,14 @@ from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import CHECK, COMPARE, SUMMARY
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
+from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.quantities import Duration, Elapsed, Identifier, Name
 from trainspeed.core.trial import FRAMEWORKS, USER_DATA
 from trainspeed.report import parameters
 from trainspeed.report.budget import PARAMETER, budget_of
 
 MODELS = "models"  # the parameter that a notebook on training has
+IMAGE_SIZE = "image_size"
 SURVEY = "survey_models"  # further models, of which none is left where the user brings one
 
 
@@ -74,7 +76,7 @@ def new_session(
         notebooks: Names; all when empty.
         params_file: YAML: notebook -> parameters, on top of the preset.
         has_gpu: Whether there is a GPU, for the preset auto.
-        model: The user's own, in place of all others; what `params_file` says takes precedence.
+        model: The user's own or a library's, in place of all others; what `params_file` says takes precedence.
         budget: The time that the whole report may take, such as "15m"; else the preset's, or that of the file.
     Raises:
         UserError: A name or a value is wrong.
@@ -88,7 +90,7 @@ def new_session(
     if COMPARE in names:
         raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare A=… B=…` does.")
     if model is not None:
-        user_model.check_user_model(model)
+        _check_model(model)
         names = _notebooks_of_models(names, folder, asked=bool(notebooks))
     values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
     from_file = parameters.read_file(params_file, folder) if params_file else {}
@@ -109,6 +111,14 @@ def new_session(
         budget_s=budget_s,
         weights=dict.fromkeys(sharing, (1.0,)) if budget_s is not None else {},
     )
+
+
+def _check_model(model: str) -> None:
+    """Raise a UserError where the library or the user's file has no such model."""
+    if is_library_model(model):
+        find_library_model(model)
+    else:
+        user_model.check_user_model(model)
 
 
 def _place(name: str) -> int:
@@ -136,12 +146,14 @@ def _notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> 
 
 
 def with_model(values: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Return a notebook's parameters with the user's model in place of all others.
+    """Return a notebook's parameters with the user's or a library's model in place of all others.
 
     Lists of frameworks are cut to those that the model is for; a list that this would empty gets the model's
-    first framework. The model brings its own weights, and its own data where its file has some.
+    first framework. A user's model brings its own weights, and its own data where its file has some; one of a
+    library gets images of a size that it takes.
     """
-    frameworks = user_model.frameworks_of(model)
+    of_library = find_library_model(model) if is_library_model(model) else None
+    frameworks = of_library.frameworks if of_library else user_model.frameworks_of(model)
     changed = dict(values)
     for name, value in values.items():
         if name == SURVEY:
@@ -152,7 +164,9 @@ def with_model(values: Mapping[str, Any], model: str) -> dict[str, Any]:
             changed[name] = [item for item in value if item in frameworks] or list(frameworks[:1])
         elif name == "weights":
             changed[name] = None
-        elif name == "dataset" and value == "auto" and user_model.has_data(model):
+        elif name == IMAGE_SIZE and of_library:
+            changed[name] = of_library.nearest_px(value)
+        elif name == "dataset" and value == "auto" and not of_library and user_model.has_data(model):
             changed[name] = USER_DATA
     return changed
 

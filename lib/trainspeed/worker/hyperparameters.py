@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trainspeed.core.library_model import is_library_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
 
 DATA_SET_CLASSES = 10
@@ -38,16 +39,16 @@ class Recipe:
 
 
 def recipe(model: str) -> Recipe:
-    """Return the recipe of a model. The models of `ZOO` have initialisations and normalisations of their own.
+    """Return the recipe of a model. Those of `ZOO` and of libraries have initialisations of their own.
 
     Source: the articles' CNN uses Adam's defaults; cnn_keras is Keras's example cifar10_cnn.py as in
     article 002, its decay of 1e-6 per step left out; Zagoruyko and Komodakis, Wide Residual Networks,
     https://arxiv.org/abs/1605.07146, section 3, for SGD with momentum 0.9 and learning rate 0.1; article
-    003 for the models of `ZOO`.
+    003 for the models of `ZOO`, and so for those of their libraries.
     """
     if WIDE_RESNET.fullmatch(model):
         return Recipe(optimizer="sgd", learning_rate=0.1, momentum=0.9)
-    if model in ZOO:
+    if model in ZOO or is_library_model(model):
         return Recipe(optimizer="adam", learning_rate=1e-4)
     if model == "cnn_keras":
         return Recipe(optimizer="rmsprop", learning_rate=1e-4)

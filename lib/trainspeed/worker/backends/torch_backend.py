@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 from collections.abc import Iterable
+from importlib import metadata
 
 import torch
 import torch._dynamo  # every optimiser imports it, for seconds: once before the forks, not in each run
 
 from trainspeed.core import user_model
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.library_model import is_library_model
 from trainspeed.core.result import CONVOLUTIONS, PRODUCTS
 from trainspeed.core.trial import ZOO, Trial
 from trainspeed.worker.backends import torch_ranks
@@ -32,12 +34,15 @@ class TorchBackend(Backend):
     """torch, imported; nothing of CUDA is touched before `start`."""
 
     def versions(self) -> dict[str, str]:
-        return {"torch": torch.__version__, "cuda": torch.version.cuda or "none"}
+        versions = {"torch": torch.__version__, "cuda": torch.version.cuda or "none"}
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions["timm"] = metadata.version("timm")  # without its import, which takes seconds
+        return versions
 
     def prepare(self, trial: AnyTrial) -> None:
         if not trial.phase.of_model:
             return
-        if trial.model in ZOO:
+        if trial.model in ZOO or is_library_model(trial.model):
             importlib.import_module("trainspeed.worker.models.torch_zoo")
         if user_model.is_user_model(trial.model):
             for name in user_model.packages_of(trial.model) & SLOW_IMPORTS:

@@ -11,11 +11,13 @@ import keras
 from keras import applications, layers
 
 from trainspeed.core import user_model
+from trainspeed.core.library_model import is_library_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
 from trainspeed.worker import hyperparameters as hyper
 from trainspeed.worker import user_code
 from trainspeed.worker.failures import Invalid, Unsupported, first_line
 from trainspeed.worker.models.keras_inspect import leaves
+from trainspeed.worker.models.library import check_fits
 
 # Name of a trial -> what makes it.
 APPLICATIONS = {
@@ -24,6 +26,7 @@ APPLICATIONS = {
     "resnet50": applications.ResNet50,
     **{f"efficientnet_b{n}": getattr(applications, f"EfficientNetB{n}") for n in range(6)},
 }
+SCALES_ITSELF = ("EfficientNet", "MobileNetV3", "ConvNeXt")  # their first layers expect 0 to 255
 ANSWER_TIMEOUT_S = 10  # of a server; Keras itself waits for ever
 IMAGES = 4  # dimensions of a batch of images; layers of other inputs have no layout to heed
 NO_ANSWER = "URL fetch failure"  # Keras raises a plain Exception that says so
@@ -43,12 +46,13 @@ def build_keras(
     Logits are float32 in every precision: the loss needs the range.
 
     Args:
-        model: Name of a model, or `file.py:function`: a user's, given (height, width, 3) or (3, height, width), the
-            number of classes and the layout.
+        model: Name of a model; `keras/<name>`: that of keras.applications, with its own head; or `file.py:function`:
+            a user's, given (height, width, 3) or (3, height, width), the number of classes and the layout.
         weights: "imagenet" downloads those of Keras, for a model of others; None draws them at random.
         seed: Seeds Python's and NumPy's random numbers, which only a user's model may draw.
     Raises:
-        Unsupported: The weights are not here and cannot be downloaded, or as raised by `user_code.call`.
+        Unsupported: The weights are not here and cannot be downloaded, a library's model is not for Keras or lacks the
+            layout, or as raised by `user_code.call`.
         Invalid: A user's model is no classifier of such images, has nothing to train, or ignores the layout; or as
             raised by `user_code.call`.
     """
@@ -56,6 +60,9 @@ def build_keras(
     if user_model.is_user_model(model):
         return _users_network(model, shape, layout, classes, seed)
     inputs = keras.Input(shape)
+    if is_library_model(model):
+        check_fits(model, keras.backend.backend(), layout)
+        return _library_network(model, inputs, classes)
     kit = _Layers(layout)
     if model in ZOO:
         x = _zoo(model, inputs, weights)
@@ -153,6 +160,17 @@ def _zoo(model: str, inputs: keras.KerasTensor, weights: str | None) -> keras.Ke
     finally:
         socket.setdefaulttimeout(default_timeout_s)
     return layers.Dropout(hyper.ZOO_DROPOUT)(layers.GlobalAveragePooling2D()(backbone.output))
+
+
+def _library_network(model: str, inputs: keras.KerasTensor, classes: int) -> keras.Model:
+    """Return a model of keras.applications as it is, with its own head, of images in [0, 1]."""
+    name = model.partition("/")[2]
+    x = layers.Rescaling(255.0)(inputs) if name.startswith(SCALES_ITSELF) else inputs
+    built = getattr(applications, name)(
+        weights=None, classes=classes, classifier_activation=None, input_tensor=x
+    )
+    logits = layers.Activation("linear", dtype="float32")(built.output)
+    return keras.Model(inputs, logits, name=name)
 
 
 def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int, seed: int) -> keras.Model:

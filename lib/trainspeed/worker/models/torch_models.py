@@ -8,10 +8,12 @@ import torch
 from torch import nn
 
 from trainspeed.core import user_model
+from trainspeed.core.library_model import is_library_model
 from trainspeed.core.trial import WIDE_RESNET, ZOO
 from trainspeed.worker import hyperparameters as hyper
 from trainspeed.worker import user_code
 from trainspeed.worker.failures import Invalid
+from trainspeed.worker.models.library import check_fits
 
 TRIED_IMAGES = 2  # images of the batch that a user's model is tried with
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut at 2; Keras's he_normal divides by it
@@ -29,18 +31,24 @@ def build_torch(
     """Return a model from (batch, 3, height, width) images to logits.
 
     Args:
-        model: Name of a model, or `file.py:function`: a user's, given (3, height, width), the number of classes and
-            the layout.
+        model: Name of a model; `timm/<name>`: timm's, with its own head; or `file.py:function`: a user's, given
+            (3, height, width), the number of classes and the layout.
         weights: "imagenet" downloads those of timm, for a model of others; None draws them at random.
         layout: Only a user's function is given it: a layout is the memory format of a model's weights and input.
         seed: Seeds Python's and NumPy's random numbers, which only a user's model may draw.
     Raises:
-        Unsupported: The weights are not here and cannot be downloaded, or as raised by `user_code.call`.
+        Unsupported: The weights are not here and cannot be downloaded, a library's model is not for torch or does not
+            take such images, or as raised by `user_code.call`.
         Invalid: A user's model is no module from such images to logits, or has nothing to train; or as raised by
             `user_code.call`.
     """
     if user_model.is_user_model(model):
         return _users_network(model, (3, image_size, image_size), layout, classes, seed)
+    if is_library_model(model):
+        check_fits(model, "torch", layout)
+        from trainspeed.worker.models.torch_zoo import timm_model
+
+        return timm_model(model, image_size=image_size, classes=classes)
     if model in ZOO:
         from trainspeed.worker.models.torch_zoo import ZooModel
 

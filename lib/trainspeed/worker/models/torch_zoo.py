@@ -1,4 +1,4 @@
-"""Models of others, from timm, with the head of article 003. Import it before the worker forks."""
+"""Models of others, from timm: with the head of article 003, or as they are. Import it before the worker forks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ TIMM_NAMES = {"vgg16": "vgg16", "mobilenet": "mobilenetv1_100", "resnet50": "res
 TIMM_NAMES |= {f"efficientnet_b{n}": f"efficientnet_b{n}" for n in range(6)}
 WEIGHTS = "model.safetensors"  # the file that timm looks for first
 HUB_TIMEOUT_S = 10
+TRIED_IMAGES = 2  # images of the batch that a model is tried with
 
 
 class ZooModel(nn.Module):
@@ -46,6 +47,28 @@ class ZooModel(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = self.pool(self.backbone.forward_features(x)).flatten(1)
         return self.head(self.dropout(x))
+
+
+def timm_model(model: str, *, image_size: int, classes: int) -> nn.Module:
+    """Return a model of timm with its own head, from (batch, 3, height, width) images to logits, with random weights.
+
+    Args:
+        model: "timm/" and its name there.
+    Raises:
+        Unsupported: It cannot be built here, or does not take such images.
+    """
+    shape = (TRIED_IMAGES, 3, image_size, image_size)
+    try:
+        built = timm.create_model(model.partition("/")[2], num_classes=classes)
+        with torch.no_grad():
+            logits = built.eval()(torch.zeros(shape))
+    except Exception as problem:
+        raise Unsupported(
+            f"{model}: timm raised {type(problem).__name__}: {first_line(problem)}, on images of {shape}"
+        ) from problem
+    if not isinstance(logits, torch.Tensor) or logits.shape != (TRIED_IMAGES, classes):
+        raise Unsupported(f"{model}: does not return a logit for each class of images of {shape}")
+    return built.train()
 
 
 def _check_weights(model: str) -> None:
