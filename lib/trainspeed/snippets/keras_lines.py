@@ -2,44 +2,68 @@
 
 from __future__ import annotations
 
-from trainspeed.snippets.lever_lines import Pasted
+from trainspeed.core.trial import Trial
+from trainspeed.snippets.lever_lines import Lines, Pasted, always, in_template
 
 THREADS = """\
 tf.config.threading.set_intra_op_parallelism_threads(0)  # one for each core
 tf.config.threading.set_inter_op_parallelism_threads(0)"""
-STEPS_OF_EPOCH = "steps_of_epoch"  # a name that the template gives a value
 READ_LOSS = (
     'read_loss = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: print(logs["loss"]))'
 )
+UNDONATED = """\
+def make_train_function(force=False):
+    if model.train_function is None or force:
+        model.train_function = model._make_function(jax.jit(model.train_step))
+
+
+model.make_train_function = make_train_function"""
+
+
+def _steps_per_call(value: str, trial: Trial) -> Lines:
+    steps = f"len(images) // {trial.batch_size}" if value == "epoch" else value
+    return {"compile": f"steps_per_execution={steps}"}
+
+
+def _order(_value: str, trial: Trial) -> Lines:
+    if trial.pipeline != "tf_data":
+        return {
+            "before fit": "# Keras's PyDataset keeps the order; tf.data need not: see its Options.deterministic."
+        }
+    return _options("deterministic = False")
+
+
+def _options(text: str) -> Lines:
+    return {"dataset": f"options = tf.data.Options()\noptions.{text}\ndata = data.with_options(options)"}
+
 
 KERAS: Pasted = {
-    "python_gc": lambda _: {
-        "import": "import gc",
-        "flags": "gc.disable()  # where memory grows: gc.collect() at the end of each epoch",
-    },
-    "steps_per_call": lambda value: {
-        "compile": f"steps_per_execution={STEPS_OF_EPOCH if value == 'epoch' else value}"
-    },
-    "progress_bar": lambda _: {"fit": "verbose=1"},
-    "sync_every_step": lambda _: {"flags": READ_LOSS, "fit": "callbacks=[read_loss]"},
-    "pure_bf16": lambda _: {"flags": 'keras.config.set_dtype_policy("bfloat16")'},
+    "python_gc": always(
+        modules="gc", flags="gc.disable()  # where memory grows: gc.collect() at the end of each epoch"
+    ),
+    "pure_bf16": always(flags='keras.config.set_dtype_policy("bfloat16")'),
+    "steps_per_call": _steps_per_call,
+    "progress_bar": in_template,
+    "sync_every_step": always(before_fit=READ_LOSS, fit="callbacks=[read_loss]"),
+    "resident": in_template,
+    "uint8": always(data='images = (255 * images).round().astype("uint8")  # yours are in [0, 1]'),
 }
 TENSORFLOW: Pasted = {
     **KERAS,
-    "threads": lambda _: {"flags": THREADS},
-    "run_eagerly": lambda _: {"compile": "run_eagerly=True"},
-    "deterministic": lambda _: {
-        "flags": "keras.utils.set_random_seed(0)\ntf.config.experimental.enable_op_determinism()"
-    },
+    "threads": always(flags=THREADS),
+    "run_eagerly": always(compile="run_eagerly=True"),
+    "deterministic": always(
+        flags="keras.utils.set_random_seed(0)\ntf.config.experimental.enable_op_determinism()"
+    ),
+    "device_prefetch": in_template,
+    "loader_order": _order,
+    "private_threads": lambda *_: _options("threading.private_threadpool_size = os.cpu_count()"),
 }
 JAX: Pasted = {
     **KERAS,
-    "threads": lambda _: {
-        "flags": "# XLA takes the cores that the process may run on. Start it without taskset: python train.py"
-    },
-    "async_dispatch": lambda _: {"flags": 'jax.config.update("jax_cpu_enable_async_dispatch", False)'},
-    "donation": lambda _: {
-        "flags": "from keras.src.backend.jax import trainer\n"
-        "trainer.jit = lambda step, **options: jax.jit(step)"
-    },
+    "threads": always(
+        flags="# XLA takes the cores that the process may run on. Start it without taskset: python train.py"
+    ),
+    "async_dispatch": always(flags='jax.config.update("jax_cpu_enable_async_dispatch", False)'),
+    "donation": always(before_fit=UNDONATED),
 }

@@ -17,8 +17,33 @@ from trainspeed.core.trial import Trial
 Lines = Mapping[
     str, str
 ]  # place in the program -> lines there, or the keyword arguments of what is called there
-Pasted = Mapping[str, Callable[[str], Lines]]  # lever -> value -> its lines
+Pasted = Mapping[str, Callable[[str, Trial], Lines]]  # lever -> (value, trial) -> its lines
 
+# The places of lines in a program, from top to bottom, and of calls with further keyword arguments.
+VARIABLES, SHELL, TEMPLATE = "variables", "shell", "template"
+PLACES = (
+    VARIABLES,
+    SHELL,
+    "flags",
+    "data",
+    "loader",
+    "model",
+    "before ddp",
+    "ddp",
+    "spread",
+    "before compile",
+    "compile",
+    "optimizer",
+    "after optimizer",
+    "dataset",
+    "before fit",
+    "fit",
+    "loop",
+    "moved",
+    "step",
+    "after step",
+    TEMPLATE,
+)
 NUMBERS = {
     Numbers.SAME: "same numbers",
     Numbers.ROUNDING: "other rounding",
@@ -31,6 +56,7 @@ KINDS = {
 }
 # Read as the program is loaded, before its first line: set where it is started.
 LOADED = ("LD_", "GLIBC_", "MALLOC_", "TCMALLOC_", "KMP_", "OMP_", "GOMP_")
+IN_TEMPLATE: Lines = {TEMPLATE: ""}  # the template itself has what such a lever changes
 
 
 class LeverLines:
@@ -44,10 +70,14 @@ class LeverLines:
 
     def __init__(self, trial: Trial, pasted: Pasted) -> None:
         self._values = dict(trial.levers)
-        self._lines = {name: pasted[name](value) for name, value in trial.levers if name in pasted}
+        self._lines: dict[str, Lines] = {}
         for name, value in trial.levers:
-            if not self._lines.get(name) and not self._variables(name):
+            variables = LEVERS[name].environment.get(value, {})
+            places = {SHELL if key.startswith(LOADED) else VARIABLES: "" for key in variables}
+            lines = {**places, **(pasted[name](value, trial) if name in pasted else {})}
+            if not lines:
                 raise LookupError(f"the lever {name}={value} has no lines for {trial.framework}.")
+            self._lines[name] = lines
 
     def value(self, name: str) -> str | None:
         """Return the value of a lever; None where it is left alone."""
@@ -58,61 +88,84 @@ class LeverLines:
         return [comment_of(LEVERS[name], self._values[name]) for name in names if name in self._values]
 
     def at(self, place: str) -> list[str]:
-        """Return the lines of a place, each lever's below its comment."""
+        """Return the lines of a place; where it is a lever's first, its comment stands before them."""
         return [
             line
             for name, lines in self._lines.items()
             if place in lines
-            for line in (*self.comments(name), *lines[place].splitlines())
+            for line in (*(self.comments(name) if _first(lines) == place else ()), *lines[place].splitlines())
         ]
 
-    def imports(self, place: str) -> list[str]:
-        """Return the lines of a place without comments, each once."""
-        return [*dict.fromkeys(lines[place] for lines in self._lines.values() if place in lines)]
+    def before(self, call: str) -> list[str]:
+        """Return the comments of the levers that begin with keyword arguments of a call."""
+        return self.comments(*(name for name, lines in self._lines.items() if _first(lines) == call))
 
     def keywords(self, call: str) -> str:
         """Return the keyword arguments of a call, to stand behind others: ", fused=True"."""
         return "".join(f", {lines[call]}" for lines in self._lines.values() if call in lines)
 
-    def before(self, call: str) -> list[str]:
-        """Return the comments of the levers that have keyword arguments of a call."""
-        return self.comments(*(name for name, lines in self._lines.items() if call in lines))
+    def modules(self, *more: str) -> list[str]:
+        """Return the imports of Python's own modules, with some more of them."""
+        needed = {lines["modules"] for lines in self._lines.values() if "modules" in lines} | {
+            *filter(None, more)
+        }
+        return [f"import {name}" for name in sorted(needed | ({"os"} if self.variables else set()))]
+
+    @property
+    def imports(self) -> list[str]:
+        """The further imports from the framework."""
+        return [lines["imports"] for lines in self._lines.values() if "imports" in lines]
+
+    def mention(self, module: str) -> bool:
+        """Return whether a line of a lever needs a module."""
+        texts = (
+            text for lines in self._lines.values() for part in lines.values() for text in part.splitlines()
+        )
+        return any(f"{module}." in text for text in texts if not text.startswith("#"))
 
     @property
     def variables(self) -> list[str]:
-        """The lines that set what is read as the framework is imported."""
-        lines: list[str] = []
+        """The lines that set what is read as the framework is imported; flags of one variable add up."""
+        found: list[str] = []
         already: set[str] = set()
-        for name in self._values:
-            own = {key: text for key, text in self._variables(name).items() if not key.startswith(LOADED)}
-            lines += self.comments(name) if own else []
-            for key, text in own.items():  # flags of one variable add up
-                lines.append(
-                    f'os.environ["{key}"] {"+= " if key in already else "= "}"{" " * (key in already)}{text}"'
+        for name, lines in self._lines.items():
+            found += self.comments(name) if VARIABLES in lines else []
+            for key, text in self._environment(name, loaded=False):
+                found.append(
+                    f'os.environ["{key}"] {f"+= {chr(34)} " if key in already else f"= {chr(34)}"}{text}"'
                 )
                 already.add(key)
-        return lines
+        return found
 
     @property
     def shell(self) -> str:
         """What stands before the command that starts the program: "NAME=value "."""
         loaded: dict[str, list[str]] = {}
-        for name in self._in_shell():
-            for key, text in self._variables(name).items():
-                if key.startswith(LOADED):
-                    loaded.setdefault(key, []).append(text)
+        for name in self._lines:
+            for key, text in self._environment(name, loaded=True):
+                loaded.setdefault(key, []).append(text)
         return "".join(f"{key}={shlex.quote(' '.join(texts))} " for key, texts in loaded.items())
 
-    @property
-    def before_shell(self) -> list[str]:
-        """The comments of the levers whose variables stand before the command."""
-        return self.comments(*self._in_shell())
+    def _environment(self, name: str, *, loaded: bool) -> list[tuple[str, str]]:
+        """Return the variables of a lever that are read as the program is loaded, or those that are read later."""
+        variables = LEVERS[name].environment.get(self._values[name], {})
+        return [(key, text) for key, text in variables.items() if key.startswith(LOADED) == loaded]
 
-    def _in_shell(self) -> list[str]:
-        return [n for n in self._values if any(key.startswith(LOADED) for key in self._variables(n))]
 
-    def _variables(self, name: str) -> Mapping[str, str]:
-        return LEVERS[name].environment.get(self._values[name], {})
+def always(**lines: str) -> Callable[[str, Trial], Lines]:
+    """Return the same lines for each value; "{value}" stands for it, and "_" in a place for a space."""
+    return lambda value, _: {
+        place.replace("_", " "): text.replace("{value}", value) for place, text in lines.items()
+    }
+
+
+def in_template(_value: str, _trial: Trial) -> Lines:
+    """Return no lines: the template has what changes, and asks for the comment."""
+    return IN_TEMPLATE
+
+
+def _first(lines: Lines) -> str | None:
+    return next((place for place in PLACES if place in lines), None)
 
 
 def comment_of(lever: Lever, value: str) -> str:

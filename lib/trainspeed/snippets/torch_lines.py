@@ -2,17 +2,84 @@
 
 from __future__ import annotations
 
-from trainspeed.snippets.lever_lines import Pasted
+from trainspeed.core.trial import Trial
+from trainspeed.snippets.lever_lines import IN_TEMPLATE, Lines, Pasted, always, in_template
 
 OPTIMIZERS = {"fused": "fused=True", "foreach": "foreach=True", "loop": "foreach=False"}
+BLOCKS = """\
+kinds = collections.Counter(type(part) for part in model.modules())
+blocks = [
+    part  # a class that the model repeats, of several layers: name your own
+    for part in model.modules()
+    if kinds[type(part)] > 1 and len(list(part.children())) > 1 and type(part) is not torch.nn.Sequential
+]
+for block in blocks:
+    block.compile(dynamic=False, recompile_limit=2 * len(blocks){mode})"""
+HOOKED = """\
+def read_mean(module, inputs, output):
+    if isinstance(output, torch.Tensor):
+        output.detach().float().mean().item()
+
+
+for module in model.modules():
+    if not list(module.children()):
+        module.register_forward_hook(read_mean)"""
+SCOPES = {
+    "with_optimizer": {"after optimizer": "optimizer.step = torch.compile(optimizer.step{mode})"},
+    "blocks": {"model": BLOCKS, "modules": "collections"},
+}
+
+
+def _scope(value: str, trial: Trial) -> Lines:
+    mode = dict(trial.levers).get("compile_mode")
+    keywords = f', mode="{mode}"' if mode else ""
+    lines = {place: text.replace("{mode}", keywords) for place, text in SCOPES.get(value, {}).items()}
+    return IN_TEMPLATE if value == "with_loss" else lines
+
 
 TORCH: Pasted = {
-    "threads": lambda _: {
-        "flags": "# PyTorch takes all cores by itself. Start it with: env -u OMP_NUM_THREADS python train.py"
-    },
-    "python_gc": lambda _: {
-        "import": "import gc",
-        "loop": "gc.collect()\ngc.disable()  # where memory grows: gc.collect() in each epoch",
-    },
-    "optimizer": lambda value: {"optimizer": OPTIMIZERS[value]},
+    "optimizer": lambda value, _: {"optimizer": OPTIMIZERS[value]},
+    "compile_mode": always(compile='mode="{value}"'),
+    "compile_scope": _scope,
+    "pure_bf16": always(model="model = model.bfloat16()", step="x = x.bfloat16()"),
+    "math_mode": always(
+        flags='torch.backends.mkldnn.conv.fp32_precision = "{value}"\n'
+        'torch.backends.mkldnn.matmul.fp32_precision = "{value}"'
+    ),
+    "flush_denormal": always(flags="torch.set_flush_denormal(True)"),
+    "ddp_options": always(
+        before_ddp="options = dict(gradient_as_bucket_view=True, static_graph=True, forward_sync_buffers=False)",
+        ddp="**options",
+    ),
+    "ddp_compression": always(
+        imports="from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook",
+        spread="model.register_comm_hook(None, bf16_compress_hook)",
+    ),
+    "cudnn_benchmark": always(flags="torch.backends.cudnn.benchmark = True"),
+    "cudnn_benchmark_limit": always(flags="torch.backends.cudnn.benchmark_limit = 0  # all"),
+    "depthwise_kernel": always(flags='torch.backends.cudnn.depthwise_kernel = "{value}"'),
+    "set_to_none": in_template,
+    "sync_every_step": always(after_step="loss.item()  # waits for the device"),
+    "anomaly_mode": always(flags="torch.autograd.set_detect_anomaly(True)"),
+    "deterministic": always(
+        modules="os",
+        flags='os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"\n'
+        "torch.use_deterministic_algorithms(True)\ntorch.backends.cudnn.benchmark = False",
+    ),
+    "activation_hooks": always(model=HOOKED),
+    "threads": always(
+        flags="# PyTorch takes all cores by itself. Start it with: env -u OMP_NUM_THREADS python train.py"
+    ),
+    "python_gc": always(
+        modules="gc", loop="gc.collect()\ngc.disable()  # where memory grows: gc.collect() in each epoch"
+    ),
+    "resident": in_template,
+    "uint8": always(
+        data="images = (255 * images).round().to(torch.uint8)  # yours are in [0, 1]",
+        moved="x = x.float().div_(255)",
+    ),
+    "transfer": in_template,
+    "loader_persistent": in_template,
+    "loader_order": always(loader="in_order=False,"),
+    "loader_context": always(loader='multiprocessing_context="{value}",'),
 }
