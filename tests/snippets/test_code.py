@@ -198,14 +198,34 @@ right = keras.ops.convert_to_numpy(keras.ops.softmax(logits))[np.arange(48), lab
 print("RIGHT", float(right))
 """
 RUN = {
-    "torch": {"precision": "bf16"},
+    "torch": {"precision": "bf16", "levers": (("optimizer", "fused"), ("python_gc", "off"))},
     "torch on two devices": {"strategy": "ddp", "pipeline": "threads", "augment": True},
-    "torch by processes": {"layout": "channels_first", "pipeline": "processes", "augment": True},
-    "tensorflow": {"precision": "bf16", "compile": True},
-    "tensorflow on two devices": {"strategy": "mirrored", "pipeline": "tf_data", "augment": True},
+    "torch by processes": {
+        "layout": "channels_first",
+        "pipeline": "processes",
+        "augment": True,
+        "levers": (
+            ("loader_order", "free"),
+            ("loader_persistent", "off"),
+            ("resident", "off"),
+            ("transfer", "pinned_in_loop"),
+        ),
+    },
+    "tensorflow": {"precision": "bf16", "compile": True, "levers": (("steps_per_call", "epoch"),)},
+    "tensorflow on two devices": {
+        "strategy": "mirrored",
+        "pipeline": "tf_data",
+        "augment": True,
+        "levers": (("private_threads", "on"), ("onednn", "off"), ("progress_bar", "on")),
+    },
     "tensorflow by threads": {"pipeline": "threads", "augment": True},
     "jax on two devices": {"strategy": "data_parallel", "compile": True},
-    "jax in the model": {"pipeline": "in_model", "augment": True, "compile": True},
+    "jax in the model": {
+        "pipeline": "in_model",
+        "augment": True,
+        "compile": True,
+        "levers": (("donation", "off"), ("sync_every_step", "on")),
+    },
 }
 
 
@@ -216,7 +236,7 @@ def test_a_program_trains_as_it_is_pasted(name, shared_worker, tmp_path):
     framework, fields = name.split()[0], RUN[name]
     worker = shared_worker(framework)
     program = program_of(trial_of(framework, **fields))
-    program = program.replace("range(100)", "range(30)").replace("=100)", "=30)")
+    program = program.replace("range(100)", "range(30)").replace("epochs=100", "epochs=30")
     before, after = (TORCH, TORCH_END) if framework == "torch" else (KERAS, KERAS_END)
     ddp = fields.get("strategy") == "ddp"
     if ddp:  # as each rank sees it, before the others are let go
