@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from statistics import median
+from types import MappingProxyType
 from typing import Any
 
 import psutil
@@ -88,20 +89,34 @@ class Program:
 
 
 class Bare(Program):
-    """A script that prints the seconds of each epoch, a line each."""
+    """A script that prints the seconds of each epoch, a line each.
+
+    Args:
+        work: Images of a batch, images of an epoch, height and width of an image.
+        launcher: Arguments of the interpreter before the script.
+        extras: Further arguments of the script.
+        environment: Further variables.
+    """
 
     def __init__(
-        self, framework: str, script: str, work: Sequence[int], launcher: Sequence[str] = ()
+        self,
+        framework: str,
+        script: str,
+        work: Sequence[int],
+        launcher: Sequence[str] = (),
+        extras: Sequence[str] = (),
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         super().__init__()
         batch, images, size = work
         numbers = [str(n) for n in (batch, images, MAX_EPOCHS, size)]
-        self._command = [find_interpreter(framework), *launcher, script, *numbers]
+        self._command = [find_interpreter(framework), *launcher, script, *numbers, *extras]
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, pace: turns.Pace | None) -> turns.Pace:
         self._output, self._errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
-        environment = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT / "lib")}
+        environment = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT / "lib"), **self._environment}
         self._process = subprocess.Popen(
             self._command,
             env=environment,
@@ -161,7 +176,7 @@ class Ours(Program):
 
     def start(self, pace: turns.Pace | None) -> turns.Pace:
         self._trial = replace(self._trial, epochs=pace.epochs(self._rounds))
-        self._worker = Worker(self._trial.framework, plain=self._plain)
+        self._worker = Worker(self._trial.framework, plain=self._plain, environment=self._trial.environment)
         self._worker.wait_until_ready()
         threading.Thread(target=self._run, daemon=True).start()
         self._worker.training.wait(START_TIMEOUT_S)
@@ -205,12 +220,14 @@ class Worker(WorkerProcess):
         training: Set when the first epoch begins.
     """
 
-    def __init__(self, framework: str, *, plain: bool = False) -> None:
+    def __init__(
+        self, framework: str, *, plain: bool = False, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         super().__init__(
             find_interpreter(framework),
             backends.MODULES[framework],
             plain=plain,
-            environment=NO_GPU,
+            environment=NO_GPU | dict(environment),
         )
         self.training = threading.Event()
 

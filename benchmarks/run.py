@@ -25,6 +25,7 @@ from statistics import median
 import convolutions
 import document
 import ledgers
+import levers
 import protocol
 import reports
 from bounds import Interval, met
@@ -185,6 +186,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"ledger": ledgers.reading, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
+    parts |= {"levers": lambda: levers.rows(turns_of)}
     wanted = {
         name: part
         for name, part in parts.items()
