@@ -24,7 +24,6 @@ from trainspeed.sensors.gpus import choose_gpus
 from trainspeed.sensors.nvml import open_nvml
 from trainspeed.worker.data.folds import data_set_of
 from trainspeed.worker.data.sets import download as download  # for reports, which may not import a worker
-from trainspeed.worker.data.sets import resolve_data_set as resolve_data_set  # for studies, likewise
 
 DEVICE_VARIABLE = "TRAINSPEED_DEVICE"  # "cpu": leave the GPUs alone
 

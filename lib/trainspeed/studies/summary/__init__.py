@@ -1,1 +1,1 @@
-"""The front page: every verdict, the confirmed gains and the recipe."""
+"""The front page: what to switch on, every verdict, and the gains confirmed."""

@@ -15,17 +15,15 @@ from typing import Any, TypedDict
 
 import msgspec
 
-from trainspeed.conduct.machine import resolve_data_set
 from trainspeed.core.coverage import Coverage, read_coverage
-from trainspeed.core.errors import check_name
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.quantities import Elapsed, Identifier, Name, Text
-from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
-from trainspeed.core.trial import DATASETS, STRICT
+from trainspeed.core.trial import STRICT
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 
@@ -84,7 +82,7 @@ class ReportSummary:
         out: Folder of the page.
         runs: Those of the session that each notebook's page shows, without the front page's own and the checks.
         checks: The newest runs that check the instrument itself.
-        own: The front page's newest runs, for recipes and confirmations.
+        own: The front page's newest runs, for confirmations.
         coverage: Study -> what its time was enough for; without those that had no limit.
     """
 
@@ -127,8 +125,20 @@ class ReportSummary:
         A control is no switch, and hardly anyone changes the framework for its speed. Over strict fp32, in which no
         script trains by itself, a precision counts only where nothing tells it over the framework's own.
         """
-        known = [v for v in self.verdicts if v.quantity == "time" and v.row.choice]
+        known = [v for v in self.verdicts if v.quantity == "time" and v.row.choice and v.factor != RECIPE]
         return sorted(in_order(_over_plain(known)), key=lambda verdict: verdict.candidate.phase.calls)
+
+    @property
+    def recipes(self) -> list[Verdict]:
+        """Verdicts on all that a search kept, together: on time and on accuracy, in the order of the file."""
+        return [verdict for verdict in self.verdicts if verdict.factor == RECIPE]
+
+    @property
+    def kept(self) -> list[Verdict]:
+        """What a search kept and fresh blocks call faster, unless they call its accuracy worse."""
+        worse = {(v.study, v.baseline) for v in self.recipes if v.outcome is Outcome.WORSE}
+        faster = (v for v in self.recipes if v.outcome is Outcome.FASTER)
+        return [verdict for verdict in faster if (verdict.study, verdict.baseline) not in worse]
 
     @property
     def gains(self) -> list[Verdict]:
@@ -226,7 +236,7 @@ def _notebook(row: Mapping[str, Any], out: Path) -> ReportNotebook:
     page = f"{row['name']}.html"
     known = {f.name: row[f.name] for f in fields(ReportNotebook) if row.get(f.name) is not None}
     if row["name"] == SUMMARY:  # listed only where it did not measure to its end
-        known["title"] = "Recipe and confirmations"
+        known["title"] = "Confirmations"
     known["page"] = page if (out / page).is_file() else None
     return ReportNotebook(**{"title": row["name"], "status": "ok"} | known)
 
@@ -272,28 +282,3 @@ def in_order(verdicts: Iterable[Verdict]) -> list[Verdict]:
         return *last, verdict.outcome is Outcome.UNDECIDED, verdict.low is None, -(verdict.speedup or 0.0)
 
     return sorted(verdicts, key=sort_key)
-
-
-def data_set(wanted: str, report: ReportSummary, *, drawn: bool) -> str:
-    """Return the data set of the recipe, under its own name.
-
-    Args:
-        wanted: The parameter's value; "auto" is what has been fetched.
-        drawn: Whether older runs are shown: then it is theirs, whatever has been fetched here.
-    Raises:
-        UserError: There is no such data set, or it has not been fetched.
-    """
-    check_name("dataset", wanted, DATASETS)
-    if not drawn:
-        return resolve_data_set(wanted)
-    return next((run.trial.dataset for run in report.own.role(Role.RECIPE, Role.RECIPE_STEP)), wanted)
-
-
-def plain_precision(report: ReportSummary, *, drawn: bool) -> str:
-    """Return the precision in which recipes begin: the framework's own.
-
-    Args:
-        drawn: Whether older runs are shown: recipes of older reports began in strict fp32.
-    """
-    measured = {run.trial.precision for run in report.own.role(Role.RECIPE, Role.RECIPE_STEP)}
-    return STRICT if drawn and measured and DEFAULT_PRECISION not in measured else DEFAULT_PRECISION

@@ -1,11 +1,10 @@
-"""The front page's tables: every verdict with a link to where it comes from, notebooks, the recipe's steps."""
+"""The front page's tables: every verdict with a link to where it comes from, the notebooks."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
 
-import pandas as pd
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.format import MISSING, minutes
@@ -60,17 +59,6 @@ def _remarks(ran: ReportNotebook, report: ReportSummary) -> str:
     if report.is_older(ran.session):
         remarks.append("from an earlier session" + (f", preset {ran.preset}" if ran.preset else ""))
     return "".join(f"<br>{html.escape(remark)}" for remark in remarks)
-
-
-def step_table(rows: pd.DataFrame) -> Styler:
-    """Return the switches that were tried for a recipe.
-
-    Args:
-        rows: As `recipe_text.step_rows` returns them.
-    """
-    names = {"where": "", "alone": "found alone", "combined": "in combination"}
-    table = styled(rows.rename(columns=names), "steps", "Switches in the order in which they were tried")
-    return table.set_table_styles([PAGE_WIDTH], overwrite=False)
 
 
 def _link(text: str, target: str | None) -> str:

@@ -18,13 +18,15 @@ from trainspeed.judge.check_list import all_checks, faults
 from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import study_doubts
-from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, pair, size_of
+from trainspeed.judge.text import measured as measured_words
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.coverage import coverage_sentences
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed
 
+NOTHING_TO_PASTE = "Nothing that was switched on here was confirmed in fresh blocks: there is nothing to paste."
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 DATA_SETS = {
     "cifar10": "CIFAR-10",
@@ -58,6 +60,19 @@ def check_sentences(report: ReportSummary) -> list[str]:
     wrong = [Marked(f"**Not ok**: {escape(fault)}") for fault in faults(checks)]
     remedy = ["Do not rely on what is below until that is mended."] if wrong else []
     return [Marked(f"{check_summary(checks)}{older}{link}."), *wrong, *remedy]
+
+
+def recipe_sentences(report: ReportSummary) -> list[str]:
+    """Return what all switches that a search kept bring together, and what they do to the accuracy."""
+    accuracy = {(v.study, v.baseline, v.candidate): v for v in report.recipes if v.quantity == "accuracy"}
+    sentences = []
+    for verdict in report.recipes:
+        if verdict.quantity == "time":
+            points = accuracy.get((verdict.study, verdict.baseline, verdict.candidate))
+            compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if points else ""
+            name = pair(verdict.baseline, verdict.candidate)
+            sentences.append(_linked(report, verdict, escape(compared), name=name))
+    return sentences
 
 
 def switch_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[str]:
@@ -96,13 +111,13 @@ def _in_fresh_blocks(confirmed: Confirmed) -> str:
     return f"; {word} in [fresh blocks](#confirmed-in-fresh-blocks)" if confirmed.again else ""
 
 
-def _linked(report: ReportSummary, verdict: Verdict, more: str = "") -> str:
+def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
     size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
     outcome = OUTCOME_WORDS.get(verdict.outcome, verdict.outcome)
     page = report.place_of(verdict)
     study = f"[{escape(verdict.study)}]({quote(page, safe='#')})" if page else escape(verdict.study)
     older = ", from an earlier session" if report.is_older(verdict.session) else ""
-    return Marked(f"**{size}** ({ends}), {outcome}: {escape(verdict.name)} ({study}{older}){more}.")
+    return Marked(f"**{size}** ({ends}), {outcome}: {escape(name or verdict.name)} ({study}{older}){more}.")
 
 
 def headline_sentences(report: ReportSummary) -> list[str]:
@@ -129,7 +144,7 @@ def chart_rows(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
 
 
 def older_sentences(report: ReportSummary, measured: Measured) -> list[str]:
-    """Say so where the recipe and the confirmations are older than the rest of the page."""
+    """Say so where the confirmations are older than the rest of the page."""
     older = measured.runs and report.is_older(measured.session)
     return [f"Measured in an earlier session, {measured.session}."] if older else []
 
@@ -142,7 +157,7 @@ def time_sentences(report: ReportSummary, measured: Measured) -> list[str]:
         if seconds := [ran.seconds for ran in others if ran.seconds is not None]:
             number = counted(len(seconds), "notebook")
             sentences.append(f"{number}{',' * rendered} {took} {minutes(sum(seconds))}.")
-    own = [f"The recipe and the confirmations took {minutes(measured.wall_s)}."] if measured.wall_s else []
+    own = [f"The confirmations took {minutes(measured.wall_s)}."] if measured.wall_s else []
     return sentences + own
 
 
