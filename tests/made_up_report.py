@@ -17,7 +17,6 @@ import pytest
 import conv2d_data
 import study_data
 from front_data import SESSION
-from recipe_world import World, drive
 from trainspeed.conduct.plan import Planned, schedule
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.coverage import Coverage, GroupCoverage, append_coverage
@@ -29,7 +28,6 @@ from trainspeed.report import parameters
 from trainspeed.report.request import ReportRequest
 from trainspeed.report.run import NOTEBOOKS
 from trainspeed.studies.summary.confirmation import confirming
-from trainspeed.studies.summary.recipe import Search
 
 # On top of the smoke preset: small, and with an interval where the notebooks compare.
 PARAMETERS: Mapping[str, Mapping[str, Any]] = {
@@ -38,18 +36,11 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
     "amp": {"frameworks": ["torch"], "models": ["mobilenet"], "blocks": 6, "controls": ["torch"]}
     | {"precisions": ["default", "tf32", "bf16"]},
     "conv2d": {"libraries": ["tensorflow", "torch", "scipy_signal"], "survey_libraries": [], "blocks": 6},
-    "summary": {"blocks": 6, "confirm": 1, "confirm_blocks": 6, "batch_size": 16, "images_per_epoch": 128}
-    | {"try_also": ["batch_size"]},
+    "summary": {"confirm": 1, "confirm_blocks": 6},
 }
 # Each switch alone; on every framework the same.
 GAINS = {"channels_last": 1.3, "bf16": 1.2, "fp16": 0.5, "in_model": 1.5, "processes": 1.1}
 DEVICES_GAIN = 1.6
-RECIPE_GAINS = {
-    "layout": 1.3,
-    "precision": 1.2,
-    "batch_size": 1.4,
-    "devices": 0.9,
-}  # devices: not in combination
 LIBRARY_SECONDS = {"tensorflow": 0.02, "torch": 0.01, "scipy_signal": 0.04, "opencv": 0.005}
 REASON = "TF32 is <no> mode of *this* CPU"
 
@@ -128,14 +119,8 @@ def _coverage(study: str, trial: AnyTrial) -> Coverage:
     return Coverage(session=SESSION, study=study, budget_s=60.0, spent_s=57.0, groups=groups)
 
 
-def write_summary(out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Search]:
-    """Write the runs of the recipes and confirmations of a report that was drawn; return the searches."""
+def write_summary(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the runs of the confirmations of a report that was drawn."""
     _, names = rehearsed(SUMMARY, out, monkeypatch)
-    asked, ledger = names["plan"], Ledger(out)
-    for planned in schedule(confirming(asked.top, names["confirm_blocks"]), 0):
-        ledger.append(made_up(SUMMARY, planned))
-    found = drive(asked.searches, World(times=RECIPE_GAINS))
-    for run in found.runs:
-        framework = run.trial.framework
-        ledger.append(replace(run, versions={framework: study_data.VERSIONS[framework]}))
-    return found.searches
+    for planned in schedule(confirming(names["plan"].top, names["confirm_blocks"]), 0):
+        Ledger(out).append(made_up(SUMMARY, planned))

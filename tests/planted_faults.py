@@ -162,13 +162,6 @@ FAULTS = (
         "articles evidence claims",
     ),
     _fault(
-        "a switch that costs less accuracy than the margin is dropped",
-        "recipe: search",
-        "accuracy.speedup < -self.margin_points",
-        "accuracy.speedup < self.margin_points",
-        "recipe search",
-    ),
-    _fault(
         "the pasted loss takes logits for probabilities",
         "recipe: code to paste",
         "SparseCategoricalCrossentropy(from_logits=True)",

@@ -12,7 +12,6 @@ from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import compare
 from trainspeed.show.rows import data_rows
 from trainspeed.show.tables import results_table
-from trainspeed.studies.summary.switches import switches_that_won, untested_switches
 
 NO_FIELDS = {CONTROL, RECIPE, RESIDENCY}
 
@@ -58,14 +57,6 @@ def test_a_new_factor_is_in_tables(runs):
     assert list(results_table(frame).data["optimised"]) == ["sgd", "adam"]
 
 
-def test_a_new_factor_is_switched_by_a_recipe(optimizer, runs):
-    (verdict,) = compare(runs, "optimizer", "sgd", "adam", question="?")
-    (won,) = switches_that_won([verdict], optimizer)
-    (tried,) = untested_switches(["optimizer"], optimizer, won=[])
-    assert (won.words, won.on(optimizer).optimizer, won.alone) == ("with adam", "adam", 1.5)
-    assert (tried.words, tried.alone) == ("with adam", None)
-
-
 @pytest.mark.parametrize(("kind", "rows"), [(Trial, TRAINING), (Conv2dTrial, CONVOLUTION)])
 def test_every_row_is_of_a_field_and_hides_only_what_there_is(kind, rows):
     fields = set(kind.__dataclass_fields__)
@@ -77,3 +68,14 @@ def test_every_row_is_of_a_field_and_hides_only_what_there_is(kind, rows):
 def test_a_field_without_a_row_is_said_by_its_value():
     trial = make_trial(folds=5, fold=1)
     assert trial.factor("folds").versus(trial, replace(trial, folds=4)) == "4 vs 5"
+
+
+def test_levers_are_told_by_what_one_trial_has_beyond_the_other():
+    plain = make_trial(framework="torch")
+    fused, paged = plain.pulled("optimizer", "fused"), plain.pulled("huge_pages", "on")
+    versus = plain.factor("levers").versus
+
+    assert versus(plain, fused) == "fused optimizer"
+    assert versus(fused, plain) == "without fused optimizer"
+    assert versus(fused, paged) == "huge pages, without fused optimizer"
+    assert versus(fused, plain.pulled("optimizer", "foreach")) == "foreach optimizer"

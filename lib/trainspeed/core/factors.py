@@ -28,9 +28,9 @@ from trainspeed.core.phase import PHASES, WHOLE
 from trainspeed.core.quantities import MOST_NAME_LETTERS, MOST_WHOLE
 
 CONTROL = "control"  # no field of a trial: the same trial twice
-RECIPE = "recipe"  # no field either: all switches that a recipe keeps
+RECIPE = "recipe"  # no field either: all switches that a search keeps
 RESIDENCY = "residency"  # of a convolution: data that stay on the device, over whole calls
-TIMES_BATCH = 4  # a recipe tries a batch that is so many times the plain one
+TIMES_BATCH = 4  # a search tries a batch that is so many times the plain one
 
 Condition = Callable[[Any], bool]
 
@@ -68,8 +68,7 @@ class Factor:
         cell: Puts a value into words in that column, where the value itself will not do.
         frees: Fields in which the two that are compared may differ too.
         choice: Whether a user chooses it, so that a gain by it is worth telling.
-        switch: Fields that a recipe tries unasked, from (plain trial, number of devices); None: no switch.
-        extra_fields: Further fields that a recipe takes over from the trial that won.
+        switch: Fields that a search tries, from (plain trial, number of devices); None: no switch.
     """
 
     name: str
@@ -89,7 +88,6 @@ class Factor:
     frees: Callable[[Any, Any], tuple[str, ...]] = lambda *_: ()
     choice: bool = True
     switch: Callable[[Any, int], Mapping[str, Any]] | None = None
-    extra_fields: Callable[[Any], tuple[str, ...]] = lambda _winner: ()
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -172,6 +170,17 @@ def _other_layout(trial: Any, _devices: int) -> Mapping[str, Any]:
     return {"layout": "channels_last" if trial.layout == "channels_first" else "channels_first"}
 
 
+def _levers_apart(baseline: Any, candidate: Any) -> str:
+    """Return what one trial has beyond the other: "fused optimizer", "8 steps a call, without huge pages"."""
+    more, fewer = (
+        [s for s in one.levers if s not in other.levers]
+        for one, other in ((candidate, baseline), (baseline, candidate))
+    )
+    # A lever at another value is told by the new one.
+    fewer = [setting for setting in fewer if setting[0] not in dict(more)]
+    return ", ".join([*([words_of(more)] if more else []), *(f"without {words_of([s])}" for s in fewer)])
+
+
 # The factors of a training. A new one is a row here, and a field in `core.trial`.
 TRAINING = rows(
     Factor(
@@ -229,7 +238,6 @@ TRAINING = rows(
         described=lambda trial: trial.pipeline != "arrays",
         plain_label=True,
         switch=lambda *_: {"pipeline": "in_model", "workers": 0},
-        extra_fields=lambda winner: ("queue",) if winner.workers else (),
     ),
     Factor(name="workers", value=lambda v: counted(v, "worker")),
     Factor(name="queue", value="queue of {}".format),
@@ -242,6 +250,7 @@ TRAINING = rows(
     Factor(
         name="levers",
         value=lambda v: words_of(v) or "no lever",
+        contrast=_levers_apart,
         described=lambda trial: bool(trial.levers),
         cell=words_of,
     ),

@@ -85,7 +85,8 @@ def test_what_a_lever_excludes_and_needs_is_in_the_registry():
         for other, values in [*lever.needs.items(), *lever.conflicts.items()]:
             known = LEVERS[other].values
             assert LEVERS[other].of_field or set(values) <= set(known), (lever.name, other)
-        assert set(lever.environment) | set(lever.packages) | set(lever.valued) <= {*lever.values}, lever.name
+        assert set(lever.environment) | set(lever.packages) <= {*lever.values}, lever.name
+        assert lever.of_field or set(lever.valued) <= {*lever.values}, lever.name
         assert bool(lever.environment) == (lever.level is Level.ENVIRONMENT), lever.name
 
 

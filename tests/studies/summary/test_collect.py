@@ -5,17 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from front_data import OLDER, SESSION, report_of, runs_of, write_notebook, write_page, write_report
+from front_data import OLDER, SESSION, runs_of, write_notebook, write_page, write_report
 from study_data import make_run
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Status
-from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import as_json
 from trainspeed.studies.summary.collect import (
     ReportNotebook,
     ReportSummary,
     notebooks_in,
-    plain_precision,
     read_report,
 )
 
@@ -147,7 +145,7 @@ def test_a_summary_that_did_not_measure_to_its_end_is_told_of_by_what_is_missing
     write_notebook(out, "summary", status="failed")
     assert notebooks_in(out) == ()
     (ran,) = notebooks_in(out, [{"name": "summary", "title": "The page", "status": "failed", "error": "x"}])
-    assert (ran.title, ran.status, ran.error) == ("Recipe and confirmations", "failed", "x")
+    assert (ran.title, ran.status, ran.error) == ("Confirmations", "failed", "x")
 
 
 def test_other_notebooks_in_the_folder_are_not_the_reports(out):
@@ -228,20 +226,3 @@ def test_what_is_beside_the_page_is_looked_up_when_it_is_told(out):
     write_report(out, runs_of("layout"))
     write_page(out, "compare")
     assert front.files == ("runs.jsonl", "verdicts.json", "compare.html")
-
-
-@pytest.mark.parametrize(
-    ("drawn", "recorded", "precision"),
-    [
-        (True, "fp32", "fp32"),
-        (True, "default", "default"),
-        (True, None, "default"),  # no recipe was measured
-        (False, "fp32", "default"),  # a new report begins as scripts do
-    ],
-)
-def test_a_recipe_of_an_older_report_is_drawn_from_the_precision_in_which_it_began(
-    drawn, recorded, precision
-):
-    own = [make_run(precision=name, label="recipe") for name in (recorded, "bf16") if recorded]
-
-    assert plain_precision(report_of(own=RunSet(tuple(own))), drawn=drawn) == precision

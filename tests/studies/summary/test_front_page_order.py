@@ -1,4 +1,4 @@
-"""Where the front page's links lead, in which order its verdicts stand, and what its recipe is made of."""
+"""Where the front page's links lead, in which order its verdicts stand, and what is told apart."""
 
 from dataclasses import replace
 
@@ -7,12 +7,9 @@ import pytest
 from conv2d_data import CORE
 from conv2d_data import make_run as make_conv2d_run
 from front_data import runs_of, shows, verdicts_of, write_notebook, write_report
-from study_data import make_run
-from trainspeed.core.errors import UserError
-from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import verdict_between
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.collect import ReportSummary, data_set, in_order, read_report
+from trainspeed.studies.summary.collect import ReportSummary, in_order, read_report
 
 
 @pytest.fixture
@@ -81,27 +78,6 @@ def test_what_is_worth_switching_on_is_neither_control_nor_framework_and_convolu
         (v.speedup for v in front.switches if v.study == "layout"), reverse=True
     )
     assert len(front.switches) == 5
-
-
-# The recipe's data set.
-
-
-def test_a_recipe_that_is_drawn_again_has_the_data_set_of_its_runs(out, monkeypatch):
-    """Whatever has been fetched here: else its runs were not found again."""
-    monkeypatch.setattr("trainspeed.worker.data.sets.resolve_data_set", lambda name: "digits")
-    confirmation = make_run(study="summary", dataset="mnist", label="confirmation")
-    own = make_run(study="summary", dataset="cifar10", label="recipe layout")
-    front = ReportSummary(out=out, own=RunSet((confirmation, own)))
-
-    assert data_set("auto", front, drawn=True) == "cifar10"
-    assert data_set("auto", front, drawn=False) == "digits"
-    assert data_set("auto", ReportSummary(out=out), drawn=True) == "auto"
-
-
-@pytest.mark.parametrize("drawn", [True, False])
-def test_an_unknown_data_set_is_one_line(out, drawn):
-    with pytest.raises(UserError, match=r"unknown dataset 'cifar': did you mean 'cifar10'"):
-        data_set("cifar", ReportSummary(out=out), drawn=drawn)
 
 
 def test_only_convolutions_make_a_front_page_too(out):

@@ -24,17 +24,17 @@ def rendered(out, *options):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """The folder; the front page while only the studies were measured, and with recipes; the searches."""
+    """The folder; the front page while only the studies were measured, and with confirmations."""
     out = tmp_path_factory.mktemp("report")
     with pytest.MonkeyPatch.context() as patch:
         write_ledger(out, patch)
         before = rendered(out)
     with pytest.MonkeyPatch.context() as patch:
-        searches = write_summary(out, patch)
+        write_summary(out, patch)
     ledger = (out / "runs.jsonl").read_bytes()
     after = rendered(out, "--notebooks", "summary")
     assert (out / "runs.jsonl").read_bytes() == ledger  # it measured nothing
-    return out, before, after, searches
+    return out, before, after
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,6 @@ def test_the_page_has_its_sections_in_the_order_of_a_readers_questions(page):
     assert [heading.get_text() for heading in page.find_all("h2")][:8] == [
         "What to switch on",
         "Every verdict",
-        "Recipe",
         "What was not measured",
         "Doubts",
         "Notebooks",
@@ -158,34 +157,13 @@ def test_what_to_switch_on_is_what_was_faster(page, verdicts):
 
 def test_the_chart_and_all_other_figures_say_what_they_show(page):
     images = page.find_all("img")
-    assert len(images) == 2 and all(len(image["alt"]) > 20 for image in images)
+    assert len(images) == 1 and all(len(image["alt"]) > 20 for image in images)
 
 
-def test_before_the_recipe_was_measured_the_page_says_so_and_claims_nothing(before):
-    assert "the recipe was not measured here" in section(before, "Recipe")
+def test_before_anything_was_confirmed_the_page_says_so_and_claims_nothing(before):
     assert "there is nothing to paste" in section(before, "Code to paste")
     assert "Nothing was measured again" in section(before, "Confirmed in fresh blocks")
-    assert "No switch was kept" not in before.get_text()
     assert len(before.find_all("img")) == 1
-
-
-def test_the_recipe_is_what_the_search_kept(page, report):
-    searches = report[3]
-    text = section(page, "What to switch on")
-
-    assert [len(search.chain) for search in searches] == [
-        2,
-        4,
-    ]  # TensorFlow: batch; torch: layout, bf16, batch
-    for search in searches:
-        together = search.total()
-        assert f"{together.speedup:.2f}x" in text
-    rows, _ = table(page, "Switches in the order in which they were tried")
-    assert [row[5].partition(":")[0] for row in rows if row[1].startswith("2 devices")] == [
-        "not faster in combination"
-    ]
-    code = section(page, "Code to paste").replace(" ", "")  # each word is coloured apart
-    assert "importkeras" in code and "torch.bfloat16" in code and "batch_size=64" in code
 
 
 def test_the_largest_gain_of_each_notebook_was_confirmed(page):
@@ -214,6 +192,6 @@ def test_the_page_says_which_session_it_is_of(page):
     assert f"session {SESSION} · preset smoke" in page.footer.get_text()
 
 
-def test_the_recipes_own_verdicts_are_recorded_beside_the_studies(out):
+def test_the_confirmations_are_recorded_beside_the_studies(out):
     found = [e for e in json.loads((out / "verdicts.json").read_text()) if e["study"] == "summary"]
-    assert {e["factor"] for e in found} >= {"recipe", "layout", "precision"}
+    assert {e["factor"] for e in found} >= {"layout", "precision"}

@@ -18,7 +18,6 @@ RESULT = re.compile(
 ALLOWED = (
     "95 % interval",
     "the setting named first is faster",
-    "kept only if it is faster",
     "What is slower",
     "such as a machine that was slower",
 )
@@ -60,22 +59,8 @@ def test_every_parameter_says_what_it_is():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ("frameworks: [pytorch]", "unknown framework 'pytorch'"),
-        ("models: [cnn11]", "unknown model 'cnn11': did you mean 'cnn10'"),
-        ("switches: [layouts]", "unknown factor in switches 'layouts': did you mean 'layout'"),
-        ("try_also: [batch]", "unknown factor in try_also 'batch'"),
-        ("pipeline: arays", "unknown pipeline 'arays': did you mean 'arrays'"),
-        ("dataset: cifar", "unknown dataset 'cifar': did you mean 'cifar10'"),
-        ("blocks: 0", "blocks (=0) must be a whole number of at least 1"),
-        ("blocks: -1", "blocks (=-1) must be a whole number of at least 1"),
         ("confirm: -1", "confirm (=-1) must be a whole number of at least 0"),
         ("confirm_blocks: -1", "confirm_blocks (=-1) must be a whole number of at least 0"),
-        ("accuracy_margin: -0.5", "accuracy_margin (=-0.5) must be 0 points or more"),
-        ("accuracy_margin: .nan", "accuracy_margin (=nan) must be"),
-        ("batch_size: 0", "batch_size (=0) must be a whole number of at least 1"),
-        ("image_size: 0", "image_size (=0) must be a whole number from 8 to 1024"),
-        ("images_per_epoch: 0", "images_per_epoch (=0) must be a whole number"),
-        ("epochs: 1", "epochs (=1) must be a whole number of at least"),
         ("seed: -1", "seed (=-1) must be a whole number"),
         ("interval_s: 0", "interval_s (=0) must be positive seconds"),
         ("timeout_s: -5", "timeout_s (=-5)"),
@@ -88,7 +73,7 @@ def test_a_mistake_is_one_line_before_anything_is_measured(parameters, message, 
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("parameters", ["frameworks: [], confirm: 0", "confirm_blocks: 0", "switches: []"])
+@pytest.mark.parametrize("parameters", ["confirm: 0", "confirm_blocks: 0"])
 def test_less_can_be_asked_for(parameters, tmp_path, monkeypatch):
     assert mistake_in("summary", parameters, tmp_path, monkeypatch).startswith("no mistake")
 
@@ -98,32 +83,8 @@ def planned(parameters, tmp_path, monkeypatch):
     return read_plan(tmp_path / "plan.json")
 
 
-def test_the_plan_knows_what_would_run_and_that_more_may_follow(tmp_path, monkeypatch):
-    plan = planned("blocks: 6, try_also: [batch_size]", tmp_path, monkeypatch)
-
-    known = [group for group in plan.groups if not group.foreseen]
-    assert plan.depends
-    assert [(group.most, len(group.arms)) for group in known] == [(6, 2)] * 2, (
-        "of two frameworks the plain setting and a larger batch"
-    )
-
-
 def test_the_plan_foresees_confirmations(tmp_path, monkeypatch):
-    plan = planned("confirm: 1, switches: []", tmp_path, monkeypatch)
+    plan = planned("confirm: 1", tmp_path, monkeypatch)
 
     foreseen = [group for group in plan.groups if group.foreseen]
     assert [(group.most, len(group.arms)) for group in foreseen] == [(15, 2)]
-
-
-@pytest.mark.parametrize(
-    ("try_also", "switches", "steps"),
-    [("[]", "[layout]", 1), ("[compile, pipeline]", "[layout]", 2), ("[compile]", "[]", 0), ("[]", "[]", 0)],
-)
-def test_the_plan_foresees_the_steps_of_a_recipe_after_its_first_one(
-    try_also, switches, steps, tmp_path, monkeypatch
-):
-    """The switches that are named, and a gain that a notebook may find."""
-    asked = f"frameworks: [torch], blocks: 6, try_also: {try_also}, switches: {switches}"
-    foreseen = [group for group in planned(asked, tmp_path, monkeypatch).groups if group.foreseen]
-
-    assert [(group.most, len(group.arms)) for group in foreseen] == [(6, 2)] * steps

@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 from bs4 import BeautifulSoup
 
 from front_data import OLDER, SESSION, runs_of, verdicts_of, write_report
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary, in_order, read_report
-from trainspeed.studies.summary.recipe_text import STEP_COLUMNS
-from trainspeed.studies.summary.tables import all_verdicts_table, notebook_table, step_table
+from trainspeed.studies.summary.tables import all_verdicts_table, notebook_table
 
 HOSTILE = 'x"><img src=//evil onerror=go()>'
 
@@ -118,11 +116,3 @@ def test_each_notebook_has_its_question_how_it_ended_and_how_long_it_took(tmp_pa
     ]
     _, soup = rows_of(table)
     assert [link["href"] for link in soup.find_all("a")] == ["a.html", "c.html"]
-
-
-def test_the_steps_of_a_recipe_keep_their_order_and_are_no_html():
-    row = dict.fromkeys(STEP_COLUMNS, "x") | {"switch": "bf16", "decision": "not measured here: <b>"}
-    table = step_table(pd.DataFrame([row, row | {"switch": "batch 64"}]))
-
-    assert [cells[1] for cells in texts(table)] == ["bf16", "batch 64"]
-    assert "&lt;b&gt;" in table.to_html()

@@ -180,7 +180,7 @@ def test_the_time_of_drawing_is_not_that_of_measuring():
     assert time_sentences(report_of(notebooks=(fresh, unknown)), NOTHING) == ["1 notebook took 1 min 40 s."]
     assert time_sentences(report_of(notebooks=(drawn,) * 2), of_runs(own)) == [
         "2 notebooks, drawn again from runs that took 10 min 00 s.",
-        "The recipe and the confirmations took 45 s.",
+        "The confirmations took 45 s.",
     ]
     summary = ReportNotebook(name="summary", title="", status="failed", seconds=20.0)  # its runs are counted
     assert time_sentences(report_of(notebooks=(unknown, summary)), NOTHING) == []
@@ -198,7 +198,7 @@ def test_the_data_are_those_that_were_trained_on(tmp_path):
     ]
 
 
-def test_a_recipe_of_an_earlier_session_says_so_and_a_newer_one_does_not():
+def test_confirmations_of_an_earlier_session_says_so_and_a_newer_one_does_not():
     front = report_of(notebooks=(ReportNotebook(name="x", title="", status="ok", session=SESSION),))
     assert older_sentences(front, of_runs(make_run(), session=OLDER)) == [
         f"Measured in an earlier session, {OLDER}."

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
-from trainspeed.core.format import NAMES, counted, minutes
+from trainspeed.core.format import NAMES, counted, minutes, model_of
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.core.system import differences_text, machine_differences
 from trainspeed.judge.check_list import all_checks, faults
@@ -26,7 +26,9 @@ from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed
 
-NOTHING_TO_PASTE = "Nothing that was switched on here was confirmed in fresh blocks: there is nothing to paste."
+NOTHING_TO_PASTE = (
+    "Nothing that was switched on here was confirmed in fresh blocks: there is nothing to paste."
+)
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 DATA_SETS = {
     "cifar10": "CIFAR-10",
@@ -72,6 +74,17 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
             compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if points else ""
             name = pair(verdict.baseline, verdict.candidate)
             sentences.append(_linked(report, verdict, escape(compared), name=name))
+    found = {(v.study, v.baseline.framework, v.baseline.model) for v in report.recipes}
+    searched = report.runs.role(Role.FEASIBLE)
+    for study, framework, model in dict.fromkeys(
+        (r.study, r.trial.framework, r.trial.model) for r in searched
+    ):
+        if (study, framework, model) not in found:
+            where = escape(f"{NAMES[framework]}, {model_of(model)}")
+            link = _study(study, next((ran.page for ran in report.notebooks if ran.name == study), None))
+            sentences.append(
+                Marked(f"{where}: nothing that pays together was confirmed in fresh blocks ({link}).")
+            )
     return sentences
 
 
@@ -115,9 +128,13 @@ def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: st
     size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
     outcome = OUTCOME_WORDS.get(verdict.outcome, verdict.outcome)
     page = report.place_of(verdict)
-    study = f"[{escape(verdict.study)}]({quote(page, safe='#')})" if page else escape(verdict.study)
+    study = _study(verdict.study, page)
     older = ", from an earlier session" if report.is_older(verdict.session) else ""
     return Marked(f"**{size}** ({ends}), {outcome}: {escape(name or verdict.name)} ({study}{older}){more}.")
+
+
+def _study(name: str, page: str | None) -> str:
+    return f"[{escape(name)}]({quote(page, safe='#')})" if page else escape(name)
 
 
 def headline_sentences(report: ReportSummary) -> list[str]:
