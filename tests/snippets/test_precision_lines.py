@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from recipe_world import FIELDS
+from program_text import FIELDS
 from trainspeed.core.trial import FRAMEWORKS, Trial
 from trainspeed.snippets.code import program_of
 
