@@ -9,7 +9,9 @@ import pytest
 
 from fake_runs import BeginsRuns
 from trainspeed.conduct import workers
+from trainspeed.conduct.estimates import IMPORT_S, imports_s
 from trainspeed.conduct.forked_run import RunOutcome
+from trainspeed.conduct.groups import Pace, groups_of
 from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import Unavailable
@@ -104,7 +106,7 @@ def runner(tmp_path, starts):
 
 
 def trials_of(*names, frameworks=("torch",), sizes=(8,)):
-    levers = [[f"{name}=on"] if name else [] for name in names]
+    levers = [[name if "=" in name else f"{name}=on"] if name else [] for name in names]
     shape = {**SHAPE, "batch_size": list(sizes)}
     return grid(framework=list(frameworks), levers=levers, **shape)
 
@@ -272,6 +274,18 @@ def test_what_a_worker_without_levers_shows_of_a_gpu_holds_with_them_too(runner,
 
     assert one.measure(first).status is Status.UNSUPPORTED
     assert one.measure(second) is None
+
+
+def test_the_pace_counts_an_import_for_each_environment_of_a_group_once():
+    def block_s(blocks, *names):
+        part = TrialSet(trials=trials_of(*names), blocks=blocks, factors=("levers",))
+        (group,) = groups_of([part], [""], [True], 0)
+        return Pace((), "cpu").block_s(group)
+
+    assert imports_s(trials_of("", "one", "two", sizes=(8, 16))) == 2 * IMPORT_S["torch"]
+    of_three_arms = block_s(1, "", "one", "two") - 2 * IMPORT_S["torch"]
+    assert block_s(1, "", "optimizer=fused", "optimizer=loop") == pytest.approx(of_three_arms)
+    assert block_s(6, "", "one", "two") == pytest.approx(of_three_arms + 2 * IMPORT_S["torch"] / 6)
 
 
 def test_versions_are_checked_of_every_worker(starts):

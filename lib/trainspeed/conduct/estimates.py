@@ -12,6 +12,7 @@ from typing import Any
 
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, turn_of_calls
+from trainspeed.conduct.workers import WorkerKind
 from trainspeed.core.convolution import CPU_LIBRARIES, AnyTrial, Conv2dTrial
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes
@@ -27,6 +28,8 @@ from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 # For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
 TRACE_S = {"tensorflow": 4.0, "torch": 0.5, "jax": 3.0}
 CPU_CORE_FLOP_PER_S = 1e11
+# Of a further worker, from a warm disk; see `forecast.WORKERS_START_S` for those that start side by side.
+IMPORT_S = {"tensorflow": 5.0, "torch": 3.0, "jax": 3.0}
 # Of a large GPU: ResNet-50 trains on 2,000 to 5,000 images of 224 px a second in 16 bits, on about two thirds in TF32.
 GPU_FLOP_PER_S = {"fp32": 3e13, "tf32": 5e13, "fp16": 8e13, "bf16": 8e13}
 GPU_DEFAULT_FLOP_PER_S = GPU_FLOP_PER_S["tf32"]  # convolutions take TF32 where nothing else is asked for
@@ -78,6 +81,14 @@ def estimates_s(
         else run_s(spec, device, turns=sizes[planned.block, planned.group] > 1, turn_s=turn_s)
         for planned in plan
     ]
+
+
+def imports_s(trials: Iterable[AnyTrial]) -> float:
+    """Return about how long it takes to import the frameworks of these trials in the environments that levers set.
+
+    The plain workers are not among them: they start once, side by side.
+    """
+    return sum(IMPORT_S[kind.framework] for kind in set(map(WorkerKind.of, trials)) if kind.settings)
 
 
 def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = TURN_S) -> float:

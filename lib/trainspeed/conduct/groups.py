@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import median
 
-from trainspeed.conduct.estimates import estimates_s
+from trainspeed.conduct.estimates import estimates_s, imports_s
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.timetable import FEWEST
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
@@ -134,7 +134,9 @@ class Pace:
             arms = [arm for arm in group.blocks[0] if self.shortage(arm.trial) is None]
             whole_s = sum(estimates_s(arms, self.known, self.device, self.turn_s))
             fewer_s = len(arms) * (ROUNDS - group.rounds) * self.turn_s if len(arms) > 1 else 0.0
-            self._estimates_s[group] = max(whole_s / 2, whole_s - fewer_s)
+            # Workers of environments are imported once at least, and anew where others had to make room for them.
+            begin_s = imports_s(arm.trial for arm in arms) / max(group.most, 1)
+            self._estimates_s[group] = begin_s + max(whole_s / 2, whole_s - fewer_s)
         return self._estimates_s[group]
 
     def _ratio(self, framework: str) -> float:
