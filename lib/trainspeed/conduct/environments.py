@@ -15,8 +15,11 @@ from trainspeed.core.levers.lever import Setting
 from trainspeed.core.levers.registry import LEVERS, environment_of
 
 PRELOAD = "LD_PRELOAD"
-# Variable -> older names of it, which are still read.
-ALIASES = {"PYTORCH_ALLOC_CONF": ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")}
+# Variable -> others that set the same.
+ALIASES = {
+    "PYTORCH_ALLOC_CONF": ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"),
+    "OMP_PLACES": ("GOMP_CPU_AFFINITY", "KMP_AFFINITY"),
+}
 # Folders of libraries that the linker's cache may not have.
 LIBRARIES = ("/usr/lib", "/usr/lib64", "/usr/lib/*-linux-gnu", "/usr/local/lib", "/usr/local/lib64")
 

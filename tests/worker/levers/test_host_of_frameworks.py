@@ -15,6 +15,7 @@ LEVERS = ["threads=all", "python_gc=off"]
 TINY = SMALL | {"model": "cnn_keras", "image_size": 12}  # of few layers
 
 
+@pytest.mark.skipif(logical_cores() == 1, reason="one core is all of them")
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_all_cores_and_no_garbage_collector_are_in_effect(shared_worker: SharedWorkers, framework):
     trial = Trial(framework=framework, compile=framework == "jax", levers=LEVERS, **TINY)

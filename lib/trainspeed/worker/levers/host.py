@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,15 @@ HUGE_PAGES_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 TUNABLE_SINCE = (2, 35)  # glibc; older ones pass over glibc.malloc.hugetlb without a word
 MOSTLY = 0.5  # of the heap: where glibc asks for huge pages, it does so for all but its ends
 MB = 2**20
+
+
+def check_threads(*variables: str) -> None:
+    """Raise Unsupported where all cores are one, or one of these variables of the user's sets another number."""
+    if len(all_cores()) == 1:
+        raise Unsupported("there is one core to use here")
+    for name in variables:
+        if number := os.environ.get(name):
+            raise Unsupported(f"{name} is set to {number!r} in your environment; unset it to try this lever")
 
 
 def threads_seen(number: int, plain: int, told: str) -> Seen:

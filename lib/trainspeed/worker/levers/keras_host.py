@@ -12,16 +12,19 @@ from trainspeed.core.result import Seen
 from trainspeed.sensors.processes import all_cores
 from trainspeed.worker.levers import process
 from trainspeed.worker.levers.hook import Hook
-from trainspeed.worker.levers.host import threads_seen
+from trainspeed.worker.levers.host import check_threads, threads_seen
 
 XLA_POOL = "tf_XLAEigen"  # name of the threads with which XLA computes on a CPU
 
 
 def _set_threads(_value: str, _device: str) -> None:
     """Leave the number of threads to the framework. XLA's, in JAX, follows the cores that a process may run on."""
-    if keras.backend.backend() == "tensorflow":
+    if keras.backend.backend() != "tensorflow":
+        check_threads("NPROC")
+    else:
         import tensorflow as tf
 
+        check_threads("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
         tf.config.threading.set_intra_op_parallelism_threads(0)
         tf.config.threading.set_inter_op_parallelism_threads(0)
 

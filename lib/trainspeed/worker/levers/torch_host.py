@@ -13,7 +13,7 @@ from trainspeed.core.levers.lever import OFF
 from trainspeed.core.result import Seen
 from trainspeed.worker.levers import process
 from trainspeed.worker.levers.hook import Hook
-from trainspeed.worker.levers.host import threads_seen
+from trainspeed.worker.levers.host import check_threads, threads_seen
 
 # As many as a plain script has, which is not one for each core everywhere: with MKL it is the physical ones. Asked
 # before a run sets another number.
@@ -21,7 +21,8 @@ PLAIN_THREADS = torch.get_num_threads()
 BIND = "OMP_PROC_BIND"
 
 
-def _set_threads(_value: str, device: str) -> None:
+def _set_threads(_value: str, _device: str) -> None:
+    check_threads("OMP_NUM_THREADS", "MKL_NUM_THREADS")
     torch.set_num_threads(PLAIN_THREADS)
 
 
