@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, of_probe
 
 STRICT_BITS = 18  # at least: fast convolutions (Winograd, Fourier) round the last few of 23
 TF32_BITS = 10
 PROBE = "arithmetic"
+MAX_LETTERS = 60  # of a kernel's name
 
 
 def strict_is_strict(runs: RunSet) -> list[Check]:
@@ -17,7 +20,8 @@ def strict_is_strict(runs: RunSet) -> list[Check]:
 
 
 def _strict(values: Values) -> Finding:
-    measured = f"{_bits(values, 'fp32')}; as the framework does by default: {_bits(values, 'default')}"
+    default = f"as the framework does by default: {_bits(values, 'default')}"
+    measured = f"{_bits(values, 'fp32')}{_kernels(values, 'fp32')}; {default}{_kernels(values, 'default')}"
     if min(_pair(values, "fp32")) >= STRICT_BITS:
         return Finding(measured=measured, outcome=CheckOutcome.OK)
     reason = "numbers are rounded where strict fp32 was asked for: what is called fp32 is not"
@@ -34,7 +38,7 @@ def _tf32(values: Values) -> Finding:
     if not values["tf32_possible"]:
         reason = "this device has no TF32"
         return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=reason)
-    measured = _bits(values, "tf32")
+    measured = _bits(values, "tf32") + _kernels(values, "tf32")
     if set(_pair(values, "tf32")) == {TF32_BITS}:
         return Finding(measured=measured, outcome=CheckOutcome.OK)
     if min(_pair(values, "tf32")) >= TF32_BITS:  # it is a permission: a library may find another way faster
@@ -51,3 +55,15 @@ def _pair(values: Values, switch: str) -> tuple[int, int]:
 def _bits(values: Values, switch: str) -> str:
     product, convolution = _pair(values, switch)
     return f"{product:.0f} bits in products, {convolution:.0f} in convolutions"
+
+
+def _kernels(values: Values, switch: str) -> str:
+    """Return the names of what computed, shortened, in brackets; nothing where they are not known, as in older runs."""
+    names = [values.get(f"{kind}_kernels_{switch}") for kind in ("product", "convolution")]
+    return f" (by {' and '.join(_short(name) for name in names)})" if all(names) else ""
+
+
+def _short(kernels: str) -> str:
+    """Return the kernel that took most of the time, without the arguments of its template."""
+    name = re.split(r"[<(,]", kernels.removeprefix("void "), maxsplit=1)[0]
+    return name if len(name) <= MAX_LETTERS else f"{name[:MAX_LETTERS]}…"

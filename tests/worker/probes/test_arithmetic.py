@@ -45,10 +45,12 @@ class Device:
             self.products = self.convolutions = self.on if allowed else self.off
 
     def product(self, a, b):
+        self.ran = self.products
         return rounded(a, BITS[self.products]) @ b
 
     def convolution(self, images, filters):
         assert filters.shape[:2] == (KERNEL_PX, KERNEL_PX)
+        self.ran = self.convolutions
         return rounded(images, BITS[self.convolutions]) @ filters.sum(axis=(0, 1))  # all but the middle is 0
 
     def arithmetic(self, **changes):
@@ -101,3 +103,28 @@ def test_bits_are_counted_whatever_rounds(bits):
     assert kept_bits(rounded(numbers, bits)) == bits
     truncated = np.floor(numbers * 2**bits) / 2**bits
     assert kept_bits(truncated) == bits
+
+
+def test_the_kernels_that_computed_are_told_beside_the_bits_where_they_are_known():
+    """Their names say more than the bits: which library, and which unit of the GPU."""
+    device = Device()
+
+    def kernels(compute):
+        device.ran = None
+        compute()
+        return [f"void cutlass::kernel_{device.ran}<256, 128>(int)", "splitk"]
+
+    values = measure_arithmetic(device.arithmetic(kernels=kernels))
+    trial = Probe(framework="torch", name="arithmetic")
+    runs = RunSet((Run(session="s", study="check", trial=trial, block=0, probe=values),))
+    strict, tf32 = (
+        make(runs)[0].measured for make in (check_arithmetic.strict_is_strict, check_arithmetic.tf32_is_tf32)
+    )
+
+    assert values["product_kernels_tf32"] == "void cutlass::kernel_tf32<256, 128>(int), splitk"
+    assert strict == (
+        "23 bits in products, 23 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_fp32); as the framework "
+        "does by default: 23 bits in products, 10 in convolutions (by cutlass::kernel_fp32 and cutlass::kernel_tf32)"
+    )
+    assert tf32.endswith("(by cutlass::kernel_tf32 and cutlass::kernel_tf32)")
+    assert measure_arithmetic(Device().arithmetic())["product_kernels_tf32"] is None

@@ -5,8 +5,9 @@ Knows no framework.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from trainspeed.worker.probes import Values
 from trainspeed.worker.rounding import CPU_IMAGES, CPU_SIDE, Calculation, convolution_bits, product_bits
@@ -27,22 +28,34 @@ class Arithmetic:
         convolution: Returns the convolution of float32 images (batch, height, width, channels) with filters
             (height, width, channels in, channels out), padded to the same size.
         tf32_possible: Whether the device has TF32.
+        kernels: Runs something and returns the names of what multiplied on the device, most time first; None where
+            no profiler is at hand.
     """
 
     switch: Callable[[bool | None], None]
     product: Calculation
     convolution: Calculation
     tf32_possible: bool
+    kernels: Callable[[Callable[[], object]], Sequence[str]] | None = None
 
 
 def measure_arithmetic(of: Arithmetic) -> Values:
-    """Return the bits that survive: `product_bits_…` and `convolution_bits_…` of each switch; None where it is none."""
-    values: dict[str, int | bool | None] = {"tf32_possible": of.tf32_possible}
-    side, images = SIDES[of.tf32_possible], IMAGES[of.tf32_possible]
+    """Return the bits that survive: `product_bits_…` and `convolution_bits_…` of each switch; None where it is none.
+
+    And the names of the kernels that took most of the time, `product_kernels_…` and `convolution_kernels_…`: None where
+    they are not known.
+    """
+    values: dict[str, int | bool | str | None] = {"tf32_possible": of.tf32_possible}
+    work = {
+        "product": partial(product_bits, of.product, SIDES[of.tf32_possible]),
+        "convolution": partial(convolution_bits, of.convolution, IMAGES[of.tf32_possible]),
+    }
     for name, allowed in SWITCHES.items():
         possible = of.tf32_possible or not allowed
         if possible:
             of.switch(allowed)
-        values[f"product_bits_{name}"] = product_bits(of.product, side) if possible else None
-        values[f"convolution_bits_{name}"] = convolution_bits(of.convolution, images) if possible else None
+        for kind, count_bits in work.items():
+            values[f"{kind}_bits_{name}"] = count_bits() if possible else None
+            known = possible and of.kernels is not None
+            values[f"{kind}_kernels_{name}"] = (", ".join(of.kernels(count_bits)) or None) if known else None
     return values

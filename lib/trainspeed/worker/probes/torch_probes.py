@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from trainspeed.core.result import TF32_WORK
 from trainspeed.worker.backends.torch_backend import set_tf32
+from trainspeed.worker.models.torch_inspect import profile_of
 from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
@@ -88,6 +89,7 @@ def arithmetic(where: Surroundings) -> Values:
             product=product,
             convolution=convolution,
             tf32_possible=bool(tf32_work(TF32_WORK, capability)),
+            kernels=lambda compute: profile_of(compute, lambda: None)["kernels"],  # both end on the host
         )
     )
 
