@@ -7,6 +7,7 @@ import os
 import pytest
 
 from trainspeed.conduct.machine import devices
+from trainspeed.core.notes import EndedAfterMeasuring, EpochNotResident
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
 
@@ -31,4 +32,6 @@ def test_memory_that_runs_out_is_known_and_gone_with_its_process(shared_worker, 
 
     assert (failed.status, failed.failure.cause) == (Status.OOM, "out_of_memory"), failed.reason
     assert ran.status == Status.OK, ran.reason
-    assert ran.result.notes == ()
+    # What the GPU itself or another program does meanwhile is no fault of the run before.
+    assert not [note for note in ran.result.notes if isinstance(note, EndedAfterMeasuring | EpochNotResident)]
+    assert len(ran.result.epoch_s) == 3 and ran.result.test_accuracy is not None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 
 import pytest
 
-from trainspeed.conduct.machine import devices, find_interpreter
-from trainspeed.core.paths import ROOT
+from gpu_environment import told_by
+from trainspeed.conduct.machine import devices
 from trainspeed.core.trial import FRAMEWORKS
 
 pytestmark = [
@@ -27,18 +25,11 @@ BOTH = ["convolutions", "matrix products"]
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_error_of_products_and_convolutions_is_that_of_the_precision(framework, precision, allowed):
     """What the default one allows is the framework's to say; the digits have to agree."""
-    python = find_interpreter(framework)
-    gpus = devices()[2]["gpus"]
-    if python is None or float(gpus[0]["compute_capability"]) < 8:
-        pytest.skip(f"needs {framework} and a GPU with TF32")
-    paths = [str(ROOT / "lib"), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    command = [python, "-m", "probes.gpu_precision_probe", framework, precision]
+    if float(devices()[2]["gpus"][0]["compute_capability"]) < 8:
+        pytest.skip("needs a GPU with TF32")
 
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    told = told_by(framework, "probes.gpu_precision_probe", framework, precision)
 
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    told = json.loads(ended.stdout.splitlines()[-1])
     if allowed is not None:
         assert told["allowed"] == allowed
     for work, error in told["errors"].items():
