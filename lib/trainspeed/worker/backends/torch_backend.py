@@ -97,7 +97,6 @@ def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0)
     else:
         torch.set_num_threads(1)
     set_tf32(tf32_flag(trial.precision))
-    torch.backends.cudnn.benchmark = True
     Levers(trial, torch_levers.HOOKS).set_flags("gpu" if device.type == "cuda" else "cpu")
     torch.manual_seed(trial.seed)
     made = CeilingRun(trial, device) if trial.phase.ceiling else TorchTraining(trial, images, device, rank)

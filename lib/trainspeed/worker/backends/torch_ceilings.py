@@ -55,6 +55,7 @@ class CeilingRun(Training):
 
     def __init__(self, trial: Trial, device: torch.device) -> None:
         self.trial, self.device = trial, device
+        torch.backends.cudnn.benchmark = True  # the most that the device can do, not what a plain script has
         step, self._work = ceiling(trial.phase, trial.precision, device)
         self._epoch = RepeatedWork(step, trial.steps_per_epoch, self._synchronize, epoch_s=EPOCH_S)
 
