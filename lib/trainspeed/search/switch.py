@@ -61,7 +61,7 @@ class Switch:
     @property
     def words(self) -> str:
         """What it is called: "channels_last", "bf16", "2 devices (ddp)", "fused optimizer"."""
-        if not self.entry.of_field:
+        if not self.entry.of_field or self.value in self.entry.valued:
             return self.entry.named(self.value)
         row = TRAINING[self.lever]
         return row.words(SimpleNamespace(**dict.fromkeys(row.fields) | dict(self.fields)))

@@ -8,6 +8,7 @@ from study_data import make_trial
 from trainspeed.core.errors import UserError
 from trainspeed.core.levers.feeding import RESIDENT_PIPELINES, batch_ladder, loader_ladder
 from trainspeed.core.levers.registry import LEVERS
+from trainspeed.search.switch import Switch
 from trainspeed.worker.pipelines.batches import PLAIN
 
 
@@ -55,3 +56,9 @@ def test_what_a_framework_lacks_has_a_reason_of_its_own():
         lever = LEVERS[name]
         lacking = {"torch", "tensorflow", "jax"} - set(lever.frameworks)
         assert lacking == set(lever.missing), name
+
+
+def test_augmentation_on_the_device_is_called_what_it_is():
+    switch = Switch(lever="pipeline", value="in_model", fields=(("pipeline", "in_model"), ("workers", 0)))
+
+    assert switch.words == "augmentation on the device"

@@ -42,14 +42,7 @@ LEVERS = (
         numbers=Numbers.ROUNDING,
         level=Level.LOOP,
         default="arrays in memory",
-        valued={
-            "in_model": "augmentation on the device",
-            "tf_data": "augmentation by tf.data",
-            "processes": "worker processes",
-            "threads": "worker threads",
-            "generator": "batches made as they are asked for",
-            "resize": "images enlarged on the device",
-        },
+        valued={"in_model": "augmentation on the device"},
         evidence="the pipeline that the loop was given; of augmentation on the device its random numbers",
     ),
     Lever(
