@@ -200,9 +200,10 @@ def test_runs_that_ended_alike_after_their_measuring_are_one_doubt():
 def test_a_training_whose_steps_were_mostly_left_out_is_doubted():
     doubtful = make_run(precision="fp16", skipped_steps=8)
     fine = make_run(precision="fp16", skipped_steps=1)
+    longer = make_run(precision="fp16", skipped_steps=8, epoch_s=(1.0,) * 8)  # than asked for, in turns
 
     assert StepsSkipped(skipped=8, steps=16) in run_doubts(doubtful)
-    assert run_doubts(fine) == []
+    assert run_doubts(fine) == run_doubts(longer) == []
 
 
 # Notes in words; the words that schema 1 stored are read back as the note.

@@ -112,7 +112,7 @@ def run_doubts(run: Run) -> list[Note]:
         doubts.append(GpusDiffer(names=tuple(kinds)))
     if run.trial.phase.calls or run.trial.phase.probe:
         return doubts
-    steps = run.trial.steps_per_epoch * run.trial.epochs
+    steps = run.trial.steps_per_epoch * len(run.epoch_s)
     if run.skipped_steps and 2 * run.skipped_steps >= steps:
         doubts.append(StepsSkipped(skipped=run.skipped_steps, steps=steps))
     if (

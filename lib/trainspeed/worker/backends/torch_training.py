@@ -58,7 +58,7 @@ class TorchTraining(Training):
         self.forward = torch_parts.forward(self.model, trial, device, self.levers)
         self.optimizer = torch_parts.optimizer(self.model, trial, self.levers)
         self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
-        self.steps_taken = 0
+        self.steps_asked = self.steps_taken = 0
         if self.scaler.is_enabled():
             self.optimizer.register_step_post_hook(self._count_step)
         self.counted: Counter[str] = Counter()  # what levers counted in the steps, by what it is
@@ -161,6 +161,7 @@ class TorchTraining(Training):
 
     def _step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Take a step and return its loss."""
+        self.steps_asked += 1
         if self.draws:
             x = torch_pipelines.augment_on_device(x, self.draws)
         self.optimizer.zero_grad(set_to_none=self.set_to_none)
@@ -178,7 +179,7 @@ class TorchTraining(Training):
     def skipped_steps(self) -> int | None:
         if not self.scaler.is_enabled():
             return None
-        return self.batches * self.trial.epochs - self.steps_taken
+        return self.steps_asked - self.steps_taken
 
     def _fit_epoch(self) -> None:
         """Train, validate and save the best weights: what article 003 timed."""
