@@ -183,20 +183,18 @@ def drive(
         done: Of the session, where it is resumed.
         fits: Whether there is time for a run.
     """
-    more, runs, tried, asked, hopeless = Asking([search]), list(done), set(), [], set()
-    while True:
-        sets = more(runs)
-        planned = [one for one in still_to_do(schedule(sets, 0), runs) if one.key not in tried]
-        if not sets:
-            break
+    more, runs, tried, asked = Asking([search]), list(done), set(), []
+    hopeless = {(run.label, run.trial.spec) for run in runs if run.is_final}
+    while sets := more(runs):
         asked.append(sets)
         assert len(asked) < MOST_ROUNDS, "it asks for ever"
+        planned = still_to_do(schedule(sets, 0), runs, lambda one: one.kind in hopeless)
         for one in planned:
-            tried.add(one.key)
-            if one.kind not in hopeless and fits(one):
+            if one.key not in tried and one.kind not in hopeless and fits(one):
                 runs.append(world.run(one))
                 if runs[-1].status in FINAL:
                     hopeless.add(one.kind)
+            tried.add(one.key)
     (search,) = continued([search], runs)
     return Measured(runs, search, asked)
 

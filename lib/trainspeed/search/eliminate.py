@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import combinations
 
 from trainspeed.core.run import Role
-from trainspeed.search.design import leave_out_blocks, without
+from trainspeed.search.arms import Arm
+from trainspeed.search.design import covers, leave_out_blocks, without
 from trainspeed.search.feasible import SEEDS_APART
 from trainspeed.search.findings import Estimate, Round
 from trainspeed.search.known import Group, Known
@@ -56,7 +57,9 @@ def best_set(found: Model, able: Collection[Switch], enough: Pays) -> Set:
     while failing := [one for switch in on if not enough(one := _part(found, switch, on))]:
         worst = min(failing, key=lambda one: one.log / one.se)
         on = list(without(on, worst.switches))
-    while adding := [s for s in ran if s not in on and enough(found.brings([s], on))]:
+    # What comes with another one is not added without it.
+    whole = {s for s in ran if not any(covers(s, other) for other in ran if other != s and other not in on)}
+    while adding := [s for s in ran if s in whole and s not in on and enough(found.brings([s], on))]:
         on.append(max(adding, key=lambda switch: found.brings([switch], on).log))
     return tuple(switch for switch in ran if switch in on)
 
@@ -71,7 +74,9 @@ def _part(found: Model, switch: Switch, on: Sequence[Switch]) -> Estimate:
 def round_groups(known: Known, on: Set, number: int, blocks: int) -> list[Group]:
     """Return what a round measures: in each block every switch is left out in one of the arms."""
     seed = known.start.seed + SEEDS_APART * number
-    groups = []
+    groups: list[Group] = []
+    if not on:
+        return groups
     for block, parts in enumerate(leave_out_blocks(on, blocks, seed)):
         arms = tuple(without(on, off) for off in parts)
         groups.append(Group(label=round_label(number, blocks), seed=seed + block, arms=arms))
@@ -186,8 +191,12 @@ class Elimination:
     def _fit(self, number: int) -> Model | None:
         labels = [round_label(n, blocks) for n in range(1, number + 1) if (blocks := self.blocks_of(n))]
         arms = self.known.arms(Role.FEASIBLE, Role.RACE, Role.SCREEN, *labels)
-        able = set(self._able)
-        return model([arm for arm in arms if arm.on <= able], self._able)
+        return model([arm for arm in arms if self._told_by(arm)], self._able)
+
+    def _told_by(self, arm: Arm) -> bool:
+        """Whether the switches that are still in the search, with what they come with, are all that an arm has on."""
+        with_own = (self.known.on_with([switch]) for switch in self._able if switch in arm.on)
+        return arm.on == frozenset().union(*with_own)
 
     def blocks_of(self, number: int) -> int | None:
         """Return how many blocks a round was to have; None where it has not begun."""

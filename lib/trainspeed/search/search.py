@@ -14,8 +14,11 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.search import confirm
 from trainspeed.search.claims import Confirmation
 from trainspeed.search.confirm import LARGE
+from trainspeed.search.eliminate import round_groups
 from trainspeed.search.feasible import feasible, was_seen
 from trainspeed.search.findings import Decision, Effect, Feasible, Findings, Race, Stage, Unmeasured
+from trainspeed.search.race import race_groups
+from trainspeed.search.screen import screen_groups
 from trainspeed.search.sizes import options
 from trainspeed.search.stages import Stages
 from trainspeed.search.switch import Set, Switch, combined
@@ -106,21 +109,23 @@ class Search(Stages):
     @property
     def left_out(self) -> tuple[Unmeasured, ...]:
         """What is missing of the search that there would be with time enough."""
-        raced = sum(map(len, self._rivals))
-        whole = options(len(self.entered), self.confirm_blocks)[0].runs(raced)
-        fresh = confirm.confirming(self.known, self.promising, self.elimination.estimates, 1, LARGE)
-        whole[Role.RECIPE] = self.confirm_blocks * len(fresh.trials(self.start)) if fresh else 0
-        whole[Role.ELIMINATE] *= bool(self.elimination.on or self.elimination.rounds)
-        whole[Role.SCREEN] *= bool(self.entered)
-        stages = dict(
-            zip((Stage.RACE, Stage.SCREEN, Stage.ELIMINATE, Stage.CONFIRM), whole.items(), strict=True)
-        )
-        had = {stage: len(self.known.of(role)) for stage, (role, _) in stages.items()}
-        return tuple(
-            Unmeasured(stage=stage, had=had[stage], planned=planned)
-            for stage, (_, planned) in stages.items()
-            if had[stage] < planned
-        )
+        found = self.elimination
+        sizes = options(len(self.entered), self.confirm_blocks)[0]
+        fresh = confirm.confirming(self.known, self.promising, found.estimates, self.confirm_blocks, LARGE)
+        groups = {
+            Stage.RACE: [group for own in self._rivals for group in race_groups(self.known, own)],
+            Stage.SCREEN: screen_groups(self.known, self.entered[: sizes.columns], sizes.columns),
+            Stage.ELIMINATE: round_groups(self.known, found.begin, 1, sizes.eliminate),
+            Stage.CONFIRM: [fresh] if fresh else [],
+        }
+        roles = (Role.RACE, Role.SCREEN, f"{Role.ELIMINATE}1/", Role.RECIPE)
+        missing = []
+        for role, (stage, own) in zip(roles, groups.items(), strict=True):
+            planned = sum(group.blocks * len(group.trials(self.start)) for group in own)
+            had = sum(one.run.label.startswith(role) for one in self.known.ran)
+            if had < planned:
+                missing.append(Unmeasured(stage=stage, had=had, planned=planned))
+        return tuple(missing)
 
 
 class Asking:

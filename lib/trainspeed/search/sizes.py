@@ -64,7 +64,7 @@ def options(count: int, confirm: int) -> list[Sizes]:
     Args:
         confirm: Fresh blocks that were asked for.
     """
-    whole = next((c for c in COLUMNS if c >= count + 2), COLUMNS[-1])
+    whole = columns_for(count)
     fewest = min(confirm, 6)
     full = Sizes(races=RACE_BLOCKS, columns=whole, eliminate=ELIMINATE_BLOCKS, large=LARGE, confirm=confirm)
     found = [full]
@@ -81,6 +81,11 @@ def options(count: int, confirm: int) -> list[Sizes]:
     less(races=0)
     less(columns=0)
     return found
+
+
+def columns_for(count: int) -> int:
+    """Return how many columns a screen of so many switches has: of 8 two are empty, or the noise cannot be told."""
+    return next((c for c in COLUMNS if c >= count + (2 if c == COLUMNS[0] else 0)), COLUMNS[-1])
 
 
 def sizes_for(

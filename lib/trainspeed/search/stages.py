@@ -16,6 +16,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import ACCURACY_MARGIN
 from trainspeed.search import confirm, eliminate
 from trainspeed.search.claims import Confirmation
+from trainspeed.search.design import covers
 from trainspeed.search.eliminate import Elimination
 from trainspeed.search.feasible import again_groups, alone_fit, alone_groups, feasible
 from trainspeed.search.findings import (
@@ -31,6 +32,7 @@ from trainspeed.search.sizes import Sizes, sizes_for
 from trainspeed.search.switch import Candidates, Set, Switch, combined
 
 FEASIBLE_BLOCKS = 1
+OF_ENVIRONMENT = 2  # switches in a screen that are read at import: 4 workers
 Asked = Collection[tuple[str, Trial]]
 
 
@@ -89,9 +91,25 @@ class Stages:
     @cached_property
     def entered(self) -> Set:
         """The switches that enter the screen: they go together, and none needs another one."""
+        apart = set(self._apart)
+        return tuple(switch for switch in self._winners if switch not in apart)
+
+    @cached_property
+    def _winners(self) -> Set:
+        """The switches that no race sorted out."""
         raced = {switch for own in self._rivals for switch in own}
         won = {switch for one in self.races for switch in one.entered}
         return tuple(switch for switch in self._able if switch in won or switch not in raced)
+
+    @cached_property
+    def _apart(self) -> Set:
+        """Of the switches that want a worker of their own all but a few: each more doubles the workers of a screen.
+
+        They come in with the elimination, where nearly all are on in every arm.
+        """
+        own = [switch for switch in self._winners if switch.of_environment]
+        ranked = sorted(own, key=lambda s: -self._alone[s].log if s in self._alone else 0.0)
+        return tuple(ranked[OF_ENVIRONMENT:])
 
     @cached_property
     def _sizes(self) -> Sizes:
@@ -123,15 +141,16 @@ class Stages:
 
     @property
     def _late(self) -> Set:
-        """Switches that need one that entered, and lost against another one that needs it, by little."""
-        late = []
+        """Switches that need one that entered, and lost against another one by little; and those kept apart."""
+        late = [s for s in self._apart if s in self._alone and self._alone[s].log > -self._alone[s].se]
         for one in self.races:
             logs = {estimate.switches[0]: estimate for estimate in one.estimates}
+            there = {name for switch in one.entered for name in switch.levers}
             for switch, estimate in logs.items():
-                parents = [p for p in one.entered if set(switch.needs) & {p.lever}]
-                near = any(estimate.log > logs[p].log - estimate.se for p in parents if p in logs)
-                fits = self._fits((*self.entered, switch))
-                if switch not in one.entered and near and fits:
+                below = [logs[other] for other in logs if other != switch and covers(switch, other)]
+                near = any(estimate.log > other.log - estimate.se for other in below)
+                stays = bool(switch.needs) and set(switch.needs) <= there and switch not in one.entered
+                if near and stays and self._fits((*self.entered, switch)):
                     late.append(switch)
         return tuple(late)
 
@@ -173,14 +192,21 @@ class Stages:
             yield [group for own in self._rivals for group in race_groups(known, own)]
         if self._columns and self._screened:
             yield screen_groups(known, self._screened, self._columns)
-        if self._sizes.eliminate and (number := self.elimination.next) is not None:
-            blocks = self.elimination.blocks_of(number)
-            usual = self._sizes.eliminate if number == 1 else max(1, self._sizes.eliminate // 2)
-            yield eliminate.round_groups(known, self.elimination.on, number, blocks or usual)
+        yield from self._rounds()
         fresh = self._fresh()
         yield [fresh] if fresh else []
         if self.slow_blocks and candidates.slow_ways:
             yield alone_groups(known, candidates.slow_ways, self.slow_blocks, Role.SLOW_WAY)
+
+    def _rounds(self) -> Iterable[list[Group]]:
+        """Yield the groups of each round of the elimination: those of one that was interrupted, too."""
+        found = self.elimination
+        for one in found.rounds:
+            blocks = found.blocks_of(one.number)
+            yield eliminate.round_groups(self.known, one.on, one.number, blocks)
+        if self._sizes.eliminate and (number := found.next) is not None:
+            usual = self._sizes.eliminate if number == 1 else self._sizes.eliminate // 2
+            yield eliminate.round_groups(self.known, found.on, number, found.blocks_of(number) or usual)
 
     def _fresh(self) -> Group | None:
         estimates, large = self.elimination.estimates, self._sizes.large

@@ -9,7 +9,7 @@ from typing import Any
 
 from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.levers.lever import FIELD_VALUES, Kind, Lever, Numbers, Setting
+from trainspeed.core.levers.lever import FIELD_VALUES, Kind, Level, Lever, Numbers, Setting
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import PLAIN_PIPELINES, STRATEGIES, Trial
 
@@ -57,6 +57,11 @@ class Switch:
     def needs(self) -> tuple[str, ...]:
         """Names of the levers that it comes with."""
         return tuple(name for name in self.levers if name != self.lever and name not in FOLLOWING)
+
+    @property
+    def of_environment(self) -> bool:
+        """Whether it is read as the framework is imported, so that it wants a worker of its own."""
+        return any(LEVERS[name].level is Level.ENVIRONMENT for name in self.levers)
 
     @property
     def words(self) -> str:

@@ -1,0 +1,89 @@
+"""What could be on, what is on already, and what is not here because …"""
+
+import pytest
+
+from trainspeed.core.errors import UserError
+from trainspeed.core.levers.lever import Kind, Lever, Numbers
+from trainspeed.core.levers.registry import LEVERS
+from trainspeed.search.switch import candidates, combined, compatible, plain_trial
+
+FIELDS = {"batch_size": 16, "images_per_epoch": 512, "epochs": 4, "image_size": 16}
+PLAIN = plain_trial("torch", "cnn10", **FIELDS)
+
+
+def found(start=PLAIN, device="cpu", devices=1, names=()):
+    """Return lever -> its switches' values."""
+    values = {}
+    for one in candidates(start, device, devices, names).switches:
+        values.setdefault(one.lever, []).append(one.value)
+    return values
+
+
+def reasons(start=PLAIN, device="cpu", devices=1):
+    """Return lever -> why it is not here."""
+    return {one.lever: one.reason for one in candidates(start, device, devices).not_here}
+
+
+def test_fields_of_a_trial_become_what_they_are_not():
+    by_lever = found(device="gpu", devices=4)
+    assert by_lever["layout"] == ["channels_last"]
+    assert by_lever["precision"] == ["bf16", "fp16", "tf32"]
+    assert by_lever["devices"] == ["4"]
+
+
+def test_devices_bring_their_strategy():
+    (devices,) = (one for one in candidates(PLAIN, "gpu", 2).switches if one.lever == "devices")
+    trial = devices.on(PLAIN)
+    assert (trial.devices, trial.strategy, devices.words) == (2, "ddp", "2 devices (ddp)")
+
+
+def test_every_switch_can_be_switched_on_and_is_seen_to_be_on():
+    for one in candidates(PLAIN, "cpu", 2).switches:
+        assert one.is_on(one.on(PLAIN))
+        assert not one.is_on(PLAIN)
+
+
+def test_what_is_not_here_says_why():
+    assert reasons()["devices"] == "there is one device"
+    assert reasons(plain_trial("jax", "cnn10", **FIELDS))["compile"] == "JAX always compiles"
+
+
+def test_what_trains_another_model_never_enters():
+    assert "batch_size" in candidates(PLAIN, "cpu").changing
+    assert "batch_size" not in found()
+
+
+def test_names_leave_out_all_others():
+    assert set(found(names=("layout", "optimizer"))) == {"layout", "optimizer"}
+
+
+def test_an_unknown_name_is_told_with_one_that_is_near():
+    with pytest.raises(UserError, match="optimizer"):
+        candidates(PLAIN, "cpu", names=("optimiser",))
+
+
+def test_values_of_a_lever_exclude_each_other():
+    fused, foreach = (one for one in candidates(PLAIN, "cpu").switches if one.value in ("fused", "foreach"))
+    assert not compatible(PLAIN, (fused, foreach))
+    with pytest.raises(UserError, match="does not go together with optimizer: both set optimizer"):
+        combined(PLAIN, (fused, foreach))
+
+
+def test_a_switch_sets_what_it_needs_and_has_its_class(monkeypatch):
+    scope = Lever(name="scope", words="scope", frameworks=("torch",), needs={"compile": ("on",)})
+    monkeypatch.setitem(LEVERS, "scope", scope)
+    (one,) = (one for one in candidates(PLAIN, "cpu").switches if one.lever == "scope")
+    assert one.on(PLAIN).compile
+    assert one.needs == ("compile",)
+    assert (scope.numbers, one.numbers) == (Numbers.SAME, Numbers.ROUNDING)
+
+
+def test_what_a_script_has_already_is_a_list_of_its_own(monkeypatch):
+    monkeypatch.setitem(
+        LEVERS, "pinned", Lever(name="pinned", words="pinned", kind=Kind.ALREADY_ON, values=("off",))
+    )
+    monkeypatch.setitem(LEVERS, "anomaly", Lever(name="anomaly", words="anomaly mode", kind=Kind.BRAKE))
+    there = candidates(PLAIN, "cpu")
+    assert "pinned" in [one.lever for one in there.already_on]
+    assert "anomaly" in [one.lever for one in there.brakes]
+    assert not {"pinned", "anomaly"} & set(found())
