@@ -170,6 +170,12 @@ def _other_layout(trial: Any, _devices: int) -> Mapping[str, Any]:
     return {"layout": "channels_last" if trial.layout == "channels_first" else "channels_first"}
 
 
+def _levers(value: Any) -> str:
+    """Return the levers of a trial in words, or of a row of the frame, where they are text: "name=value name=value"."""
+    settings = (part.partition("=")[::2] for part in value.split()) if isinstance(value, str) else value
+    return words_of(settings)
+
+
 def _levers_apart(baseline: Any, candidate: Any) -> str:
     """Return what one trial has beyond the other: "fused optimizer", "8 steps a call, without huge pages"."""
     more, fewer = (
@@ -249,10 +255,10 @@ TRAINING = rows(
     Factor(name="weights"),
     Factor(
         name="levers",
-        value=lambda v: words_of(v) or "no lever",
+        value=lambda v: _levers(v) or "no lever",
         contrast=_levers_apart,
         described=lambda trial: bool(trial.levers),
-        cell=words_of,
+        cell=_levers,
     ),
     Factor(
         name=CONTROL,
