@@ -1,0 +1,1 @@
+"""The slice of `switches.ipynb`: everything that can be switched on, in one experiment."""

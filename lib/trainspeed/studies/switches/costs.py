@@ -1,0 +1,93 @@
+"""Where the time of a plain step goes, and what a setting costs besides: memory, compiling, epochs until it pays.
+
+Pure functions on runs; what they mean in words is in `text`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+import pandas as pd
+
+from trainspeed.core.phase import COMPUTE, FIT, INPUT, WHOLE
+from trainspeed.core.run import Run
+from trainspeed.core.runs import RunSet
+from trainspeed.core.trial import Trial
+
+PARTS = (WHOLE, INPUT, COMPUTE, FIT)
+PART_COLUMNS = ["where", "epoch_s", "compute_s", "waiting_s", "rest_s", "validation_s", "input_s"]
+
+
+def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame:
+    """Return what an epoch of each plain trial is made of, in seconds: a row for each whose whole steps were measured.
+
+    Columns: where; epoch_s (with validation and a checkpoint where that was measured); compute_s (alone, at most all
+    of it); waiting_s (for input, at most what input alone takes); rest_s (of a step, in neither of the two);
+    validation_s; input_s (alone, hidden behind compute or not). NaN: not measured.
+
+    Args:
+        starts: Where in words -> the plain trial.
+    """
+    data = RunSet(tuple(runs)).data().ok()
+    rows = []
+    for where, start in starts.items():
+        known = {phase: _median_s(data.of([start.only(phase)])) for phase in PARTS}
+        whole_s, input_s, compute_s, fit_s = (known[phase] for phase in PARTS)
+        if whole_s is None:
+            continue
+        row = {"where": where, "epoch_s": max(whole_s, fit_s or 0.0), "input_s": input_s}
+        if compute_s is not None:
+            row["compute_s"] = min(compute_s, whole_s)
+            left_s = whole_s - row["compute_s"]
+            if input_s is not None:
+                row["waiting_s"] = min(left_s, input_s)
+                row["rest_s"] = left_s - row["waiting_s"]
+        if fit_s is not None:
+            row["validation_s"] = max(0.0, fit_s - whole_s)
+        rows.append(row)
+    return pd.DataFrame(rows, columns=PART_COLUMNS).astype(dict.fromkeys(PART_COLUMNS[1:], float))
+
+
+def _median_s(runs: Iterable[Run]) -> float | None:
+    known = [run.median_epoch_s for run in runs if run.median_epoch_s is not None]
+    return median(known) if known else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a setting takes, by the medians over its blocks.
+
+    Attributes:
+        first_epoch_s: Seconds of the first epoch, with tracing and compiling.
+        epoch_s: Seconds of a later one.
+        peak_memory_bytes: As of a run; None where it cannot be read.
+    """
+
+    first_epoch_s: float
+    epoch_s: float
+    peak_memory_bytes: float | None = None
+
+    def break_even(self, plain: Cost) -> float | None:
+        """Return after how many later epochs a longer first one has paid for itself.
+
+        0 where it is not longer, None where a later one saves nothing.
+        """
+        extra_s, saved_s = self.first_epoch_s - plain.first_epoch_s, plain.epoch_s - self.epoch_s
+        if extra_s <= 0:
+            return 0.0 if saved_s > 0 else None
+        return extra_s / saved_s if saved_s > 0 else None
+
+
+def cost_of(runs: Iterable[Run]) -> Cost | None:
+    """Return what a setting takes, from its runs; None where none of them ended well."""
+    good = [run for run in RunSet(tuple(runs)).ok() if run.median_epoch_s is not None]
+    if not good:
+        return None
+    peaks = [run.peak_memory_bytes for run in good if run.peak_memory_bytes is not None]
+    return Cost(
+        first_epoch_s=median(run.first_epoch_s for run in good),
+        epoch_s=median(run.median_epoch_s for run in good),
+        peak_memory_bytes=median(peaks) if peaks else None,
+    )

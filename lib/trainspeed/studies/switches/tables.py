@@ -1,0 +1,200 @@
+"""Tables of switches: on already, not here, leaving one out, what was seen, accuracy, costs. Decides nothing.
+
+A table without a row is None: the page then says why in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pandas.io.formats.style import Styler
+
+from trainspeed.core.format import MISSING, digits, fixed, gigabytes, or_nothing
+from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.run import Role, Run
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.equivalence import Equality
+from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.verdict import Judgement
+from trainspeed.search.findings import Effect, Feasible, Findings
+from trainspeed.search.switch import combined
+from trainspeed.show.cells import styled
+from trainspeed.studies.switches.costs import Cost, cost_of
+from trainspeed.studies.switches.text import CLASSES
+from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, took_hold, where, words_of
+
+NO_RECORD = "that it ran: nothing else was recorded"
+
+
+def already_on_table(found: Sequence[Findings]) -> Styler | None:
+    """Return what a plain script has and what slows it down, with what losing the one or having the other costs."""
+    rows = []
+    for one in found:
+        brakes = set(one.candidates.brakes)
+        for slow in one.slow_ways:
+            cells = {
+                "": "a brake" if slow.switch in brakes else "already on",
+                "measured": slow.switch.words,
+                "a step then takes": _change(slow.alone) if slow.enters else MISSING,
+                "95 % interval": _change_interval(slow.alone) if slow.enters else MISSING,
+            }
+            rows.append(_where(one, found) | cells | {"remark": _remark(slow)})
+    return _table(rows, "already-on", "What it costs to lose what is on, or to have a brake")
+
+
+def not_here_table(found: Sequence[Findings]) -> Styler | None:
+    """Return a row per lever that cannot be pulled here, with the reason."""
+    rows = [
+        _where(one, found) | {"lever": LEVERS[lacking.lever].words, "not here, because": lacking.reason}
+        for one in found
+        for lacking in one.candidates.not_here
+    ]
+    return _table(rows, "not-here", "Not here")
+
+
+def leave_one_out_table(found: Sequence[Findings]) -> Styler | None:
+    """Return what leaving one switch out of the best costs, the largest loss first: the table to act on."""
+    rows = []
+    for one in found:
+        left_out = one.confirmation.left_out if one.confirmation else ()
+        for left in sorted(left_out, key=lambda left: -(left.time.speedup or 0.0)):
+            cells = {
+                "without": words_of(left.switches),
+                "class": ", ".join(dict.fromkeys(CLASSES[switch.numbers] for switch in left.switches)),
+                "a step then takes": _change(left.time.turned),
+                "interval": _change_interval(left.time.turned),
+                "with it": str(left.time.outcome if took_hold(one, left.switches) else NOT_IN_EFFECT),
+                "accuracy by it": _points(left.accuracy, left.equality),
+            }
+            rows.append(_where(one, found) | cells)
+    caption = "Leave one out of all that were kept, in fresh blocks; the intervals hold all at once"
+    return _table(rows, "leave-one-out", caption)
+
+
+def in_effect_table(found: Sequence[Findings]) -> Styler | None:
+    """Return what each switch asked for, what was seen of it, and how."""
+    rows = []
+    for one in found:
+        for feasible in (*one.feasible, *one.slow_ways):
+            asked = dict(feasible.switch.settings) or {feasible.switch.lever: feasible.switch.value}
+            for lever, value in asked.items():
+                seen, how = feasible.seen.get(lever, (None, NO_RECORD))
+                cells = {
+                    "asked for": f"{LEVERS[lever].words}: {value}",
+                    "seen": or_nothing(seen),
+                    "how": how if feasible.status is not None else MISSING,
+                    "in effect?": _effect(feasible),
+                }
+                rows.append(_where(one, found) | cells)
+    return _table(rows, "in-effect", "In effect?")
+
+
+def accuracy_table(found: Sequence[Findings]) -> Styler | None:
+    """Return what each class of switches did to the test accuracy, in fresh blocks."""
+    rows = [
+        _where(one, found)
+        | {
+            "class": f"{CLASSES[checked.numbers]} {checked.numbers}",
+            "switches": words_of(checked.switches) or MISSING,
+            "difference": size_of(checked.judgement, "accuracy") if checked.judgement else MISSING,
+            "95 % interval": interval_of(checked.judgement, "accuracy") if checked.judgement else MISSING,
+            "accuracy is": str(checked.equality),
+        }
+        for one in found
+        for checked in one.accuracy
+    ]
+    return _table(rows, "accuracy", "Accuracy by class, all that were kept against plain")
+
+
+def cost_table(found: Sequence[Findings], runs: Iterable[Run]) -> Styler | None:
+    """Return what the plain setting, each switch that was kept, and all of them take in time and memory."""
+    fresh = RunSet(tuple(runs)).role(Role.RECIPE)
+    rows = []
+    for one in found:
+        own = [("plain", None, _plain_cost(one, fresh))]
+        own += [(marked(f.switch), *_costs_alone(f)) for f in one.feasible if f.switch in one.kept]
+        if one.confirmation:
+            best = combined(one.start, one.confirmation.on)
+            own.append(("all together", cost_of(fresh.of([one.start])), cost_of(fresh.of([best]))))
+        rows += [_where(one, found) | _cost_cells(name, plain, cost) for name, plain, cost in own if cost]
+    return _table(rows, "costs", "What it costs: memory, compiling, epochs until it pays")
+
+
+def _table(rows: Sequence[Mapping[str, Any]], kind: str, caption: str) -> Styler | None:
+    """Return the rows as a table; None of no rows."""
+    return styled(rows, kind, caption) if rows else None
+
+
+def _plain_cost(found: Findings, fresh: RunSet) -> Cost | None:
+    if cost := cost_of(fresh.of([found.start])):
+        return cost
+    return next((plain for plain, _ in map(_costs_alone, found.feasible) if plain), None)
+
+
+def _costs_alone(feasible: Feasible) -> tuple[Cost | None, Cost | None]:
+    """Return what the plain trial took beside a switch alone, and what that took."""
+    both = [
+        (feasible.plain_first_epoch_s, feasible.plain_epoch_s, feasible.plain_peak_memory_bytes),
+        (feasible.first_epoch_s, feasible.epoch_s, feasible.peak_memory_bytes),
+    ]
+    return tuple(
+        None
+        if first_s is None or epoch_s is None
+        else Cost(first_epoch_s=first_s, epoch_s=epoch_s, peak_memory_bytes=peak)
+        for first_s, epoch_s, peak in both
+    )
+
+
+def _cost_cells(name: str, plain: Cost | None, cost: Cost) -> dict[str, Any]:
+    pays = MISSING
+    if plain is not None:
+        after = cost.break_even(plain)
+        pays = (
+            "never: no time is saved" if after is None else "at once" if not after else f"{after:.0f} epochs"
+        )
+    return {
+        "setting": name,
+        "peak memory": gigabytes(cost.peak_memory_bytes, 2),
+        "first epoch s": digits(cost.first_epoch_s),
+        "later epochs s": digits(cost.epoch_s),
+        "pays after": pays,
+    }
+
+
+def _where(one: Findings, found: Sequence[Findings]) -> dict[str, str]:
+    """Return the column that tells the searches apart, where there are several."""
+    return {"where": where(one)} if len(found) > 1 else {}
+
+
+def _change(judgement: Judgement | None) -> str:
+    """Return a speed-up as the change of a step's time: "+12.3 %"."""
+    if judgement is None or judgement.speedup is None:
+        return MISSING
+    return fixed(100 * (1 / judgement.speedup - 1), 1, " %", sign="+")
+
+
+def _change_interval(judgement: Judgement | None) -> str:
+    if judgement is None or judgement.low is None:
+        return MISSING
+    low, high = (fixed(100 * (1 / end - 1), 1, sign="+") for end in (judgement.high, judgement.low))
+    return f"{low} to {high} %"
+
+
+def _points(judgement: Judgement | None, equality: Equality) -> str:
+    size = "" if judgement is None else f" ({size_of(judgement, 'accuracy')})"
+    return f"{equality}{size}"
+
+
+def _effect(feasible: Feasible) -> str:
+    if feasible.effect is Effect.FAILED:
+        return f"{feasible.effect}: {feasible.reason or feasible.status}"
+    return str(feasible.effect)
+
+
+def _remark(slow: Feasible) -> str:
+    if slow.effect is not Effect.SEEN:
+        return _effect(slow)
+    if slow.alone is None or slow.alone.low is None:
+        return "too few blocks for an interval"
+    return str(slow.alone.outcome)

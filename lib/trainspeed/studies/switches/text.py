@@ -1,0 +1,242 @@
+"""What a search found, in sentences: the answer first, and what each section of the page says. Computes no effect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from trainspeed.core.format import counted, digits, fixed, listed, percent
+from trainspeed.core.levers.lever import Numbers
+from trainspeed.core.levers.registry import LEVERS
+from trainspeed.judge.equivalence import Equality
+from trainspeed.judge.text import interval_of, measured, size_of
+from trainspeed.judge.verdict import Judgement
+from trainspeed.search.claims import Confirmation
+from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Unmeasured
+from trainspeed.search.switch import Switch
+from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, where, words_of
+
+CLASSES = {Numbers.SAME: "same numbers", Numbers.ROUNDING: "other rounding", Numbers.MODEL: "another model"}
+MORE_TIME = "give it more time (`make report BUDGET=…`; `make plan` says what that adds)"
+# Column of `costs.time_parts` -> what it is called.
+PIECES = {
+    "compute_s": "compute",
+    "waiting_s": "waiting for input",
+    "rest_s": "the rest of a step",
+    "validation_s": "validation and checkpoint",
+}
+# What a reader can do about what is open.
+REMEDIES = {
+    Decision.OPEN: MORE_TIME,
+    Decision.UNCONFIRMED: "fresh blocks decide: raise `confirm_blocks`, or " + MORE_TIME,
+    Decision.KEPT_OPEN: "more `confirm_blocks` decide its accuracy",
+    Decision.KEPT_UNCHECKED: "more `images_per_epoch` or `epochs`, until the model learns, let accuracy be compared",
+}
+NOTHING_MEASURED = "Nothing was searched in this report."
+
+
+def answer_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return what to switch on, a sentence or two for each framework and model."""
+    return [f"{where(one)}: {_answer(one)}" for one in found]
+
+
+def _answer(found: Findings) -> str:
+    confirmed = found.confirmation
+    if confirmed and confirmed.total.speedup is not None:
+        return _confirmed(found, confirmed)
+    if confirmed and confirmed.reason:
+        return (
+            f"{_named(confirmed.on)} look promising, but are not confirmed: {confirmed.reason.rstrip('.')}."
+        )
+    if promising := _of(found, Decision.UNCONFIRMED):
+        return (
+            f"undecided: {_named(promising)} look promising, but the fresh blocks are missing; {MORE_TIME}."
+        )
+    if open_ := _of(found, Decision.OPEN):
+        return (
+            f"undecided: the search did not get through {counted(len(open_), 'switch', 'switches')} of "
+            f"{len(found.decisions)}; {MORE_TIME}."
+        )
+    tried = counted(len(found.decisions), "switch", "switches")
+    return (
+        f"leave it as it is: of {tried} none was found to be worth it."
+        if found.decisions
+        else "nothing to try."
+    )
+
+
+def _confirmed(found: Findings, confirmed: Confirmation) -> str:
+    blocks = counted(confirmed.blocks, "fresh block")
+    parts = [f"{_named(confirmed.on)}: all together {measured(confirmed.total)}, in {blocks}."]
+    largest = max((left for left in confirmed.left_out if left.time.speedup), key=_loss, default=None)
+    if largest is not None and largest.time.speedup > 1:
+        loss = percent(largest.time.speedup - 1)
+        parts.append(f"Most of it is {words_of(largest.switches)}: without, a step takes {loss} longer.")
+    parts.append(f"{_accuracy(confirmed.accuracy, confirmed.equality)}.")
+    if bad := spoiled(found):
+        why = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
+        parts.append(f"Of these not to be kept: {why}.")
+    return " ".join(parts)
+
+
+def _loss(left: object) -> float:
+    return left.time.speedup
+
+
+def _of(found: Findings, decision: Decision) -> list[Switch]:
+    return [switch for switch, became in found.decisions.items() if became is decision]
+
+
+def _named(switches: Sequence[Switch]) -> str:
+    """Return switches with the marks of their classes: "channels_last (=) and bf16 (≈)"."""
+    return listed([f"{switch.words} ({switch.numbers})" for switch in switches]) if switches else "nothing"
+
+
+def _accuracy(judgement: Judgement | None, equality: Equality) -> str:
+    if equality is Equality.UNCHECKED or judgement is None or judgement.speedup is None:
+        return "Accuracy was not checked: the plain model had not learned enough to lose any"
+    ends = "" if judgement.low is None else f", interval {interval_of(judgement, 'accuracy')}"
+    remedy = ": more `confirm_blocks` decide it" if equality is Equality.OPEN else ""
+    return f"Accuracy is {equality} ({size_of(judgement, 'accuracy')}{ends}){remedy}"
+
+
+def list_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return what could be on, and what only a study of its own could judge."""
+    sentences = []
+    for one in found:
+        names = dict.fromkeys(f"{LEVERS[s.lever].words} ({s.numbers})" for s in one.candidates.switches)
+        sentences.append(
+            f"{where(one)} could have: {', '.join(names) if names else 'nothing that is known'}."
+        )
+        if changing := one.candidates.changing:
+            words = ", ".join(LEVERS[name].words for name in changing)
+            sentences.append(
+                f"{where(one)}, not tried, as it trains another model (Δ): {words}. That is judged by the time to "
+                "equal accuracy, not by images per second."
+            )
+    return sentences
+
+
+def time_sentences(parts: pd.DataFrame) -> list[str]:
+    """Return where the time of a plain epoch goes, and what switches of each part can save at most.
+
+    Whole steps take no less than their input alone and their computing alone.
+
+    Args:
+        parts: As returned by `costs.time_parts`.
+    """
+    sentences = []
+    for row in parts.to_dict("records"):
+        epoch_s = row["epoch_s"]
+        shares = [(words, row[name] / epoch_s) for name, words in PIECES.items() if pd.notna(row[name])]
+        if len(shares) < len(PIECES) - 1:
+            sentences.append(f"{row['where']}: not measured in all parts.")
+            continue
+        pieces = listed([f"{percent(share)} {words}" for words, share in shares])
+        whole_s = epoch_s - (row["validation_s"] if pd.notna(row["validation_s"]) else 0.0)
+        saved_s = [whole_s - row["compute_s"], max(0.0, whole_s - row["input_s"])]
+        of_input, of_compute = (percent(seconds / epoch_s) for seconds in saved_s)
+        sentences.append(
+            f"{row['where']}: an epoch takes {digits(epoch_s)} s: {pieces}. The input alone takes "
+            f"{digits(row['input_s'])} s. So switches of the input can save {of_input} at most, those of the computing "
+            f"{of_compute}."
+        )
+    return sentences
+
+
+def screen_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return how much the screen saw, and what noise alone makes of nothing."""
+    sentences = []
+    for one in found:
+        if (screen := one.screen) is None:
+            sentences.append(
+                f"{where(one)}: no screen was measured; the estimates are those of single switches."
+            )
+            continue
+        noise = fixed(change_percent(-screen.band), 1, " %")
+        empty = counted(len(screen.empty), "empty column")
+        sentences.append(
+            f"{where(one)}: {counted(len(screen.estimates), 'switch', 'switches')} and {empty} in {screen.pairs} of "
+            f"{counted(screen.planned, 'mirror pair')}. Noise alone makes up to {noise} of a step."
+        )
+    return sentences
+
+
+def pair_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return what two switches do to each other, a sentence for each interaction that is beyond its own noise."""
+    return [
+        f"{where(one)}: {_pair(one, interaction)}"
+        for one in found
+        for interaction in one.interactions
+        if abs(interaction.log) > INTERVAL_SE * interaction.se
+    ]
+
+
+def _pair(found: Findings, interaction: Interaction) -> str:
+    one, other = interaction.pair
+    alone = {e.switches[0]: e.log for e in (found.screen.estimates if found.screen else ())}
+    half = interaction.log / 2
+    if one in alone:
+        # An estimate of the screen is the mean of both: with the other one on, and with it off.
+        apart, beside = alone[one] - half, alone[one] + half
+        text = f"{one.words} {_does(beside)} with {other.words} on and {_does(apart)} with it off"
+    else:
+        which = "more" if interaction.log > 0 else "less"
+        size = percent(abs(math.expm1(-abs(interaction.log))))
+        text = f"{one.words} and {other.words} bring {size} {which} together than apart"
+    if interaction.aliases:
+        others = "; ".join(f"{words_of(pair)}" for pair in interaction.aliases)
+        text += f"; the screen cannot tell this pair from {others}"
+    return f"{text}."
+
+
+def _does(log: float) -> str:
+    change = change_percent(log)
+    return f"{'costs' if change > 0 else 'saves'} {fixed(abs(change), 1, ' %')}"
+
+
+def effect_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return what was asked for and was not in effect, or could not be seen to be, with how that was looked up."""
+    sentences = []
+    for one in found:
+        for feasible in (*one.feasible, *one.slow_ways):
+            if feasible.effect in (Effect.UNSEEN, Effect.UNKNOWN):
+                seen = "; ".join(
+                    f"{name} was {'not to be seen' if value is None else value} ({how})"
+                    for name, (value, how) in feasible.seen.items()
+                )
+                name = feasible.switch.words
+                sentences.append(f"{where(one)}, {name}: {feasible.effect}{f': {seen}' if seen else ''}.")
+    return sentences
+
+
+def accuracy_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return what all switches that were confirmed did to the accuracy, in fresh blocks."""
+    return [
+        f"{where(one)}, {words_of(one.confirmation.on)}: "
+        f"{_accuracy(one.confirmation.accuracy, one.confirmation.equality)}."
+        for one in found
+        if one.confirmation
+    ]
+
+
+def fate_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return what became of each switch that is not in the code, with a remedy where there is one."""
+    sentences = []
+    for one in found:
+        for decision in Decision:
+            if not decision.keeps and (switches := _of(one, decision)):
+                remedy = f": {REMEDIES[decision]}" if decision in REMEDIES else ""
+                sentences.append(f"{where(one)}, {decision}: {words_of(switches)}{remedy}.")
+    return sentences
+
+
+def unmeasured_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return which stages of a search were not measured whole."""
+    return [f"{where(one)}: {_stage(left)}." for one in found for left in one.left_out]
+
+
+def _stage(left: Unmeasured) -> str:
+    return f"{left.stage}: {left.had} of {counted(left.planned, 'run')}"

@@ -1,0 +1,223 @@
+"""What a search found, as rows for charts and tables, and as verdicts. Decides nothing: `trainspeed.search` has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from trainspeed.core.factors import RECIPE
+from trainspeed.core.format import NAMES, model_of
+from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.run import Run
+from trainspeed.core.trial import Trial
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.text import measured, pair
+from trainspeed.judge.verdict import Judgement
+from trainspeed.search.claims import Bar
+from trainspeed.search.findings import Decision, Estimate, Findings
+from trainspeed.search.switch import Set, Switch, combined
+from trainspeed.studies.switches.charts import (
+    ALREADY_ON,
+    BRAKE,
+    DROPPED,
+    EFFECT_COLUMNS,
+    KEPT,
+)
+from trainspeed.studies.switches.combination_charts import (
+    GROUP,
+    PAIR_COLUMNS,
+    REST,
+    STEP,
+    TOTAL,
+    WAY_COLUMNS,
+)
+
+INTERVAL_SE = 1.96  # standard errors on either side of an estimate
+TOGETHER_QUESTION = "What do all switches that were kept bring together?"
+ALONE_QUESTION = "What does a switch bring on top of all others that were kept?"
+SLOW_QUESTION = "What does it cost to lose what a plain script has, or to have a brake?"
+NOT_IN_EFFECT = Decision.NOT_IN_EFFECT
+SPOILED = (Decision.HURTS, Decision.SLOWER, NOT_IN_EFFECT)
+LEVERS_FACTOR = "levers"  # of a trial: all levers that are no fields
+
+
+def where(found: Findings) -> str:
+    """Return what a search is for: framework and model."""
+    return f"{NAMES[found.start.framework]}, {model_of(found.start.model)}"
+
+
+def marked(switch: Switch) -> str:
+    """Return what a switch is called, and the mark of its class: "bf16 ≈"."""
+    return f"{switch.words} {switch.numbers}"
+
+
+def change_percent(log: float) -> float:
+    """Return a speed-up, as its natural logarithm, as the change of a step's time in %: less than 0 is faster."""
+    return 100 * math.expm1(-log)
+
+
+def effect_rows(found: Iterable[Findings]) -> pd.DataFrame:
+    """Return a row per switch that was seen in effect: what it does to a step, where its interval ends, what became.
+
+    The estimate is that of the screen, else of a race, else of the switch alone. One that was not seen in effect has
+    no row: whatever was measured, it was not measured of that switch.
+    """
+    rows = []
+    for one in found:
+        known = _estimates(one)
+        band = change_percent(-one.screen.band) if one.screen else None
+        for feasible in one.feasible:
+            if feasible.enters and took_hold(one, [feasible.switch]):
+                kind = KEPT if feasible.switch in one.kept else DROPPED
+                estimate = known.get(feasible.switch)
+                size = _of_estimate(estimate) if estimate else _of_judgement(feasible.alone)
+                rows.append((where(one), marked(feasible.switch), kind, *size, band))
+        brakes = set(one.candidates.brakes)
+        for slow in one.slow_ways:
+            if slow.enters:
+                kind = BRAKE if slow.switch in brakes else ALREADY_ON
+                rows.append((where(one), marked(slow.switch), kind, *_of_judgement(slow.alone), band))
+    return pd.DataFrame(rows, columns=EFFECT_COLUMNS)
+
+
+def _estimates(found: Findings) -> dict[Switch, Estimate]:
+    races = [estimate for race in found.races for estimate in race.estimates]
+    screened = found.screen.estimates if found.screen else ()
+    return {e.switches[0]: e for e in (*races, *screened) if len(e.switches) == 1}
+
+
+def _of_estimate(estimate: Estimate) -> tuple[float, float, float]:
+    ends = (estimate.log + INTERVAL_SE * estimate.se, estimate.log - INTERVAL_SE * estimate.se)
+    return change_percent(estimate.log), *map(change_percent, ends)
+
+
+def _of_judgement(judgement: Judgement | None) -> tuple[float | None, float | None, float | None]:
+    if judgement is None or judgement.speedup is None:
+        return None, None, None
+    sizes = (judgement.speedup, judgement.high, judgement.low)
+    return tuple(None if size is None else change_percent(math.log(size)) for size in sizes)
+
+
+def pair_rows(found: Iterable[Findings]) -> pd.DataFrame:
+    """Return a row per two switches that interact: what they do together beyond what they do apart, in %."""
+    rows = [
+        (where(one), *(switch.words for switch in interaction.pair), change_percent(interaction.log))
+        for one in found
+        for interaction in one.interactions
+    ]
+    return pd.DataFrame(rows, columns=PAIR_COLUMNS)
+
+
+def way_rows(found: Iterable[Findings]) -> pd.DataFrame:
+    """Return the bars from the plain setting to the best, by fresh blocks alone: speed-ups over the plain setting.
+
+    A search whose fresh blocks did not end well has no rows.
+    """
+    rows = []
+    for one in found:
+        total = one.confirmation.total if one.confirmation else None
+        if total is None or total.speedup is None:
+            continue
+        so_far = 1.0
+        for bar in one.waterfall:
+            ends = (None if end is None else so_far * end for end in (bar.low, bar.high))
+            words = _bar_words(bar) if took_hold(one, bar.switches) else f"{_bar_words(bar)}: {NOT_IN_EFFECT}"
+            rows.append((where(one), words, _kind(bar), so_far, so_far * bar.speedup, *ends))
+            so_far *= bar.speedup
+        rows.append((where(one), "all together", TOTAL, 1.0, total.speedup, total.low, total.high))
+    return pd.DataFrame(rows, columns=WAY_COLUMNS)
+
+
+def _kind(bar: Bar) -> str:
+    return {0: REST, 1: STEP}.get(len(bar.switches), GROUP)
+
+
+def _bar_words(bar: Bar) -> str:
+    if bar.switches:
+        return f"+ {words_of(bar.switches)}"
+    return "+ only together" if bar.speedup >= 1 else "less: overlap"
+
+
+def took_hold(found: Findings, switches: Iterable[Switch]) -> bool:
+    """Whether none of these switches was asked for and then, alone or beside the others, not in effect."""
+    return all(found.decisions.get(switch) is not NOT_IN_EFFECT for switch in switches)
+
+
+def spoiled(found: Findings) -> list[Switch]:
+    """Return what was on in the fresh blocks and is not to be kept, by what they say."""
+    on = found.confirmation.on if found.confirmation else ()
+    return [switch for switch in on if found.decisions[switch] in SPOILED]
+
+
+def words_of(switches: Sequence[Switch]) -> str:
+    """Return what these switches are called, one after another."""
+    return ", ".join(switch.words for switch in switches)
+
+
+def without(found: Findings, left_out: Set) -> Trial:
+    """Return the best trial without these switches."""
+    on = [switch for switch in found.confirmation.on if switch not in left_out]
+    return combined(found.start, on).spec
+
+
+def switch_verdicts(found: Iterable[Findings], runs: Sequence[Run]) -> list[Verdict]:
+    """Return the verdicts: everything together in time and accuracy, each large switch, and what is slow.
+
+    All but those on what is slow come from fresh blocks. Where something in those is not to be kept, there is none on
+    everything together: nobody should switch that on.
+    """
+    return [verdict for one in found if runs for verdict in _verdicts(one, runs[0])]
+
+
+def _verdicts(found: Findings, run: Run) -> Iterable[Verdict]:
+    if confirmed := found.confirmation:
+        best = combined(found.start, confirmed.on)
+        for quantity, judged in (("time", confirmed.total), ("accuracy", confirmed.accuracy)):
+            if judged is not None and judged.blocks and not spoiled(found):
+                sentence = f"{where(found)}: all together {measured(judged, quantity)}."
+                yield _verdict(run, TOGETHER_QUESTION, quantity, RECIPE, found.start, best, judged, sentence)
+        for left in confirmed.left_out:
+            alone = left.large and len(left.switches) == 1 and took_hold(found, left.switches)
+            if alone and left.time.blocks:
+                factor, others = _factor(left.switches[0]), without(found, left.switches)
+                yield _pair_verdict(run, ALONE_QUESTION, factor, others, best, left.time)
+    for slow in found.slow_ways:
+        if slow.enters and slow.alone is not None and slow.alone.low is not None:
+            candidate = combined(found.start, [slow.switch])
+            yield _pair_verdict(run, SLOW_QUESTION, _factor(slow.switch), found.start, candidate, slow.alone)
+
+
+def _factor(switch: Switch) -> str:
+    return switch.lever if LEVERS[switch.lever].of_field else LEVERS_FACTOR
+
+
+def _pair_verdict(
+    run: Run, question: str, factor: str, baseline: Trial, candidate: Trial, judged: Judgement
+) -> Verdict:
+    sentence = f"{pair(baseline, candidate)}: {measured(judged)}."
+    return _verdict(run, question, "time", factor, baseline, candidate, judged, sentence)
+
+
+def _verdict(
+    run: Run,
+    question: str,
+    quantity: str,
+    factor: str,
+    baseline: Trial,
+    candidate: Trial,
+    judged: Judgement,
+    sentence: str,
+) -> Verdict:
+    return Verdict(
+        session=run.session,
+        study=run.study,
+        question=question,
+        quantity=quantity,
+        factor=factor,
+        baseline=baseline.spec,
+        candidate=candidate.spec,
+        judgement=judged,
+        sentence=sentence,
+    )

@@ -1,0 +1,110 @@
+"""The charts of the switches, by their artists."""
+
+import math
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from found_switches import nothing_yet, whole
+from study_data import make_trial
+from trainspeed.show.theme import set_theme
+from trainspeed.studies.switches import charts, combination_charts
+from trainspeed.studies.switches.views import effect_rows, pair_rows, way_rows
+
+mpl.use("Agg")
+PARTS = [("PyTorch, cnn10", 2.0, 1.0, 0.4, 0.2, 0.4), ("JAX, cnn10", 1.0, math.nan, 0.1, 0.1, 0.1)]
+
+
+@pytest.fixture(autouse=True)
+def theme():
+    """The report's own letters."""
+    with plt.rc_context():
+        set_theme()
+        yield
+    plt.close("all")
+
+
+def found():
+    return [whole(), whole(make_trial(model="cnn_keras", dataset="digits"))]
+
+
+def with_gid(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+def words(figure):
+    return " ".join(text.get_text() for ax in figure.axes for text in ax.texts).replace("\n", " ")
+
+
+def test_the_pieces_of_an_epoch_are_its_percent_and_what_was_not_measured_has_no_bar():
+    (ax,) = charts.plot_time(pd.DataFrame(PARTS, columns=charts.TIME_COLUMNS)).axes
+
+    assert [bar.get_width() for bars in ax.containers for bar in bars] == pytest.approx([50, 20, 10, 20])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["PyTorch, cnn10"]
+
+
+def test_what_saves_most_is_on_top_and_what_is_slow_is_at_the_bottom():
+    figure = charts.plot_effects(effect_rows(found()))
+
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["channels_last =", "bf16 ≈", "fused optimizer =", "compiled ≈", "optimizer in a loop ="]
+    assert len(figure.axes) == 2
+
+
+def test_what_was_not_in_effect_has_no_mark():
+    effects = effect_rows(found())
+
+    assert not effects["label"].str.contains("huge pages").any()
+
+
+def test_the_band_is_what_empty_columns_say():
+    ax = charts.plot_effects(effect_rows([whole()])).axes[0]
+
+    (band,) = with_gid(ax, "noise")
+    assert band.get_width() == pytest.approx(2 * 2.02, abs=0.01)
+
+
+def test_a_pair_has_its_size_below_the_diagonal_and_a_small_one_no_sign():
+    (ax, *_) = combination_charts.plot_interactions(pair_rows([whole()])).axes
+
+    assert [text.get_text() for text in with_gid(ax, "pair")] == ["-9", "0"]
+
+
+def test_the_bars_lead_from_plain_to_the_total():
+    ax = combination_charts.plot_way(way_rows([whole()])).axes[0]
+
+    steps = [bar for kind in ("step", "rest") for bar in with_gid(ax, kind)]
+    (total,) = with_gid(ax, "total")
+    ends = [bar.get_x() + bar.get_width() for bar in steps]
+    assert ends[:3] == pytest.approx([1.35, 1.62, 1.6686])
+    assert ends[-1] == pytest.approx(1.7)
+    assert (total.get_x(), total.get_width()) == pytest.approx((1.0, 0.7034), abs=1e-3)
+    assert len(with_gid(ax, "interval")) == 4, "what is only done together has none"
+
+
+@pytest.mark.parametrize(
+    ("plot", "rows"),
+    [
+        (charts.plot_effects, effect_rows),
+        (combination_charts.plot_interactions, pair_rows),
+        (combination_charts.plot_way, way_rows),
+    ],
+)
+def test_without_a_finding_a_sentence_says_so(plot, rows):
+    assert words(plot(rows([nothing_yet()]))).endswith(".")
+
+
+def test_all_letters_are_within_the_picture():
+    """Long names too, at the width of a page."""
+    for figure in (
+        charts.plot_effects(effect_rows(found())),
+        combination_charts.plot_interactions(pair_rows(found())),
+        combination_charts.plot_way(way_rows(found())),
+    ):
+        figure.draw_without_rendering()
+        width = figure.bbox.width
+        texts = [text for ax in figure.axes for text in (*ax.get_yticklabels(), *with_gid(ax, "number"))]
+        boxes = [text.get_window_extent() for text in texts]
+        assert min(box.x0 for box in boxes) >= 0 and max(box.x1 for box in boxes) <= width

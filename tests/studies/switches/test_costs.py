@@ -1,0 +1,72 @@
+"""Where the time of a plain step goes, from runs of its parts."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from study_data import make_run, make_trial
+from trainspeed.core.phase import COMPUTE, FIT, INPUT, WHOLE
+from trainspeed.core.run import Status
+from trainspeed.studies.switches.costs import Cost, cost_of, time_parts
+
+START = make_trial(dataset="auto")
+SECONDS = {WHOLE: 1.0, INPUT: 0.8, COMPUTE: 0.7, FIT: 1.25}
+
+
+def runs(**changed):
+    """Runs of each part, on the data set that "auto" stood for there."""
+    trial = make_trial(dataset="digits")
+    seconds = {phase: changed.get(phase.name, size) for phase, size in SECONDS.items()}
+    return [make_run(size, trial=trial.only(phase)) for phase, size in seconds.items() if size]
+
+
+def parts(**changed):
+    (row,) = time_parts(runs(**changed), {"here": START}).to_dict("records")
+    return row
+
+
+def test_an_epoch_is_its_compute_the_wait_for_input_the_rest_and_validation():
+    row = parts()
+
+    assert row["epoch_s"] == pytest.approx(1.25)
+    assert [row[f"{name}_s"] for name in ("compute", "waiting", "rest", "validation")] == pytest.approx(
+        [0.7, 0.3, 0.0, 0.25]
+    )
+
+
+def test_what_is_neither_compute_nor_as_long_as_the_input_is_the_rest():
+    row = parts(input=0.1)
+
+    assert (row["waiting_s"], row["rest_s"]) == pytest.approx((0.1, 0.2))
+
+
+def test_parts_that_take_longer_than_the_whole_leave_nothing_below_zero():
+    row = parts(compute=1.1, fit=0.9)
+
+    assert (row["compute_s"], row["waiting_s"], row["rest_s"], row["validation_s"]) == pytest.approx(
+        (1.0, 0.0, 0.0, 0.0)
+    )
+
+
+def test_a_part_that_was_not_measured_is_not_0():
+    row = parts(compute=None, fit=None)
+
+    assert math.isnan(row["compute_s"]) and math.isnan(row["validation_s"])
+
+
+def test_without_whole_steps_there_is_no_row():
+    assert time_parts(runs(both=None), {"here": START}).empty
+    assert isinstance(time_parts([], {"here": START}), pd.DataFrame)
+
+
+def test_a_setting_that_saves_nothing_never_pays_for_its_longer_first_epoch():
+    plain = Cost(first_epoch_s=2.0, epoch_s=1.0)
+
+    assert Cost(first_epoch_s=3.0, epoch_s=1.0).break_even(plain) is None
+    assert Cost(first_epoch_s=3.0, epoch_s=0.75).break_even(plain) == pytest.approx(4)
+    assert Cost(first_epoch_s=1.5, epoch_s=0.75).break_even(plain) == 0
+
+
+def test_runs_that_failed_cost_nothing_that_is_known():
+    assert cost_of([make_run(status=Status.OOM)]) is None

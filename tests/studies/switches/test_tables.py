@@ -1,0 +1,96 @@
+"""The tables of the switches, by their cells."""
+
+from dataclasses import replace
+
+import pytest
+
+from found_switches import BF16, COMPILED, FUSED, LAST, feasible, nothing_yet, whole
+from study_data import make_run, make_trial
+from trainspeed.core.run import Role, Status
+from trainspeed.core.runs import RunSet
+from trainspeed.search.findings import Effect
+from trainspeed.search.switch import combined
+from trainspeed.show.tables import failures_table
+from trainspeed.studies.switches import tables
+
+
+def cells(styler, column):
+    return list(styler.data[column])
+
+
+def test_leaving_one_out_begins_with_the_largest_loss():
+    table = tables.leave_one_out_table([whole()])
+
+    assert cells(table, "without") == ["channels_last", "bf16", "fused optimizer"]
+    assert cells(table, "a step then takes") == ["+35.3 %", "+20.2 %", "+3.2 %"]
+    assert cells(table, "interval")[0] == "+35.1 to +35.5 %"
+
+
+def test_a_switch_that_was_not_seen_in_effect_says_so_beside_how_that_was_looked_up():
+    table = tables.in_effect_table([whole()]).data.set_index("asked for")
+
+    assert list(table.loc["huge pages: on"]) == ["—", "<b>no</b> `*pages*`", "asked for, not in effect"]
+    assert table.loc["optimizer: fused", "seen"] == "fused"
+
+
+def test_what_is_of_a_ledger_is_escaped_in_the_page():
+    assert "<b>no" not in tables.in_effect_table([whole()]).to_html()
+
+
+def test_a_switch_that_failed_has_its_reason():
+    broken = feasible(
+        COMPILED, effect=Effect.FAILED, status=Status.UNSUPPORTED, reason="no compiler", seen={}
+    )
+
+    table = tables.in_effect_table([whole(feasible=(broken,))])
+
+    assert cells(table, "in effect?")[0] == "not measured here: no compiler"
+
+
+def test_what_is_on_already_costs_what_losing_it_costs_and_nothing_where_it_was_not_in_effect():
+    found = whole()
+    lost = replace(found.slow_ways[0], effect=Effect.UNKNOWN)
+
+    assert cells(tables.already_on_table([found]), "a step then takes") == ["+24.8 %"]
+    assert cells(tables.already_on_table([whole(slow_ways=(lost,))]), "a step then takes") == ["—"]
+
+
+def test_several_searches_have_a_column_that_tells_them_apart():
+    both = [whole(), whole(make_trial(model="cnn_keras"))]
+
+    assert cells(tables.not_here_table(both), "where") == ["PyTorch, cnn10", "PyTorch, cnn_keras"]
+    assert "where" not in tables.not_here_table(both[:1]).data
+
+
+def test_a_longer_first_epoch_pays_after_as_many_epochs_as_it_takes_to_save_it():
+    """Plain 3 s and then 1 s; all together 5 s and then 0.5 s: 2 s more, 0.5 s saved an epoch."""
+    found = whole()
+    best = combined(found.start, (LAST, BF16, FUSED))
+    runs = [make_run(1.0, trial=found.start, label=Role.RECIPE)]
+    runs.append(
+        replace(
+            make_run(trial=best, label=Role.RECIPE), epoch_s=(5.0, 0.5, 0.5), peak_memory_bytes=4_000_000_000
+        )
+    )
+
+    row = tables.cost_table([found], runs).data.set_index("setting").loc["all together"]
+
+    assert row["pays after"] == "4 epochs"
+    assert row["peak memory"] == "4.00 GB"
+
+
+@pytest.mark.parametrize("name", ["already_on", "leave_one_out", "accuracy"])
+def test_a_search_of_which_nothing_was_measured_has_no_such_table(name):
+    assert getattr(tables, f"{name}_table")([nothing_yet()]) is None
+    assert getattr(tables, f"{name}_table")([whole()]) is not None
+
+
+def test_what_was_asked_for_and_not_measured_yet_says_so():
+    assert set(cells(tables.in_effect_table([nothing_yet()]), "in effect?")) == {"not measured yet"}
+
+
+def test_a_run_that_failed_with_a_lever_is_a_row_that_names_it():
+    runs = RunSet((make_run(), make_run(status=Status.CRASHED, levers=(("optimizer", "fused"),))))
+
+    (what,) = cells(failures_table(runs.frame), "what")
+    assert what.endswith("fused optimizer")

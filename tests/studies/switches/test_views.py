@@ -1,0 +1,83 @@
+"""Findings as rows and verdicts."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from found_switches import LAST, LOOP, feasible, nothing_yet, speedup, whole
+from study_data import make_run
+from trainspeed.judge.comparison import Verdict, as_json
+from trainspeed.search.findings import Decision, Effect
+from trainspeed.studies.switches.tables import leave_one_out_table
+from trainspeed.studies.switches.text import answer_sentences
+from trainspeed.studies.switches.views import effect_rows, switch_verdicts, way_rows
+
+RUN = make_run(study="switches")
+
+
+def test_an_effect_is_a_change_of_the_time_of_a_step_and_its_interval_is_in_order():
+    row = effect_rows([whole()]).set_index("label").loc["channels_last ="]
+
+    assert row["value"] == pytest.approx(100 * (1 / 1.3 - 1))
+    assert row["low"] < row["value"] < row["high"]
+
+
+def test_without_a_screen_or_a_race_the_effect_is_that_of_the_switch_alone():
+    row = effect_rows([whole(screen=None, races=())]).set_index("label").loc["channels_last ="]
+
+    assert row["value"] == pytest.approx(100 * (1 / 1.3 - 1))
+    assert pd.isna(row["low"]), "one block has no interval"
+
+
+def test_everything_together_each_large_switch_and_what_is_slow_have_verdicts():
+    verdicts = switch_verdicts([whole()], [RUN])
+
+    told = [(v.factor, v.quantity, str(v.outcome)) for v in verdicts]
+    assert told == [
+        ("recipe", "time", "faster"),
+        ("recipe", "accuracy", "same"),
+        ("precision", "time", "faster"),
+        ("layout", "time", "faster"),
+        ("levers", "time", "slower"),
+    ]
+    assert verdicts[3].baseline.layout == "channels_first" and verdicts[3].candidate.layout == "channels_last"
+    assert {v.study for v in verdicts} == {"switches"}
+
+
+def test_verdicts_can_be_written_and_read():
+    verdicts = switch_verdicts([whole()], [RUN])
+
+    assert [Verdict.from_dict(element) for element in as_json(verdicts)] == verdicts
+
+
+def test_what_was_not_in_effect_or_has_no_interval_has_no_verdict():
+    found = whole()
+    unseen = replace(found.slow_ways[0], effect=Effect.UNSEEN)
+
+    for slow in (unseen, feasible(LOOP, alone=speedup(0.8, 1))):
+        assert "levers" not in {v.factor for v in switch_verdicts([whole(slow_ways=(slow,))], [RUN])}
+
+
+def test_a_single_switch_that_was_kept_is_told_once():
+    confirmation = replace(whole().confirmation, on=(LAST,), left_out=())
+    verdicts = switch_verdicts([whole(confirmation=confirmation, slow_ways=())], [RUN])
+
+    assert [v.factor for v in verdicts] == ["recipe", "recipe"]
+
+
+def test_nothing_measured_is_no_verdict():
+    assert switch_verdicts([nothing_yet()], []) == []
+
+
+def test_a_switch_that_had_no_effect_beside_the_others_is_told_as_such_everywhere():
+    """Alone it was in effect, in the fresh blocks it was not: its times say nothing of it."""
+    found = whole(decisions={**whole().decisions, LAST: Decision.NOT_IN_EFFECT})
+
+    assert {v.factor for v in switch_verdicts([found], [RUN])} == {"precision", "levers"}, (
+        "nobody should have all"
+    )
+    assert "channels_last =" not in set(effect_rows([found])["label"])
+    assert way_rows([found])["step"][0] == "+ channels_last: asked for, not in effect"
+    assert leave_one_out_table([found]).data["with it"][0] == "asked for, not in effect"
+    assert "Of these not to be kept: channels_last (asked for, not in effect)" in answer_sentences([found])[0]
