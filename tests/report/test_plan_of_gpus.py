@@ -13,6 +13,7 @@ import fake_nvml
 from trainspeed.conduct.forecast import StudyPlan, read_plan
 from trainspeed.conduct.timetable import FEWEST, STEADY, Timetable
 from trainspeed.core.errors import PlanOnly
+from trainspeed.core.levers.registry import LEVERS
 from trainspeed.report import parameters
 from trainspeed.report.budget import OVERHEAD_S
 from trainspeed.report.plan_text import plan_lines, times_s, weighed
@@ -106,17 +107,33 @@ def test_standard_takes_about_an_hour(machine, request):
 
 
 def test_one_gpu_decides_the_core_of_every_notebook_in_nine_blocks_and_shows_everything_else(one):
-    compared = [name for name in one.plans if name not in ("check", "multi_gpu")]
+    not_compared = ("check", "multi_gpu", "switches", "summary")  # the last two compare what they find
+    compared = [name for name in one.plans if name not in not_compared]
 
     assert {name: min(one.core_blocks(name)) for name in compared} == dict.fromkeys(compared, STEADY)
     assert one.core_blocks("multi_gpu") == [1, 1, 1], "there is nothing to compare one device with"
     assert all(end.had(group) for end in one.ends.values() for group in end.groups)
 
 
+def test_one_gpu_tries_all_levers_and_foresees_a_screen_and_fresh_blocks(one):
+    (search,) = one.own["switches"].searches
+    tried = {lever for switch in search.candidates.switches for lever in switch.levers}
+    lacking = {lacking.lever for lacking in search.candidates.not_here} | {*search.candidates.changing}
+    slow = {switch.lever for switch in search.candidates.slow_ways}
+
+    assert tried | lacking | slow | {"strategy"} == set(LEVERS)
+    assert "gpu_allocator" in tried
+    foreseen = [group for group in one.plans["switches"].groups if group.foreseen]
+    assert (
+        sum(group.most for group in foreseen) > 8 + FEWEST and max(group.most for group in foreseen) >= FEWEST
+    )
+
+
 def test_eight_gpus_decide_the_core_of_every_notebook_and_what_they_have_no_time_for_is_named(eight):
     lines = plan_lines(eight.session, eight.plans)
 
-    assert min(blocks for name in eight.plans for blocks in eight.core_blocks(name)) == FEWEST
+    compared = [name for name in eight.plans if name != "switches"]  # which compares what it finds
+    assert min(blocks for name in compared for blocks in eight.core_blocks(name)) == FEWEST
     left_out = [
         arm
         for end in eight.ends.values()

@@ -1,0 +1,166 @@
+"""What the notebook on switches measures: where a plain step's time goes, and a search for each framework and model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from trainspeed.conduct.machine import devices_here
+from trainspeed.conduct.plan import Plan, TrialSet, planner
+from trainspeed.core.errors import UserError, check_whole
+from trainspeed.core.format import NAMES, model_of
+from trainspeed.core.run import Role, Run
+from trainspeed.core.trial import PLAIN_PIPELINES, Trial
+from trainspeed.judge.verdict import MIN_BLOCKS
+from trainspeed.search.findings import Findings
+from trainspeed.search.search import Search
+from trainspeed.search.sizes import options
+from trainspeed.search.switch import candidates, plain_trial
+from trainspeed.studies.switches.costs import PARTS
+
+STUDY = "switches"
+PART_FACTORS = ("part",)
+MANY = 6  # levers from which on a screen is worth its runs
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwitchesPlan(Plan):
+    """The parts of a plain step, and what the searches want next.
+
+    Attributes:
+        parts: Whole steps of each plain setting, twice in enough blocks for an interval, and each part of them.
+        searches: A search for each framework and model, without any runs yet.
+    """
+
+    parts: TrialSet
+    searches: Sequence[Search]
+
+    @property
+    def starts(self) -> Mapping[str, Trial]:
+        """Framework and model in words -> the plain setting."""
+        starts = [search.start for search in self.searches]
+        return {f"{NAMES[start.framework]}, {model_of(start.model)}": start for start in starts}
+
+
+@dataclass
+class Asking:
+    """What searches want next; remembers what they asked for, as what then did not run found no time."""
+
+    searches: Sequence[Search]
+    asked: set[tuple[str, Trial]] = field(default_factory=set)
+
+    def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
+        """Return what to measure next, given the runs so far: `Plan.more`."""
+        known = frozenset(self.asked)
+        sets = [part for search in self.searches for part in replace(search, runs=tuple(runs)).wanted(known)]
+        self.asked |= {(part.label, trial) for part in sets for trial in part.trials}
+        return sets
+
+
+@planner
+def plan_switches(
+    *,
+    frameworks: Sequence[str],
+    models: Sequence[str],
+    levers: Sequence[str],
+    already_on: int,
+    blocks: int,
+    confirm_blocks: int,
+    pipeline: str,
+    batch_size: int,
+    image_size: int,
+    images_per_epoch: int,
+    epochs: int,
+    accuracy_margin: float,
+    dataset: str,
+    seed: int,
+    budget_s: float | None = None,
+) -> SwitchesPlan:
+    """Return the plan of the notebook's parameters, which its parameter cell explains.
+
+    Raises:
+        UserError: A value that cannot be measured, or a lever that there is not.
+    """
+    check_whole("already_on", already_on, 0, "0 leaves it out")
+    check_whole("confirm_blocks", confirm_blocks, 1, "6 or more give an interval")
+    if not accuracy_margin > 0:
+        rule = "must be more than 0 points: with 0, equal accuracy is never proved."
+        raise UserError("accuracy_margin", accuracy_margin, rule)
+    count, kind = devices_here(STUDY)
+    searches = []
+    for framework, model in product(dict.fromkeys(frameworks), dict.fromkeys(models)):
+        start = plain_trial(
+            framework,
+            model,
+            pipeline=pipeline,
+            augment=pipeline not in PLAIN_PIPELINES,
+            batch_size=batch_size,
+            image_size=image_size,
+            images_per_epoch=images_per_epoch,
+            epochs=epochs,
+            dataset=dataset,
+            seed=seed,
+        )
+        search = Search(
+            start=start,
+            candidates=candidates(start, "gpu" if kind == "GPU" else "cpu", count, levers),
+            confirm_blocks=confirm_blocks,
+            slow_blocks=already_on,
+            margin_points=accuracy_margin,
+        )
+        searches.append(search)
+    share_s = None if budget_s is None or not searches else budget_s / len(searches)
+    searches = [replace(search, budget_s=share_s) for search in searches]
+    starts = tuple(search.start for search in searches)
+    asking = Asking(searches)
+    return SwitchesPlan(
+        parts=TrialSet(
+            trials=tuple(start.only(part) for start in starts for part in PARTS),
+            controls=starts if blocks >= MIN_BLOCKS else (),
+            blocks=blocks,
+            factors=PART_FACTORS,
+        ),
+        searches=searches,
+        others=tuple(asking(())),
+        more=asking,
+        foreseen=tuple(part for search in searches for part in _foreseen(search)),
+        may_be_empty=True,
+        accuracy_blocks=confirm_blocks,
+        seed=seed,
+    )
+
+
+def findings(plan: SwitchesPlan, runs: Sequence[Run]) -> list[Findings]:
+    """Return what each search found, as far as these runs go; nothing without a run."""
+    return [replace(search, runs=tuple(runs)).findings for search in plan.searches] if runs else []
+
+
+def _foreseen(search: Search) -> list[TrialSet]:
+    """Return pairs of plain trials in place of what a search measures after its first stage.
+
+    It is the least that answers: fresh blocks, and a screen where there are many switches. A search with more time than
+    that does more, so the notebook gets its share of what all have left.
+    """
+    switches, start = search.candidates.switches, search.start
+    if not switches:
+        return []
+    levers = {switch.lever for switch in switches}
+    possible = options(len(levers), search.confirm_blocks)
+    screened = [sizes for sizes in possible if sizes.columns]
+    least = screened[-1] if len(levers) >= MANY else possible[-1]
+    runs = least.runs(raced=len(switches) - len(levers))
+    fresh = runs.pop(Role.RECIPE) // least.confirm
+    pairs = sum(map(math.ceil, (number / 2 for number in runs.values())))
+    fresh_pairs = math.ceil(fresh / 2)
+    slow_pairs = math.ceil(len(search.candidates.slow_ways) / 2) if search.slow_blocks else 0
+    return [
+        *(_pair(start) for _ in range(pairs)),
+        *(_pair(start, least.confirm, "confirm_blocks") for _ in range(fresh_pairs)),
+        *(_pair(start) for _ in range(slow_pairs)),
+    ]
+
+
+def _pair(start: Trial, blocks: int = 1, parameter: str = "blocks") -> TrialSet:
+    return TrialSet(trials=(start,), controls=(start,), blocks=blocks, parameter=parameter)

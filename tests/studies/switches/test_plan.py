@@ -1,0 +1,109 @@
+"""What the notebook on switches plans: parts of the plain step, a search each, and what is foreseen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from study_data import make_run
+from trainspeed.conduct.plan import schedule
+from trainspeed.core.errors import UserError
+from trainspeed.core.run import Role
+from trainspeed.studies.switches import plan as plan_module
+from trainspeed.studies.switches.plan import findings, plan_switches
+
+PARAMETERS = {
+    "frameworks": ["torch", "tensorflow"],
+    "models": ["cnn10"],
+    "levers": ["layout", "optimizer"],
+    "already_on": 1,
+    "blocks": 1,
+    "confirm_blocks": 9,
+    "pipeline": "arrays",
+    "batch_size": 8,
+    "image_size": 8,
+    "images_per_epoch": 16,
+    "epochs": 3,
+    "accuracy_margin": 0.5,
+    "dataset": "digits",
+    "seed": 0,
+    "budget_s": 100.0,
+}
+
+
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch):
+    monkeypatch.setattr(plan_module, "devices_here", lambda study: (1, "CPU core"))
+
+
+def planned(**changed):
+    return plan_switches(**{**PARAMETERS, **changed})
+
+
+def test_the_parts_of_a_plain_step_take_turns_with_it_and_in_many_blocks_it_runs_twice():
+    plan = planned(blocks=6)
+
+    first = [one for one in schedule([plan.parts], 0) if one.block == 0]
+    groups = {one.group: [] for one in first}
+    for one in first:
+        groups[one.group].append((one.label, one.trial.part))
+    assert [sorted(arms) for arms in groups.values()] == [
+        sorted([("A", "both"), ("A again", "both"), ("", "input"), ("", "compute"), ("", "fit")])
+    ] * 2
+    assert planned().parts.controls == ()
+
+
+def test_each_framework_and_model_has_a_search_with_its_part_of_the_time():
+    plan = planned()
+
+    assert list(plan.starts) == ["PyTorch, cnn10", "TensorFlow, cnn10"]
+    assert [search.budget_s for search in plan.searches] == [50.0, 50.0]
+    assert {s.lever for s in plan.searches[0].candidates.switches} == {"layout", "optimizer"}
+
+
+def test_the_first_stage_is_known_beforehand_and_the_later_ones_are_foreseen():
+    plan = planned()
+
+    assert {part.label for part in plan.others} == {Role.FEASIBLE}
+    assert {part.blocks for part in plan.foreseen} >= {6}
+
+
+def test_many_levers_foresee_a_screen():
+    assert len(planned(levers=[]).foreseen) > len(planned().foreseen) + 8
+
+
+def test_what_was_asked_for_and_did_not_run_is_not_asked_for_again():
+    """There was no time for it: the search goes on without."""
+    plan = planned(frameworks=["torch"])
+    (first,) = plan.others
+    plain = [replace(make_run(study="switches", label=first.label), trial=first.trials[0])]
+
+    assert Role.FEASIBLE not in {part.label for part in plan.more(plain)}
+
+
+def test_without_a_run_nothing_is_found():
+    assert findings(planned(), ()) == []
+
+
+def test_without_a_framework_there_is_nothing_to_search():
+    plan = planned(frameworks=[])
+
+    assert (plan.searches, plan.others, plan.foreseen, list(plan.parts)) == ([], (), (), [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"levers": ["fusd"]}, r"unknown lever 'fusd'"),
+        ({"levers": ["optimiser"]}, r"did you mean 'optimizer'"),
+        ({"accuracy_margin": 0.0}, r"accuracy_margin \(=0.0\) must be more than 0 points"),
+        ({"already_on": -1}, r"already_on \(=-1\) must be a whole number"),
+        ({"confirm_blocks": 0}, r"confirm_blocks \(=0\)"),
+        ({"frameworks": ["pytorch"]}, "unknown framework 'pytorch'"),
+        ({"batch_size": 32}, "is larger than the epoch"),
+    ],
+)
+def test_bad_input_is_told_before_anything_is_measured(wrong, words):
+    with pytest.raises(UserError, match=words):
+        planned(**wrong)
