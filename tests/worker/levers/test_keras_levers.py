@@ -72,7 +72,7 @@ def test_levers_of_the_loop_train_the_same_weights(trained):
 def test_pure_bf16_keeps_weights_in_16_bits(trained):
     assert trained.told("pure_bf16")["in_effect"]["pure_bf16"] == [
         "on",
-        "weights in bfloat16; layers compute in bfloat16",
+        "weights in bfloat16, computed with in bfloat16; logits in bfloat16",
     ]
     after = np.load(trained.folder / "pure_bf16.npz")
     kept = np.concatenate([after[name].ravel() for name in after if name.startswith("after")])

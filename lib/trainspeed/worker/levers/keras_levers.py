@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
 import keras
@@ -16,6 +16,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import host, keras_feeding, keras_host
 from trainspeed.worker.levers.hook import Hook, Options
+from trainspeed.worker.models import keras_inspect
 
 WHOLE_EPOCH = "epoch"
 BF16 = "bfloat16"
@@ -73,10 +74,21 @@ def _pure_flags(_value: str, _device: str) -> None:
 
 
 def _pure_seen(_value: str, training: Any) -> Seen:
-    weights = {keras.backend.standardize_dtype(v.value.dtype) for v in training.network.trainable_variables}
-    outputs = {layer.compute_dtype for layer in training.network.layers if layer.weights}
-    how = f"weights in {', '.join(sorted(weights))}; layers compute in {', '.join(sorted(outputs))}"
-    return ON if weights == outputs == {BF16} else OFF, how
+    """Look at all layers but the last, which returns logits: they are in 32 bits whatever the precision."""
+    weighted = [layer for layer in keras_inspect.leaves(training.network) if layer.trainable_weights]
+    *others, last = weighted
+    dtypes = {
+        keras.backend.standardize_dtype(v.value.dtype) for layer in others for v in layer.trainable_weights
+    }
+    computed = {layer.compute_dtype for layer in others}
+    how = (
+        f"weights in {_listed(dtypes)}, computed with in {_listed(computed)}; logits in {last.compute_dtype}"
+    )
+    return ON if dtypes == computed == {BF16} else OFF, how
+
+
+def _listed(dtypes: Iterable[str]) -> str:
+    return " and ".join(sorted(dtypes))
 
 
 class Terminal:
