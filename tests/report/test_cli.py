@@ -71,6 +71,14 @@ def test_a_model_of_ones_own_is_named_from_where_one_is_and_its_folder_told(call
     assert os.environ["TRAINSPEED_MODEL_FOLDER"] == str(tmp_path)
 
 
+def test_a_model_of_a_library_is_handed_over_by_its_name(called, capsys):
+    command.main(["report", "--model", "timm/resnet18"])
+    assert called["report"]["model"] == "timm/resnet18"
+
+    assert command.main(["plan", "--model", "resnet18"]) == command.MISTAKE
+    assert "did you mean timm/resnet18?" in capsys.readouterr().err
+
+
 def test_without_a_model_of_ones_own_those_in_parameter_files_are_seen_from_where_one_is(
     called, monkeypatch, tmp_path
 ):

@@ -72,6 +72,25 @@ def test_data_of_ones_own_take_the_place_of_auto_and_of_nothing_that_was_named(o
     assert with_model({"dataset": "auto"}, own(TORCH)) == {"dataset": "auto"}
 
 
+@pytest.mark.parametrize(
+    ("model", "px", "fits"),
+    [("timm/vit_small_patch16_224", 224, {"torch"}), ("keras/Xception", 71, {"tensorflow", "jax"})],
+)
+def test_a_model_of_a_library_gets_images_of_a_size_that_it_takes(model, px, fits):
+    asked = dict(session(model).parameters)
+
+    assert asked.pop("check")["image_size"] < 32, "which trains a model of ours"
+    for values in asked.values():
+        assert values["models"] == [model] and values["image_size"] == px
+        assert all(set(names) <= fits for names in lists_of_frameworks(values).values())
+    assert with_model({"models": [], "image_size": 320}, "keras/Xception")["image_size"] == 320
+
+
+def test_a_model_that_its_library_lacks_is_found_before_anything_runs():
+    with pytest.raises(UserError, match="did you mean 'timm/resnet18'"):
+        session("timm/resnt18")
+
+
 def test_what_a_parameter_file_says_comes_before_the_model(own, tmp_path):
     file = tmp_path / "p.yaml"
     file.write_text("layout: {survey_models: [cnn10], blocks: 7}")

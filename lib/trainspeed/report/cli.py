@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from trainspeed.core.errors import UserError
+from trainspeed.core.errors import UNKNOWN_FORM, UserError
 from trainspeed.core.files import CHECK
 
 MISTAKE = 2
@@ -129,11 +129,15 @@ def _choice(options: argparse.Namespace) -> dict[str, Any]:
 def _model(path_and_function: str | None) -> str | None:
     """Return the model's name in a trial; kernels and workers learn its folder from their environment."""
     from trainspeed.core import user_model
-    from trainspeed.core.library_model import is_library_model
+    from trainspeed.core.library_model import in_a_library, is_library_model
 
     name, folder = None, Path.cwd()
     if is_library_model(path_and_function):
         name = path_and_function
+    elif path_and_function and (meant := in_a_library(path_and_function)):
+        raise UserError(
+            "MODEL", path_and_function, f": did you mean {' or '.join(meant)}?", form=UNKNOWN_FORM
+        )
     elif path_and_function:
         name, folder = user_model.locate_model(path_and_function, folder)
     if name or not os.environ.get(user_model.FOLDER_VARIABLE):

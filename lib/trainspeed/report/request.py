@@ -164,7 +164,7 @@ def with_model(values: Mapping[str, Any], model: str) -> dict[str, Any]:
             changed[name] = [item for item in value if item in frameworks] or list(frameworks[:1])
         elif name == "weights":
             changed[name] = None
-        elif name == IMAGE_SIZE and of_library:
+        elif name == IMAGE_SIZE and of_library and MODELS in values:
             changed[name] = of_library.nearest_px(value)
         elif name == "dataset" and value == "auto" and not of_library and user_model.has_data(model):
             changed[name] = USER_DATA
