@@ -127,7 +127,7 @@ def _place(name: str) -> int:
 
 
 def _notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> tuple[str, ...]:
-    """Return the notebooks that train a model, and that which checks the instrument, whatever it trains.
+    """Return the notebooks that train a model, that which checks the instrument, and the front page.
 
     Where the user named them (`asked`), one that trains no model is an error; else it is left out.
     """
@@ -136,10 +136,10 @@ def _notebooks_of_models(names: Sequence[str], folder: Path, *, asked: bool) -> 
         for name in parameters.notebook_names(folder)
         if MODELS in parameters.read_notebook(folder / f"{name}.ipynb")
     ]
-    others = [name for name in names if name not in (*training, CHECK)]
-    if len(others) == len(names) or (asked and others):
+    others = [name for name in names if name not in (*training, CHECK, SUMMARY)]
+    if not {*names} & {*training} or (asked and others):
         raise UserError(
-            f"{others[0] if others else folder.name} trains no model, so MODEL cannot be measured there: use "
+            f"{(others or names)[0]} trains no model, so MODEL cannot be measured there: use "
             f'NOTEBOOKS="{" ".join(training)}" or fewer.'
         )
     return tuple(name for name in names if name not in others)
