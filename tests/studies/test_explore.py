@@ -146,7 +146,7 @@ def test_in_a_report_nothing_is_measured(monkeypatch, out, displayed):
     assert "Not measured in a report" in displayed[0] and not (out / "runs.jsonl").exists()
 
 
-@pytest.mark.parametrize("name", ["layout", "multi_gpu", "amp", "conv2d"])
+@pytest.mark.parametrize("name", ["layout", "multi_gpu", "amp", "conv2d", "switches"])
 def test_every_study_ends_with_cells_to_explore_that_its_page_leaves_out(name):
     cells = nbformat.read(ROOT / f"notebooks/{name}.ipynb", 4).cells
     explored = [cell for cell in cells if "remove_cell" in cell.metadata.get("tags", [])]

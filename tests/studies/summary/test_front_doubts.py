@@ -13,7 +13,8 @@ from trainspeed.studies.summary.text import all_doubts, not_measured
 
 IN_TRAIN = Failure(stage="train", error="OutOfMemoryError")
 WHOLE = tuple(
-    ReportNotebook(name=name, title="", status="ok") for name in ("layout", "amp", "multi_gpu", "conv2d")
+    ReportNotebook(name=name, title="", status="ok")
+    for name in ("layout", "amp", "multi_gpu", "conv2d", "switches")
 )
 
 
@@ -50,7 +51,7 @@ def test_notebooks_that_failed_or_are_not_there_are_told():
     assert not_measured(report_of(notebooks=notebooks), NOTHING) == [
         "layout: failed: KeyError: <b>.",
         "amp: interrupted.",
-        'Not in this report: conv2d, multi_gpu: `make report NOTEBOOKS="conv2d multi_gpu"`.',
+        'Not in this report: conv2d, multi_gpu, switches: `make report NOTEBOOKS="conv2d multi_gpu switches"`.',
     ]
 
 
