@@ -3,81 +3,26 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
-from fake_runs import BeginsRuns
+from fake_runner import TRIALS, FakeWorker, measure_all, runner
 from study_data import no_use_after
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet, schedule, still_to_do
-from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import EndedAfterMeasuring, NotInspected
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Role, Status
-from trainspeed.core.trial import Trial, grid
+from trainspeed.core.trial import Trial
 from trainspeed.worker.measure import Request
-
-
-@dataclass
-class FakeWorker(BeginsRuns):
-    """Answers with `outcomes` in turn, then with good runs; with `dies`, it dies in its first run."""
-
-    log: list
-    framework: str
-    outcomes: list = field(default_factory=list)
-    versions: dict = field(default_factory=lambda: {"fake": "1"})
-    alive: bool = True
-    dies: bool = False
-
-    def wait_until_ready(self) -> None:
-        self.log.append(("ready", self.framework))
-
-    def run(self, request, timeout_s):
-        self.log.append(request)
-        if self.dies:
-            self.alive = False
-            return RunOutcome(status=Status.CRASHED, reason="the worker was killed")
-        if self.outcomes:
-            return self.outcomes.pop(0)
-        return RunOutcome(status=Status.OK, result=RunResult(epoch_s=(2.0, 1.0, 1.0), images_per_epoch=16))
-
-    def close(self) -> None:
-        self.log.append(("closed", self.framework))
-
-
-TRIALS = grid(
-    framework=["torch", "jax"],
-    model="cnn10",
-    layout="channels_last",
-    batch_size=8,
-    images_per_epoch=16,
-    epochs=3,
-)
 
 
 @pytest.fixture
 def log():
     return []
-
-
-def runner(tmp_path, log, start=None, *, device="cpu", **changes) -> Runner:
-    return Runner(
-        ledger=Ledger(tmp_path),
-        session="s1",
-        study="layout",
-        device=device,
-        machine={"cpu": "x"},
-        start=lambda name, settings: start(name) if start else FakeWorker(log, name),
-        timeout_s=9,
-        **changes,
-    )
-
-
-def measure_all(runner: Runner, *parts: TrialSet) -> list:
-    return [runner.measure(planned) for planned in schedule(parts, seed=0)]
 
 
 def test_workers_start_side_by_side_before_anything_is_measured(tmp_path, log):
@@ -240,25 +185,6 @@ def test_however_the_block_is_left_the_workers_are_closed(tmp_path, log):
         raise KeyboardInterrupt
 
     assert sorted(entry for entry in log if entry[0] == "closed") == [("closed", "jax"), ("closed", "torch")]
-
-
-def test_a_reason_in_the_ledger_names_no_user_no_machine_and_no_folder(tmp_path, log, monkeypatch):
-    """A ledger is shared, and libraries put paths into what they say."""
-    monkeypatch.setattr("socket.gethostname", lambda: "gpu-17")
-    monkeypatch.setenv("HOME", "/home/adalovelace")
-    monkeypatch.setenv("LOGNAME", "adalovelace")
-    message = f"no /home/adalovelace/weights.h5 on gpu-17, see {tmp_path}/monitor"
-    note = NotInspected(error="OSError", message=f"adalovelace: {message}")
-    crash = RunOutcome(status=Status.CRASHED, reason=message, result=RunResult(notes=(note,)))
-
-    (run,) = measure_all(
-        runner(tmp_path, log, lambda name: FakeWorker(log, name, [crash])),
-        TrialSet(trials=TRIALS[:1], blocks=1),
-    )
-
-    cleaned = f"no ~/weights.h5 on host, see {tmp_path.name}/monitor"
-    assert (run.reason, run.notes) == (cleaned, (NotInspected(error="OSError", message=f"user: {cleaned}"),))
-    assert "adalovelace" not in (tmp_path / "runs.jsonl").read_text()
 
 
 # Runs of a group, in turns.

@@ -22,7 +22,7 @@ from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_i
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.conduct.workers import Start, WorkerKind, Workers
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.ledger import Ledger
+from trainspeed.core.ledger import Ledger, why_not_kept
 from trainspeed.core.notes import (
     EndedAfterMeasuring,
     NotAllTogether,
@@ -243,7 +243,9 @@ class Runner:
         scrub = scrubber(root=ROOT, out=self.ledger.folder.resolve())
         result = {field.name: getattr(outcome.result, field.name) for field in fields(RunResult)}
         result["notes"] = tuple(scrubbed(note, scrub) for note in outcome.result.notes)
-        return Run(
+        seen = outcome.result.in_effect
+        result["in_effect"] = {lever: (value, scrub(how)) for lever, (value, how) in seen.items()}
+        run = Run(
             session=self.session,
             study=self.study,
             trial=planned.trial,
@@ -259,6 +261,14 @@ class Runner:
             monitor=self.monitor,
             import_s=worker.import_s if planned.trial.phase.calls and worker else None,
             **result,
+        )
+        if (why := why_not_kept(run)) is None:
+            return run
+        # A fault of ours. Written as it is, it would end the study, or be left out by whoever reads the ledger.
+        nothing = {field.name: getattr(RunResult(), field.name) for field in fields(RunResult)}
+        reason = f"what it measured cannot be kept: {scrub(why)}"
+        return replace(
+            run, **nothing, group=None, status=Status.CRASHED, reason=reason, failure=Failure(stage="end")
         )
 
 

@@ -81,6 +81,16 @@ class Ledger:
         return newest
 
 
+def why_not_kept(run: Run) -> str | None:
+    """Return why a run could not be read again if it were written, or not even be written; None where it can."""
+    try:
+        line = as_line(run.as_dict())
+    except (ValueError, TypeError) as problem:  # a number that is none, or no JSON at all
+        return str(problem)
+    ((_, read),) = parsed([(1, line.encode())])
+    return what_is_wrong(read) if isinstance(read, Exception) else None
+
+
 def _study_and_session(line: bytes) -> tuple[str, str] | None:
     """Return the study and the session of a line without decoding it; None where it has to be decoded."""
     head = LINE_HEAD.match(line)
