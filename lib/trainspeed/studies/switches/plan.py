@@ -13,7 +13,6 @@ from trainspeed.core.errors import UserError, check_whole
 from trainspeed.core.format import NAMES, model_of
 from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
-from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
@@ -30,7 +29,7 @@ class SwitchesPlan(Plan):
     """The parts of a plain step, and what the searches want next.
 
     Attributes:
-        parts: Whole steps of each plain setting, twice in enough blocks for an interval, and each part of them.
+        parts: Whole steps of each plain setting, twice, and each part of them.
         searches: A search for each framework and model, without any runs yet.
     """
 
@@ -118,7 +117,7 @@ def plan_switches(
     return SwitchesPlan(
         parts=TrialSet(
             trials=tuple(start.only(part) for start in starts for part in PARTS),
-            controls=starts if blocks >= MIN_BLOCKS else (),
+            controls=starts,
             blocks=blocks,
             factors=PART_FACTORS,
         ),

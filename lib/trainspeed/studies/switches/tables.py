@@ -34,10 +34,10 @@ def already_on_table(found: Sequence[Findings]) -> Styler | None:
         brakes = set(one.candidates.brakes)
         for slow in one.slow_ways:
             cells = {
-                "": "a brake" if slow.switch in brakes else "already on",
                 "measured": slow.switch.words,
                 "a step then takes": _change(slow.alone) if slow.enters else MISSING,
                 "95 % interval": _change_interval(slow.alone) if slow.enters else MISSING,
+                "it is": "a brake" if slow.switch in brakes else "already on",
             }
             rows.append(_where(one, found) | cells | {"remark": _remark(slow)})
     return _table(rows, "already-on", "What it costs to lose what is on, or to have a brake")
@@ -61,10 +61,10 @@ def leave_one_out_table(found: Sequence[Findings]) -> Styler | None:
         for left in sorted(left_out, key=lambda left: -(left.time.speedup or 0.0)):
             cells = {
                 "without": words_of(left.switches),
-                "class": ", ".join(dict.fromkeys(CLASSES[switch.numbers] for switch in left.switches)),
                 "a step then takes": _change(left.time.turned),
                 "interval": _change_interval(left.time.turned),
                 "with it": str(left.time.outcome if took_hold(one, left.switches) else NOT_IN_EFFECT),
+                "class": ", ".join(dict.fromkeys(CLASSES[switch.numbers] for switch in left.switches)),
                 "accuracy by it": _points(left.accuracy, left.equality),
             }
             rows.append(_where(one, found) | cells)
