@@ -124,6 +124,7 @@ def test_a_model_below_ddp_is_compiled_and_learns_the_same(found):
     """It is a bare `nn.Sequential`, whose own function Dynamo would skip."""
     assert seen(found, "ddp compiled") == {"compile": "on", "compile_scope": "with_loss", "ddp_options": "on"}
     assert "forward 1, torch_dynamo_resume_in_forward_and_loss" in how(found, "ddp compiled", "compile")
+    assert found["the loss alone"] == {"of_model": 0, "graphs": 1}
     assert apart(found, "ddp compiled", "ddp") < LAST_BITS
 
 

@@ -52,6 +52,14 @@ class Compiled:
         return sum(self.functions.values())
 
     @property
+    def of_model(self) -> int:
+        """Graphs that are neither an optimizer's nor of the loss alone, which follows a break in the model."""
+        of_loss = sum(
+            count for name, count in self.functions.items() if LOSS_FUNCTION in name and name != LOSS_FUNCTION
+        )
+        return self.graphs - self.of_optimizer - of_loss
+
+    @property
     def words(self) -> str:
         """What was compiled, in words."""
         parts = [f"{counted(self.graphs, 'graph')} compiled", f"{counted(self.breaks, 'graph break')}"]
@@ -74,9 +82,9 @@ def compiled() -> Compiled:
 
 
 def compile_seen(_training: Any) -> dict[str, Seen]:
-    """Return whether anything was compiled: the lever is a field of a trial, and has no hook."""
+    """Return whether the model was compiled: the lever is a field of a trial, and has no hook."""
     found = compiled()
-    return {"compile": (ON if found.graphs else OFF, found.words)}
+    return {"compile": (ON if found.of_model else OFF, found.words)}
 
 
 def _mode_options(value: str) -> Options:
