@@ -13,8 +13,10 @@ import pytest
 
 from probes.keras_levers_probe import ALL, XLA
 from trainspeed.conduct.machine import find_interpreter
+from trainspeed.core.errors import UserError
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.paths import ROOT
+from trainspeed.core.trial import Trial
 
 pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parents[2]
@@ -184,3 +186,16 @@ def test_what_a_framework_lacks_has_a_reason(name):
 
     assert lacking
     assert {*lever.missing} == lacking
+
+
+def test_pure_bf16_does_not_go_together_with_mirrored():
+    """MirroredStrategy puts all gradients into one tensor, which has one dtype; those of the logits have another."""
+    several = {"strategy": "mirrored", "devices": 2, "batch_size": 8, "images_per_epoch": 16, "epochs": 3}
+    with pytest.raises(UserError, match="does not go together with strategy=mirrored"):
+        Trial(
+            framework="tensorflow",
+            model="cnn10",
+            layout="channels_last",
+            levers=(("pure_bf16", "on"),),
+            **several,
+        )

@@ -60,7 +60,8 @@ LEVERS = (
         words="weights and images in bf16, no autocast",
         default="off: weights in 32 bits",
         numbers=Numbers.ROUNDING,
-        conflicts=OTHER_PRECISIONS,
+        # MirroredStrategy exchanges all gradients in one piece, and those of the logits are in 32 bits.
+        conflicts={**OTHER_PRECISIONS, "strategy": ("mirrored",)},
         evidence="dtypes of the weights and of their gradients",
         source="https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.bfloat16",
     ),
