@@ -35,7 +35,7 @@ def _flag(
             "frameworks": ("jax",),
             "devices": ("gpu",),
             "values": (OFF if on else value,),
-            "valued": {OFF: f"without {words}"},
+            "valued": {OFF: f"without {words}"} if on else {},
             "default": default,
             "level": Level.ENVIRONMENT,
             "kind": Kind.ALREADY_ON if on else Kind.SWITCH,
