@@ -120,14 +120,24 @@ def test_is_drawn_again_without_its_budget():
     assert short.search.findings.left_out
 
 
-@pytest.mark.parametrize("budget_s", [1.0, 60.0, 120.0, 300.0])
-def test_ends_whatever_the_budget(budget_s):
+@pytest.mark.parametrize(("budget_s", "sure"), [(1.0, set()), (60.0, {0}), (120.0, {0}), (300.0, {0, 1})])
+def test_ends_whatever_the_budget_and_spends_it_on_what_is_large(budget_s, sure):
     found = drive(search_of(12, budget_s=budget_s), world_of(seed=1))
     assert (
         found.search.wanted({(part.label, t) for sets in found.asked for part in sets for t in part.trials})
         == []
     )
-    assert kept(found.search) <= {0, 1}
+    assert sure <= kept(found.search) <= {0, 1}
+    # The fresh blocks are asked for whole: how many of them there is time for, the timetable says.
+    searching = [run for run in found.runs if run.role is not Role.RECIPE]
+    assert len(searching) * world_of().run_s <= max(budget_s, 15.0)
+
+
+def test_what_found_no_time_alone_is_told_apart_from_what_did_not_pay():
+    """The first group of the feasibility is all that there was time for."""
+    decisions = drive(search_of(12, budget_s=20.0), world_of()).search.decisions
+    assert decisions[switch(11)] is Decision.OPEN
+    assert decisions[switch(4)] is Decision.UNDECIDED
 
 
 def test_goes_on_without_what_found_no_time():

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from trainspeed.search.arms import MAD_TO_SD, OUT_OF_LINE, USUAL_SD, Arm
+from trainspeed.search.arms import ENOUGH_FREEDOM, MAD_TO_SD, OUT_OF_LINE, USUAL_SD, Arm
 from trainspeed.search.findings import Estimate, Interaction
 from trainspeed.search.switch import Set, Switch
 
@@ -148,7 +148,9 @@ class _Fitted:
             spread = float(np.sum(own**2)) + self.sd**2 * float(np.trace(inverse[width:, width:]))
             self.level_sd = max(LEAST_SD, math.sqrt(spread / groups))
             inflated = math.sqrt(count / max(1, freedom))
-            scale = max(MAD_TO_SD * float(np.median(np.abs(residual))) * min(inflated, 2.0), LEAST_SD)
+            scale = MAD_TO_SD * float(np.median(np.abs(residual))) * min(inflated, 2.0)
+            # Where few runs tell, most of them fit exactly, and the others are not therefore out of line.
+            scale = max(scale, USUAL_SD if freedom < ENOUGH_FREEDOM else USUAL_SD / 2)
             share = np.minimum(1.0, np.abs(residual) / (OUT_OF_LINE * scale))
             weight = np.maximum((1 - share**2) ** 2, 1e-4)
         self._weight, self._inverse, self._residual = weight, inverse, residual

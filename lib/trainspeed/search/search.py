@@ -48,11 +48,11 @@ class Search(Stages):
         if switch not in self.entered and switch not in self._late:
             excluded = any(switch.lever not in {e.lever for e in r.entered} for r in self._of_race(switch))
             return Decision.EXCLUDED if excluded else Decision.LOST_RACE
-        if self.screen is None and not self.elimination.rounds and not found:
-            return Decision.OPEN
-        if switch not in self._screened and switch not in self._late:
-            return Decision.OPEN
-        return Decision.UNCONFIRMED if switch in self.promising else Decision.NOT_FASTER
+        if switch in self.promising:
+            return Decision.UNCONFIRMED
+        if self.screen is None:
+            return Decision.UNDECIDED
+        return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
 
     def _of_race(self, switch: Switch) -> list[Race]:
         pairs = zip(self._rivals, self.races, strict=True)

@@ -4,11 +4,12 @@ What is left out where time is short, in this order:
 
 1. the third and fourth large switch that are left out one by one in the fresh blocks;
 2. half of the blocks of the elimination;
-3. all that are left out in the fresh blocks: then they say what all bring together, and no more;
-4. columns of the screen: 16 and then 8, for the switches that are quickest alone;
-5. the elimination;
+3. all that are left out in the fresh blocks, of which there are 6: they say what all bring together, and no more;
+4. the elimination, first half of what is left of it: the screen decides what is confirmed;
+5. columns of the screen: 16 and then 8, for the switches that are quickest alone;
 6. the races: what was seen of each alone decides;
-7. the screen: what was seen of each alone decides, and the fresh blocks.
+7. the screen: what was seen of each alone decides, and the fresh blocks;
+8. what was not looked at alone yet, in the reverse of the registry's order: see `stages`.
 """
 
 from __future__ import annotations
@@ -75,9 +76,11 @@ def options(count: int, confirm: int) -> list[Sizes]:
     less(large=LARGE // 2)
     less(eliminate=ELIMINATE_BLOCKS // 2)
     less(large=0, confirm=fewest)
-    for columns in sorted((c for c in COLUMNS if c < whole), reverse=True):
-        less(columns=columns)
+    less(eliminate=ELIMINATE_BLOCKS // 4)
     less(eliminate=0)
+    for columns in sorted((c for c in COLUMNS if c < whole), reverse=True):
+        less(columns=columns, eliminate=ELIMINATE_BLOCKS // 4)
+        less(eliminate=0)
     less(races=0)
     less(columns=0)
     return found

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import fmean
 
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import Trial
-from trainspeed.judge.verdict import ACCURACY_MARGIN
+from trainspeed.judge.verdict import ACCURACY_MARGIN, MIN_BLOCKS
 from trainspeed.search import confirm, eliminate
 from trainspeed.search.claims import Confirmation
 from trainspeed.search.design import covers
@@ -28,7 +29,7 @@ from trainspeed.search.findings import (
 from trainspeed.search.known import Group, Known
 from trainspeed.search.race import race, race_groups, rivals
 from trainspeed.search.screen import columns_of, screen, screen_groups
-from trainspeed.search.sizes import Sizes, sizes_for
+from trainspeed.search.sizes import SPARE, Sizes, sizes_for
 from trainspeed.search.switch import Candidates, Set, Switch, combined
 
 FEASIBLE_BLOCKS = 1
@@ -186,7 +187,7 @@ class Stages:
     def _stages(self) -> Iterable[list[Group]]:
         """Yield the groups of one stage after the other; each depends on the runs of those before it."""
         known, candidates = self.known, self.candidates
-        yield alone_groups(known, candidates.switches, FEASIBLE_BLOCKS, Role.FEASIBLE)
+        yield from self._first_looks()
         yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
         if self._sizes.races:
             yield [group for own in self._rivals for group in race_groups(known, own)]
@@ -197,6 +198,18 @@ class Stages:
         yield [fresh] if fresh else []
         if self.slow_blocks and candidates.slow_ways:
             yield alone_groups(known, candidates.slow_ways, self.slow_blocks, Role.SLOW_WAY)
+
+    def _first_looks(self) -> Iterable[list[Group]]:
+        """Yield the groups of the feasibility: as many as leave time for fresh blocks of what is found."""
+        groups = alone_groups(self.known, self.candidates.switches, FEASIBLE_BLOCKS, Role.FEASIBLE)
+        if self.budget_s is None:
+            yield groups
+            return
+        for group in groups:
+            runs = [one.run.busy_s for one in self.known.ran]
+            ahead = len(group.arms) + 2 * min(MIN_BLOCKS, self.confirm_blocks)
+            if not runs or SPARE * (sum(runs) + fmean(runs) * ahead) <= self.budget_s:
+                yield [group]
 
     def _rounds(self) -> Iterable[list[Group]]:
         """Yield the groups of each round of the elimination: those of one that was interrupted, too."""
