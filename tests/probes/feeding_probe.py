@@ -103,7 +103,7 @@ class Probe:
         self.framework, self._device = framework, device
         self._backend = importlib.import_module(backends.MODULES[framework]).BACKEND
         name = "torch" if framework == "torch" else "keras"
-        self._table = importlib.import_module(f"trainspeed.worker.levers.{name}_levers")
+        self._table = importlib.import_module(f"trainspeed.worker.levers.{framework}_levers")
         self.hooks = importlib.import_module(f"trainspeed.worker.levers.{name}_feeding").HOOKS
 
     def made(self, a_trial: Trial) -> Training:
