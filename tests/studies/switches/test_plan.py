@@ -53,11 +53,20 @@ def test_the_parts_of_a_plain_step_take_turns_with_it_and_it_runs_twice():
     ] * 2
 
 
-def test_each_framework_and_model_has_a_search_with_its_part_of_the_time():
+def test_each_search_has_its_part_of_the_time_that_starting_and_the_parts_leave():
+    plan = planned()
+    ran = make_run(label=Role.CONTROL, stages_s={"train": 12.0, "wait": 100.0})
+    of_the_search = replace(ran, label=Role.FEASIBLE)
+
+    assert plan.more.share_s([ran, of_the_search]) == (100.0 - 8.0 - 12.0) / 2
+    assert plan.more.share_s([replace(ran, stages_s={"train": 1e3})]) == 1.0
+    assert planned(budget_s=None).more.share_s([ran]) is None
+
+
+def test_each_framework_and_model_has_a_search():
     plan = planned()
 
     assert list(plan.starts) == ["PyTorch, cnn10", "TensorFlow, cnn10"]
-    assert [search.budget_s for search in plan.searches] == [50.0, 50.0]
     assert {s.lever for s in plan.searches[0].candidates.switches} == {"layout", "optimizer"}
 
 

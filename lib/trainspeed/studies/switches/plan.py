@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from trainspeed.conduct.forecast import WORKERS_START_S
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_whole
 from trainspeed.core.format import NAMES, model_of
-from trainspeed.core.run import Role, Run
+from trainspeed.core.run import DATA_ROLES, Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
@@ -45,15 +46,29 @@ class SwitchesPlan(Plan):
 
 @dataclass
 class Asking:
-    """What searches want next; remembers what they asked for, as what then did not run found no time."""
+    """What searches want next; remembers what they asked for, as what then did not run found no time.
+
+    Attributes:
+        budget_s: Seconds for all of the study; None for any time. What starting and the parts of the plain steps take
+            is no search's.
+    """
 
     searches: Sequence[Search]
+    budget_s: float | None = None
     asked: set[tuple[str, Trial]] = field(default_factory=set)
+
+    def share_s(self, runs: Sequence[Run]) -> float | None:
+        """Return the seconds that each search may take."""
+        if self.budget_s is None or not self.searches:
+            return None
+        others_s = sum(run.busy_s for run in runs if run.role in (*DATA_ROLES, Role.CONTROL_AGAIN))
+        return max(1.0, (self.budget_s - WORKERS_START_S - others_s) / len(self.searches))
 
     def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
         """Return what to measure next, given the runs so far: `Plan.more`."""
-        known = frozenset(self.asked)
-        sets = [part for search in self.searches for part in replace(search, runs=tuple(runs)).wanted(known)]
+        known, share_s = frozenset(self.asked), self.share_s(runs)
+        going = [replace(search, runs=tuple(runs), budget_s=share_s) for search in self.searches]
+        sets = [part for search in going for part in search.wanted(known)]
         self.asked |= {(part.label, trial) for part in sets for trial in part.trials}
         return sets
 
@@ -110,10 +125,8 @@ def plan_switches(
             margin_points=accuracy_margin,
         )
         searches.append(search)
-    share_s = None if budget_s is None or not searches else budget_s / len(searches)
-    searches = [replace(search, budget_s=share_s) for search in searches]
     starts = tuple(search.start for search in searches)
-    asking = Asking(searches)
+    asking = Asking(searches, budget_s)
     return SwitchesPlan(
         parts=TrialSet(
             trials=tuple(start.only(part) for start in starts for part in PARTS),
