@@ -188,14 +188,15 @@ def test_what_a_framework_lacks_has_a_reason(name):
     assert {*lever.missing} == lacking
 
 
-def test_pure_bf16_does_not_go_together_with_mirrored():
-    """MirroredStrategy puts all gradients into one tensor, which has one dtype; those of the logits have another."""
+@pytest.mark.parametrize("setting", [("pure_bf16", "on"), ("steps_per_call", "epoch")])
+def test_what_fails_under_mirrored_is_refused_before_it_runs(setting):
+    """It puts all gradients into one tensor, which has one dtype; and TensorFlow ends the loop with an error."""
     several = {"strategy": "mirrored", "devices": 2, "batch_size": 8, "images_per_epoch": 16, "epochs": 3}
     with pytest.raises(UserError, match="does not go together with strategy=mirrored"):
         Trial(
             framework="tensorflow",
             model="cnn10",
             layout="channels_last",
-            levers=(("pure_bf16", "on"),),
+            levers=(setting,),
             **several,
         )

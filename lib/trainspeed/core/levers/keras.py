@@ -15,6 +15,8 @@ LEVERS = (
         valued={"epoch": "all steps of an epoch in one call", "8": "8 steps per call"},
         default="1",
         level=Level.LOOP,
+        # On two devices of a CPU TensorFlow ended the loop over a distributed data set with an InvalidArgumentError.
+        conflicts={"strategy": ("mirrored",)},
         missing={"torch": "a loop in Python is all that PyTorch has; CUDA graphs are a compile_mode"},
         evidence="the loop around the step, and the steps that the optimizer counted",
         source="https://keras.io/api/models/model_training_apis/",
