@@ -20,7 +20,9 @@ from trainspeed.search.findings import Decision
 mpl.use("Agg")
 GAINS = {("layout", "channels_last"): 1.3, ("optimizer", "fused"): 1.15, ("optimizer", "foreach"): 1.02}
 PARTS = {"both": 1.0, "input": 0.2, "compute": 0.7, "fit": 1.3}
-VALUES = {"levers": ["layout", "optimizer", "huge_pages"], "confirm_blocks": 9, "dataset": "digits"}
+VALUES = {"levers": ["layout", "optimizer", "huge_pages"], "confirm_blocks": 9, "dataset": "digits"} | {
+    "images_per_epoch": 1024
+}
 MOST_STAGES = 20
 
 
@@ -70,7 +72,7 @@ def executed(monkeypatch, out, *, render=None):
 def whole_ledger(plan, out):
     """Measure all that the plan wants, until it wants nothing."""
     runs: list = []
-    sets = [plan.parts, *plan.others]
+    sets = [*plan.parts, *plan.others]
     for _ in range(MOST_STAGES):
         if not sets:
             break

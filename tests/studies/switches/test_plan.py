@@ -42,15 +42,26 @@ def planned(**changed):
 
 
 def test_the_parts_of_a_plain_step_take_turns_with_it_and_it_runs_twice():
-    plan = planned()
+    plan = planned(images_per_epoch=1024)
 
-    first = [one for one in schedule([plan.parts], 0) if one.block == 0]
+    first = [one for one in schedule(plan.parts, 0) if one.block == 0]
     groups = {one.group: [] for one in first}
     for one in first:
         groups[one.group].append((one.label, one.trial.part))
     assert [sorted(arms) for arms in groups.values()] == [
         sorted([("A", "both"), ("A again", "both"), ("", "input"), ("", "compute"), ("", "fit")])
     ] * 2
+
+
+def test_an_epoch_of_few_images_is_not_validated():
+    """Else validation on all held-out images would take most of it."""
+    assert {trial.part for part in planned().parts for trial in part} == {"both", "input", "compute"}
+
+
+def test_the_parts_wait_for_the_searches_where_time_is_short():
+    short, free = planned(), planned(budget_s=None)
+    assert not set(short.parts) & set(short.others) and list(short.spare(())) == list(short.parts)
+    assert set(free.parts) < set(free.others)
 
 
 def test_each_search_has_its_part_of_the_time_that_starting_and_the_parts_leave():

@@ -12,6 +12,7 @@ from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_whole
 from trainspeed.core.format import NAMES, model_of
+from trainspeed.core.phase import FIT
 from trainspeed.core.run import DATA_ROLES, Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.search.findings import Findings
@@ -22,6 +23,7 @@ from trainspeed.studies.switches.costs import PARTS
 
 STUDY = "switches"
 PART_FACTORS = ("part",)
+ENOUGH_IMAGES = 1000  # of an epoch: of fewer, validation takes most, as in no real training
 MANY = 6  # levers from which on a screen is worth its runs
 
 
@@ -30,11 +32,11 @@ class SwitchesPlan(Plan):
     """The parts of a plain step, and what the searches want next.
 
     Attributes:
-        parts: Whole steps of each plain setting, twice, and each part of them.
+        parts: For each plain setting, whole steps and each part of them: in time that the searches leave.
         searches: A search for each framework and model, without any runs yet.
     """
 
-    parts: TrialSet
+    parts: tuple[TrialSet, ...]
     searches: Sequence[Search]
 
     @property
@@ -127,20 +129,28 @@ def plan_switches(
         searches.append(search)
     starts = tuple(search.start for search in searches)
     asking = Asking(searches, budget_s)
+    parts = tuple(_parts(start, blocks) for start in starts)
     return SwitchesPlan(
-        parts=TrialSet(
-            trials=tuple(start.only(part) for start in starts for part in PARTS),
-            controls=starts,
-            blocks=blocks,
-            factors=PART_FACTORS,
-        ),
+        parts=parts,
         searches=searches,
-        others=tuple(asking(())),
+        # Where time is short, the search comes first: what to switch on is the question.
+        others=(*asking(()), *(parts if budget_s is None else ())),
         more=asking,
+        spare=lambda runs: parts,
         foreseen=tuple(part for search in searches for part in _foreseen(search)),
         may_be_empty=True,
         accuracy_blocks=confirm_blocks,
         seed=seed,
+    )
+
+
+def _parts(start: Trial, blocks: int) -> TrialSet:
+    phases = PARTS if start.images_per_epoch >= ENOUGH_IMAGES else [part for part in PARTS if part is not FIT]
+    return TrialSet(
+        trials=tuple(start.only(phase) for phase in phases),
+        controls=(start,),
+        blocks=blocks,
+        factors=PART_FACTORS,
     )
 
 
