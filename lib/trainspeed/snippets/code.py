@@ -7,6 +7,7 @@ Makes text from `templates` and knows no framework. The first comment of a progr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -53,12 +54,14 @@ def program_of(trial: Trial, plain: Trial | None = None) -> str:
     """Return a Python program that trains as the trial does.
 
     Args:
-        plain: What the trial's settings were switched on from. Strict fp32 that this had too is left out: a line
-            that forbids TF32 would make the reader's script slower than it is.
+        plain: What the trial's settings were switched on from. Levers that it had too are left out, as a plain script
+            has them; and so is strict fp32: a line that forbids TF32 would make the reader's script slower than it is.
     Raises:
         LookupError: A lever of the trial has no lines.
     """
     strict = plain is not None and trial.precision == plain.precision == STRICT
+    if plain is not None:
+        trial = replace(trial, levers=tuple(one for one in trial.levers if one not in plain.levers))
     template = "torch" if trial.framework == "torch" else "keras"
     levers = LeverLines(trial, PASTED[trial.framework])
     precision = DEFAULT_PRECISION if strict else trial.precision

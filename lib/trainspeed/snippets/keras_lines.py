@@ -5,9 +5,14 @@ from __future__ import annotations
 from trainspeed.core.trial import Trial
 from trainspeed.snippets.lever_lines import Lines, Pasted, always, in_template
 
-THREADS = """\
-tf.config.threading.set_intra_op_parallelism_threads(0)  # one for each core
-tf.config.threading.set_inter_op_parallelism_threads(0)"""
+THREADS = {"all": (0, "  # one for each core"), "one": (1, "")}
+TF_THREADS = """\
+tf.config.threading.set_intra_op_parallelism_threads({0}){1}
+tf.config.threading.set_inter_op_parallelism_threads({0})"""
+JAX_THREADS = {
+    "all": "# XLA takes the cores that the process may run on. Start it without taskset: python train.py",
+    "one": "# XLA takes the cores that the process may run on. Start it with: taskset -c 0 python train.py",
+}
 READ_LOSS = (
     'read_loss = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: print(logs["loss"]))'
 )
@@ -46,7 +51,7 @@ KERAS: Pasted = {
 }
 TENSORFLOW: Pasted = {
     **KERAS,
-    "threads": always(flags=THREADS),
+    "threads": lambda value, _: {"flags": TF_THREADS.format(*THREADS[value])},
     "run_eagerly": always(compile="run_eagerly=True"),
     "deterministic": always(
         flags="keras.utils.set_random_seed(0)\ntf.config.experimental.enable_op_determinism()"
@@ -57,9 +62,7 @@ TENSORFLOW: Pasted = {
 }
 JAX: Pasted = {
     **KERAS,
-    "threads": always(
-        flags="# XLA takes the cores that the process may run on. Start it without taskset: python train.py"
-    ),
+    "threads": lambda value, _: {"flags": JAX_THREADS[value]},
     "async_dispatch": always(flags='jax.config.update("jax_cpu_enable_async_dispatch", False)'),
     "donation": always(before_fit=UNDONATED),
 }

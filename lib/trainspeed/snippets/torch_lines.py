@@ -37,6 +37,10 @@ def _scope(value: str, trial: Trial) -> Lines:
     return IN_TEMPLATE if value == "with_loss" else lines
 
 
+THREADS = {
+    "all": "# PyTorch takes all cores by itself. Start it with: env -u OMP_NUM_THREADS python train.py",
+    "one": "torch.set_num_threads(1)",
+}
 TORCH: Pasted = {
     "optimizer": lambda value, _: {"optimizer": OPTIMIZERS[value]},
     "compile_mode": always(compile='mode="{value}"'),
@@ -67,9 +71,7 @@ TORCH: Pasted = {
         "torch.use_deterministic_algorithms(True)\ntorch.backends.cudnn.benchmark = False",
     ),
     "activation_hooks": always(model=HOOKED),
-    "threads": always(
-        flags="# PyTorch takes all cores by itself. Start it with: env -u OMP_NUM_THREADS python train.py"
-    ),
+    "threads": lambda value, _: {"flags": THREADS[value]},
     "python_gc": always(
         modules="gc", loop="gc.collect()\ngc.disable()  # where memory grows: gc.collect() in each epoch"
     ),

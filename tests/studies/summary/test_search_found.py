@@ -41,7 +41,7 @@ def test_its_accuracy_stands_beside_it():
 
 
 def test_it_is_no_gain_of_a_single_switch():
-    assert switch_sentences(report_of(found())) == ["Nothing is decided: a verdict needs 6 blocks or more."]
+    assert switch_sentences(report_of(found())) == []
     assert recipe_sentences(report_of(verdicts_of(runs_of("layout"))[0])) == []
 
 

@@ -88,6 +88,19 @@ def test_the_first_stage_is_known_beforehand_and_the_later_ones_are_foreseen():
     assert {part.blocks for part in plan.foreseen} >= {6}
 
 
+def test_on_a_cpu_of_several_cores_a_plain_script_has_them_all(monkeypatch):
+    monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "CPU core"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    plan = planned(levers=["threads"])
+    torch, tensorflow = plan.searches
+
+    assert (torch.start.levers, tensorflow.start.levers) == ((), (("threads", "all"),))
+    (switch,) = tensorflow.candidates.switches
+    assert switch.words == "one thread" and switch.on(tensorflow.start).cores == 1
+    monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "GPU"))
+    assert planned().searches[1].start.levers == ()
+
+
 def test_many_levers_foresee_a_screen():
     assert len(planned(levers=[]).foreseen) > len(planned().foreseen) + 8
 

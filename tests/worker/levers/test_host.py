@@ -52,16 +52,16 @@ def test_all_threads_are_in_effect_only_on_all_cores(machine, cores, number, fou
 def test_a_number_of_threads_that_the_user_has_set_is_not_all(machine, monkeypatch):
     """PyTorch would take it for its own: one thread, called all."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert host.check_threads("OMP_NUM_THREADS") is None
+    assert host.check_threads(["OMP_NUM_THREADS"]) is None
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     with pytest.raises(Unsupported, match="OMP_NUM_THREADS is set to '1' in your environment; unset it"):
-        host.check_threads("OMP_NUM_THREADS")
+        host.check_threads(["OMP_NUM_THREADS"])
 
 
 def test_one_core_is_all_of_them_already(monkeypatch):
     monkeypatch.setattr(host, "all_cores", lambda: [3])
     with pytest.raises(Unsupported, match="there is one core to use here"):
-        host.check_threads()
+        host.check_threads([])
 
 
 def test_an_allocator_that_was_not_loaded_is_not_in_effect(machine):

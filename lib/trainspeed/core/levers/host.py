@@ -5,6 +5,13 @@ from __future__ import annotations
 from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers, Setting
 
 ALL_CORES: Setting = ("threads", "all")  # one process on every core that it may use
+ONE_THREAD: Setting = ("threads", "one")  # as without the lever, beside a plain setting that has all cores
+# Variables with which a user sets the number of threads: then a plain script has so many.
+THREAD_VARIABLES = {
+    "torch": ("OMP_NUM_THREADS", "MKL_NUM_THREADS"),
+    "tensorflow": ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"),
+    "jax": ("NPROC",),
+}
 ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
 
 LEVERS = (
@@ -12,9 +19,9 @@ LEVERS = (
         name="threads",
         words="threads",
         devices=("cpu",),
-        values=("all",),
-        valued={"all": "threads on all cores"},
-        default="one on one core, which is what a CPU device is",
+        values=("all", "one"),
+        valued={"all": "threads on all cores", "one": "one thread"},
+        default="one on each core in a script; in Trainspeed one on one core, which is what a CPU device is",
         level=Level.IMPORT,
         conflicts={"strategy": ("mirrored", "ddp", "data_parallel")},
         evidence="the framework's count of threads, and the cores in /proc/self/status",

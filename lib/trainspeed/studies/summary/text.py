@@ -100,6 +100,8 @@ def switch_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ())
         return largest + _rest(gains, "smaller gain")
     if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.switches):
         return ["Nothing that was compared was found to be faster here."]
+    if not report.switches and report.recipes:
+        return []  # the search was all that there is
     return [f"Nothing is decided: a verdict needs {MIN_BLOCKS} blocks or more."]
 
 

@@ -59,7 +59,8 @@ def plot_time(parts: pd.DataFrame) -> Figure:
     names = [textwrap.fill(str(where), WHERE_LETTERS) for where in known["where"]]
     ends = stack(shares.set_axis(list(PIECES), axis="columns").set_axis(names), looks=PIECES, ax=ax)
     ax.set_xlim(0, max(100.0, ends.max()))
-    ax.set_xlabel("% of an epoch with validation")
+    validated = known["validation_s"].notna().any()
+    ax.set_xlabel("% of an epoch with validation" if validated else "% of an epoch")
     note_below(ax, "compute: the same batch again and again; medians over the blocks")
     drawn = {container.get_label() for container in ax.containers}
     legend_below(figure, patches({name: look for name, look in PIECES.items() if name in drawn}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -12,6 +13,8 @@ from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_whole
 from trainspeed.core.format import NAMES, model_of
+from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
+from trainspeed.core.levers.lever import Setting
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import DATA_ROLES, Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
@@ -118,6 +121,7 @@ def plan_switches(
             epochs=epochs,
             dataset=dataset,
             seed=seed,
+            levers=_plain_levers(framework, kind, count),
         )
         search = Search(
             start=start,
@@ -142,6 +146,12 @@ def plan_switches(
         accuracy_blocks=confirm_blocks,
         seed=seed,
     )
+
+
+def _plain_levers(framework: str, kind: str, count: int) -> tuple[Setting, ...]:
+    """Return what a plain script has and a plain trial has not: all cores, unless the user has set another number."""
+    of_user = any(os.environ.get(name) for name in THREAD_VARIABLES.get(framework, ()))
+    return (ALL_CORES,) if kind != "GPU" and count > 1 and not of_user else ()
 
 
 def _parts(start: Trial, blocks: int) -> TrialSet:

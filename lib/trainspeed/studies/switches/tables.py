@@ -151,7 +151,11 @@ def _cost_cells(name: str, plain: Cost | None, cost: Cost) -> dict[str, Any]:
     if plain is not None:
         after = cost.break_even(plain)
         pays = (
-            "never: no time is saved" if after is None else "at once" if not after else f"{after:.0f} epochs"
+            "never: no time is saved"
+            if after is None
+            else "at once"
+            if after < 0.5
+            else f"{after:.0f} epochs"
         )
     return {
         "setting": name,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trainspeed.core.format import counted
-from trainspeed.core.levers.host import ALL_CORES, ALLOCATORS
+from trainspeed.core.levers.host import ALL_CORES, ALLOCATORS, ONE_THREAD
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
 from trainspeed.sensors.processes import all_cores
@@ -24,7 +24,7 @@ MOSTLY = 0.5  # of the heap: where glibc asks for huge pages, it does so for all
 MB = 2**20
 
 
-def check_threads(*variables: str) -> None:
+def check_threads(variables: Sequence[str]) -> None:
     """Raise Unsupported where all cores are one, or one of these variables of the user's sets another number."""
     if len(all_cores()) == 1:
         raise Unsupported("there is one core to use here")
@@ -45,7 +45,8 @@ def threads_seen(number: int, plain: int, told: str) -> Seen:
     cores = {core for thread in process.threads() for core in thread.cores} & allowed
     whole = cores == allowed and number == plain
     how = f"{told}; its threads may run on {len(cores)} of {counted(len(allowed), 'core')}"
-    return (ALL_CORES[1] if whole else counted(number, "thread")), how
+    alone = number <= 1 and len(cores) == 1
+    return (ONE_THREAD[1] if alone else ALL_CORES[1] if whole else counted(number, "thread")), how
 
 
 def _allocator(value: str, _training: Any) -> Seen:

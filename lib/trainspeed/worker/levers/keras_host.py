@@ -8,6 +8,7 @@ from typing import Any
 import keras
 
 from trainspeed.core.format import counted
+from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
 from trainspeed.core.result import Seen
 from trainspeed.sensors.processes import all_cores
 from trainspeed.worker.levers import process
@@ -17,14 +18,13 @@ from trainspeed.worker.levers.host import check_threads, threads_seen
 XLA_POOL = "tf_XLAEigen"  # name of the threads with which XLA computes on a CPU
 
 
-def _set_threads(_value: str, _device: str) -> None:
+def _set_threads(value: str, _device: str) -> None:
     """Leave the number of threads to the framework. XLA's, in JAX, follows the cores that a process may run on."""
-    if keras.backend.backend() != "tensorflow":
-        check_threads("NPROC")
-    else:
+    framework = keras.backend.backend()
+    check_threads(THREAD_VARIABLES[framework])
+    if framework == "tensorflow" and value == ALL_CORES[1]:
         import tensorflow as tf
 
-        check_threads("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")
         tf.config.threading.set_intra_op_parallelism_threads(0)
         tf.config.threading.set_inter_op_parallelism_threads(0)
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from trainspeed.core.format import counted
+from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
 from trainspeed.core.levers.lever import OFF
 from trainspeed.core.result import Seen
 from trainspeed.worker.levers import process
@@ -21,9 +22,9 @@ PLAIN_THREADS = torch.get_num_threads()
 BIND = "OMP_PROC_BIND"
 
 
-def _set_threads(_value: str, _device: str) -> None:
-    check_threads("OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    torch.set_num_threads(PLAIN_THREADS)
+def _set_threads(value: str, _device: str) -> None:
+    check_threads(THREAD_VARIABLES["torch"])
+    torch.set_num_threads(PLAIN_THREADS if value == ALL_CORES[1] else 1)
 
 
 def _threads_seen(_value: str, _training: Any) -> Seen:
