@@ -46,6 +46,14 @@ def test_an_accuracy_that_is_open_says_what_decides_it():
     )
 
 
+def test_of_switches_that_compute_the_same_numbers_accuracy_is_a_spot_check():
+    found = confirmed(on=(LAST, FUSED), left_out=(), accuracy=points(-0.4), equality=Equality.OPEN)
+
+    assert answer(found).endswith(
+        "All of these compute the same numbers; accuracy, a spot check: -0.4 points, interval -0.4 to -0.3."
+    )
+
+
 def test_an_accuracy_of_a_model_that_learned_nothing_was_not_checked():
     assert "Accuracy was not checked" in answer(confirmed(accuracy=None, equality=Equality.UNCHECKED))
 

@@ -12,7 +12,6 @@ from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.text import interval_of, measured, size_of
-from trainspeed.judge.verdict import Judgement
 from trainspeed.search.claims import Confirmation
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Unmeasured
 from trainspeed.search.switch import Switch
@@ -74,7 +73,7 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
     if largest is not None and largest.time.speedup > 1:
         loss = percent(largest.time.speedup - 1)
         parts.append(f"Most of it is {words_of(largest.switches)}: without, a step takes {loss} longer.")
-    parts.append(f"{_accuracy(confirmed.accuracy, confirmed.equality)}.")
+    parts.append(f"{_accuracy(confirmed)}.")
     if bad := spoiled(found):
         why = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
         parts.append(f"Of these not to be kept: {why}.")
@@ -94,10 +93,14 @@ def _named(switches: Sequence[Switch]) -> str:
     return listed([f"{switch.words} ({switch.numbers})" for switch in switches]) if switches else "nothing"
 
 
-def _accuracy(judgement: Judgement | None, equality: Equality) -> str:
+def _accuracy(confirmed: Confirmation) -> str:
+    judgement, equality = confirmed.accuracy, confirmed.equality
     if equality is Equality.UNCHECKED or judgement is None or judgement.speedup is None:
         return "Accuracy was not checked: the plain model had not learned enough to lose any"
     ends = "" if judgement.low is None else f", interval {interval_of(judgement, 'accuracy')}"
+    if equality is Equality.OPEN and all(switch.numbers is Numbers.SAME for switch in confirmed.on):
+        size = size_of(judgement, "accuracy")
+        return f"All of these compute the same numbers; accuracy, a spot check: {size}{ends}"
     remedy = ": more `confirm_blocks` decide it" if equality is Equality.OPEN else ""
     return f"Accuracy is {equality} ({size_of(judgement, 'accuracy')}{ends}){remedy}"
 
@@ -215,8 +218,7 @@ def effect_sentences(found: Iterable[Findings]) -> list[str]:
 def accuracy_sentences(found: Iterable[Findings]) -> list[str]:
     """Return what all switches that were confirmed did to the accuracy, in fresh blocks."""
     return [
-        f"{where(one)}, {words_of(one.confirmation.on)}: "
-        f"{_accuracy(one.confirmation.accuracy, one.confirmation.equality)}."
+        f"{where(one)}, {words_of(one.confirmation.on)}: {_accuracy(one.confirmation)}."
         for one in found
         if one.confirmation
     ]
