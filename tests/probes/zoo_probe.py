@@ -121,7 +121,7 @@ def torch_enlarged(x: np.ndarray, layout: str) -> np.ndarray:
 def keras_enlarged(x: np.ndarray, layout: str) -> np.ndarray:
     import keras
 
-    from trainspeed.worker.backends.keras_training import Enlarge
+    from trainspeed.worker.models.keras_input import Enlarge
 
     last = layout == "channels_last"
     enlarged = Enlarge(SIZE, data_format=layout)(x if last else x.transpose(0, 3, 1, 2))

@@ -163,11 +163,8 @@ def front(monkeypatch, tmp_path):
 
     def planned(*own, drawn=False, **context):
         monkeypatch.setattr(plan, "current", lambda: Context(id="s", out=tmp_path, **context))
-        return plan.plan_summary(
-            report=replace(report, own=RunSet(own)), drawn=drawn, frameworks=[], models=["cnn10"], switches=[],
-            try_also=[], pipeline="arrays", batch_size=8, image_size=16, images_per_epoch=64, epochs=3, blocks=1,
-            accuracy_margin=1.0, confirm=1, confirm_blocks=6, dataset="digits", seed=0,
-        )  # fmt: skip
+        own_runs = replace(report, own=RunSet(own))
+        return plan.plan_summary(report=own_runs, drawn=drawn, confirm=1, confirm_blocks=6, seed=0)
 
     return planned
 
