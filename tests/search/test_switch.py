@@ -87,3 +87,14 @@ def test_what_a_script_has_already_is_a_list_of_its_own(monkeypatch):
     assert "pinned" in [one.lever for one in there.already_on]
     assert "anomaly" in [one.lever for one in there.brakes]
     assert not {"pinned", "anomaly"} & set(found())
+
+
+def test_devices_are_tried_beside_a_plain_setting_that_has_all_cores():
+    """Each device has a core of its own; else the reader would be told of a lever that nobody set."""
+    start = PLAIN.pulled("threads", "all")
+    (devices,) = (one for one in candidates(start, "cpu", 2).switches if one.lever == "devices")
+
+    trial = devices.on(start)
+
+    assert (trial.devices, trial.strategy, trial.levers) == (2, "ddp", ())
+    assert devices.is_on(trial) and "devices" not in reasons(start, devices=2)

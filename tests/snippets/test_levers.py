@@ -129,3 +129,22 @@ def test_a_lever_that_slows_down_says_so(kind, said):
     lever = Lever(name="sync", words="a wait in each step", kind=kind, numbers=Numbers.SAME)
 
     assert comment_of(lever, "on") == f"# a wait in each step: same numbers; {said}"
+
+
+def test_a_lever_that_the_plain_setting_has_too_needs_no_line():
+    """One that needs it stays a whole program."""
+    plain = trial_of(levers=["threads=all"])
+    program = program_of(plain.pulled("thread_placement", "close"), plain)
+
+    assert "OMP_PROC_BIND=close" in program and "all cores" not in program
+
+
+def test_weights_in_16_bits_ask_for_logits_in_32_as_they_were_measured():
+    assert 'dtype="float32"' in program_of(trial_of("tensorflow", levers=["pure_bf16=on"]))
+
+
+def test_the_pasted_blocks_are_those_that_were_compiled():
+    program = program_of(trial_of(compile=True, levers=["compile_scope=blocks"]))
+
+    assert "def blocks_of(part)" in program and "blocks = blocks_of(model)" in program
+    ast.parse(program)

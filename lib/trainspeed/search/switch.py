@@ -9,9 +9,10 @@ from typing import Any
 
 from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.factors import TRAINING
+from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.levers.lever import FIELD_VALUES, Kind, Level, Lever, Numbers, Setting
 from trainspeed.core.levers.registry import LEVERS
-from trainspeed.core.trial import PLAIN_PIPELINES, STRATEGIES, Trial
+from trainspeed.core.trial import PLAIN_PIPELINES, SINGLE, STRATEGIES, Trial
 
 DEFAULT_LAYOUT = {"torch": "channels_first", "tensorflow": "channels_last", "jax": "channels_last"}
 # Device -> precisions that are worth a try in place of the plain one, the most promising first.
@@ -137,6 +138,8 @@ def combined(trial: Trial, switches: Iterable[Switch]) -> Trial:
                     rule = f"does not go together with {given[name].lever}: both set {name}."
                     raise UserError("lever", switch.lever, rule, form="{field} {value!r} {rule}")
                 into[name], given[name] = value, switch
+    if fields.get("strategy", SINGLE) != SINGLE and ALL_CORES[0] not in given:
+        settings.pop(ALL_CORES[0], None)  # of the plain setting: each device has a core of its own
     return replace(trial, **fields, levers=tuple(settings.items()))
 
 
@@ -153,7 +156,7 @@ def plain_trial(framework: str, model: str, **fields: Any) -> Trial:
     """Return the plain baseline: the framework's default layout and precision, not compiled, one device, no lever."""
     check_name("framework", framework, tuple(STRATEGIES))
     defaults = {"layout": DEFAULT_LAYOUT[framework], "compile": framework == "jax"}
-    return Trial(framework=framework, model=model, **defaults, **fields)
+    return Trial(framework=framework, model=model, **defaults | fields)
 
 
 def candidates(start: Trial, device: str, devices: int = 1, names: Collection[str] = ()) -> Candidates:

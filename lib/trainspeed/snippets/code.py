@@ -7,7 +7,6 @@ Makes text from `templates` and knows no framework. The first comment of a progr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -60,10 +59,8 @@ def program_of(trial: Trial, plain: Trial | None = None) -> str:
         LookupError: A lever of the trial has no lines.
     """
     strict = plain is not None and trial.precision == plain.precision == STRICT
-    if plain is not None:
-        trial = replace(trial, levers=tuple(one for one in trial.levers if one not in plain.levers))
     template = "torch" if trial.framework == "torch" else "keras"
-    levers = LeverLines(trial, PASTED[trial.framework])
+    levers = LeverLines(trial, PASTED[trial.framework], plain.levers if plain else ())
     precision = DEFAULT_PRECISION if strict else trial.precision
     return lines(template, trial=trial, precision=precision, levers=levers)
 

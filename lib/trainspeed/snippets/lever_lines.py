@@ -8,9 +8,9 @@ the others.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from trainspeed.core.levers.lever import Kind, Lever, Numbers
+from trainspeed.core.levers.lever import Kind, Lever, Numbers, Setting
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import Trial
 
@@ -64,14 +64,15 @@ class LeverLines:
 
     Args:
         pasted: Those of its framework.
+        without: Levers that the reader's program has anyway.
     Raises:
         LookupError: A lever has neither lines nor variables.
     """
 
-    def __init__(self, trial: Trial, pasted: Pasted) -> None:
-        self._values = dict(trial.levers)
+    def __init__(self, trial: Trial, pasted: Pasted, without: Collection[Setting] = ()) -> None:
+        self._values = {name: value for name, value in trial.levers if (name, value) not in without}
         self._lines: dict[str, Lines] = {}
-        for name, value in trial.levers:
+        for name, value in self._values.items():
             variables = LEVERS[name].environment.get(value, {})
             places = {SHELL if key.startswith(LOADED) else VARIABLES: "" for key in variables}
             lines = {**places, **(pasted[name](value, trial) if name in pasted else {})}

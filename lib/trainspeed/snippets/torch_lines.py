@@ -8,11 +8,17 @@ from trainspeed.snippets.lever_lines import IN_TEMPLATE, Lines, Pasted, always, 
 OPTIMIZERS = {"fused": "fused=True", "foreach": "foreach=True", "loop": "foreach=False"}
 BLOCKS = """\
 kinds = collections.Counter(type(part) for part in model.modules())
-blocks = [
-    part  # a class that the model repeats, of several layers: name your own
-    for part in model.modules()
-    if kinds[type(part)] > 1 and len(list(part.children())) > 1 and type(part) is not torch.nn.Sequential
-]
+CONTAINERS = (torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict)
+
+
+def blocks_of(part):  # the outermost of a class that the model repeats, of several layers: name your own
+    layers = sum(bool(list(inner.parameters(recurse=False))) for inner in part.modules())
+    if kinds[type(part)] > 1 and layers > 1 and not isinstance(part, CONTAINERS):
+        return [part]
+    return [block for child in part.children() for block in blocks_of(child)]
+
+
+blocks = blocks_of(model)
 for block in blocks:
     block.compile(dynamic=False, recompile_limit=2 * len(blocks){mode})"""
 HOOKED = """\

@@ -20,9 +20,11 @@ from trainspeed.search.findings import Decision
 mpl.use("Agg")
 GAINS = {("layout", "channels_last"): 1.3, ("optimizer", "fused"): 1.15, ("optimizer", "foreach"): 1.02}
 PARTS = {"both": 1.0, "input": 0.2, "compute": 0.7, "fit": 1.3}
-VALUES = {"levers": ["layout", "optimizer", "huge_pages"], "confirm_blocks": 9, "dataset": "digits"} | {
-    "images_per_epoch": 1024
-}
+VALUES = {
+    "levers": ["layout", "optimizer", "huge_pages", "threads"],
+    "confirm_blocks": 9,
+    "dataset": "digits",
+} | {"images_per_epoch": 1024}
 MOST_STAGES = 20
 
 
@@ -55,7 +57,7 @@ def executed(monkeypatch, out, *, render=None):
         "TRAINSPEED_RENDER": render,
     }.items():
         monkeypatch.setenv(variable, str(value or ""))
-    monkeypatch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 1)
+    monkeypatch.setattr("trainspeed.sensors.machine.logical_cores", lambda: 2)
     values = resolve_parameters(["switches"], NOTEBOOKS, preset="smoke")["switches"] | VALUES
     names: dict = {}
     with plt.rc_context():
@@ -107,6 +109,14 @@ def test_the_best_is_found_and_confirmed_and_what_had_no_effect_is_none_of_it(pa
     assert [d for switch, d in found.decisions.items() if switch.lever == "huge_pages"] == [
         Decision.NOT_IN_EFFECT
     ]
+
+
+def test_a_search_that_began_with_all_cores_is_drawn_as_it_began(page):
+    """While runs are drawn the machine has as many devices as they had: one."""
+    (found,) = page["found"]
+
+    assert found.start.levers == (("threads", "all"),)
+    assert "threads" not in page["code"].program_blocks(page["kept"])[0]
 
 
 def test_the_parts_of_a_step_come_from_the_same_ledger(page):

@@ -1,7 +1,9 @@
 """Findings as rows and verdicts."""
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -38,10 +40,12 @@ def test_everything_together_each_large_switch_and_what_is_slow_have_verdicts():
         ("recipe", "time", "faster"),
         ("recipe", "accuracy", "same"),
         ("precision", "time", "faster"),
+        ("precision", "accuracy", "same"),
         ("layout", "time", "faster"),
+        ("layout", "accuracy", "same"),
         ("levers", "time", "slower"),
     ]
-    assert verdicts[3].baseline.layout == "channels_first" and verdicts[3].candidate.layout == "channels_last"
+    assert verdicts[4].baseline.layout == "channels_first" and verdicts[4].candidate.layout == "channels_last"
     assert {v.study for v in verdicts} == {"switches"}
 
 
@@ -68,6 +72,22 @@ def test_a_single_switch_that_was_kept_is_told_once():
 
 def test_nothing_measured_is_no_verdict():
     assert switch_verdicts([nothing_yet()], []) == []
+
+
+def test_a_switch_that_hurts_accuracy_is_no_gain():
+    """Else the front page would tell readers to switch it on."""
+    found = whole(decisions={**whole().decisions, LAST: Decision.HURTS})
+
+    assert "layout" not in {v.factor for v in switch_verdicts([found], [RUN])}
+
+
+def test_an_estimate_that_the_runs_do_not_tell_has_no_interval():
+    found = whole()
+    unknown = tuple(replace(one, se=math.inf) for one in found.screen.estimates)
+    rows = effect_rows([whole(screen=replace(found.screen, estimates=unknown), races=())])
+
+    assert rows["low"].isna().any() and not np.isinf(rows["value"].astype(float)).any()
+    assert not np.isinf(rows["low"].astype(float)).any()
 
 
 def test_a_switch_that_had_no_effect_beside_the_others_is_told_as_such_everywhere():

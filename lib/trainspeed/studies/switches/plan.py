@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+from trainspeed.conduct.context import current, recorded
 from trainspeed.conduct.forecast import WORKERS_START_S
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
@@ -108,6 +109,8 @@ def plan_switches(
         rule = "must be more than 0 points: with 0, equal accuracy is never proved."
         raise UserError("accuracy_margin", accuracy_margin, rule)
     count, kind = devices_here(STUDY)
+    context = current()
+    drawn = recorded(STUDY, context, may_be_empty=True).runs if context.render_from else ()
     searches = []
     for framework, model in product(dict.fromkeys(frameworks), dict.fromkeys(models)):
         start = plain_trial(
@@ -121,7 +124,8 @@ def plan_switches(
             epochs=epochs,
             dataset=dataset,
             seed=seed,
-            levers=_plain_levers(framework, kind, count),
+            levers=_plain_levers(framework, kind, count, drawn),
+            **_plain_compile(framework, kind, drawn),
         )
         search = Search(
             start=start,
@@ -148,10 +152,23 @@ def plan_switches(
     )
 
 
-def _plain_levers(framework: str, kind: str, count: int) -> tuple[Setting, ...]:
-    """Return what a plain script has and a plain trial has not: all cores, unless the user has set another number."""
+def _plain_levers(framework: str, kind: str, count: int, drawn: Sequence[Run]) -> tuple[Setting, ...]:
+    """Return what a plain script has and a plain trial has not: all cores, unless the user has set another number.
+
+    Args:
+        drawn: The runs of an older report: they began as they did, whatever this machine has.
+    """
+    if own := [run.trial for run in drawn if run.trial.framework == framework]:
+        return (ALL_CORES,) if all(ALL_CORES[0] in dict(trial.levers) for trial in own) else ()
     of_user = any(os.environ.get(name) for name in THREAD_VARIABLES.get(framework, ()))
     return (ALL_CORES,) if kind != "GPU" and count > 1 and not of_user else ()
+
+
+def _plain_compile(framework: str, kind: str, drawn: Sequence[Run]) -> dict[str, bool]:
+    """Return whether Keras compiles by itself: with TensorFlow on a GPU it does."""
+    own = [run.trial.compile for run in drawn if run.trial.framework == framework]
+    compiled = all(own) if own else kind == "GPU"
+    return {"compile": compiled} if framework == "tensorflow" else {}
 
 
 def _parts(start: Trial, blocks: int) -> TrialSet:

@@ -88,7 +88,9 @@ def _estimates(found: Findings) -> dict[Switch, Estimate]:
     return {e.switches[0]: e for e in (*races, *screened) if len(e.switches) == 1}
 
 
-def _of_estimate(estimate: Estimate) -> tuple[float, float, float]:
+def _of_estimate(estimate: Estimate) -> tuple[float, float | None, float | None]:
+    if not math.isfinite(estimate.se):  # the runs that there are do not tell
+        return change_percent(estimate.log), None, None
     ends = (estimate.log + INTERVAL_SE * estimate.se, estimate.log - INTERVAL_SE * estimate.se)
     return change_percent(estimate.log), *map(change_percent, ends)
 
@@ -180,9 +182,12 @@ def _verdicts(found: Findings, run: Run) -> Iterable[Verdict]:
                 yield _verdict(run, TOGETHER_QUESTION, quantity, RECIPE, found.start, best, judged, sentence)
         for left in confirmed.left_out:
             alone = left.large and len(left.switches) == 1 and took_hold(found, left.switches)
-            if alone and left.time.blocks:
-                factor, others = _factor(left.switches[0]), without(found, left.switches)
-                yield _pair_verdict(run, ALONE_QUESTION, factor, others, best, left.time)
+            if not alone or left.switches[0] in spoiled(found):
+                continue
+            factor, others = _factor(left.switches[0]), without(found, left.switches)
+            for quantity, judged in (("time", left.time), ("accuracy", left.accuracy)):
+                if judged is not None and judged.blocks:
+                    yield _pair_verdict(run, ALONE_QUESTION, factor, others, best, judged, quantity)
     for slow in found.slow_ways:
         if slow.enters and slow.alone is not None and slow.alone.low is not None:
             candidate = combined(found.start, [slow.switch])
@@ -194,10 +199,16 @@ def _factor(switch: Switch) -> str:
 
 
 def _pair_verdict(
-    run: Run, question: str, factor: str, baseline: Trial, candidate: Trial, judged: Judgement
+    run: Run,
+    question: str,
+    factor: str,
+    baseline: Trial,
+    candidate: Trial,
+    judged: Judgement,
+    quantity: str = "time",
 ) -> Verdict:
-    sentence = f"{pair(baseline, candidate)}: {measured(judged)}."
-    return _verdict(run, question, "time", factor, baseline, candidate, judged, sentence)
+    sentence = f"{pair(baseline, candidate)}: {measured(judged, quantity)}."
+    return _verdict(run, question, quantity, factor, baseline, candidate, judged, sentence)
 
 
 def _verdict(
