@@ -98,3 +98,12 @@ def test_devices_are_tried_beside_a_plain_setting_that_has_all_cores():
 
     assert (trial.devices, trial.strategy, trial.levers) == (2, "ddp", ())
     assert devices.is_on(trial) and "devices" not in reasons(start, devices=2)
+
+
+def test_ways_to_make_batches_are_a_ladder_that_is_raced():
+    augmenting = plain_trial("torch", "cnn10", **FIELDS, pipeline="generator", augment=True)
+    ways = candidates(augmenting, "cpu", names=["pipeline"], cores=4).switches
+
+    assert [one.words for one in ways][:2] == ["augmentation on the device", "processes (3 workers)"]
+    assert len({one.on(augmenting) for one in ways}) == len(ways) > 2
+    assert reasons()["pipeline"].startswith("the images are in memory")

@@ -54,6 +54,7 @@ class Role(StrEnum):
     CONFIRMATION = "confirmation"
     RECIPE_STEP = "recipe: "
     FEASIBLE = "feasible"  # each switch alone, beside the plain trial
+    LADDER = "batch ladder"  # larger and larger batches, which train another model
     SLOW_WAY = "slow way"  # what a plain script has, switched off; what slows it down, switched on
     RACE = "race: "  # switches that exclude each other
     SCREEN = "screen: "  # many switches at once, in mirror pairs

@@ -86,7 +86,7 @@ def knees(runs: Iterable[Run]) -> list[Knee]:
     Each gain has an interval of its own, which holds with the usual confidence for itself.
     """
     ladders: dict[Trial, dict[int, RunSet]] = {}
-    for trial, arm in RunSet(tuple(runs)).data().by_trial().items():
+    for trial, arm in RunSet(tuple(runs)).by_trial().items():
         if trial.phase.of_model:
             ladders.setdefault(replace(trial, batch_size=trial.devices), {})[trial.batch_size] = arm
     return [_knee(dict(sorted(arms.items()))) for arms in ladders.values() if len(arms) > 1]

@@ -9,6 +9,7 @@ from typing import Any
 
 from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.factors import TRAINING
+from trainspeed.core.levers.feeding import loader_ladder
 from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.levers.lever import FIELD_VALUES, Kind, Level, Lever, Numbers, Setting
 from trainspeed.core.levers.registry import LEVERS
@@ -19,6 +20,7 @@ DEFAULT_LAYOUT = {"torch": "channels_first", "tensorflow": "channels_last", "jax
 PRECISIONS = {"cpu": ("bf16",), "gpu": ("bf16", "fp16", "tf32")}
 # Fields of a trial that change with another one and are no switch of their own.
 FOLLOWING = ("strategy",)
+MOST_LOADERS = 4  # ways to make batches that are raced, the most promising
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,13 +161,16 @@ def plain_trial(framework: str, model: str, **fields: Any) -> Trial:
     return Trial(framework=framework, model=model, **defaults | fields)
 
 
-def candidates(start: Trial, device: str, devices: int = 1, names: Collection[str] = ()) -> Candidates:
+def candidates(
+    start: Trial, device: str, devices: int = 1, names: Collection[str] = (), *, cores: int = 1
+) -> Candidates:
     """Return what there is to try on a plain trial.
 
     Args:
         device: "cpu" or "gpu".
         devices: How many there are.
         names: Of the levers that may be tried; none for all.
+        cores: That an input pipeline may use.
     Raises:
         UserError: There is no such lever.
     """
@@ -182,7 +187,7 @@ def candidates(start: Trial, device: str, devices: int = 1, names: Collection[st
         if lever.numbers is Numbers.MODEL:
             changing.append(lever.name)
             continue
-        found = _switches(lever, start, device, devices)
+        found = _switches(lever, start, device, devices, cores)
         by_kind[lever.kind] += (one for one in found if isinstance(one, Switch))
         if not any(isinstance(one, Switch) for one in found):
             not_here += found[:1]
@@ -195,23 +200,25 @@ def candidates(start: Trial, device: str, devices: int = 1, names: Collection[st
     )
 
 
-def _switches(lever: Lever, start: Trial, device: str, devices: int) -> list[Switch | NotHere]:
+def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int) -> list[Switch | NotHere]:
     """Return a switch for each value of a lever that the trial can have, and why it cannot have the others."""
     if not lever.of_field:
         values = (value for value in lever.values if lever.value_of(start) != value)
         found = [_with_needs(lever, value, start, devices) for value in values]
     else:
-        found = _of_field(lever.name, start, device, devices)
+        found = _of_field(lever.name, start, device, devices, cores)
     return [_possible(one, start) if isinstance(one, Switch) else one for one in found]
 
 
-def _of_field(name: str, start: Trial, device: str, devices: int) -> list[Switch | NotHere]:
+def _of_field(name: str, start: Trial, device: str, devices: int, cores: int) -> list[Switch | NotHere]:
     if name == "devices" and devices <= start.devices:
         return [NotHere(lever=name, reason="there is one device" if devices == 1 else "all are in use")]
     if name == "pipeline" and start.pipeline in PLAIN_PIPELINES:
         return [NotHere(lever=name, reason="the images are in memory already, and are not augmented")]
     if name == "precision":
         values = [{name: value} for value in PRECISIONS[device]]
+    elif name == "pipeline":
+        values = loader_ladder(start.framework, cores, augment=start.augment)[:MOST_LOADERS]
     elif TRAINING[name].switch is None:
         return [NotHere(lever=name, reason="nothing but the plain value is known for it")]
     else:

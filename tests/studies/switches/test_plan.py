@@ -19,6 +19,7 @@ PARAMETERS = {
     "levers": ["layout", "optimizer"],
     "already_on": 1,
     "blocks": 1,
+    "batch_blocks": 0,
     "confirm_blocks": 9,
     "pipeline": "arrays",
     "batch_size": 8,
@@ -44,7 +45,7 @@ def planned(**changed):
 def test_the_parts_of_a_plain_step_take_turns_with_it_and_it_runs_twice():
     plan = planned(images_per_epoch=1024)
 
-    first = [one for one in schedule(plan.parts, 0) if one.block == 0]
+    first = [one for one in schedule(plan.rest, 0) if one.block == 0]
     groups = {one.group: [] for one in first}
     for one in first:
         groups[one.group].append((one.label, one.trial.part))
@@ -55,13 +56,24 @@ def test_the_parts_of_a_plain_step_take_turns_with_it_and_it_runs_twice():
 
 def test_an_epoch_of_few_images_is_not_validated():
     """Else validation on all held-out images would take most of it."""
-    assert {trial.part for part in planned().parts for trial in part} == {"both", "input", "compute"}
+    assert {trial.part for part in planned().rest for trial in part} == {"both", "input", "compute"}
+
+
+def test_a_ladder_of_batches_is_measured_where_an_epoch_has_images_for_them():
+    (ladder,) = [
+        part
+        for part in planned(frameworks=["torch"], batch_blocks=6, images_per_epoch=128).rest
+        if part.label
+    ]
+
+    assert (ladder.label, [trial.batch_size for trial in ladder]) == (Role.LADDER, [8, 16, 32])
+    assert not any(part.label for part in planned(batch_blocks=6, images_per_epoch=16).rest)
 
 
 def test_the_parts_wait_for_the_searches_where_time_is_short():
     short, free = planned(), planned(budget_s=None)
-    assert not set(short.parts) & set(short.others) and list(short.spare(())) == list(short.parts)
-    assert set(free.parts) < set(free.others)
+    assert not set(short.rest) & set(short.others) and list(short.spare(())) == list(short.rest)
+    assert set(free.rest) < set(free.others)
 
 
 def test_each_search_has_its_part_of_the_time_that_starting_and_the_parts_leave():
@@ -121,7 +133,7 @@ def test_without_a_run_nothing_is_found():
 def test_without_a_framework_there_is_nothing_to_search():
     plan = planned(frameworks=[])
 
-    assert (plan.searches, plan.others, plan.foreseen, list(plan.parts)) == ([], (), (), [])
+    assert (plan.searches, plan.others, plan.foreseen, list(plan.rest)) == ([], (), (), [])
 
 
 @pytest.mark.parametrize(

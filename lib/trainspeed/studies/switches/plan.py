@@ -14,6 +14,7 @@ from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_whole
 from trainspeed.core.format import NAMES, model_of
+from trainspeed.core.levers.feeding import batch_ladder
 from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
 from trainspeed.core.levers.lever import Setting
 from trainspeed.core.phase import FIT
@@ -36,11 +37,11 @@ class SwitchesPlan(Plan):
     """The parts of a plain step, and what the searches want next.
 
     Attributes:
-        parts: For each plain setting, whole steps and each part of them: in time that the searches leave.
+        rest: For each plain setting the parts of a step, and a ladder of batch sizes: in time that the searches leave.
         searches: A search for each framework and model, without any runs yet.
     """
 
-    parts: tuple[TrialSet, ...]
+    rest: tuple[TrialSet, ...]
     searches: Sequence[Search]
 
     @property
@@ -87,6 +88,7 @@ def plan_switches(
     levers: Sequence[str],
     already_on: int,
     blocks: int,
+    batch_blocks: int,
     confirm_blocks: int,
     pipeline: str,
     batch_size: int,
@@ -104,6 +106,7 @@ def plan_switches(
         UserError: A value that cannot be measured, or a lever that there is not.
     """
     check_whole("already_on", already_on, 0, "0 leaves it out")
+    check_whole("batch_blocks", batch_blocks, 0, "0 leaves it out")
     check_whole("confirm_blocks", confirm_blocks, 1, "6 or more give an interval")
     if not accuracy_margin > 0:
         rule = "must be more than 0 points: with 0, equal accuracy is never proved."
@@ -129,7 +132,9 @@ def plan_switches(
         )
         search = Search(
             start=start,
-            candidates=candidates(start, "gpu" if kind == "GPU" else "cpu", count, levers),
+            candidates=candidates(
+                start, "gpu" if kind == "GPU" else "cpu", count, levers, cores=os.cpu_count() or 1
+            ),
             confirm_blocks=confirm_blocks,
             slow_blocks=already_on,
             margin_points=accuracy_margin,
@@ -137,14 +142,15 @@ def plan_switches(
         searches.append(search)
     starts = tuple(search.start for search in searches)
     asking = Asking(searches, budget_s)
-    parts = tuple(_parts(start, blocks) for start in starts)
+    rest = (*(_parts(start, blocks) for start in starts), *(_ladder(start, batch_blocks) for start in starts))
+    rest = tuple(part for part in rest if part is not None)
     return SwitchesPlan(
-        parts=parts,
+        rest=rest,
         searches=searches,
         # Where time is short, the search comes first: what to switch on is the question.
-        others=(*asking(()), *(parts if budget_s is None else ())),
+        others=(*asking(()), *(rest if budget_s is None else ())),
         more=asking,
-        spare=lambda runs: parts,
+        spare=lambda runs: rest,
         foreseen=tuple(part for search in searches for part in _foreseen(search)),
         may_be_empty=True,
         accuracy_blocks=confirm_blocks,
@@ -184,6 +190,20 @@ def _parts(start: Trial, blocks: int) -> TrialSet:
 def findings(plan: SwitchesPlan, runs: Sequence[Run]) -> list[Findings]:
     """Return what each search found, as far as these runs go; nothing without a run."""
     return [replace(search, runs=tuple(runs)).findings for search in plan.searches] if runs else []
+
+
+def _ladder(start: Trial, blocks: int) -> TrialSet | None:
+    """Return the plain setting at larger and larger batches; None where an epoch has no images for them."""
+    sizes = batch_ladder(start.batch_size, start.images_per_epoch)
+    if not blocks or len(sizes) < 2:
+        return None
+    return TrialSet(
+        trials=tuple(replace(start, batch_size=size) for size in sizes),
+        blocks=blocks,
+        label=Role.LADDER,
+        factors=("batch_size",),
+        parameter="batch_blocks",
+    )
 
 
 def _foreseen(search: Search) -> list[TrialSet]:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from trainspeed.core.format import counted, digits, fixed, listed, percent
+from trainspeed.core.format import NAMES, counted, digits, fixed, listed, model_of, percent
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.judge.equivalence import Equality
+from trainspeed.judge.phase_shares import PhaseShares
 from trainspeed.judge.text import interval_of, measured, size_of
 from trainspeed.search.claims import Confirmation
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Unmeasured
@@ -33,6 +34,7 @@ REMEDIES = {
     Decision.KEPT_OPEN: "more `confirm_blocks` decide its accuracy",
     Decision.KEPT_UNCHECKED: "more `images_per_epoch` or `epochs`, until the model learns, let accuracy be compared",
 }
+SELDOM = 5  # epochs
 NOTHING_MEASURED = "Nothing was searched in this report."
 
 
@@ -147,6 +149,21 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
             f"{of_compute}."
         )
     return sentences
+
+
+def validation_sentences(shares: Iterable[PhaseShares]) -> list[str]:
+    """Return what validation and a checkpoint in each epoch cost, and what they would in every fifth one."""
+    return [
+        f"{NAMES[one.trial.framework]}, {model_of(one.trial.model)}: with validation and a checkpoint in each epoch, "
+        f"these take {percent(one.besides)} of the time{_ends_of(one)}; in every {SELDOM}th epoch "
+        f"{percent(one.every(SELDOM))}."
+        for one in shares
+        if one.besides is not None
+    ]
+
+
+def _ends_of(shares: PhaseShares) -> str:
+    return "" if shares.low is None else f" (95 % interval {percent(shares.low)} to {percent(shares.high)})"
 
 
 def screen_sentences(found: Iterable[Findings]) -> list[str]:
