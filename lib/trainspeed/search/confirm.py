@@ -12,7 +12,7 @@ Source: K. Strassburger, F. Bretz, Compatible simultaneous lower confidence boun
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from trainspeed.core.levers.lever import Numbers
@@ -29,6 +29,7 @@ from trainspeed.search.switch import Set, Switch
 RECIPE_SEED_OFFSET = 100_000  # added to the seed of the fresh blocks, so that no block of the search had it
 BLOCKS = 9  # one may be out of line where one claim is made; 12 claims can be made where all agree
 LARGE = 4  # left out one by one, at most
+LARGES = (0, LARGE // 2, LARGE)  # how many of them there may be time for
 
 
 def confirming(
@@ -49,8 +50,24 @@ def confirming(
     small = [switch for switch in ranked if switch not in alone]
     off = [(switch,) for switch in alone] + ([tuple(small)] if small and large else [])
     arms = ((), kept, *(rest for gone in off if (rest := without(kept, gone))))
-    seed = known.start.seed + RECIPE_SEED_OFFSET
-    return Group(label=Role.RECIPE, seed=seed, arms=tuple(dict.fromkeys(arms)), blocks=blocks)
+    return _fresh_group(known, arms, blocks)
+
+
+def as_begun(known: Known, planned: Sequence[Group | None], blocks: int) -> Group | None:
+    """Return the fresh blocks with the arms that they began with; None where they have not begun.
+
+    Args:
+        planned: What they may have begun with, the fewest arms first: one of their first blocks that was interrupted
+            lacks arms.
+    """
+    begun = {one.on for one in known.of(Role.RECIPE)}
+    if not begun:
+        return None
+    for group in planned:
+        if group and begun <= {known.on_in(trial) for trial in group.trials(known.start)}:
+            return group
+    arms = sorted((_ordered(known, on) for on in begun if on), key=len, reverse=True)
+    return _fresh_group(known, ((), *arms), blocks)
 
 
 def confirmed(known: Known, margin_points: float) -> Confirmation | None:
@@ -139,6 +156,11 @@ def hurts(found: Confirmation, switch: Switch) -> Equality:
 def judged(found: Confirmation, switch: Switch) -> Judgement:
     """Return what fresh blocks say of the part that a switch belongs to, or of all together."""
     return next((part.time for part in found.left_out if switch in part.switches), found.total)
+
+
+def _fresh_group(known: Known, arms: Iterable[Set], blocks: int) -> Group:
+    seed = known.start.seed + RECIPE_SEED_OFFSET
+    return Group(label=Role.RECIPE, seed=seed, arms=tuple(dict.fromkeys(arms)), blocks=blocks)
 
 
 def _alone(gone: Set) -> bool:

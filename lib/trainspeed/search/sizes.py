@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from trainspeed.core.run import Role
-from trainspeed.search.confirm import LARGE
+from trainspeed.search.confirm import LARGE, LARGES
 from trainspeed.search.design import COLUMNS, PARTS
 from trainspeed.search.findings import Feasible
 from trainspeed.search.known import Known
@@ -73,7 +73,7 @@ def options(count: int, confirm: int) -> list[Sizes]:
     def less(**fewer: int) -> None:
         found.append(Sizes(**{**found[-1].__dict__, **fewer}))
 
-    less(large=LARGE // 2)
+    less(large=LARGES[1])
     less(eliminate=ELIMINATE_BLOCKS // 2)
     less(large=0, confirm=fewest)
     less(eliminate=ELIMINATE_BLOCKS // 4)

@@ -1,14 +1,15 @@
 """The stages of a search, replayed from its runs, so that it can be resumed and drawn again.
 
 It says which groups of arms it wants next and measures none. What a stage found is a function of its runs alone; only
-how large a stage is depends on the time, and that is in the labels of its runs.
+how large a stage is depends on the time, and that is in its runs. The time is reckoned anew with every run: so a stage
+that has begun stays as it is, and none before it goes on, or what it began with would not be what was found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import fmean
 
 from trainspeed.conduct.plan import TrialSet
@@ -187,17 +188,23 @@ class Stages:
     def _stages(self) -> Iterable[list[Group]]:
         """Yield the groups of one stage after the other; each depends on the runs of those before it."""
         known, candidates = self.known, self.candidates
-        yield from self._first_looks()
-        yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
-        if self._sizes.races:
-            yield [group for own in self._rivals for group in race_groups(known, own)]
-        if self._columns and self._screened:
-            yield screen_groups(known, self._screened, self._columns)
-        yield from self._rounds()
+        if not known.of(Role.RECIPE):
+            yield from self._before_fresh()
         fresh = self._fresh()
         yield [fresh] if fresh else []
         if self.slow_blocks and candidates.slow_ways:
             yield alone_groups(known, candidates.slow_ways, self.slow_blocks, Role.SLOW_WAY)
+
+    def _before_fresh(self) -> Iterable[list[Group]]:
+        """Yield the groups of the stages that say what the fresh blocks are made of."""
+        known = self.known
+        yield from self._first_looks()
+        yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
+        if self._sizes.races and not known.of(Role.SCREEN, Role.ELIMINATE):
+            yield [group for own in self._rivals for group in race_groups(known, own)]
+        if self._columns and self._screened:
+            yield screen_groups(known, self._screened, self._columns)
+        yield from self._rounds()
 
     def _first_looks(self) -> Iterable[list[Group]]:
         """Yield the groups of the feasibility: as many as leave time for fresh blocks of what is found."""
@@ -222,5 +229,7 @@ class Stages:
             yield eliminate.round_groups(self.known, found.on, number, found.blocks_of(number) or usual)
 
     def _fresh(self) -> Group | None:
-        estimates, large = self.elimination.estimates, self._sizes.large
-        return confirm.confirming(self.known, self.promising, estimates, self.confirm_blocks, large)
+        estimates, blocks = self.elimination.estimates, self.confirm_blocks
+        planned = partial(confirm.confirming, self.known, self.promising, estimates, blocks)
+        begun = confirm.as_begun(self.known, [planned(large) for large in confirm.LARGES], blocks)
+        return begun or planned(self._sizes.large)
