@@ -19,7 +19,7 @@ from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
 from trainspeed.judge.equivalence import Equality, equality_of
-from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judgement
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judgement, Outcome
 from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut
 from trainspeed.search.design import without
 from trainspeed.search.findings import Estimate
@@ -75,9 +75,7 @@ def confirmed(known: Known, margin_points: float) -> Confirmation | None:
 
     Which switches were kept is read from the runs: their largest arm has them all.
     """
-    arms: dict[frozenset[Switch], list[Run]] = {}
-    for one in known.of(Role.RECIPE):
-        arms.setdefault(one.on, []).append(one.run)
+    arms = _arms(known)
     everything = max(arms, key=len, default=frozenset())
     if not everything or frozenset() not in arms:
         return None
@@ -110,6 +108,20 @@ def confirmed(known: Known, margin_points: float) -> Confirmation | None:
         blocks=total.blocks,
         reason=f"{failed.status}: {failed.reason}" if failed else None,
     )
+
+
+def rest_is_faster(known: Known, rest: Set, margin_points: float) -> bool:
+    """Whether fresh blocks show that some of all that were kept are faster than the plain trial, without the others.
+
+    They were not planned as the answer: their interval holds at once with those of the other arms that it could be.
+    """
+    arms = _arms(known)
+    plain, own = arms.get(frozenset()), arms.get(known.on_with(rest))
+    if not rest or not plain or not own:
+        return False
+    time = judge_runs(plain, own).one_of(len(arms) - 2)
+    points = judge_runs(plain, own, "accuracy", margin_points) if _learned(plain) else None
+    return time.outcome is Outcome.FASTER and equality_of(points, margin_points) is not Equality.WORSE
 
 
 def waterfall(found: Confirmation | None) -> tuple[Bar, ...]:
@@ -161,6 +173,14 @@ def judged(found: Confirmation, switch: Switch) -> Judgement:
 def _fresh_group(known: Known, arms: Iterable[Set], blocks: int) -> Group:
     seed = known.start.seed + RECIPE_SEED_OFFSET
     return Group(label=Role.RECIPE, seed=seed, arms=tuple(dict.fromkeys(arms)), blocks=blocks)
+
+
+def _arms(known: Known) -> dict[frozenset[Switch], list[Run]]:
+    """Return what is on in an arm of the fresh blocks -> its runs."""
+    arms: dict[frozenset[Switch], list[Run]] = {}
+    for one in known.of(Role.RECIPE):
+        arms.setdefault(one.on, []).append(one.run)
+    return arms
 
 
 def _alone(gone: Set) -> bool:

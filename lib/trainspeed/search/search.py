@@ -31,7 +31,13 @@ class Search(Stages):
     @cached_property
     def decisions(self) -> dict[Switch, Decision]:
         """What became of each switch that could be on."""
-        return {one.switch: self._decided(one) for one in self.feasible}
+        decided = {one.switch: self._decided(one) for one in self.feasible}
+        keeping = tuple(switch for switch, decision in decided.items() if decision.keeps)
+        if not self.confirmation or set(keeping) == set(self.confirmation.on):
+            return decided
+        # Something was thrown out: what all did together says nothing of the others without it.
+        fast = confirm.rest_is_faster(self.known, keeping, self.margin_points)
+        return decided if fast else decided | dict.fromkeys(keeping, Decision.UNCONFIRMED)
 
     def _decided(self, one: Feasible) -> Decision:
         switch, found = one.switch, self.confirmation

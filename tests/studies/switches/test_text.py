@@ -64,6 +64,17 @@ def test_what_fresh_blocks_spoil_is_named_as_not_to_be_kept():
     assert answer(found).endswith("Of these not to be kept: bf16 (hurts accuracy).")
 
 
+def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
+    """More fresh blocks of all together would not tell of it."""
+    left = dict.fromkeys((LAST, FUSED), Decision.UNCONFIRMED)
+    found = whole(kept=(), decisions={**whole().decisions, **left, BF16: Decision.HURTS})
+
+    assert answer(found).endswith("What is left was not shown to be faster without these.")
+    assert text.fate_sentences([found])[0].endswith(
+        "channels_last, fused optimizer: a search without bf16 decides: name the others in `levers`."
+    )
+
+
 @pytest.mark.parametrize(
     ("decision", "words"),
     [

@@ -79,6 +79,8 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
     if bad := spoiled(found):
         why = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
         parts.append(f"Of these not to be kept: {why}.")
+        if any(found.decisions[switch] is Decision.UNCONFIRMED for switch in confirmed.on):
+            parts.append("What is left was not shown to be faster without these.")
     return " ".join(parts)
 
 
@@ -247,9 +249,15 @@ def fate_sentences(found: Iterable[Findings]) -> list[str]:
     for one in found:
         for decision in Decision:
             if not decision.keeps and (switches := _of(one, decision)):
-                remedy = f": {REMEDIES[decision]}" if decision in REMEDIES else ""
+                remedy = f": {_remedy(one, decision)}" if decision in REMEDIES else ""
                 sentences.append(f"{where(one)}, {decision}: {words_of(switches)}{remedy}.")
     return sentences
+
+
+def _remedy(found: Findings, decision: Decision) -> str:
+    if decision is Decision.UNCONFIRMED and (bad := spoiled(found)):
+        return f"a search without {words_of(bad)} decides: name the others in `levers`"
+    return REMEDIES[decision]
 
 
 def unmeasured_sentences(found: Iterable[Findings]) -> list[str]:
