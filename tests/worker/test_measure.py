@@ -150,7 +150,8 @@ def test_what_was_measured_is_sent_before_anything_else_is_looked_up():
     sent = next(number for number, event in enumerate(events) if isinstance(event, Measured))
     measured, result = events[sent].result, events[-1].result
 
-    assert [event.name for event in events[sent:-1] if isinstance(event, StageBegun)] == ["inspect", "end"]
+    begun = [event.name for event in events[sent:-1] if isinstance(event, StageBegun)]
+    assert begun == ["evaluate", "inspect", "end"]
     assert (measured.epoch_s, measured.peak_memory_bytes) == (result.epoch_s, result.peak_memory_bytes)
     assert (measured.test_accuracy, measured.layers) == (None, None)
     assert list(measured.stages_s) == ["start", "build", "train"]

@@ -175,8 +175,8 @@ class RunResult(Inspection, CallTimes):
     Attributes:
         epoch_s: Duration of each epoch, in seconds, in the order measured; the first is epoch_s[0].
         stages_s: Seconds of "start" (request to ready child), "build" (model on device), "train"
-            (all epochs), "wait" (for its turns), "evaluate" (test images) and "inspect" (layout and layers), in
-            this order; of a convolution, of the first call's stages.
+            (all epochs), "wait" (for its turns), "inspect" (levers, and at last layout and layers) and "evaluate"
+            (test images), in this order; of a convolution, of the first call's stages.
         images_per_epoch: Images consumed by one epoch, summed over all devices.
         repeats: How often each step after the first epoch did its work: once where a model trains; a ceiling and an
             exchange of gradients do it until an epoch is long enough.

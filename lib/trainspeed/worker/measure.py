@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -182,10 +182,11 @@ def _measure(
         compiled_anew=True,  # by `compile_caches`, and JAX's backend
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
         tf32=training.tf32,
-        in_effect=read("levers that were in effect", training.in_effect) or {},
     )
-    stages.next("evaluate")
-    stages.emit(Measured(result=replace(measured, notes=tuple(notes), stages_s=stages.seconds)))
+    # Each as soon as it is known: a look that aborts, or takes all memory, takes nothing away.
+    stages.next("inspect", measured, notes)
+    measured = replace(measured, in_effect=read("levers that were in effect", training.in_effect) or {})
+    stages.next("evaluate", measured, notes)
     evaluated = request.evaluate and trained
     accuracy = _tried(training.test_accuracy, NotEvaluated, notes) if evaluated else None
     stages.next("inspect")
@@ -277,11 +278,14 @@ class _Stages:
             self.seconds[WAIT] = seconds
             self._since += seconds
 
-    def next(self, name: str) -> None:
+    def next(self, name: str, measured: RunResult | None = None, notes: Sequence[AnyNote] = ()) -> None:
+        """Begin a stage, or go on with it, and send what was measured until then."""
         now = time.monotonic()
-        self.seconds[self.current] = now - self._since
+        self.seconds[self.current] = self.seconds.get(self.current, 0.0) + now - self._since
         self._since, self.current = now, name
         self.emit(StageBegun(name=name))
+        if measured:
+            self.emit(Measured(result=replace(measured, notes=tuple(notes), stages_s={**self.seconds})))
 
 
 def pin(cores: int | None) -> None:
