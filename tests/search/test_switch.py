@@ -48,6 +48,15 @@ def test_what_is_not_here_says_why():
     assert reasons(plain_trial("jax", "cnn10", **FIELDS))["compile"] == "JAX always compiles"
 
 
+def test_images_that_are_made_anew_are_uploaded_anyway_and_losing_residence_costs_nothing_there():
+    """Beside the same pipeline it would be seen in effect, and found to be worth nothing."""
+    generated = plain_trial("torch", "cnn10", **FIELDS, pipeline="generator", augment=True)
+
+    assert reasons(generated, "gpu")["resident"] == "this pipeline makes new images: they are uploaded anyway"
+    assert "transfer" in found(generated, "gpu"), "which needs it off"
+    assert "resident" not in reasons(PLAIN, "gpu")
+
+
 def test_what_trains_another_model_never_enters():
     assert "batch_size" in candidates(PLAIN, "cpu").changing
     assert "batch_size" not in found()

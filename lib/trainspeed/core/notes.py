@@ -113,7 +113,7 @@ class EpochNotResident(Note, tag="epoch_not_resident"):
     """The images of an epoch did not stay on the GPU: every step uploaded its own.
 
     Attributes:
-        images_bytes: Of an epoch's images.
+        images_bytes: Of an epoch's images as the floats of a plain trial; in 8 bits they take a quarter.
         limit_bytes: As many would have stayed there.
     """
 

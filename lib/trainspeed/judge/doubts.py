@@ -186,9 +186,9 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
             )
         case notes.EpochNotResident():
             return (
-                f"The images of an epoch, {gigabytes(note.images_bytes, 1)}, did not stay on the GPU, where they may "
-                f"take {gigabytes(note.limit_bytes, 1)}: every step uploaded its own, and its time holds that. Lower "
-                "images_per_epoch or image_size."
+                f"The images of an epoch, {gigabytes(note.images_bytes, 1)} as 32-bit floats, did not stay on the GPU, "
+                f"where they may take {gigabytes(note.limit_bytes, 1)}: every step uploaded its own, and its time "
+                "holds that. Lower images_per_epoch or image_size."
             )
         case notes.LossNotFinite():
             return f"The training loss ended as {note.loss}: the model did not learn."

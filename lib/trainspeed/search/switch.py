@@ -9,7 +9,7 @@ from typing import Any
 
 from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.levers.feeding import loader_ladder
+from trainspeed.core.levers.feeding import RESIDENT_PIPELINES, loader_ladder
 from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.core.levers.lever import FIELD_VALUES, Kind, Level, Lever, Numbers, Setting
 from trainspeed.core.levers.registry import LEVERS
@@ -202,6 +202,8 @@ def candidates(
 
 def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int) -> list[Switch | NotHere]:
     """Return a switch for each value of a lever that the trial can have, and why it cannot have the others."""
+    if lever.name == "resident" and start.pipeline not in RESIDENT_PIPELINES:
+        return [NotHere(lever=lever.name, reason="this pipeline makes new images: they are uploaded anyway")]
     if not lever.of_field:
         values = (value for value in lever.values if lever.value_of(start) != value)
         found = [_with_needs(lever, value, start, devices) for value in values]

@@ -70,7 +70,7 @@ class KerasTraining(Training):
         self.x, self.y = epoch_of(images, trial.steps_per_epoch * trial.batch_size, trial.seed)
         self.fed, self.on_gpu = self.x, device == "gpu"
         self.callbacks: dict[str, keras.callbacks.Callback] = self.levers.options("callbacks")
-        resident, self.notes = is_resident(trial, device, self.x.nbytes)
+        resident, self.notes = is_resident(trial, device, self.x)
         self.resident: keras_pipelines.ResidentImages | None = None
         with self.scope:
             self.network = keras_models.build_keras(

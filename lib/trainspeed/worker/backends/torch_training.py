@@ -66,7 +66,7 @@ class TorchTraining(Training):
         x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
         self.x, self.y = self._host_images(x), torch.from_numpy(y).long()
         on = "gpu" if device.type == "cuda" else "cpu"
-        resident, self.notes = is_resident(trial, on, x.nbytes)
+        resident, self.notes = is_resident(trial, on, x)
         self.resident: ResidentImages | None = None
         if resident and trial.phase not in (COMPUTE, *SUM_PHASES):  # whose only batch is there, or has none
             self.resident = ResidentImages(self.x, self.y, device)

@@ -14,6 +14,7 @@ from trainspeed.core.trial import USER_DATA, Trial
 from trainspeed.worker.data.eight_bits import Statistics, as_bytes, seen_as_bytes
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.levers.hook import Hook, Options
+from trainspeed.worker.pipelines.resident import NO_ROOM, is_idle
 
 NO_BATCH = "no batch was fed"
 NO_DATASET = "no data set of TensorFlow's was fed"
@@ -46,6 +47,8 @@ def _resident_seen(_value: str, training: Any) -> Seen:
         return ON, ONE_BATCH
     if training.fed_batch is None:
         return None, NO_BATCH
+    if is_idle(training.trial, training.notes):
+        return None, NO_ROOM
     batch = training.fed_batch.x
     numbers = batch.ndim == 1
     what = "numbers of images" if numbers else f"images, {batch.dtype}"

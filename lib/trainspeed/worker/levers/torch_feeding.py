@@ -15,6 +15,7 @@ from trainspeed.worker.data.eight_bits import as_bytes, seen_as_bytes
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.levers.hook import Hook, Options
 from trainspeed.worker.pipelines import torch_upload
+from trainspeed.worker.pipelines.resident import NO_ROOM, is_idle
 
 NO_BATCH = "no batch came to the device"
 ONE_BATCH = "one batch is computed again and again: nothing crosses"
@@ -52,6 +53,8 @@ def _resident_seen(_value: str, training: Any) -> Seen:
         return None, NO_BATCH
     if training.device.type == "cpu":
         return None, "a CPU has no memory of its own that images could come to"
+    if is_idle(training.trial, training.notes):
+        return None, NO_ROOM
     return (
         ON if crossed.device == training.device.type else OFF
     ), f"the first batch came from {crossed.device}"

@@ -7,10 +7,13 @@ uploading a batch can take as long as a step of a small model. On a CPU they are
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 
+import numpy as np
+
 from trainspeed.core.levers.lever import OFF
+from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.notes import AnyNote, EpochNotResident
 from trainspeed.core.phase import COMPUTE
 from trainspeed.core.trial import Trial
@@ -22,6 +25,10 @@ from trainspeed.worker.pipelines.batches import PLAIN
 # Of a device's whole memory, not of what is free: then all arms of a comparison, alive together, do the same.
 RESIDENT_SHARE = 0.05
 UNKNOWN_BYTES = 2**28  # where the device's memory is not known
+# Of a number of an image in a plain trial. In 8 bits an epoch is smaller, and an arm that kept it where the plain one
+# beside it uploads would be measured for that, too.
+FLOAT_BYTES = 4
+NO_ROOM = "they would not fit anyway: the plain trial uploads its images, too"
 
 
 def memory_bytes() -> int | None:
@@ -32,26 +39,35 @@ def memory_bytes() -> int | None:
 
 
 def is_resident(
-    trial: Trial, device: str, images_bytes: int, memory: Callable[[], int | None] = memory_bytes
+    trial: Trial, device: str, images: np.ndarray, memory: Callable[[], int | None] = memory_bytes
 ) -> tuple[bool, tuple[AnyNote, ...]]:
-    """Return whether a trial's images stay on each of its devices, and a note where they should and do not fit.
+    """Return whether a trial's images stay on each of its devices, and a note where they would not fit there.
 
     The one batch of compute alone does in any case. Worker processes, threads and generators make new images for
-    each epoch: uploading these is part of them.
+    each epoch: uploading these is part of them. Whether they fit is asked whatever the trial's levers are, so that
+    all arms of a comparison have the same answer.
 
     Args:
         device: "gpu" or "cpu".
-        images_bytes: Of all the images of an epoch.
+        images: All those of an epoch; of 8 bits they count as the floats that the plain trial has.
         memory: Returns the memory of the smallest device.
     """
     if device != "gpu" or trial.pipeline not in PLAIN:
         return False, ()
     if trial.phase is COMPUTE:
         return True, ()
-    if dict(trial.levers).get("resident") == OFF:
-        return False, ()
-    total_bytes = memory()
+    total_bytes, images_bytes = memory(), images.size * FLOAT_BYTES
     limit_bytes = UNKNOWN_BYTES if total_bytes is None else RESIDENT_SHARE * total_bytes
-    if images_bytes <= limit_bytes:
-        return True, ()
-    return False, (EpochNotResident(images_bytes=images_bytes, limit_bytes=limit_bytes),)
+    if images_bytes > limit_bytes:
+        return False, (EpochNotResident(images_bytes=images_bytes, limit_bytes=limit_bytes),)
+    return dict(trial.levers).get("resident") != OFF, ()
+
+
+def is_idle(trial: Trial, notes: Iterable[AnyNote]) -> bool:
+    """Return whether resident=off does nothing, as the images would not fit, and no other lever of the trial needs it.
+
+    Args:
+        notes: Of the training as it was set up.
+    """
+    needed = any("resident" in LEVERS[name].needs for name, _ in trial.levers)
+    return not needed and any(isinstance(note, EpochNotResident) for note in notes)
