@@ -106,7 +106,12 @@ def test_a_precision_that_the_cpu_lacks_is_a_row_with_the_reason(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("framework", "changes"),
-    [*((framework, {}) for framework in FRAMEWORKS), ("tensorflow", {"strategy": "mirrored", "devices": 2})],
+    [
+        *((framework, {}) for framework in FRAMEWORKS),
+        ("tensorflow", {"strategy": "mirrored", "devices": 2}),
+        # Its kernel itself leaves the step out, so that the optimizer is called in each.
+        ("torch", {"levers": [("optimizer", "fused")]}),
+    ],
 )
 def test_a_step_whose_gradient_overflows_is_left_out_and_counted(shared_worker, framework, changes):
     """Planted in the second of five steps; turns make them more than the trial's epochs have."""

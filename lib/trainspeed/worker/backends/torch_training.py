@@ -59,6 +59,9 @@ class TorchTraining(Training):
         self.optimizer = torch_parts.optimizer(self.model, trial, self.levers)
         self.scaler = torch.amp.GradScaler(device.type, enabled=trial.precision == "fp16")
         self.steps_asked = self.steps_taken = 0
+        self.overflows = torch.zeros(
+            (), device=device
+        )  # that a fused optimizer saw: it is called nevertheless
         if self.scaler.is_enabled():
             self.optimizer.register_step_post_hook(self._count_step)
         self.counted: Counter[str] = Counter()  # what levers counted in the steps, by what it is
@@ -173,13 +176,15 @@ class TorchTraining(Training):
         self.loss_sum += loss.detach()
         return loss.detach()
 
-    def _count_step(self, *_: object) -> None:
+    def _count_step(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
         self.steps_taken += 1
+        if (overflow := getattr(optimizer, "found_inf", None)) is not None:
+            self.overflows += overflow  # on the device: reading it would wait for that
 
     def skipped_steps(self) -> int | None:
         if not self.scaler.is_enabled():
             return None
-        return self.steps_asked - self.steps_taken
+        return self.steps_asked - self.steps_taken + int(self.overflows.item())
 
     def _fit_epoch(self) -> None:
         """Train, validate and save the best weights: what article 003 timed."""
