@@ -79,13 +79,26 @@ def test_levers_that_exclude_each_other_are_an_error():
         Trial(**TORCH, strategy="ddp", devices=2, levers=["threads=all"])
 
 
+@pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
+def test_cudas_own_allocator_excludes_cuda_graphs_which_crash_with_it(mode):
+    compiled = TORCH | {"compile": True}
+    with pytest.raises(
+        UserError, match=f"'gpu_allocator=cuda_async' does not go together with compile_mode={mode}"
+    ):
+        Trial(**compiled, levers=["gpu_allocator=cuda_async", f"compile_mode={mode}"])
+
+    assert Trial(**compiled, levers=["gpu_allocator=expandable", f"compile_mode={mode}"])
+    assert Trial(**compiled, levers=["gpu_allocator=cuda_async", "compile_mode=max-autotune-no-cudagraphs"])
+
+
 def test_what_a_lever_excludes_and_needs_is_in_the_registry():
     """A typing error there would exclude nothing."""
     for lever in LEVERS.values():
-        for other, values in [*lever.needs.items(), *lever.conflicts.items()]:
+        of_values = [pair for conflicts in lever.conflicts_of.values() for pair in conflicts.items()]
+        for other, values in [*lever.needs.items(), *lever.conflicts.items(), *of_values]:
             known = LEVERS[other].values
             assert LEVERS[other].of_field or set(values) <= set(known), (lever.name, other)
-        assert set(lever.environment) | set(lever.packages) <= {*lever.values}, lever.name
+        assert {*lever.environment, *lever.packages, *lever.conflicts_of} <= {*lever.values}, lever.name
         assert lever.of_field or set(lever.valued) <= {*lever.values}, lever.name
         assert bool(lever.environment) == (lever.level is Level.ENVIRONMENT), lever.name
 

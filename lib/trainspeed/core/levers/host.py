@@ -74,6 +74,8 @@ LEVERS = (
         valued={"expandable": "expandable segments", "cuda_async": "CUDA's own allocator"},
         default="segments of fixed sizes that the framework caches",
         level=Level.ENVIRONMENT,
+        # Inductor's graphs ask for the state of a pool of the framework's own allocator, which this one has not.
+        conflicts_of={"cuda_async": {"compile_mode": ("reduce-overhead", "max-autotune")}},
         missing=dict.fromkeys(("tensorflow", "jax"), "another allocator"),
         environment={
             "expandable": {"PYTORCH_ALLOC_CONF": "expandable_segments:True"},

@@ -65,6 +65,7 @@ class Lever:
         of_field: Whether it is a field of a trial.
         needs: Other lever -> values of it, one of which a trial must have.
         conflicts: Other lever -> values of it that a trial must not have; none named: any but its default.
+        conflicts_of: Value -> the same, of that value alone.
         missing: Framework -> why it does not exist there.
         environment: Value -> the variables that set it; of the level `ENVIRONMENT` alone. Of LD_PRELOAD the value is
             the file name of a library, such as "libjemalloc.so.2".
@@ -86,6 +87,7 @@ class Lever:
     of_field: bool = False
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conflicts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    conflicts_of: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     environment: Mapping[str, Environment] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)

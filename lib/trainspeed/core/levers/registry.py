@@ -32,7 +32,7 @@ def check_levers(trial: Any) -> None:
     Args:
         trial: A `core.trial.Trial`.
     """
-    for name, _ in trial.levers:
+    for name, value in trial.levers:
         lever = LEVERS[name]
         if trial.framework not in lever.frameworks:
             raise UserError(
@@ -44,10 +44,13 @@ def check_levers(trial: Any) -> None:
         for other, values in lever.needs.items():
             if LEVERS[other].value_of(trial) not in values:
                 raise UserError("lever", name, f"needs {_either(other, values)}.", form=NAME_FORM)
-        for other, values in lever.conflicts.items():
-            has = LEVERS[other].value_of(trial)
-            if has in values or (not values and has is not None):
-                raise UserError("lever", name, f"does not go together with {other}={has}.", form=NAME_FORM)
+        of_value = lever.conflicts_of.get(value, {})
+        for given, conflicts in ((name, lever.conflicts), (f"{name}={value}", of_value)):
+            for other, values in conflicts.items():
+                has = LEVERS[other].value_of(trial)
+                if has in values or (not values and has is not None):
+                    rule = f"does not go together with {other}={has}."
+                    raise UserError("lever", given, rule, form=NAME_FORM)
 
 
 def parse_levers(levers: str | Iterable[str | Sequence[str]]) -> tuple[Setting, ...]:
