@@ -7,7 +7,10 @@ import pytest
 import search_world
 from search_world import START, World, drive, kept, switch, switches
 from trainspeed.core.run import Role
-from trainspeed.judge.verdict import Outcome
+from trainspeed.judge.equivalence import Equality
+from trainspeed.judge.verdict import Outcome, judge
+from trainspeed.search.claims import Confirmation, LeftOut
+from trainspeed.search.confirm import hurts
 from trainspeed.search.findings import Decision
 from trainspeed.search.search import Search
 from trainspeed.search.switch import Candidates
@@ -51,3 +54,57 @@ def test_what_is_left_and_is_no_faster_than_the_plain_trial_is_not_confirmed():
     found = not_in_effect(searched(together={(0, 1): 0.2}), 1)
     assert found.confirmation.total.outcome is Outcome.FASTER
     assert found.decisions[switch(0)] is Decision.UNCONFIRMED
+
+
+def confirmed(total, *parts):
+    """Return what fresh blocks said of accuracy: of all, and of (switches, equality) that were left out."""
+    same = judge([1.2] * 9, [1.0] * 9)
+    left_out = [
+        LeftOut(switches=gone, time=same, accuracy=None, equality=own, large=len(gone) == 1)
+        for gone, own in parts
+    ]
+    return Confirmation(
+        on=switches(4), total=same, accuracy=None, equality=total, left_out=tuple(left_out), blocks=9
+    )
+
+
+def test_the_small_ones_do_not_hurt_where_a_large_one_does():
+    """Left out together they make no difference; all together are worse by the large one."""
+    small = (switch(1), switch(2))
+    found = confirmed(Equality.WORSE, ((switch(0),), Equality.WORSE), (small, Equality.EQUAL))
+    assert [hurts(found, switch(number)) for number in range(3)] == [
+        Equality.WORSE,
+        Equality.EQUAL,
+        Equality.EQUAL,
+    ]
+
+
+def test_where_all_together_hurt_and_none_does_for_sure_what_is_open_is_not_kept():
+    parts = [((switch(0),), Equality.OPEN), ((switch(1),), Equality.OPEN), ((switch(2),), Equality.EQUAL)]
+    found = confirmed(Equality.WORSE, *parts)
+    assert [hurts(found, switch(number)) for number in range(3)] == [
+        Equality.WORSE,
+        Equality.WORSE,
+        Equality.EQUAL,
+    ]
+
+
+def test_where_all_together_hurt_little_by_little_none_is_kept():
+    found = confirmed(Equality.WORSE, ((switch(0),), Equality.EQUAL), ((switch(1),), Equality.EQUAL))
+    assert {hurts(found, switch(number)) for number in range(2)} == {Equality.WORSE}
+
+
+def test_what_is_open_stays_open_where_all_together_do_not_hurt():
+    found = confirmed(Equality.OPEN, ((switch(0),), Equality.OPEN), ((switch(1),), Equality.EQUAL))
+    assert hurts(found, switch(0)) is Equality.OPEN
+
+
+def test_what_needs_one_that_hurts_is_not_kept_without_it():
+    """The child was left out alone, and with its parent."""
+    both = (switch(0), switch(1))
+    found = confirmed(Equality.WORSE, ((switch(1),), Equality.EQUAL), (both, Equality.WORSE))
+    assert hurts(found, switch(1)) is Equality.WORSE
+
+
+def test_without_parts_all_together_tell():
+    assert hurts(confirmed(Equality.WORSE), switch(0)) is Equality.WORSE

@@ -160,14 +160,32 @@ def by_class(found: Confirmation | None) -> tuple[Accuracy, ...]:
 
 
 def hurts(found: Confirmation, switch: Switch) -> Equality:
-    """Return what is known of a switch's accuracy: left out alone, or with all others."""
-    own = next((p.equality for p in found.left_out if p.large and switch in p.switches), None)
-    return found.equality if own is None else own
+    """Return what is known of a switch's accuracy: of the part that it was left out with, or of all together.
+
+    Where all together are worse and no part is by itself, any part that is not known to be no worse may be to blame;
+    where all are known to be, it is little by little.
+    """
+    parts = sorted(_parts(found, switch), key=lambda part: len(part.switches))
+    if not parts:
+        return found.equality
+    # What needs another one, is not had without it.
+    if any(part.equality is Equality.WORSE for part in parts):
+        return Equality.WORSE
+    own, known = parts[0].equality, {part.equality for part in found.left_out}
+    to_blame = own is not Equality.EQUAL or known == {Equality.EQUAL}
+    unexplained = found.equality is Equality.WORSE and Equality.WORSE not in known
+    return Equality.WORSE if unexplained and to_blame else own
 
 
 def judged(found: Confirmation, switch: Switch) -> Judgement:
-    """Return what fresh blocks say of the part that a switch belongs to, or of all together."""
-    return next((part.time for part in found.left_out if switch in part.switches), found.total)
+    """Return what fresh blocks say of the part that a switch belongs to, of a slower one first; or of all together."""
+    times = [part.time for part in _parts(found, switch)]
+    slower = (time for time in times if time.outcome is Outcome.SLOWER)
+    return next(slower, times[0] if times else found.total)
+
+
+def _parts(found: Confirmation, switch: Switch) -> list[LeftOut]:
+    return [part for part in found.left_out if switch in part.switches]
 
 
 def _fresh_group(known: Known, arms: Iterable[Set], blocks: int) -> Group:
