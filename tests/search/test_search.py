@@ -230,6 +230,28 @@ def test_nothing_to_try_wants_nothing():
     assert search.findings.best == START
 
 
+def failing(run):
+    return replace(run, status=Status.UNSUPPORTED, reason="it is not installed", epoch_s=(), in_effect={})
+
+
+def test_a_framework_that_is_missing_is_told_with_the_reason():
+    """Most switches were not tried, as the plain trial failed: more time would not help."""
+    first = [failing(run) for run in drive(search_of(12), world_of()).runs[:3]]
+    search = search_of(12, runs=first)
+    assert Decision.OPEN in search.decisions.values()
+    assert search.findings.failure == "unsupported: it is not installed"
+
+
+def test_where_each_switch_fails_the_first_reason_is_told():
+    found = drive(search_of(2), world_of(fails={0: Status.OOM, 1: Status.TIMEOUT})).search
+    assert found.findings.failure in ("oom: for a test", "timeout: for a test")
+
+
+def test_where_a_switch_ran_or_nothing_yet_no_failure_is_told(measured):
+    assert measured.search.findings.failure is None
+    assert search_of().findings.failure is None
+
+
 def test_slow_ways_are_measured_and_never_kept():
     slow = switch(2)
     search = Search(START, Candidates(switches=switches(2), already_on=(slow,)), slow_blocks=6)

@@ -225,6 +225,7 @@ class Findings:
         waterfall: From fresh blocks alone.
         accuracy: By class.
         left_out: Stages that were not measured whole.
+        failure: Why no run ended well, or none of any switch: the first reason. None where one did, or none was run.
     """
 
     start: Trial
@@ -242,3 +243,4 @@ class Findings:
     waterfall: Sequence[Bar]
     accuracy: tuple[Accuracy, ...]
     left_out: tuple[Unmeasured, ...]
+    failure: str | None = None

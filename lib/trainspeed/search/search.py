@@ -110,7 +110,17 @@ class Search(Stages):
             waterfall=confirm.waterfall(self.confirmation),
             accuracy=confirm.by_class(self.confirmation),
             left_out=self.left_out,
+            failure=self.failure,
         )
+
+    @property
+    def failure(self) -> str | None:
+        """Why no run ended well, or none of any switch; None where one did, or none was run."""
+        ran = self.known.ran
+        if any(one.ended_well for one in ran) and set(self.decisions.values()) != {Decision.FAILED}:
+            return None
+        failed = next((one.run for one in ran if not one.ended_well), None)
+        return f"{failed.status}: {failed.reason}" if failed else None
 
     @property
     def left_out(self) -> tuple[Unmeasured, ...]:

@@ -87,6 +87,16 @@ def test_without_fresh_blocks_nothing_is_claimed(decision, words):
     assert words in answer(replace(nothing_yet(), decisions=dict.fromkeys(SWITCHES, decision)))
 
 
+@pytest.mark.parametrize("decision", [Decision.OPEN, Decision.FAILED])
+def test_where_no_run_ended_well_it_says_why_and_promises_nothing_of_more_time(decision):
+    decisions = dict.fromkeys(SWITCHES, decision)
+    found = replace(nothing_yet(), decisions=decisions, failure="unsupported: JAX is not installed.")
+
+    assert answer(found) == "PyTorch, cnn10: not measured: unsupported: JAX is not installed."
+    (fate,) = text.fate_sentences([found])
+    assert "more time" not in fate
+
+
 def test_fresh_blocks_that_failed_are_no_answer():
     found = confirmed(total=speedup(1.0, 0), reason="oom: no memory", left_out=(), blocks=0)
 

@@ -47,6 +47,8 @@ def _answer(found: Findings) -> str:
     confirmed = found.confirmation
     if confirmed and confirmed.total.speedup is not None:
         return _confirmed(found, confirmed)
+    if found.failure:
+        return f"not measured: {found.failure.rstrip('.')}."
     if confirmed and confirmed.reason:
         return (
             f"{_named(confirmed.on)} look promising, but are not confirmed: {confirmed.reason.rstrip('.')}."
@@ -249,7 +251,8 @@ def fate_sentences(found: Iterable[Findings]) -> list[str]:
     for one in found:
         for decision in Decision:
             if not decision.keeps and (switches := _of(one, decision)):
-                remedy = f": {_remedy(one, decision)}" if decision in REMEDIES else ""
+                known = decision in REMEDIES and not one.failure
+                remedy = f": {_remedy(one, decision)}" if known else ""
                 sentences.append(f"{where(one)}, {decision}: {words_of(switches)}{remedy}.")
     return sentences
 
