@@ -6,7 +6,7 @@ import pytest
 
 import search_world
 from search_world import START, World, drive, kept, random_world, switch, switches
-from trainspeed.core.levers.lever import Lever
+from trainspeed.core.levers.lever import Level, Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Status
 from trainspeed.judge.equivalence import Equality
@@ -250,6 +250,16 @@ def test_where_each_switch_fails_the_first_reason_is_told():
 def test_where_a_switch_ran_or_nothing_yet_no_failure_is_told(measured):
     assert measured.search.findings.failure is None
     assert search_of().findings.failure is None
+
+
+def test_one_read_at_import_that_is_slower_alone_lost_no_race(monkeypatch):
+    """Two of these enter the screen; the others come in with the elimination, if they are not slower alone."""
+    for number in range(3):
+        lever = Lever(name=f"made_{number:02}", words=f"lever {number}", level=Level.ENVIRONMENT)
+        monkeypatch.setitem(LEVERS, lever.name, lever)
+    found = drive(search_of(), world_of()).search
+    assert found.races == ()
+    assert found.decisions[switch(2)] is Decision.NOT_FASTER_ALONE
 
 
 def test_slow_ways_are_measured_and_never_kept():

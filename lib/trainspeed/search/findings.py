@@ -43,6 +43,7 @@ class Decision(StrEnum):
     KEPT_OPEN = "kept, accuracy undecided"
     UNCONFIRMED = "promising, not confirmed"  # the fresh blocks are missing
     NOT_FASTER = "not faster in combination"
+    NOT_FASTER_ALONE = "not faster alone"
     UNDECIDED = "undecided: measured alone, for lack of time"
     HURTS = "hurts accuracy"
     SLOWER = "slower in fresh blocks"

@@ -51,6 +51,8 @@ class Search(Stages):
             return early[one.effect]
         if found and switch in found.on:
             return self._confirmed(found, switch)
+        if switch in self._apart and switch not in self._late:
+            return Decision.NOT_FASTER_ALONE if switch in self._alone else Decision.OPEN
         if switch not in self.entered and switch not in self._late:
             excluded = any(switch.lever not in {e.lever for e in r.entered} for r in self._of_race(switch))
             return Decision.EXCLUDED if excluded else Decision.LOST_RACE
