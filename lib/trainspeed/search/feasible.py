@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from trainspeed.core.levers.lever import FIELD_VALUES
-from trainspeed.core.result import Seen
+from trainspeed.core.result import EffectivePrecision, Seen
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
 from trainspeed.search.arms import Fit, fit
@@ -110,9 +110,14 @@ def seen_of(switch: Switch, run: Run) -> dict[str, Seen]:
         elif name == "layout" and run.effective_layout:
             seen[name] = "+".join(sorted(run.effective_layout)), "effective_layout"
         elif name == "precision" and value in DTYPES and run.effective_precision:
-            dtypes = run.effective_precision.dtypes
-            seen[name] = value if DTYPES[value] in dtypes else "+".join(sorted(dtypes)), "effective_precision"
+            seen[name] = _precision_seen(value, run.effective_precision)
     return seen
+
+
+def _precision_seen(value: str, ran: EffectivePrecision) -> Seen:
+    if ran.asked:
+        return None, "what ran could not be found out, only what the layers were set to"
+    return value if DTYPES[value] in ran.dtypes else "+".join(sorted(ran.dtypes)), "effective_precision"
 
 
 def was_seen(switch: Switch, run: Run) -> Effect:
