@@ -14,7 +14,8 @@ from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import FINAL, Run, Status
 from trainspeed.core.trial import Trial
-from trainspeed.search.search import Asking, Search, continued
+from trainspeed.search.asking import Asking, continued
+from trainspeed.search.search import Search
 from trainspeed.search.switch import Candidates, Switch, plain_trial
 
 FIELDS = {"batch_size": 16, "images_per_epoch": 512, "epochs": 4, "image_size": 16, "dataset": "digits"}

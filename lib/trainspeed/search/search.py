@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
-from trainspeed.conduct.plan import TrialSet
-from trainspeed.core.run import Role, Run
-from trainspeed.core.trial import Trial
+from trainspeed.core.run import Role
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search import confirm
@@ -144,25 +141,3 @@ class Search(Stages):
             if had < planned:
                 missing.append(Unmeasured(stage=stage, had=had, planned=planned))
         return tuple(missing)
-
-
-class Asking:
-    """What searches want next, given the runs so far: `Plan.more`.
-
-    It keeps in mind what it asked for: what then was not run found no time, and the searches go on without it.
-    """
-
-    def __init__(self, searches: Sequence[Search]) -> None:
-        self._searches = searches
-        self._asked: set[tuple[str, Trial]] = set()
-
-    def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
-        """Return what to measure next."""
-        sets = [part for one in continued(self._searches, runs) for part in one.wanted(self._asked)]
-        self._asked.update((part.label, trial) for part in sets for trial in part.trials)
-        return sets
-
-
-def continued(searches: Iterable[Search], runs: Sequence[Run]) -> list[Search]:
-    """Return the searches as far as these runs take them."""
-    return [replace(search, runs=tuple(runs)) for search in searches]

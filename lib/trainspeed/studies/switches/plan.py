@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from trainspeed.conduct.context import current, recorded
-from trainspeed.conduct.forecast import WORKERS_START_S
 from trainspeed.conduct.machine import devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_whole
@@ -18,8 +17,9 @@ from trainspeed.core.levers.feeding import batch_ladder
 from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
 from trainspeed.core.levers.lever import Setting
 from trainspeed.core.phase import FIT
-from trainspeed.core.run import DATA_ROLES, Role, Run
+from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
+from trainspeed.search.asking import Asking
 from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
@@ -49,35 +49,6 @@ class SwitchesPlan(Plan):
         """Framework and model in words -> the plain setting."""
         starts = [search.start for search in self.searches]
         return {f"{NAMES[start.framework]}, {model_of(start.model)}": start for start in starts}
-
-
-@dataclass
-class Asking:
-    """What searches want next; remembers what they asked for, as what then did not run found no time.
-
-    Attributes:
-        budget_s: Seconds for all of the study; None for any time. What starting and the parts of the plain steps take
-            is no search's.
-    """
-
-    searches: Sequence[Search]
-    budget_s: float | None = None
-    asked: set[tuple[str, Trial]] = field(default_factory=set)
-
-    def share_s(self, runs: Sequence[Run]) -> float | None:
-        """Return the seconds that each search may take."""
-        if self.budget_s is None or not self.searches:
-            return None
-        others_s = sum(run.busy_s for run in runs if run.role in (*DATA_ROLES, Role.CONTROL_AGAIN))
-        return max(1.0, (self.budget_s - WORKERS_START_S - others_s) / len(self.searches))
-
-    def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
-        """Return what to measure next, given the runs so far: `Plan.more`."""
-        known, share_s = frozenset(self.asked), self.share_s(runs)
-        going = [replace(search, runs=tuple(runs), budget_s=share_s) for search in self.searches]
-        sets = [part for search in going for part in search.wanted(known)]
-        self.asked |= {(part.label, trial) for part in sets for trial in part.trials}
-        return sets
 
 
 @planner

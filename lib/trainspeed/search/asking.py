@@ -1,0 +1,48 @@
+"""What searches of one study want next, and how they share its time: `Plan.more`. Measures nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from trainspeed.conduct.forecast import WORKERS_START_S
+from trainspeed.conduct.plan import TrialSet
+from trainspeed.core.run import DATA_ROLES, Role, Run
+from trainspeed.core.trial import Trial
+from trainspeed.search.search import Search
+
+
+@dataclass
+class Asking:
+    """What searches want next; remembers what they asked for, as what then did not run found no time.
+
+    Attributes:
+        budget_s: Seconds for all of the study; None for any time. What starting and the parts of the plain steps take
+            is no search's.
+    """
+
+    searches: Sequence[Search]
+    budget_s: float | None = None
+    asked: set[tuple[str, Trial]] = field(default_factory=set)
+
+    def share_s(self, runs: Sequence[Run]) -> float | None:
+        """Return the seconds that each search may take."""
+        if self.budget_s is None or not self.searches:
+            return None
+        others_s = sum(run.busy_s for run in runs if run.role in (*DATA_ROLES, Role.CONTROL_AGAIN))
+        return max(1.0, (self.budget_s - WORKERS_START_S - others_s) / len(self.searches))
+
+    def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
+        """Return what to measure next, given the runs so far: `Plan.more`."""
+        known, share_s = frozenset(self.asked), self.share_s(runs)
+        going = continued(self.searches, runs)
+        if share_s is not None:
+            going = [replace(search, budget_s=share_s) for search in going]
+        sets = [part for search in going for part in search.wanted(known)]
+        self.asked |= {(part.label, trial) for part in sets for trial in part.trials}
+        return sets
+
+
+def continued(searches: Iterable[Search], runs: Sequence[Run]) -> list[Search]:
+    """Return the searches as far as these runs take them."""
+    return [replace(search, runs=tuple(runs)) for search in searches]
