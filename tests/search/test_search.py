@@ -15,7 +15,6 @@ from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.feasible import was_seen
 from trainspeed.search.findings import Decision, Effect, Stage
-from trainspeed.search.foreseen import foreseen
 from trainspeed.search.search import Search
 from trainspeed.search.switch import Candidates, Switch
 
@@ -279,9 +278,3 @@ def test_slow_ways_are_measured_and_never_kept():
     (lost,) = found.findings.slow_ways
     assert lost.alone.outcome is Outcome.SLOWER
     assert kept(found) == {0, 1}
-
-
-def test_a_plan_foresees_about_what_is_measured():
-    world, search = random_world(3)
-    runs = sum(part.blocks * len(part.trials) for part in (*search.wanted(), *foreseen(search)))
-    assert runs == pytest.approx(len(drive(search, world).runs), rel=0.15)
