@@ -116,6 +116,14 @@ def test_what_is_read_as_a_program_is_loaded_stands_before_the_command(framework
     assert 'os.environ["GLIBC_TUNABLES"]' not in program
 
 
+def test_a_variable_is_taken_away_before_the_command_and_the_lines_say_how_a_script_gets_it():
+    """Set to nothing, it would be 0 to malloc."""
+    program = program_of(trial_of(levers=(("huge_pages", "on"), ("malloc_thresholds", "off"))))
+
+    assert "env -u MALLOC_MMAP_THRESHOLD_ -u MALLOC_TRIM_THRESHOLD_ GLIBC_TUNABLES=glibc" in program
+    assert "start that with\n# MALLOC_MMAP_THRESHOLD_=33554432 MALLOC_TRIM_THRESHOLD_=67108864\n" in program
+
+
 def test_with_ddp_it_stands_before_torchrun():
     trial = trial_of(strategy="ddp").pulled("huge_pages", "on")
 

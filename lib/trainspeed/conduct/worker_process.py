@@ -15,16 +15,13 @@ import time
 from collections.abc import Mapping
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome, last_line
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.worker import events
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.measure import Request
 
-# Where glibc's own thresholds end up in a process that trains long enough. A forked run inherits them as far as they
-# happen to have grown: without this, one in two ddp runs gave memory back and took it anew in every step, at
-# 70,000 page faults a second and 8 % of its speed. Source: mallopt(3).
-MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(32 * 2**20), "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20)}
 CLOSE_S = 30  # until a reaper has ended all processes; a GPU's driver may take seconds to let go of one
 IMPORT_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
 
@@ -59,7 +56,7 @@ class WorkerProcess:
             stderr=self._output,
             pass_fds=[theirs.fileno()],
             start_new_session=True,
-            env={**MALLOC, **os.environ, **_import_path(), **(environment or {})},
+            env=_environment(environment or {}),
         )
         theirs.close()
         self._requests = Channel(ours)
@@ -130,6 +127,12 @@ class WorkerProcess:
     def _stderr_tail(self) -> str:
         self._output.seek(0)
         return last_line(self._output.read().decode(errors="replace"))[:300]
+
+
+def _environment(own: Mapping[str, str]) -> dict[str, str]:
+    """Return what a worker is started with: malloc's thresholds as users have set them, or a lever takes them away."""
+    variables = {**MALLOC_THRESHOLDS, **os.environ, **_import_path(), **own}
+    return {name: text for name, text in variables.items() if text or name not in MALLOC_THRESHOLDS}
 
 
 def _import_path() -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainspeed.core.trial import Trial
-from trainspeed.snippets.lever_lines import Lines, Pasted, always, in_template
+from trainspeed.snippets.lever_lines import THRESHOLDS, Lines, Pasted, always, in_template
 
 THREADS = {"all": (0, "  # one for each core"), "one": (1, "")}
 TF_THREADS = """\
@@ -39,6 +39,7 @@ def _options(text: str) -> Lines:
 
 
 KERAS: Pasted = {
+    "malloc_thresholds": THRESHOLDS,
     "python_gc": always(
         modules="gc", flags="gc.disable()  # where memory grows: gc.collect() at the end of each epoch"
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Collection, Mapping
 
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.levers.lever import Kind, Lever, Numbers, Setting
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import Trial
@@ -140,12 +141,14 @@ class LeverLines:
 
     @property
     def shell(self) -> str:
-        """What stands before the command that starts the program: "NAME=value "."""
+        """What stands before the command that starts the program: "NAME=value ", or "env -u NAME " to take one away."""
         loaded: dict[str, list[str]] = {}
         for name in self._lines:
             for key, text in self._environment(name, loaded=True):
                 loaded.setdefault(key, []).append(text)
-        return "".join(f"{key}={shlex.quote(' '.join(texts))} " for key, texts in loaded.items())
+        away = "".join(f"-u {key} " for key, texts in loaded.items() if not any(texts))
+        given = ((key, " ".join(texts)) for key, texts in loaded.items() if any(texts))
+        return f"{away and 'env '}{away}" + "".join(f"{key}={shlex.quote(text)} " for key, text in given)
 
     def _environment(self, name: str, *, loaded: bool) -> list[tuple[str, str]]:
         """Return the variables of a lever that are read as the program is loaded, or those that are read later."""
@@ -163,6 +166,12 @@ def always(**lines: str) -> Callable[[str, Trial], Lines]:
 def in_template(_value: str, _trial: Trial) -> Lines:
     """Return no lines: the template has what changes, and asks for the comment."""
     return IN_TEMPLATE
+
+
+THRESHOLDS = always(
+    shell="# On in Trainspeed, off in a script; to have it, start that with\n# "
+    + " ".join(f"{name}={text}" for name, text in MALLOC_THRESHOLDS.items())
+)
 
 
 def _first(lines: Lines) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainspeed.core.trial import Trial
-from trainspeed.snippets.lever_lines import IN_TEMPLATE, Lines, Pasted, always, in_template
+from trainspeed.snippets.lever_lines import IN_TEMPLATE, THRESHOLDS, Lines, Pasted, always, in_template
 
 OPTIMIZERS = {"fused": "fused=True", "foreach": "foreach=True", "loop": "foreach=False"}
 BLOCKS = """\
@@ -78,6 +78,7 @@ TORCH: Pasted = {
     ),
     "activation_hooks": always(model=HOOKED),
     "threads": lambda value, _: {"flags": THREADS[value]},
+    "malloc_thresholds": THRESHOLDS,
     "python_gc": always(
         modules="gc", loop="gc.collect()\ngc.disable()  # where memory grows: gc.collect() in each epoch"
     ),

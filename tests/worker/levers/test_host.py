@@ -1,9 +1,14 @@
 """Levers of the host: what was asked for and is not there is never taken for being in effect."""
 
 import gc
+import os
+import platform
+import subprocess
+import sys
 
 import pytest
 
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import host, process
 from trainspeed.worker.levers.process import HugePages, Thread
@@ -113,6 +118,42 @@ def test_huge_pages_can_be_switched_where_programs_ask_for_them(monkeypatch, tmp
     monkeypatch.setattr("platform.libc_ver", lambda: ("glibc", "2.36"))
 
     assert host.check_huge_pages("on", "cpu") is None
+
+
+def test_what_runs_beside_an_allocator_has_thresholds_that_a_script_has_not(machine, monkeypatch):
+    """Against a script's own malloc, the gain would be another one."""
+    for name, text in MALLOC_THRESHOLDS.items():
+        monkeypatch.setenv(name, text)
+    machine(library_path="/usr/lib/libjemalloc.so.2", huge_pages=HugePages(heap=2, heap_advised=2, held=1))
+    beside = "; the plain trial has glibc's malloc with MALLOC_MMAP_THRESHOLD_=33554432 and "
+    beside += "MALLOC_TRIM_THRESHOLD_=67108864, a script has not"
+
+    assert seen("allocator", "jemalloc")[1].endswith(beside)
+    assert seen("huge_pages", "on")[1].endswith(beside)
+
+
+LOOK = """
+from trainspeed.worker.levers import host
+host.check_glibc("off", "cpu")
+print(host.HOOKS["malloc_thresholds"].seen("off", None)[0])
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc's malloc")
+@pytest.mark.parametrize(("variables", "found"), [(MALLOC_THRESHOLDS, "on"), ({}, "off")])
+def test_mallocs_thresholds_are_seen_by_what_malloc_does(variables, found):
+    own = {name: text for name, text in os.environ.items() if name not in MALLOC_THRESHOLDS}
+    asked = [sys.executable, "-c", LOOK]
+    told = subprocess.run(asked, env=own | variables, capture_output=True, text=True, check=True)
+
+    assert told.stdout.strip() == found
+
+
+def test_another_c_library_has_no_such_thresholds(monkeypatch):
+    monkeypatch.setattr("platform.libc_ver", lambda: ("", ""))
+
+    with pytest.raises(Unsupported, match="these are glibc's; here is another C library"):
+        host.check_glibc("off", "cpu")
 
 
 def test_pythons_collector_is_off_until_somebody_turns_it_on():

@@ -68,7 +68,7 @@ class Lever:
         conflicts_of: Value -> the same, of that value alone.
         missing: Framework -> why it does not exist there.
         environment: Value -> the variables that set it; of the level `ENVIRONMENT` alone. Of LD_PRELOAD the value is
-            the file name of a library, such as "libjemalloc.so.2".
+            the file name of a library, such as "libjemalloc.so.2"; "" takes one away with which each worker is started.
         packages: Value -> the packages that have the library which it preloads, in words.
         valued: Value -> what that value is called, where `words` will not do.
         evidence: How a run sees whether it was in effect, in words.

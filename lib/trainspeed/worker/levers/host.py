@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import platform
@@ -10,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from trainspeed.core.format import counted
-from trainspeed.core.levers.host import ALL_CORES, ALLOCATORS, ONE_THREAD
+from trainspeed.core.levers.host import (
+    ALL_CORES,
+    ALLOCATORS,
+    MALLOC_THRESHOLDS,
+    MMAP_THRESHOLD_BYTES,
+    ONE_THREAD,
+)
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
 from trainspeed.sensors.processes import all_cores
@@ -22,6 +29,10 @@ HUGE_PAGES_MODE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 TUNABLE_SINCE = (2, 35)  # glibc; older ones pass over glibc.malloc.hugetlb without a word
 MOSTLY = 0.5  # of the heap: where glibc asks for huge pages, it does so for all but its ends
 MB = 2**20
+BELOW_BYTES = (
+    MMAP_THRESHOLD_BYTES - MB
+)  # glibc left alone maps such a piece, until one as large was given back
+IS_MAPPED = 2  # bit of the size that stands before a piece of glibc's. Source: malloc/malloc.c, IS_MMAPPED
 
 
 def check_threads(variables: Sequence[str]) -> None:
@@ -54,7 +65,45 @@ def _allocator(value: str, _training: Any) -> Seen:
     path = process.library_path(library)
     if path is None:
         return "glibc", f"{library} is not in {process.PROCESS / 'maps'}"
-    return value, f"{Path(path).name} is in {process.PROCESS / 'maps'}"
+    return value, f"{Path(path).name} is in {process.PROCESS / 'maps'}{_beside()}"
+
+
+def _beside() -> str:
+    """Return what the plain trial beside it has of glibc's malloc, which a script has not; "" where nothing."""
+    held = [f"{name}={os.environ[name]}" for name in MALLOC_THRESHOLDS if os.environ.get(name)]
+    return f"; the plain trial has glibc's malloc with {' and '.join(held)}, a script has not" if held else ""
+
+
+def check_glibc(_value: str, _device: str) -> None:
+    """Raise Unsupported where malloc is another library's."""
+    name, version = platform.libc_ver()
+    if name != "glibc":
+        raise Unsupported(f"these are glibc's; here is {name or 'another C library'} {version}".rstrip())
+
+
+def _thresholds(_value: str, _training: Any) -> Seen:
+    """Tell by a piece of memory: the variables say only what was asked for."""
+    mapped = _is_mapped(BELOW_BYTES)
+    where = "a mapping of its own" if mapped else "the heap"
+    return (OFF if mapped else ON), f"malloc took {BELOW_BYTES / MB:.0f} MB from {where}"
+
+
+def _is_mapped(size: int) -> bool:
+    """Return whether glibc's malloc maps a piece of so many bytes instead of taking it from its heap."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = (
+        ctypes.c_void_p,
+        [ctypes.c_size_t],
+        [ctypes.c_void_p],
+    )
+    piece = libc.malloc(size)
+    if not piece:
+        raise MemoryError(f"malloc had no {size} bytes")
+    try:
+        before = ctypes.c_size_t.from_address(piece - ctypes.sizeof(ctypes.c_size_t)).value
+    finally:
+        libc.free(piece)
+    return bool(before & IS_MAPPED)
 
 
 def check_huge_pages(_value: str, _device: str) -> None:
@@ -76,7 +125,7 @@ def _huge_pages(_value: str, _training: Any) -> Seen:
     pages = process.huge_pages()
     how = (
         f"huge pages were asked for in {pages.heap_advised / MB:.0f} of {pages.heap / MB:.0f} MB of the heap, and "
-        f"{pages.held / MB:.0f} MB are in them ({process.PROCESS / 'smaps'})"
+        f"{pages.held / MB:.0f} MB are in them ({process.PROCESS / 'smaps'}){_beside()}"
     )
     on = pages.heap_advised > MOSTLY * pages.heap and pages.held > 0
     return (ON if on else OFF), how
@@ -106,6 +155,7 @@ _collections = _Collections()
 
 HOOKS: Mapping[str, Hook] = {
     "allocator": Hook(seen=_allocator),
+    "malloc_thresholds": Hook(flags=check_glibc, seen=_thresholds),
     "huge_pages": Hook(flags=check_huge_pages, seen=_huge_pages),
     "python_gc": Hook(flags=_collections.turn_off, seen=_collections.seen),
 }
