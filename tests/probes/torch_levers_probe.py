@@ -129,8 +129,12 @@ def on_a_gpu() -> dict[str, Any]:
     before = flags()
     levers.set_flags("gpu")
     training = SimpleNamespace(
-        device=torch.device("cuda", 0), model=torch.nn.Sequential(torch.nn.Conv2d(4, 4, 3))
+        trial=trial, device=torch.device("cuda", 0), model=torch.nn.Sequential(torch.nn.Linear(4, 4))
     )
+    linear = levers.seen(training)
+    training.trial = SimpleNamespace(model="nets/my.py:build")
+    unknown = levers.seen(training)
+    training.model.append(torch.nn.Conv2d(4, 4, 3))
     plain = levers.seen(training)
     training.model.append(torch.nn.Conv2d(4, 4, 3, groups=4))
     leaf = SimpleNamespace(children={})
@@ -142,6 +146,8 @@ def on_a_gpu() -> dict[str, Any]:
     return {
         "before": before,
         "after": flags(),
+        "linear": linear,
+        "unknown": unknown,
         "plain": plain,
         "graphs": graphs,
         "both": levers.seen(training),

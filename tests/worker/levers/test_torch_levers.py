@@ -140,9 +140,22 @@ def test_on_a_gpu_flags_are_set_and_seen(found):
     }
     assert gpu["graphs"]["compile_mode"][1].startswith("3 CUDA graphs recorded, 1 skipped")
     assert gpu["both"]["compile_mode"][0] == "max-autotune"
+    assert gpu["plain"]["cudnn_benchmark"] == [
+        "on",
+        "torch.backends.cudnn.benchmark=True, 1 convolution among its layers",
+    ]
     # Without a depthwise convolution, and with no graph recorded, there is nothing to be in effect.
     assert gpu["plain"]["depthwise_kernel"][0] == "off"
     assert gpu["plain"]["compile_mode"] == [
         "default",
         "0 CUDA graphs recorded, kernels chosen by measuring for 0 operators",
     ]
+
+
+@pytest.mark.parametrize("lever", ["cudnn_benchmark", "cudnn_benchmark_limit"])
+def test_without_convolutions_no_algorithm_of_theirs_is_chosen(found, lever):
+    """The flag stays as it was set; what a user's own function calls is not among the layers."""
+    gpu = found["on a GPU"]
+
+    assert gpu["linear"][lever][0] == "off"
+    assert gpu["unknown"][lever][0] is None

@@ -125,7 +125,7 @@ LEVERS = (
         level=Level.IMPORT,
         conflicts={"deterministic": ()},
         missing=NO_CUDNN_SWITCH,
-        evidence="torch.backends.cudnn.benchmark after training",
+        evidence="torch.backends.cudnn.benchmark after training, and that the model has convolutions",
         source="https://docs.pytorch.org/docs/stable/backends.html#torch.backends.cudnn.benchmark",
     ),
     Lever(
@@ -139,7 +139,7 @@ LEVERS = (
         level=Level.IMPORT,
         needs={"cudnn_benchmark": (ON,)},
         missing=NO_CUDNN_SWITCH,
-        evidence="torch.backends.cudnn.benchmark_limit after training",
+        evidence="torch.backends.cudnn.benchmark_limit after training, and that the model has convolutions",
         source="https://docs.pytorch.org/docs/stable/backends.html#torch.backends.cudnn.benchmark_limit",
     ),
     Lever(

@@ -9,9 +9,12 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
+from torch.nn.modules.conv import _ConvNd
 
+from trainspeed.core.format import counted
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
+from trainspeed.core.user_model import is_user_model
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers.hook import Hook, Step
 from trainspeed.worker.rounding import convolution_bits, product_bits
@@ -62,18 +65,28 @@ def _benchmark(_value: str, _device: str) -> None:
     torch.backends.cudnn.benchmark = True
 
 
-def _benchmark_seen(_value: str, _training: Any) -> Seen:
+def _benchmark_seen(_value: str, training: Any) -> Seen:
     on = torch.backends.cudnn.benchmark
-    return (ON if on else OFF), f"torch.backends.cudnn.benchmark={on}"
+    return _of_convolutions(ON if on else OFF, f"torch.backends.cudnn.benchmark={on}", training)
+
+
+def _of_convolutions(value: str, flag: str, training: Any) -> Seen:
+    """Return what is seen of a choice among cuDNN's algorithms: the flag says no more than what was asked for."""
+    count = sum(isinstance(module, _ConvNd) for module in training.model.modules())
+    how = f"{flag}, {counted(count, 'convolution')} among its layers"
+    if not count and is_user_model(training.trial.model):
+        return None, f"{how}: what a function of your own calls is not seen"
+    return (value if count else OFF), how
 
 
 def _benchmark_limit(_value: str, _device: str) -> None:
     torch.backends.cudnn.benchmark_limit = 0  # no limit
 
 
-def _benchmark_limit_seen(_value: str, _training: Any) -> Seen:
+def _benchmark_limit_seen(_value: str, training: Any) -> Seen:
     limit = torch.backends.cudnn.benchmark_limit
-    return (ALL if limit == 0 else str(limit)), f"torch.backends.cudnn.benchmark_limit={limit}"
+    flag = f"torch.backends.cudnn.benchmark_limit={limit}"
+    return _of_convolutions(ALL if limit == 0 else str(limit), flag, training)
 
 
 def _depthwise(value: str, _device: str) -> None:
