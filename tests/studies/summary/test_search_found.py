@@ -78,3 +78,10 @@ def test_a_search_that_confirmed_nothing_says_so():
     assert second == (
         "TensorFlow, cnn10: nothing that pays together was confirmed in fresh blocks ([switches](switches.html))."
     )
+
+
+def test_what_is_faster_stands_before_what_is_undecided():
+    undecided = replace(found(1.01), judgement=replace(found(1.01).judgement, outcome=Outcome.UNDECIDED))
+    first, second = recipe_sentences(report_of(undecided, found(1.3)))
+
+    assert "faster" in first and "undecided" in second

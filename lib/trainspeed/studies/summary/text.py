@@ -68,7 +68,7 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
     """Return what all switches that a search kept bring together, and what they do to the accuracy."""
     accuracy = {(v.study, v.baseline, v.candidate): v for v in report.recipes if v.quantity == "accuracy"}
     sentences = []
-    for verdict in report.recipes:
+    for verdict in sorted(report.recipes, key=lambda one: one.outcome is not Outcome.FASTER):
         if verdict.quantity == "time":
             points = accuracy.get((verdict.study, verdict.baseline, verdict.candidate))
             compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if points else ""
