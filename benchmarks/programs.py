@@ -25,6 +25,7 @@ import turns
 from trainspeed.conduct.forked_run import ForkedRun
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.worker_process import WorkerProcess
+from trainspeed.core.levers.registry import environment_of
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
@@ -176,7 +177,8 @@ class Ours(Program):
 
     def start(self, pace: turns.Pace | None) -> turns.Pace:
         self._trial = replace(self._trial, epochs=pace.epochs(self._rounds))
-        self._worker = Worker(self._trial.framework, plain=self._plain, environment=self._trial.environment)
+        environment = environment_of(self._trial.levers)
+        self._worker = Worker(self._trial.framework, plain=self._plain, environment=environment)
         self._worker.wait_until_ready()
         threading.Thread(target=self._run, daemon=True).start()
         self._worker.training.wait(START_TIMEOUT_S)
@@ -223,12 +225,8 @@ class Worker(WorkerProcess):
     def __init__(
         self, framework: str, *, plain: bool = False, environment: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        super().__init__(
-            find_interpreter(framework),
-            backends.MODULES[framework],
-            plain=plain,
-            environment=NO_GPU | dict(environment),
-        )
+        python, backend = find_interpreter(framework), backends.MODULES[framework]
+        super().__init__(python, backend, plain=plain, environment=NO_GPU | dict(environment))
         self.training = threading.Event()
 
     def begin(self, request: Request, timeout_s: float) -> ForkedRun:

@@ -95,18 +95,6 @@ class Feasible:
         """Whether the search goes on with it."""
         return self.effect is Effect.SEEN
 
-    @property
-    def break_even_epochs(self) -> float | None:
-        """Epochs after which a longer first one has paid for itself; 0 where it is not longer, None where never."""
-        times = (self.first_epoch_s, self.plain_first_epoch_s, self.epoch_s, self.plain_epoch_s)
-        if any(seconds is None for seconds in times):
-            return None
-        extra_s = self.first_epoch_s - self.plain_first_epoch_s
-        if extra_s <= 0:
-            return 0.0
-        saved_s = self.plain_epoch_s - self.epoch_s
-        return extra_s / saved_s if saved_s > 0 else None
-
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:

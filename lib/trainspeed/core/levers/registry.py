@@ -7,7 +7,7 @@ from typing import Any
 
 from trainspeed.core.errors import NAME_FORM, UserError, check_name
 from trainspeed.core.levers import brakes, compute, feeding, fields, host, keras, xla
-from trainspeed.core.levers.lever import Level, Lever, Setting
+from trainspeed.core.levers.lever import Lever, Setting
 
 LEVERS: Mapping[str, Lever] = {
     lever.name: lever
@@ -93,11 +93,6 @@ def environment_of(levers: Iterable[Setting]) -> dict[str, str]:
 def words_of(levers: Iterable[Setting]) -> str:
     """Return what these levers are called: "fused optimizer, 2 threads"."""
     return ", ".join(LEVERS[name].named(value) for name, value in levers)
-
-
-def of_level(levers: Iterable[Setting], level: Level) -> tuple[Setting, ...]:
-    """Return those of these levers that take hold at a level."""
-    return tuple((name, value) for name, value in levers if LEVERS[name].level is level)
 
 
 def _setting(one: object) -> Setting:
