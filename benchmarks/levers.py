@@ -79,10 +79,11 @@ def _row(case: LeverCase, seconds: Mapping[str, list[float]]) -> str:
     gains = [(bare / bare_with, ours / ours_with) for bare, bare_with, ours, ours_with in each]
     agreement = judge([ours for _, ours in gains], [script for script, _ in gains])
     return (
-        f"| {case.name}: {_ratio(by_ours)} by ours, {_ratio(by_script)} by bare scripts; ours / theirs | "
-        f"{_ratio(agreement)} | within {AGREE:.0%} | {met(agreement, at_least=1 / (1 + AGREE), at_most=1 + AGREE)} |"
+        f"| {case.name}: {ratio(by_ours)} by ours, {ratio(by_script)} by bare scripts; ours / theirs | "
+        f"{ratio(agreement)} | within {AGREE:.0%} | {met(agreement, at_least=1 / (1 + AGREE), at_most=1 + AGREE)} |"
     )
 
 
-def _ratio(judged: Judgement) -> str:
+def ratio(judged: Judgement) -> str:
+    """Return a speed-up with its interval."""
     return f"{judged.speedup:.3f} ({judged.low:.3f} to {judged.high:.3f})"

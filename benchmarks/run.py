@@ -1,6 +1,6 @@
 """Measure Trainspeed itself, as ratios from one run, and write docs/benchmarks.md.
 
-make bench                             everything, about 2 hours and a half; leave the machine alone meanwhile
+make bench                             everything, about 3 hours; leave the machine alone meanwhile
 python benchmarks/run.py ddp mirrored  only the parts that have one of these words in their name
 python benchmarks/run.py protocol      what the protocol of turns is worth, about 2 hours; --resume goes on with it
 python benchmarks/run.py report --report FOLDER --budget-s 900   a report that has been made, and its budget
@@ -28,13 +28,15 @@ import ledgers
 import levers
 import protocol
 import reports
+import searches
 from bounds import Interval, met
 from cases import CASES, Case
+from levers import ratio
 from programs import Program, Worker, take_turns
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
-from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judgement, judge, median_interval
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, judge, median_interval
 from trainspeed.sensors import machine as detect
 from trainspeed.worker.measure import Request
 from turns import TURN_EPOCHS, TURN_S, paired
@@ -68,10 +70,6 @@ def turns_of(make: Callable[[], dict[str, Program]], *, sets: int, rounds: int) 
     if rounds_left < MIN_BLOCKS:
         raise SystemExit(f"bench: only {rounds_left} rounds could be paired: measure again.")
     return pooled
-
-
-def ratio(judged: Judgement) -> str:
-    return f"{judged.speedup:.3f} ({judged.low:.3f} to {judged.high:.3f})"
 
 
 def against_bare(case: Case) -> list[str]:
@@ -187,6 +185,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
     parts |= {"levers": lambda: levers.rows(turns_of)}
+    parts |= {"best": lambda: searches.best(turns_of), "seeds": lambda: searches.seeds(turns_of)}
     wanted = {
         name: part
         for name, part in parts.items()

@@ -1,0 +1,126 @@
+"""What a search finds: beside the best script that was written by hand, and beside a search with another seed."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bounds import met
+from levers import ratio
+from programs import Bare, Ours, Program
+from trainspeed.conduct.context import Context, new_id
+from trainspeed.conduct.machine import find_interpreter
+from trainspeed.conduct.study import measure
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
+from trainspeed.judge.verdict import MARGIN, judge
+from trainspeed.search.findings import Findings
+from trainspeed.studies.switches.plan import STUDY, findings, plan_switches
+
+HERE = Path(__file__).parent
+# Framework -> the script, and the levers that a search of a few minutes can try; those of an environment cost a worker.
+SCRIPTS = {"torch": "best_torch.py", "tensorflow": "best_tensorflow.py"}
+LEVERS = {
+    "torch": ("layout", "precision", "optimizer", "compile", "compile_scope", "flush_denormal", "math_mode"),
+    "tensorflow": ("layout", "precision", "compile", "steps_per_call", "pure_bf16", "uint8"),
+}
+IMAGES = 128  # of an epoch
+WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": IMAGES}
+CONFIRM_BLOCKS = 9
+BEST_S, SEEDS_S = 165.0, 200.0  # seconds of a search
+SETS, ROUNDS = 2, 7
+SEEDS = (0, 50_000)  # so far apart that no block has a seed of the other search
+AGREE = 0.03  # between the speeds of what two searches kept
+Measure = Callable[..., dict[str, list[float]]]
+
+
+def search(framework: str, *, seed: int, budget_s: float) -> Findings:
+    """Return what a search of so many seconds finds for cnn10, with the plain setting of the notebook on switches."""
+    plan = plan_switches(
+        frameworks=[framework],
+        models=["cnn10"],
+        levers=LEVERS[framework],
+        already_on=0,
+        blocks=1,
+        batch_blocks=0,
+        confirm_blocks=CONFIRM_BLOCKS,
+        pipeline="arrays",
+        epochs=3,
+        accuracy_margin=0.5,
+        dataset="digits",
+        seed=seed,
+        budget_s=budget_s,
+        **WORK,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        context = Context(id=new_id(), out=Path(folder))
+        limits = {"timeout_s": 300.0, "interval_s": 1.0, "turn_s": 0.4}
+        runs = measure(STUDY, plan, budget_s=budget_s, context=context, **limits).runs
+    (found,) = findings(plan, runs)
+    return found
+
+
+def best(measured: Measure) -> list[str]:
+    """Return the rows on the plain setting, what a search finds, and a script by hand, of each framework.
+
+    Args:
+        measured: `run.turns_of`.
+    """
+    return [row for name in SCRIPTS if find_interpreter(name) for row in _best_of(name, measured)]
+
+
+def _best_of(framework: str, measured: Measure) -> list[str]:
+    found = search(framework, seed=SEEDS[0], budget_s=BEST_S)
+    programs = partial(_programs, framework, {"plain": found.start, "found": found.best})
+    seconds = measured(programs, sets=SETS, rounds=ROUNDS)
+    plain, own, by_hand = (seconds[name] for name in ("plain", "found", "by hand"))
+    against = judge(by_hand, own)
+    return [
+        f"| {framework}: the search's best ({_kept(found)}) / plain | {ratio(judge(plain, own))} | printed | |",
+        f"| {framework}: the best script by hand / plain | {ratio(judge(plain, by_hand))} | printed | |",
+        f"| {framework}: throughput of the search's best / the best script by hand | {ratio(against)} | "
+        f"at least {1 - MARGIN:.2f} | {met(against, at_least=1 - MARGIN)} |",
+    ]
+
+
+def seeds(measured: Measure) -> list[str]:
+    """Return the rows on two searches that differ in their seed alone.
+
+    Args:
+        measured: `run.turns_of`.
+    """
+    one, two = (search("torch", seed=seed, budget_s=SEEDS_S) for seed in SEEDS)
+    trials = {"plain": one.start, "one": one.best, "two": two.best}
+    seconds = measured(partial(_programs, "torch", trials), sets=SETS, rounds=ROUNDS)
+    agreement = judge(seconds["one"], seconds["two"])
+    gains = [
+        f"| torch: what the search with seed {seed} kept ({_kept(found)}) / plain | "
+        f"{ratio(judge(seconds['plain'], seconds[name]))} | printed | |"
+        for name, seed, found in zip(("one", "two"), SEEDS, (one, two), strict=True)
+    ]
+    within = met(agreement, at_least=1 / (1 + AGREE), at_most=1 + AGREE)
+    return [
+        *gains,
+        f"| torch: throughput of what two searches kept, the second / the first | {ratio(agreement)} | "
+        f"within {AGREE:.0%} | {within} |",
+    ]
+
+
+def _programs(framework: str, trials: Mapping[str, Any]) -> dict[str, Program]:
+    """Return the script by hand, which sets the pace, and a run of each trial."""
+    script = str(HERE / SCRIPTS[framework])
+    by_hand = Bare(framework, script, _work(), environment=MALLOC_THRESHOLDS)
+    return {
+        "by hand": by_hand,
+        **{name: Ours(trial.in_block(0), ROUNDS) for name, trial in trials.items()},
+    }
+
+
+def _work() -> Sequence[int]:
+    return WORK["batch_size"], WORK["images_per_epoch"], WORK["image_size"]
+
+
+def _kept(found: Findings) -> str:
+    return ", ".join(switch.words for switch in found.kept) or "nothing kept"
