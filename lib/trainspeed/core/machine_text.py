@@ -22,6 +22,7 @@ LEFT_OUT = {
 }
 UNKNOWN_GPU = "unknown GPU"
 TRAINED_ON = {"gpu": "GPU", "cpu": "CPU, one core per device"}
+ALL_CORES, SOME_ALL_CORES = "CPU, all cores", "CPU, all cores or one core per device, as each trial says"
 
 
 def machine_name(machine: Mapping[str, Any]) -> str:
@@ -41,6 +42,15 @@ def device_name(machine: Mapping[str, Any], trial: AnyTrial) -> str:
         return " and ".join(dict.fromkeys(names))
     cores = trial.cores or (machine.get("cores") or {}).get("logical")
     return f"{machine.get('cpu') or 'CPU'} ({counted(cores, 'core') if cores else 'all cores'})"
+
+
+def trained_on(machine: Mapping[str, Any], trials: Iterable[AnyTrial]) -> str | None:
+    """Return what trials ran on in words, and where that is a CPU, on how much of it; None where it is not known."""
+    words = TRAINED_ON.get(machine.get("device"))
+    kinds = {trial.cores is None for trial in trials}
+    if words != TRAINED_ON["cpu"] or True not in kinds:
+        return words
+    return SOME_ALL_CORES if False in kinds else ALL_CORES
 
 
 def gpu_names(machine: Mapping[str, Any], trial: AnyTrial) -> list[str]:

@@ -11,11 +11,12 @@ from typing import Any
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.factors import TRAINING
 from trainspeed.core.format import MISSING, clock, digits, fixed, interval, or_nothing
 from trainspeed.core.frame import ARTICLE_EPOCHS
 from trainspeed.core.layer_table import aligned
-from trainspeed.core.machine_text import TRAINED_ON, machine_parts
+from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES
 from trainspeed.show.cells import styled, styled_failures
@@ -129,19 +130,22 @@ def failures_table(frame: pd.DataFrame) -> Styler | None:
     return styled_failures(rows)
 
 
-def machine_table(machine: Mapping[str, Any], versions: Mapping[str, Mapping[str, Any]]) -> Styler:
+def machine_table(
+    machine: Mapping[str, Any], versions: Mapping[str, Mapping[str, Any]], trials: Iterable[AnyTrial] = ()
+) -> Styler:
     """Return what was measured on: a row per part of the machine, then the versions of each framework.
 
     Args:
         machine: As returned by `trainspeed.sensors.machine.machine`, with `device`. None: not known.
         versions: Framework -> package -> version.
+        trials: That ran on it; none: each device of a CPU is taken for one core.
     """
     parts = machine_parts(machine)
     of_gpus = ("interconnect", "NVIDIA driver", "CUDA of the driver") if machine.get("gpus") else ()
     shown = machine.get("gpus") or machine.get("other_gpus")
     container = " (in a container)" if machine.get("container") else ""
     values = {
-        "trained on": parts["trained on"] or TRAINED_ON["cpu"],
+        "trained on": trained_on(machine, trials) or TRAINED_ON["cpu"],
         "CPU": _joined([parts["CPU"], parts["CPU instructions"]]),
         **{name: or_nothing(parts[name]) for name in ("cores", "memory")},
         "GPUs": parts["GPUs"] if shown else f"none: {machine.get('no_gpus') or 'none found'}",
