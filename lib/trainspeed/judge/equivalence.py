@@ -1,10 +1,13 @@
-"""Decide whether accuracy was kept: "not significantly worse" is not "equally good". Pure functions on numbers."""
+"""Decide whether accuracy was kept: "not significantly worse" is not "equally good". Pure functions on numbers and runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+from statistics import median
 
-from trainspeed.judge.verdict import ACCURACY_MARGIN, Judgement
+from trainspeed.core.run import Run
+from trainspeed.judge.verdict import ACCURACY_MARGIN, MIN_BLOCKS, Judgement
 
 
 class Equality(StrEnum):
@@ -41,3 +44,9 @@ def equality_of(judgement: Judgement | None, margin: float = ACCURACY_MARGIN) ->
     if judgement.low > -margin:
         return Equality.EQUAL
     return Equality.WORSE if judgement.high < -margin else Equality.OPEN
+
+
+def has_learned(runs: Sequence[Run]) -> bool:
+    """Return whether a model does better than guessing, in enough blocks for an interval: else nothing can be lost."""
+    known = [run for run in runs if run.test_accuracy is not None]
+    return len(known) >= MIN_BLOCKS and median(r.test_accuracy for r in known) >= known[0].learned_from

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
-from trainspeed.judge.equivalence import Equality, equality_of
-from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judgement, Outcome
+from trainspeed.judge.equivalence import Equality, equality_of, has_learned
+from trainspeed.judge.verdict import MARGIN, Judgement, Outcome
 from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut
 from trainspeed.search.design import without
 from trainspeed.search.findings import Estimate
@@ -82,7 +81,7 @@ def confirmed(known: Known, margin_points: float) -> Confirmation | None:
     plain, best = arms[frozenset()], arms[everything]
     total = judge_runs(plain, best)
     parts = [on for on in arms if on and on < everything]
-    learned = _learned(plain)
+    learned = has_learned(plain)
     accuracy = judge_runs(plain, best, "accuracy", margin_points) if learned else None
     failed = next((run for own in arms.values() for run in own if run.status is not Status.OK), None)
     left_out = []
@@ -120,7 +119,7 @@ def rest_is_faster(known: Known, rest: Set, margin_points: float) -> bool:
     if not rest or not plain or not own:
         return False
     time = judge_runs(plain, own).one_of(len(arms) - 2)
-    points = judge_runs(plain, own, "accuracy", margin_points) if _learned(plain) else None
+    points = judge_runs(plain, own, "accuracy", margin_points) if has_learned(plain) else None
     return time.outcome is Outcome.FASTER and equality_of(points, margin_points) is not Equality.WORSE
 
 
@@ -208,9 +207,3 @@ def _alone(gone: Set) -> bool:
 
 def _ordered(known: Known, switches: frozenset[Switch]) -> Set:
     return tuple(switch for switch in known.switches if switch in switches)
-
-
-def _learned(runs: Sequence[Run]) -> bool:
-    """Whether the model does better than guessing, in enough blocks for an interval."""
-    known = [run for run in runs if run.test_accuracy is not None]
-    return len(known) >= MIN_BLOCKS and median(r.test_accuracy for r in known) >= known[0].learned_from

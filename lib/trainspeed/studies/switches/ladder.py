@@ -9,8 +9,11 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.format import MISSING, NAMES, Number, fixed, model_of, percent, three
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
+from trainspeed.judge.equal_accuracy import EqualAccuracy, equal_accuracy
+from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.knee import LEAST_GAIN, Ends, Knee, knees
-from trainspeed.judge.text import interval_of
+from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.verdict import MIN_BLOCKS, Judgement
 from trainspeed.show.cells import styled
 
 ENDS: Mapping[Ends, str] = {
@@ -45,6 +48,48 @@ def _grows(knee: Knee) -> str:
         if knee.at_least is None
         else f"it grows up to batch {knee.at_least} at least"
     )
+
+
+def accuracy_sentences(runs: Iterable[Run], margin: float) -> list[str]:
+    """Return what each larger batch is worth in time to equal accuracy, as far as runs of equally many epochs tell.
+
+    Args:
+        margin: Points of test accuracy that may be lost.
+    """
+    found = equal_accuracy(RunSet(tuple(runs)).role(Role.LADDER), margin)
+    return list(dict.fromkeys(f"{NAMES[one.baseline.framework]}, {_in_time(one)}." for one in found))
+
+
+def _in_time(one: EqualAccuracy) -> str:
+    model = model_of(one.baseline.model)
+    if one.equality is Equality.UNCHECKED:
+        return (
+            f"{model}: the time to equal accuracy is not known: that takes {MIN_BLOCKS} blocks in which batch "
+            f"{one.baseline.batch_size} has learned something, and both have trained as many epochs"
+        )
+    return f"{model}, batch {one.candidate.batch_size} against {one.baseline.batch_size}: {_of_points(one)}"
+
+
+def _of_points(one: EqualAccuracy) -> str:
+    points = f"{size_of(one.points, 'accuracy')}{_ends(one.points, 'accuracy')}"
+    if one.equality is Equality.EQUAL:
+        return (
+            f"{size_of(one.time)}{_ends(one.time, 'time')} in time to equal accuracy, which it has after as many epochs "
+            f"({points})"
+        )
+    if one.equality is Equality.WORSE:
+        return (
+            f"less accurate after as many epochs ({points}): it needs more of them, and the {size_of(one.time)} of an "
+            "epoch is no gain yet"
+        )
+    return (
+        f"whether it is as accurate after as many epochs is undecided ({points}), and so is the time to equal accuracy: "
+        "measure more `batch_blocks`"
+    )
+
+
+def _ends(judgement: Judgement, quantity: str) -> str:
+    return "" if judgement.low is None else f", interval {interval_of(judgement, quantity)}"
 
 
 def ladder_table(found: Sequence[Knee]) -> Styler | None:
