@@ -117,7 +117,7 @@ def cost_table(found: Sequence[Findings], runs: Iterable[Run]) -> Styler | None:
         if one.confirmation:
             best = combined(one.start, one.confirmation.on)
             own.append(("all together", cost_of(fresh.of([one.start])), cost_of(fresh.of([best]))))
-        rows += [_where(one, found) | _cost_cells(name, plain, cost) for name, plain, cost in own if cost]
+        rows += [_where(one, found) | _cost_cells(name, *both, own[0][2]) for name, *both in own if both[1]]
     return _table(rows, "costs", "What it costs: memory, compiling, epochs until it pays")
 
 
@@ -146,8 +146,14 @@ def _costs_alone(feasible: Feasible) -> tuple[Cost | None, Cost | None]:
     )
 
 
-def _cost_cells(name: str, plain: Cost | None, cost: Cost) -> dict[str, Any]:
-    pays = MISSING
+def _cost_cells(name: str, plain: Cost | None, cost: Cost, of_table: Cost | None) -> dict[str, Any]:
+    """Return a row.
+
+    Args:
+        plain: What the plain trial took beside it.
+        of_table: What the table's row of the plain setting has: at another time of a busy machine, another one.
+    """
+    pays, beside = MISSING, plain if plain != of_table else None
     if plain is not None:
         after = cost.break_even(plain)
         pays = (
@@ -160,10 +166,14 @@ def _cost_cells(name: str, plain: Cost | None, cost: Cost) -> dict[str, Any]:
     return {
         "setting": name,
         "peak memory": gigabytes(cost.peak_memory_bytes, 2),
-        "first epoch s": digits(cost.first_epoch_s),
-        "later epochs s": digits(cost.epoch_s),
+        "first epoch s": digits(cost.first_epoch_s) + (_beside(beside.first_epoch_s) if beside else ""),
+        "later epochs s": digits(cost.epoch_s) + (_beside(beside.epoch_s) if beside else ""),
         "pays after": pays,
     }
+
+
+def _beside(seconds: float) -> str:
+    return f" (plain beside it: {digits(seconds)})"
 
 
 def _where(one: Findings, found: Sequence[Findings]) -> dict[str, str]:
