@@ -94,7 +94,7 @@ def scored(seeds: Iterable[int], **machine: float) -> Score:
         for name, value in machine.items():
             setattr(world, name, value)
         measured = drive(search, world)
-        confirming = sum(run.label == Role.RECIPE for run in measured.runs)
+        confirming = sum(run.role in (Role.RECIPE, Role.PLAIN_AGAIN) for run in measured.runs)
         score.add(world, measured.search, len(measured.runs), confirming)
     return score
 

@@ -12,7 +12,7 @@ from study_data import MACHINE, VERSIONS
 from trainspeed.conduct.plan import Planned, TrialSet, schedule, still_to_do
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
-from trainspeed.core.run import FINAL, Run, Status
+from trainspeed.core.run import FINAL, Role, Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.search.asking import Asking, continued
 from trainspeed.search.search import Search
@@ -90,9 +90,10 @@ class World:
         """Return what a run gives."""
         trial = planned.trial
         on = [int(name.removeprefix("made_")) for name, _ in trial.levers]
-        place = f"{self.seed}:{planned.label}:{trial.seed}"
+        again = planned.label == Role.PLAIN_AGAIN
+        place = f"{self.seed}:{Role.RECIPE if again else planned.label}:{trial.seed}"
         level = random.Random(place).gauss(0, self.drift)
-        draw = random.Random(f"{place}:{trial.levers}")
+        draw = random.Random(f"{place}:{trial.levers}{':again' * again}")
         status = next((self.fails[number] for number in on if number in self.fails), Status.OK)
         if status is Status.OK and draw.random() < self.crashes:
             status = Status.CRASHED

@@ -167,6 +167,17 @@ def test_a_control_compares_a_trial_with_itself():
     )
 
 
+def test_of_two_controls_of_a_trial_the_one_of_more_blocks_counts():
+    """A search has one beside the parts of a step, and one in its fresh blocks."""
+    fresh = [
+        make_run(seconds, block=block, label=label)
+        for block, ratio in enumerate(SIX)
+        for seconds, label in ((1.1 * ratio, Role.RECIPE), (ratio, Role.PLAIN_AGAIN))
+    ]
+    assert one(controls([*control_runs([1.0]), *fresh])).judgement.speedup == pytest.approx(1.1)
+    assert one(controls([*control_runs([1.0] * 7), *fresh])).judgement.speedup == 1.0
+
+
 def test_without_its_second_half_a_control_is_none():
     assert controls([run for run in control_runs(SIX) if run.label == Role.CONTROL]) == []
 

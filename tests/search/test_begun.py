@@ -25,7 +25,7 @@ def levers(monkeypatch):
 
 def begun_short(large):
     """Return the runs of a search whose fresh blocks began when there was time for so many large ones, and these."""
-    found = drive(SEARCH, WORLD, fits=lambda one: one.label != Role.RECIPE)
+    found = drive(SEARCH, WORLD, fits=lambda one: one.label not in (Role.RECIPE, Role.PLAIN_AGAIN))
     estimates, on = found.search.elimination.estimates, found.search.promising
     small = confirming(found.search.known, on, estimates, 9, large)
     planned = schedule([small.trial_set(START)], 0)

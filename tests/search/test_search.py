@@ -11,6 +11,7 @@ from trainspeed.core.levers.lever import Level, Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.result import EffectivePrecision
 from trainspeed.core.run import Role, Status
+from trainspeed.judge.comparison import controls
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.feasible import was_seen
@@ -86,12 +87,19 @@ def test_what_is_not_in_effect_beside_others_is_not_kept(measured):
 
 def test_claims_are_of_fresh_blocks_alone(measured):
     fresh = [run for run in measured.runs if run.role is Role.RECIPE]
-    earlier = {run.trial.seed for run in measured.runs if run.role is not Role.RECIPE}
+    earlier = {run.trial.seed for run in measured.runs if run.role not in (Role.RECIPE, Role.PLAIN_AGAIN)}
     alone = replace(measured.search, runs=fresh)
     assert alone.confirmation == measured.search.confirmation
     assert not earlier & {run.trial.seed for run in fresh}
     assert measured.search.confirmation.blocks == 9
     assert measured.search.confirmation.total.outcome is Outcome.FASTER
+
+
+def test_fresh_blocks_have_the_plain_trial_twice(measured):
+    """What noise does to a claim is measured in as many blocks."""
+    (control,) = controls(measured.runs)
+    assert control.baseline == START.spec and control.blocks == 9
+    assert control.low < 1 < control.high
 
 
 def test_leaving_out_claims_hold_all_at_once(measured):
@@ -131,7 +139,7 @@ def test_ends_whatever_the_budget_and_spends_it_on_what_is_large(budget_s, sure)
     )
     assert sure <= kept(found.search) <= {0, 1}
     # The fresh blocks are asked for whole: how many of them there is time for, the timetable says.
-    searching = [run for run in found.runs if run.role is not Role.RECIPE]
+    searching = [run for run in found.runs if run.role not in (Role.RECIPE, Role.PLAIN_AGAIN)]
     assert len(searching) * world_of().run_s <= max(budget_s, 15.0)
 
 
@@ -151,7 +159,7 @@ def test_goes_on_without_what_found_no_time():
 
 
 def test_nothing_is_claimed_without_fresh_blocks():
-    found = drive(search_of(), world_of(), fits=lambda one: one.label != Role.RECIPE)
+    found = drive(search_of(), world_of(), fits=lambda one: one.label not in (Role.RECIPE, Role.PLAIN_AGAIN))
     assert found.search.confirmation is None
     assert found.search.decisions[switch(0)] is Decision.UNCONFIRMED
     assert found.search.kept == ()

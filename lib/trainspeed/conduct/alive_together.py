@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.core.run import Role
+from trainspeed.core.run import AGAIN
 
 Kinds = frozenset[Any]  # of runs, which are the same in every block: see `Planned.kind`
 
@@ -49,7 +49,7 @@ def _neighbours(group: Sequence[Planned]) -> list[Planned]:
 
     The second half of an A/A control comes last: to part it from the first costs no verdict its pairs.
     """
-    left = sorted(group, key=lambda planned: planned.label == Role.CONTROL_AGAIN)
+    left = sorted(group, key=lambda planned: planned.label in AGAIN.values())
     chain = [left.pop(0)]
     while left:
         nearest = min(left, key=lambda planned: _distance(chain[-1], planned))
@@ -60,4 +60,4 @@ def _neighbours(group: Sequence[Planned]) -> list[Planned]:
 
 def _distance(one: Planned, other: Planned) -> tuple[bool, int]:
     settings = zip(one.trial.as_dict().values(), other.trial.as_dict().values(), strict=True)
-    return other.label == Role.CONTROL_AGAIN, sum(a != b for a, b in settings)
+    return other.label in AGAIN.values(), sum(a != b for a, b in settings)

@@ -13,7 +13,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import EmptyList, UserError, check_name, check_whole
 from trainspeed.core.format import counted
 from trainspeed.core.library_model import check_library_models
-from trainspeed.core.run import Role, Run, Status
+from trainspeed.core.run import AGAIN, Role, Run, Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
 
 P = ParamSpec("P")
@@ -203,11 +203,13 @@ def _labelled(part: TrialSet, named: set[AnyTrial]) -> Iterable[tuple[str, AnyTr
     for trial in part.trials:
         if part.label:
             yield part.label, trial
+            if trial in part.controls:
+                yield AGAIN[Role(part.label)], trial
         elif trial not in named:
             named.add(trial)
             yield (Role.CONTROL if trial in part.controls else Role.DATA), trial
             if trial in part.controls:
-                yield Role.CONTROL_AGAIN, trial
+                yield AGAIN[Role.CONTROL], trial
     for trial in dict.fromkeys(part.anchors):
         yield Role.ANCHOR, trial
 

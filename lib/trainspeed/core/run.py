@@ -60,6 +60,7 @@ class Role(StrEnum):
     SCREEN = "screen: "  # many switches at once, in mirror pairs
     ELIMINATE = "eliminate: "  # all that are promising, and each left out
     RECIPE = "recipe"  # all switches together, in fresh blocks
+    PLAIN_AGAIN = "plain again"  # the plain trial of those blocks once more: the second half of an A/A control
 
     @classmethod
     def of(cls, label: str) -> Role:
@@ -70,6 +71,7 @@ class Role(StrEnum):
 
 
 _WITH_NAME = tuple(role for role in Role if role.endswith(": "))
+AGAIN = {Role.CONTROL: Role.CONTROL_AGAIN, Role.RECIPE: Role.PLAIN_AGAIN}  # halves of an A/A control
 DATA_ROLES = frozenset(
     {Role.DATA, Role.CONTROL, Role.BISECTED}
 )  # verdicts, tables and charts are made of these

@@ -17,7 +17,7 @@ from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.factors import CONTROL as CONTROL_FACTOR
 from trainspeed.core.factors import Factor
 from trainspeed.core.quantities import Name, Text
-from trainspeed.core.run import Role, Run, Status
+from trainspeed.core.run import AGAIN, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import text
 from trainspeed.judge.verdict import ACCURACY_MARGIN, Judged, Judgement, Outcome, judge, judge_difference
@@ -157,11 +157,21 @@ def compare_with(
 
 
 def controls(runs: Iterable[Run]) -> list[Verdict]:
-    """Return the A/A verdicts: the same trial twice in each block, so that only noise differs."""
+    """Return the A/A verdicts: the same trial twice in each block, so that only noise differs.
+
+    Of a trial that was measured so in two ways, that with more blocks.
+    """
     known = RunSet(tuple(runs))
-    first, again = (known.role(role).by_trial() for role in (Role.CONTROL, Role.CONTROL_AGAIN))
     question = "How much do two measurements of the same thing differ?"
-    return _verdicts(((first[t], again[t]) for t in first if t in again), CONTROL_FACTOR, question)
+    found: dict[AnyTrial, Verdict] = {}
+    for roles in AGAIN.items():
+        first, again = (known.role(role).by_trial() for role in roles)
+        pairs = ((first[trial], again[trial]) for trial in first if trial in again)
+        for verdict in _verdicts(pairs, CONTROL_FACTOR, question):
+            before = found.get(verdict.baseline)
+            if before is None or before.blocks < verdict.blocks:
+                found[verdict.baseline] = verdict
+    return list(found.values())
 
 
 def ratios(runs: Iterable[Run], factor: str, baseline: Any, candidate: Any) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.errors import UserError
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.search.arms import Arm, Ran, arms_of
 from trainspeed.search.switch import Set, Switch, combined
@@ -97,7 +97,14 @@ class Group:
     def trial_set(self, start: Trial) -> TrialSet:
         """Return the group as a plan has it."""
         trials = self.trials(start)
-        return TrialSet(trials=trials, blocks=self.blocks, label=self.label, factors=_differing(trials))
+        controls = trials[:1] if self.label == Role.RECIPE else ()  # the plain trial: what noise does to a claim
+        return TrialSet(
+            trials=trials,
+            blocks=self.blocks,
+            label=self.label,
+            controls=controls,
+            factors=_differing(trials),
+        )
 
     def left(self, known: Known, asked: Collection[tuple[str, Trial]]) -> bool:
         """Whether there is something of it that was neither run nor asked for before.

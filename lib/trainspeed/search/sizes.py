@@ -56,6 +56,7 @@ class Sizes:
             Role.SCREEN: 2 * self.columns,
             Role.ELIMINATE: PARTS * self.eliminate,
             Role.RECIPE: (2 + left_out) * self.confirm,
+            Role.PLAIN_AGAIN: self.confirm,
         }
 
 

@@ -214,7 +214,7 @@ class Stages:
             return
         for group in groups:
             runs = [one.run.busy_s for one in self.known.ran]
-            ahead = len(group.arms) + 2 * min(MIN_BLOCKS, self.confirm_blocks)
+            ahead = len(group.arms) + 3 * min(MIN_BLOCKS, self.confirm_blocks)
             if not runs or SPARE * (sum(runs) + fmean(runs) * ahead) <= self.budget_s:
                 yield [group]
 

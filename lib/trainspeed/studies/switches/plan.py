@@ -191,7 +191,7 @@ def _foreseen(search: Search) -> list[TrialSet]:
     screened = [sizes for sizes in possible if sizes.columns]
     least = screened[-1] if len(levers) >= MANY else possible[-1]
     runs = least.runs(raced=len(switches) - len(levers))
-    fresh = runs.pop(Role.RECIPE) // least.confirm
+    fresh = (runs.pop(Role.RECIPE) + runs.pop(Role.PLAIN_AGAIN)) // least.confirm
     pairs = sum(map(math.ceil, (number / 2 for number in runs.values())))
     fresh_pairs = math.ceil(fresh / 2)
     slow_pairs = math.ceil(len(search.candidates.slow_ways) / 2) if search.slow_blocks else 0
