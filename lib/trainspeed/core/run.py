@@ -60,7 +60,9 @@ class Role(StrEnum):
     SCREEN = "screen: "  # many switches at once, in mirror pairs
     ELIMINATE = "eliminate: "  # all that are promising, and each left out
     RECIPE = "recipe"  # all switches together, in fresh blocks
-    PLAIN_AGAIN = "plain again"  # the plain trial of those blocks once more: the second half of an A/A control
+    PLAIN_AGAIN = (
+        "plain again"  # the plain trial of those blocks once more: the second half of an A/A control
+    )
 
     @classmethod
     def of(cls, label: str) -> Role:

@@ -1,4 +1,4 @@
-"""Decide whether accuracy was kept: "not significantly worse" is not "equally good". Pure functions on numbers and runs."""
+"""Decide whether accuracy was kept: "not significantly worse" is not "equally good". Pure functions."""
 
 from __future__ import annotations
 

@@ -97,7 +97,9 @@ class Group:
     def trial_set(self, start: Trial) -> TrialSet:
         """Return the group as a plan has it."""
         trials = self.trials(start)
-        controls = trials[:1] if self.label == Role.RECIPE else ()  # the plain trial: what noise does to a claim
+        controls = (
+            trials[:1] if self.label == Role.RECIPE else ()
+        )  # the plain trial: what noise does to a claim
         return TrialSet(
             trials=trials,
             blocks=self.blocks,

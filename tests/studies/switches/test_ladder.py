@@ -54,16 +54,15 @@ def with_accuracy(accuracies):
     """Runs of batch 16 and 32, of which the larger is twice as fast, with the accuracies that they ended with."""
     runs = rungs(1.0, 0.5)
     return [
-        replace(run, test_accuracy=accuracies[run.trial.batch_size == 32] + run.block / 1e4)
-        for run in runs
+        replace(run, test_accuracy=accuracies[run.trial.batch_size == 32] + run.block / 1e4) for run in runs
     ]
 
 
 def test_a_larger_batch_that_is_as_accurate_after_as_many_epochs_has_its_speed_up_in_time_to_accuracy():
     (sentence,) = accuracy_sentences(with_accuracy((0.8, 0.801)), 0.5)
     assert sentence == (
-        "PyTorch, cnn10, batch 32 against 16: 2.00x, interval 2.00 to 2.00 in time to equal accuracy, which it has after "
-        "as many epochs (+0.1 points, interval +0.1 to +0.1)."
+        "PyTorch, cnn10, batch 32 against 16: 2.00x, interval 2.00 to 2.00 in time to equal accuracy, which it has "
+        "after as many epochs (+0.1 points, interval +0.1 to +0.1)."
     )
 
 

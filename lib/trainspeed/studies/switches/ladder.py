@@ -74,8 +74,8 @@ def _of_points(one: EqualAccuracy) -> str:
     points = f"{size_of(one.points, 'accuracy')}{_ends(one.points, 'accuracy')}"
     if one.equality is Equality.EQUAL:
         return (
-            f"{size_of(one.time)}{_ends(one.time, 'time')} in time to equal accuracy, which it has after as many epochs "
-            f"({points})"
+            f"{size_of(one.time)}{_ends(one.time, 'time')} in time to equal accuracy, which it has after as many "
+            f"epochs ({points})"
         )
     if one.equality is Equality.WORSE:
         return (
@@ -83,8 +83,8 @@ def _of_points(one: EqualAccuracy) -> str:
             "epoch is no gain yet"
         )
     return (
-        f"whether it is as accurate after as many epochs is undecided ({points}), and so is the time to equal accuracy: "
-        "measure more `batch_blocks`"
+        f"whether it is as accurate after as many epochs is undecided ({points}), and so is the time to equal "
+        "accuracy: measure more `batch_blocks`"
     )
 
 
