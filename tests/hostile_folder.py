@@ -70,10 +70,10 @@ def write(folder: Path, study: str = "layout") -> int:
 
 def _is_refused(line: dict[str, Any]) -> bool:
     from trainspeed.core.ledger import parsed
-    from trainspeed.core.run import Run
+    from trainspeed.core.run import SCHEMA, Run
 
     ((_, found),) = parsed([(1, json.dumps(line).encode())])
-    return not isinstance(found, Run) and line.get("schema") in (1, 2)
+    return not isinstance(found, Run) and line.get("schema") in range(1, SCHEMA + 1)
 
 
 __all__ = ["BLOCKS", "HOST", "MODELS", "OLDER", "SESSION", "runs", "write"]

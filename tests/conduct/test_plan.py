@@ -265,6 +265,20 @@ def test_a_control_of_which_half_was_measured_is_measured_anew():
     assert left_of(plan, [run_of(p, Status.OK) for p in halves]) == tuple(p for p in plan if p not in halves)
 
 
+def test_a_comparison_counts_when_it_is_whole_on_one_node():
+    """Of a node that was lost in mid-block the half stays, and the block is measured whole on another."""
+    plan = plan_of_two_trials()
+    here, there = [
+        [dataclasses.replace(run_of(p, Status.OK), node=node) for p in plan if p.block == 0 and p.label]
+        for node in ("a-1", "a-2")
+    ]
+    alone = next(p for p in plan if p.block == 0 and not p.label)
+
+    assert left_of(plan, [here[0], there[1]]) == plan
+    left = tuple(p for p in plan if p.block or p == alone)
+    assert left_of(plan, [here[0], *there]) == left
+
+
 def test_a_framework_that_is_still_missing_makes_nobody_begin_anew():
     plan = plan_of_two_trials()
     without = {p.trial.framework for p in plan[:1]}

@@ -8,6 +8,7 @@ from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.notes import OtherNote
+from trainspeed.core.run import SCHEMA
 
 
 @pytest.fixture
@@ -136,9 +137,12 @@ def test_a_line_of_another_schema_stops_the_reading_and_says_what_to_do(ledger):
     """Its fields may mean something else: skipping it would hide data, and reading it would be wrong."""
     ledger.append(make_run())
     with ledger.path.open("a") as file:
-        file.write(json.dumps({**make_run().as_dict(), "schema": 3, "trial": "of another kind"}) + "\n")
+        file.write(
+            json.dumps({**make_run().as_dict(), "schema": SCHEMA + 1, "trial": "of another kind"}) + "\n"
+        )
     expected = (
-        "runs.jsonl line 2 has schema 3, this Trainspeed reads schema 2 and before: use another OUT folder"
+        f"runs.jsonl line 2 has schema {SCHEMA + 1}, this Trainspeed reads schema {SCHEMA} and before: use another "
+        "OUT folder"
     )
     with pytest.raises(UserError, match=re.escape(expected)):
         ledger.read()

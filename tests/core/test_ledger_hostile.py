@@ -12,7 +12,7 @@ from trainspeed.core.ledger import MOST_DOUBTS, Ledger, parsed, read_lines
 from trainspeed.core.ledger_line import what_is_wrong
 from trainspeed.core.machine_text import device_name, machine_name, machine_parts
 from trainspeed.core.quantities import LINE_TYPES, PARTS
-from trainspeed.core.run import LINE, Run
+from trainspeed.core.run import LINE, SCHEMA, Run
 from trainspeed.judge.doubts import note_sentence, run_doubts
 from trainspeed.show.notebook import _span
 from trainspeed.show.tables import layer_table, machine_table
@@ -113,9 +113,9 @@ def test_what_a_doubt_says_of_a_line_is_short_and_cannot_steer_a_terminal(tmp_pa
 
 
 def test_a_schema_of_a_later_version_still_stops_the_reading(tmp_path):
-    hostile_ledger.write(tmp_path, [hostile_ledger.whole_line(schema=3)])
+    hostile_ledger.write(tmp_path, [hostile_ledger.whole_line(schema=SCHEMA + 1)])
 
-    with pytest.raises(UserError, match="schema 3"):
+    with pytest.raises(UserError, match=f"schema {SCHEMA + 1}"):
         Ledger(tmp_path).read()
 
 

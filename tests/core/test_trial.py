@@ -87,6 +87,39 @@ def test_one_strategy_is_for_one_device():
         make_trial(devices=3)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"nodes": 0}, "nodes (=0) must be a whole number of at least 1."),
+        ({"nodes": True}, "nodes (=True) must be a whole number of at least 1."),
+        ({"strategy": "single", "nodes": 2}, "strategy 'single' runs on one node, not on 2: choose ddp."),
+        (
+            {"strategy": "data_parallel", "devices": 2, "nodes": 2},
+            "strategy 'data_parallel' runs on one node, not on 2: choose ddp.",
+        ),
+        (
+            {"strategy": "ddp", "devices": 3, "nodes": 2, "batch_size": 36},
+            "devices (=3) must be divisible by nodes (=2): try 2 or 4.",
+        ),
+    ],
+)
+def test_nodes_have_equally_many_devices_and_a_strategy_that_spans_them(fields, message):
+    with pytest.raises(UserError) as caught:
+        make_trial(**fields)
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("framework", "strategy"), [("jax", "data_parallel"), ("tensorflow", "mirrored")])
+def test_devices_are_those_of_all_nodes_together(framework, strategy):
+    trial = make_trial(framework=framework, strategy=strategy, devices=4, nodes=2)
+
+    assert (trial.devices_per_node, trial.cores) == (2, 2)
+    assert f"2 nodes x 2 devices ({strategy})" in trial.describe()
+    one_each = make_trial(framework=framework, strategy=strategy, devices=2, nodes=2)
+    assert f"2 nodes x 1 device ({strategy})" in one_each.describe()
+
+
 @pytest.mark.parametrize(("devices", "near"), [(3, "30 or 33"), (64, "64")])
 def test_a_batch_that_the_devices_cannot_share_is_refused_with_one_that_they_can(devices, near):
     with pytest.raises(UserError) as caught:

@@ -39,6 +39,42 @@ def one(verdicts):
 # Which runs are compared.
 
 
+def on_nodes(nodes, seconds, layout):
+    return [
+        make_run(s, block=block, layout=layout, node=node)
+        for block, (node, s) in enumerate(zip(nodes, seconds, strict=True))
+    ]
+
+
+def test_what_two_nodes_have_measured_is_never_paired():
+    """The second node takes twice as long: paired across nodes, blocks 1 and 2 would be 3x and 0.75x."""
+    first = on_nodes(("a-1", "a-2", "a-1", "a-2"), (1.5, 3.0, 1.5, 3.0), FIRST)
+    last = on_nodes(("a-1", "a-1", "a-2", "a-2"), (1.0, 1.0, 2.0, 2.0), LAST)
+
+    assert [(row["block"], row["ratio"]) for row in ratios([*first, *last], "layout", FIRST, LAST)] == [
+        (0, 1.5),
+        (3, 1.5),
+    ]
+
+
+def test_a_block_that_was_begun_on_a_node_that_was_lost_counts_as_it_was_measured_last():
+    first = on_nodes(("a-1",), (9.0,), FIRST) + on_nodes(("a-2",), (1.5,), FIRST)
+    last = on_nodes(("a-1",), (3.0,), LAST) + on_nodes(("a-2",), (1.0,), LAST)
+
+    assert [row["ratio"] for row in ratios([*first, *last], "layout", FIRST, LAST)] == [1.5]
+    assert [row["ratio"] for row in ratios([*first, last[0]], "layout", FIRST, LAST)] == [3.0]
+
+
+def test_nodes_are_a_factor():
+    runs = make_pair("nodes", (1, 2), SIX, strategy="ddp", devices=2)
+    verdict = one(compare(runs, "nodes", 1, 2, question="Does it?"))
+
+    assert verdict.sentence.startswith("2 nodes x 1 device vs 1 node x 2 devices: 1.34x (95 % interval")
+    assert (
+        verdict.label == "2 nodes x 1 device vs 1 node x 2 devices, PyTorch, cnn10, channels_first, batch 32"
+    )
+
+
 def test_speedup_is_that_of_the_candidate():
     verdict = one(by_layout(layout_pair(SIX)))
     assert (verdict.baseline.layout, verdict.candidate.layout) == (FIRST, LAST)

@@ -14,7 +14,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.files import COMPARE
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
-from trainspeed.core.run import Status
+from trainspeed.core.run import SCHEMA, Status
 from trainspeed.report.execute import NotebookResult, NotebookStatus
 from trainspeed.report.parameters import read_notebook
 from trainspeed.report.request import new_session
@@ -128,7 +128,7 @@ def test_a_notebook_that_failed_leaves_no_page_that_looks_finished(kernels, side
         ("old", "empty", {}, "B (=empty) is a folder without a ledger"),
         ("old", "old", {}, "A (=old) and B (=old) are the same ledger"),
         ("old", "other", {}, "A and B have no common trials: A has layout (2 trials), B has amp (2 trials)"),
-        ("old", "future", {}, "B (=future) has schema 3 in line 1"),
+        ("old", "future", {}, f"B (=future) has schema {SCHEMA + 1} in line 1"),
         ("old", "new", {"a_usd_per_hour": "-1"}, "a_usd_per_hour (=-1.0) must be a positive number"),
         ("old", "new", {"b_usd_per_hour": "0"}, "b_usd_per_hour (=0.0) must be a positive number"),
         ("old", "new", {"b_usd_per_hour": "cheap"}, "b_usd_per_hour (='cheap') must be a positive number"),
@@ -139,7 +139,7 @@ def test_a_mistake_is_one_line_and_nothing_is_written(kernels, sides, a, b, more
     (sides / "empty").mkdir()
     measured(sides / "other", 1.0, study="amp")
     (sides / "future").mkdir()
-    line = {**json.loads((sides / "new/runs.jsonl").read_text().splitlines()[0]), "schema": 3}
+    line = {**json.loads((sides / "new/runs.jsonl").read_text().splitlines()[0]), "schema": SCHEMA + 1}
     (sides / "future/runs.jsonl").write_text(json.dumps(line))
     with pytest.raises(UserError, match=f"^{re.escape(message)}") as problem:
         compare_reports(a, b, out=sides / "out", **more)

@@ -30,6 +30,7 @@ VARIABLES = {
     "in_report": "TRAINSPEED_REPORT",
     "notebook_statuses": "TRAINSPEED_NOTEBOOKS",
     "user_models": "TRAINSPEED_MODELS",
+    "node": "TRAINSPEED_NODE",
 }
 
 
@@ -45,6 +46,7 @@ class Context:
         notebook_statuses: How the report's other notebooks ended, a mapping for each: see
             `trainspeed.studies.summary.collect`.
         user_models: The models of the user's own that the report was asked to measure; others are not run.
+        node: The fleet's name of this machine: see `Run`.
     """
 
     id: str
@@ -55,6 +57,7 @@ class Context:
     in_report: bool = False
     notebook_statuses: tuple[Mapping[str, Any], ...] = ()
     user_models: tuple[str, ...] = ()
+    node: str | None = None
 
     def environment(self) -> dict[str, str]:
         """Return the variables with which a kernel runs its notebook in this context."""
@@ -87,6 +90,7 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         in_report=bool(given["in_report"]),
         notebook_statuses=tuple(json.loads(given["notebook_statuses"] or "[]")),
         user_models=tuple(json.loads(given["user_models"] or "[]")),
+        node=given["node"] or None,
     )
 
 

@@ -180,7 +180,7 @@ def _shortage_of_images(trial: Trial, allowance_bytes: int) -> str | None:
     if trial.pipeline == "resize" or trial.phase.ceiling:
         return None
     whole = DATA_SET_IMAGES.get(trial.dataset, 0) if trial.folds is None else FOLDED_IMAGES
-    copies = trial.devices if trial.strategy == "ddp" else 1
+    copies = trial.devices_per_node if trial.strategy == "ddp" else 1
     copied = copies * trial.steps_per_epoch * trial.batch_size
     needed = (whole + copied) * trial.image_size**2 * IMAGE_BYTES_PER_PX
     if needed <= allowance_bytes:

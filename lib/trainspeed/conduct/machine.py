@@ -43,7 +43,7 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
     if context.render_from:
         measured = recorded(study, context, may_be_empty=True)
         kind = "GPU" if measured.machine.get("device") == "gpu" else "CPU core"
-        return max((run.trial.devices for run in measured.runs), default=1), kind
+        return max((run.trial.devices_per_node for run in measured.runs), default=1), kind
     device, uuids, _ = devices()
     return (len(uuids), "GPU") if device == "gpu" else (detect.logical_cores(), "CPU core")
 

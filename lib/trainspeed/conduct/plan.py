@@ -238,20 +238,26 @@ def still_to_do(
 ) -> tuple[Planned, ...]:
     """Return what a resumed session has left: all but what ended well or would end the same again.
 
-    Runs of a group are compared within one start: if one of them is left, they all are.
+    Runs of a group are compared within one start, on one node: if one of them is left there, they all are.
 
     Args:
         is_no_use: Returns whether a run is not to be tried again: see `trainspeed.conduct.given_up`.
     """
-    finished = {run.key for run in done if run.status == Status.OK}
+    finished_on: dict[Any, set[str | None]] = {}
+    for run in done:
+        if run.status == Status.OK:
+            finished_on.setdefault(run.key, set()).add(run.node)
     possible = [p for p in plan if not is_no_use(p)]
-    begun_anew = {(p.block, p.group) for p in possible if p.key not in finished}
-    return tuple(p for p in possible if (p.block, p.group) in begun_anew)
+    whole_on: dict[tuple[int, int], set[str | None]] = {}
+    for p in possible:
+        on = finished_on.get(p.key, set())
+        whole_on[p.block, p.group] = on & whole_on.get((p.block, p.group), on)
+    return tuple(p for p in possible if not whole_on[p.block, p.group])
 
 
 def most_devices(plan: Iterable[Planned]) -> int:
-    """Return the largest number of devices that a run uses."""
-    return max((planned.trial.devices for planned in plan), default=1)
+    """Return the largest number of devices that a run uses on a node."""
+    return max((planned.trial.devices_per_node for planned in plan), default=1)
 
 
 def most_cores(plan: Iterable[Planned]) -> int | None:
@@ -261,7 +267,7 @@ def most_cores(plan: Iterable[Planned]) -> int | None:
 
 
 def check_devices(plan: Sequence[Planned], count: int, kind: str) -> None:
-    """Raise a UserError where a run needs more devices than there are.
+    """Raise a UserError where a run needs more devices on a node than there are here.
 
     Args:
         kind: "GPU" or "CPU core".

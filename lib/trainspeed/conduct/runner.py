@@ -53,6 +53,7 @@ class Runner:
         rounds: How many turns each arm has in a block.
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
+        node: The fleet's name of this machine: see `Run`.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
         strangers: Returns a note for each of some GPUs that is in use; called when no run is alive.
         shortage: Returns what memory a trial lacks, as a reason not to try it; None where it fits.
@@ -71,6 +72,7 @@ class Runner:
     rounds: int = ROUNDS
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
+    node: str | None = None
     accuracy_blocks: int = 1
     strangers: Strangers = stranger_notes
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
@@ -129,7 +131,7 @@ class Runner:
         return self._record(some, lines)
 
     def _gpus_of(self, planned: Planned) -> tuple[str, ...]:
-        return () if planned.trial.on_cpu else self.gpu_uuids[: planned.trial.devices]
+        return () if planned.trial.on_cpu else self.gpu_uuids[: planned.trial.devices_per_node]
 
     def _turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> TakeTurn:
         """Return what a turn of the group is."""
@@ -259,6 +261,7 @@ class Runner:
             machine=self.machine,
             versions={**worker.versions, **version_of(getattr(planned.trial, "model", ""))} if worker else {},
             monitor=self.monitor,
+            node=self.node,
             import_s=worker.import_s if planned.trial.phase.calls and worker else None,
             **result,
         )

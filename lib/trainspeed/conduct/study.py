@@ -138,6 +138,7 @@ class _Measuring:
             machine=self._machine,
             gpu_uuids=self._uuids,
             monitor=f"monitor/{context.id}-{self._study}.csv",
+            node=context.node,
             start=partial(_start_worker, self._uuids),
             timeout_s=timeout_s,
             turn_s=turn_s,

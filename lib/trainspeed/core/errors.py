@@ -91,8 +91,8 @@ def check_some(field: str, values: Collection[object], rule: str) -> None:
         raise EmptyList(field, values, rule, form=EMPTY_FORM)
 
 
-def check_shared(field: str, value: int, devices: int) -> None:
-    """Raise a UserError where a number cannot be divided equally among the devices."""
+def check_shared(field: str, value: int, devices: int, *, by: str = "devices") -> None:
+    """Raise a UserError where a number cannot be divided equally among the devices, or among so many of others."""
     if rest := value % devices:
         choices = " or ".join(str(n) for n in (value - rest, value - rest + devices) if n)
-        raise UserError(field, value, f"must be divisible by {{devices}}: try {choices}.", devices=devices)
+        raise UserError(field, value, f"must be divisible by {{{by}}}: try {choices}.", **{by: devices})

@@ -120,11 +120,17 @@ class BaseTrial:
 
     factors: ClassVar[Mapping[str, Factor]]
     levers: tuple[Setting, ...] = ()
+    nodes: int = 1
+
+    @property
+    def devices_per_node(self) -> int:
+        """Devices that it takes on each of its nodes."""
+        return self.devices // self.nodes
 
     @property
     def cores(self) -> int | None:
-        """CPU cores that it takes where there is no GPU; None for all that there are."""
-        return self.devices
+        """CPU cores that it takes on each node where there is no GPU; None for all that there are."""
+        return self.devices_per_node
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form: every field, in order."""
@@ -174,6 +180,14 @@ def _levers(value: Any) -> str:
     """Return the levers of a trial in words, or of a row of the frame, where they are text: "name=value name=value"."""
     settings = (part.partition("=")[::2] for part in value.split()) if isinstance(value, str) else value
     return words_of(settings)
+
+
+def _nodes_apart(baseline: Any, candidate: Any) -> str:
+    """Return on how many nodes the devices of two trials are: "2 nodes x 1 device vs 1 node x 2 devices"."""
+    return " vs ".join(
+        f"{counted(trial.nodes, 'node')} x {counted(trial.devices_per_node, 'device')}"
+        for trial in (candidate, baseline)
+    )
 
 
 def _levers_apart(baseline: Any, candidate: Any) -> str:
@@ -228,13 +242,21 @@ TRAINING = rows(
     Factor(name="strategy", hides=("devices",)),
     Factor(
         name="devices",
-        with_fields=("strategy",),
+        with_fields=("strategy", "nodes"),
         value=lambda v: counted(v, "device"),
         of_trial=devices_of,
         lead=lambda factor, _, candidate: factor.words(candidate),
         described=lambda trial: trial.devices > 1,
         plain_label=True,
         switch=lambda trial, devices: {"devices": devices, "strategy": trial.strategy_for(devices)},
+    ),
+    Factor(
+        name="nodes",
+        value=lambda v: counted(v, "node"),
+        contrast=_nodes_apart,
+        lead=Factor.versus,
+        hides=("nodes", "devices"),
+        plain_label=True,
     ),
     Factor(
         name="pipeline",

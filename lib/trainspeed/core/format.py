@@ -123,8 +123,12 @@ def pipeline_of(trial: Any) -> str:
 
 
 def devices_of(trial: Any) -> str:
-    """Return the number of devices, and what spreads the batch over them, in words."""
-    return "1 device" if trial.devices == 1 else f"{trial.devices} devices ({trial.strategy})"
+    """Return the number of devices, on how many nodes they are, and what spreads the batch over them, in words."""
+    if trial.devices == 1:
+        return "1 device"
+    nodes = trial.nodes or 1  # None of a switch, which says nothing of nodes
+    on_each = counted(trial.devices // nodes, "device")
+    return f"{f'{nodes} nodes x ' if nodes > 1 else ''}{on_each} ({trial.strategy})"
 
 
 def _absent(value: Any) -> bool:

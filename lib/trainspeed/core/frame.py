@@ -34,7 +34,7 @@ RUN_COLUMNS = (
     *("first_epoch_s", "median_epoch_s", "training_s", "images_per_s", "images_consumed"),
     *("test_accuracy", "peak_memory_bytes", "effective_layout", "effective_precision", "energy_j"),
     *("timed_s", "epoch_energy_j", "median_call_s", "median_resident_s", "placement", "start_s"),
-    *("notes", "started_at", "monitor"),
+    *("notes", "started_at", "monitor", "node"),
 )
 DERIVED_COLUMNS: Mapping[str, Callable[[Run], Any]] = {
     "status": lambda run: str(run.status),

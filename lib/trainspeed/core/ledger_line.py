@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 import msgspec
 
 from trainspeed.core import ledger_schema1
-from trainspeed.core.convolution import trial_from_dict
+from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.errors import UserError
 from trainspeed.core.markdown import visible
 from trainspeed.core.notes import AnyNote
@@ -27,7 +27,7 @@ MOST_REASON_LETTERS = 200
 FIELD_TYPES = get_type_hints(Run) | dict(LINE_TYPES)
 # Parts that repeat from line to line.
 REPEATED = (
-    *("trial", "machine", "versions", "layers", "profile"),
+    *("trial", "node", "machine", "versions", "layers", "profile"),
     *("effective_layout", "effective_precision", "notes"),
 )
 NULL = msgspec.Raw(b"null")
@@ -70,7 +70,7 @@ class _Schema(msgspec.Struct):
 
 
 def read_run(line: bytes, parts: dict[Any, Any]) -> Run:
-    """Return the run of a line of schema 1 or of the current one; fields of a later Trainspeed are ignored.
+    """Return the run of a line of the current schema or of one before; fields of a later Trainspeed are ignored.
 
     Args:
         parts: The parts of earlier lines, for those that repeat; this line's are added.
@@ -137,6 +137,11 @@ def _kept(name: str) -> Callable[[bytes], Any]:
     return decode_and_check
 
 
+def _trial(raw: bytes, **known: Any) -> AnyTrial:
+    """Return the trial of a line, with what is known of it whatever the line says."""
+    return trial_from_dict({**msgspec.json.decode(raw, type=Mapping[str, Any]), **known})
+
+
 def _notes(raw: bytes) -> tuple[AnyNote, ...]:
     notes = msgspec.json.decode(raw, type=FIELD_TYPES["notes"])
     texts = (
@@ -160,5 +165,7 @@ DECODERS: dict[int, dict[str, Callable[[bytes], Any]]] = {
     | {name: _kept(name) for name in PARTS}
     | {"notes": _notes, "effective_layout": _layout}
 }
-DECODERS[SCHEMA]["trial"] = lambda raw: trial_from_dict(msgspec.json.decode(raw, type=Mapping[str, Any]))
-DECODERS[1] = DECODERS[SCHEMA] | ledger_schema1.SCHEMA1_DECODERS
+DECODERS[SCHEMA]["trial"] = _trial
+# Before schema 3 a run was of one machine, which had no name: what such a line says of nodes was ignored then, too.
+DECODERS[2] = DECODERS[SCHEMA] | {"trial": lambda raw: _trial(raw, nodes=1), "node": lambda raw: None}
+DECODERS[1] = DECODERS[2] | ledger_schema1.SCHEMA1_DECODERS

@@ -17,6 +17,9 @@ MOST_WHOLE = 2**53  # what a float holds exactly
 # A session or a study: part of a file's name.
 Identifier = Annotated[str, Meta(pattern=r"^[\w .:+-]{1,100}\Z")]
 Name = Annotated[str, Meta(max_length=MOST_NAME_LETTERS)]
+NodeName = Annotated[
+    str, Meta(pattern=r"^[\w.-]{1,100}-[1-9][0-9]{0,5}\Z")
+]  # a machine of a fleet, and which of them
 Text = Annotated[str, Meta(max_length=MOST_TEXT_LETTERS)]
 Duration = Annotated[float, Meta(gt=0, le=MOST_S)]  # seconds of what was timed
 Elapsed = Annotated[float, Meta(ge=0, le=MOST_S)]  # seconds between two moments
@@ -105,6 +108,7 @@ LINE_TYPES: Mapping[str, Any] = {
     "reason": Text | None,
     "started_at": Name | None,
     "monitor": Name | None,
+    "node": NodeName | None,
     "import_s": Elapsed | None,
     "versions": Annotated[Mapping[Name, Name], Meta(max_length=1000)],
     "epoch_s": Durations,

@@ -20,7 +20,7 @@ TIMED_STAGES = (*STAGES, "warm")  # of a convolution's run: its first call, and 
 DEFAULT_CLASSES = 10  # of the data sets that lines without `classes` were trained on
 # A model has learned something from here on, of the way from guessing to knowing: 20 % with ten classes.
 LEARNED_SHARE = 1 / 9
-SCHEMA = 2  # raise when a field changes meaning
+SCHEMA = 3  # raise when a field changes meaning
 
 
 class Status(StrEnum):
@@ -92,6 +92,7 @@ class Run(RunResult):
         failure: The same as values; None where the run ended well.
         started_at: UTC, ISO 8601.
         monitor: Path of the monitor's CSV, relative to the ledger.
+        node: The fleet's name of the machine that measured it, "a10g-2", or of the first of several; None without one.
         import_s: Seconds that the worker took to import the library; of convolutions only.
     """
 
@@ -109,6 +110,7 @@ class Run(RunResult):
     machine: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     monitor: str | None = None
+    node: str | None = None
     import_s: float | None = None
     schema: int = SCHEMA
 
@@ -155,9 +157,14 @@ class Run(RunResult):
         return {number: frozenset(text.split("|")) for number, text in known if text is not None}
 
     @property
-    def alive_with(self) -> tuple[str, int | None, int]:
+    def alive_with(self) -> tuple[str, str | None, int | None, int]:
         """The same for two runs of a block that took turns with one another, or that both took none."""
-        return self.session, self.group, self.subgroup
+        return self.session, self.node, self.group, self.subgroup
+
+    @property
+    def block_key(self) -> tuple[int, str | None]:
+        """The same for two runs that may be paired: of one block, and measured by one node."""
+        return self.block, self.node
 
     @property
     def step_s(self) -> float | None:
@@ -279,7 +286,7 @@ class Run(RunResult):
 
     @property
     def key(self) -> tuple[str, int, AnyTrial]:
-        """What makes two lines of one study the same measurement: label, block and trial."""
+        """What makes two lines of one study the same measurement, by whichever node: label, block and trial."""
         return self.label, self.block, self.trial
 
     def as_dict(self) -> dict[str, Any]:

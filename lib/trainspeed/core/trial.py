@@ -39,6 +39,8 @@ STRATEGIES = {
     "torch": (SINGLE, "ddp", "data_parallel"),
     "jax": (SINGLE, "data_parallel"),
 }
+# Framework -> its strategies that may be asked for on several nodes; not all of them run there: see the backends.
+ACROSS_NODES = {"tensorflow": ("mirrored",), "torch": ("ddp",), "jax": ("data_parallel",)}
 PIPELINES = ("arrays", "generator", "threads", "processes", "tf_data", "in_model", "resize")
 PLAIN_PIPELINES = ("arrays", "resize")  # they do not augment
 WITH_WORKERS = ("threads", "processes")
@@ -60,7 +62,7 @@ WIDE_RESNET = re.compile(r"wrn28_([1-9]\d?)")
 # A user's model: a function in a file, whose path is below the folder that the user works in.
 USER_MODEL = re.compile(r"(.+\.py):([A-Za-z_]\w*)")
 # Field -> its least and its most value: above, a slip of the pen would fill the memory or start thousands of processes.
-LIMITS = dict.fromkeys(("devices", "batch_size", "images_per_epoch", "queue"), (1, None))
+LIMITS = dict.fromkeys(("devices", "nodes", "batch_size", "images_per_epoch", "queue"), (1, None))
 LIMITS |= {"image_size": (8, 1024), "workers": (0, 512), "seed": (0, None)}
 
 
@@ -76,7 +78,8 @@ class Trial(BaseTrial):
         compile: Whether XLA (TensorFlow, JAX) or torch.compile is used. JAX is always compiled.
         strategy: What spreads a batch over the devices; "single" on one.
         part: Name of the `phase` that is run: whole steps, one phase of a step, or a ceiling of the device.
-        devices: Number of GPUs; where there is none, of CPU cores of one thread each.
+        devices: Number of GPUs on all nodes together; where there is none, of CPU cores of one thread each.
+        nodes: Number of machines that the devices are on, as many on each.
         batch_size: Images per step, summed over all devices.
         image_size: Height and width of the input, in pixels.
         images_per_epoch: Images asked for; a run records how many it consumed.
@@ -98,6 +101,7 @@ class Trial(BaseTrial):
     compile: bool = False
     strategy: str = "single"
     devices: int = 1
+    nodes: int = 1
     pipeline: str = "arrays"
     workers: int = 0
     queue: int = 10
@@ -129,6 +133,7 @@ class Trial(BaseTrial):
             check_whole(name, getattr(self, name), least, most=most)
         check_whole("epochs", self.epochs, 3, "the first is shown apart and the rest need a median")
         _check_strategy(self.framework, self.strategy, self.devices)
+        _check_nodes(self.framework, self.strategy, self.devices, self.nodes)
         _check_pipeline(self.framework, self.pipeline, self.workers, self.augment)
         if self.image_size < (least := MIN_PX.get(self.model, 0)):
             rule = f"is too small for {self.model}: {least} px or more."
@@ -174,7 +179,7 @@ class Trial(BaseTrial):
 
     @property
     def cores(self) -> int | None:
-        return None if ALL_CORES in self.levers else self.devices
+        return None if ALL_CORES in self.levers else self.devices_per_node
 
     def pulled(self, name: str, value: str | None) -> Trial:
         """Return the trial with a lever that is no field at a value; None leaves it alone."""
@@ -259,6 +264,16 @@ def _check_strategy(framework: str, strategy: str, devices: int) -> None:
         rule = f"uses one device, not {devices}: choose {' or '.join(known[1:])}."
     if rule:
         raise UserError("strategy", strategy, rule, form=NAME_FORM)
+
+
+def _check_nodes(framework: str, strategy: str, devices: int, nodes: int) -> None:
+    """Raise a UserError where a strategy is one of a single node, or the nodes cannot have equally many devices."""
+    if nodes == 1:
+        return
+    if strategy not in (known := ACROSS_NODES[framework]):
+        rule = f"runs on one node, not on {nodes}: choose {' or '.join(known)}."
+        raise UserError("strategy", strategy, rule, form=NAME_FORM)
+    check_shared("devices", devices, nodes, by="nodes")
 
 
 def _check_pipeline(framework: str, pipeline: str, workers: int, augment: bool) -> None:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from operator import attrgetter
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -31,6 +30,7 @@ TEXTS = {
     "factor": Name,
     "sentence": Text,
 }
+T = TypeVar("T")
 MOST_SIZE = 1e9  # of a speed-up or a difference
 
 
@@ -243,7 +243,7 @@ def judge_runs(
     if quantity == "time":
         pairs = paired_s(baseline, candidate).values()
         return judge([a for a, _ in pairs], [b for _, b in pairs])
-    pairs = _paired(baseline, candidate, _points).values()
+    pairs = value_pairs(baseline, candidate, _points)
     return judge_difference([a for a, _ in pairs], [b for _, b in pairs], margin=accuracy_margin)
 
 
@@ -253,13 +253,14 @@ def paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tup
     Of two that took turns, the ratio is the median over the rounds: what drifts from round to round is in both
     halves of each ratio. The candidate's seconds are its own median.
     """
-    pairs = _paired(baseline, candidate, attrgetter("median_s"))
-    turns = _paired(baseline, candidate, lambda run: (run.alive_with, run.round_s))
-    for block, (one, other) in turns.items():
-        rounds = one[1].keys() & other[1].keys()
-        if block in pairs and one[0] == other[0] and rounds:
-            ratio = median(one[1][number] / other[1][number] for number in rounds)
-            pairs[block] = (ratio * pairs[block][1], pairs[block][1])
+    pairs = {}
+    for one, other in value_pairs(baseline, candidate, lambda run: run if run.median_s is not None else None):
+        pairs[one.block] = one.median_s, other.median_s
+        one_s, other_s = one.round_s, other.round_s
+        rounds = one_s.keys() & other_s.keys()
+        if one.alive_with == other.alive_with and rounds:
+            ratio = median(one_s[number] / other_s[number] for number in rounds)
+            pairs[one.block] = ratio * other.median_s, other.median_s
     return pairs
 
 
@@ -267,12 +268,17 @@ def _points(run: Run) -> float | None:
     return None if run.test_accuracy is None else 100 * run.test_accuracy
 
 
-def _paired(
-    baseline: Sequence[Run], candidate: Sequence[Run], value: Callable[[Run], float | None]
-) -> dict[int, tuple[float, float]]:
-    """Return block -> the value of both, for the blocks in which both ended well and have the value."""
+def value_pairs(
+    baseline: Sequence[Run], candidate: Sequence[Run], value: Callable[[Run], T | None]
+) -> list[tuple[T, T]]:
+    """Return the value of both in each block in which both ended well on one node and have it, in their order.
+
+    What two nodes have measured is never paired, be they equal.
+    """
     known = [
-        {run.block: value(run) for run in runs if run.status == Status.OK and value(run) is not None}
+        {run.block_key: value(run) for run in runs if run.status == Status.OK and value(run) is not None}
         for runs in (baseline, candidate)
     ]
-    return {block: (known[0][block], known[1][block]) for block in sorted(known[0].keys() & known[1].keys())}
+    # A block that was begun on a node and lost counts as it was measured last.
+    both = {key[0]: key for key in known[1] if key in known[0]}
+    return [(known[0][key], known[1][key]) for _, key in sorted(both.items())]

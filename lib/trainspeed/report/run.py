@@ -6,6 +6,7 @@ Does not know what a notebook measures: it hands over parameters and a context, 
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from trainspeed.conduct.alone import measuring_alone
-from trainspeed.conduct.context import Context
+from trainspeed.conduct.context import VARIABLES, Context
 from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.core.errors import UserError
@@ -85,7 +86,10 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
                 return INTERRUPTED
             append_line(out / SESSIONS_FILE, asdict(session))
         models = tuple(sorted(user_models_in([session.parameters[name] for name in names])))
-        context = Context(id=session.session, out=out, resume=bool(old), in_report=True, user_models=models)
+        node = os.environ.get(VARIABLES["node"]) or None
+        context = Context(
+            id=session.session, out=out, resume=bool(old), in_report=True, user_models=models, node=node
+        )
         jobs = [
             Job(name=name, context=context, parameters=session.parameters[name], preset=session.preset)
             for name in names

@@ -143,6 +143,8 @@ def _measure(
     notes: list[AnyNote],
 ) -> RunResult:
     trial = request.trial
+    if trial.nodes > 1:
+        raise Unsupported(f"it is for {trial.nodes} nodes, and this is one: measure it with a fleet")
     _take_device(request)
     memory = PeakMemory()
     allocation = Allocation(request.gpu_uuids) if request.default_allocation else None

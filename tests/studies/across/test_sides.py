@@ -8,6 +8,7 @@ import pytest
 from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.run import SCHEMA
 from trainspeed.studies.across.sides import LEDGER_VARIABLES, difference_sentences, read_sides
 
 
@@ -108,9 +109,12 @@ def test_an_empty_ledger_is_told(folder):
 def test_a_ledger_of_another_schema_is_told_and_none_of_its_runs_used(folder):
     line = json.loads((folder / "new/runs.jsonl").read_text().splitlines()[0])
     with (folder / "new/runs.jsonl").open("a") as file:
-        file.write(json.dumps({**line, "schema": 3, "trial": "of another kind"}) + "\n")
+        file.write(json.dumps({**line, "schema": SCHEMA + 1, "trial": "of another kind"}) + "\n")
     said = message(folder)
-    assert said.startswith("B (=new) has schema 3 in line 3, and this Trainspeed reads schema 2 and before:")
+    newer = (
+        f"B (=new) has schema {SCHEMA + 1} in line 3, and this Trainspeed reads schema {SCHEMA} and before:"
+    )
+    assert said.startswith(newer)
 
 
 @pytest.mark.parametrize("b", ["old", "./new/../old", "old/runs.jsonl", "link"])

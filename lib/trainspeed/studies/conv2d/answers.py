@@ -16,7 +16,7 @@ from trainspeed.articles.claims import Answer, Claim, Evidence, Result, claims, 
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import percent
 from trainspeed.core.run import Run
-from trainspeed.judge.comparison import Verdict, judge_runs, paired_s
+from trainspeed.judge.comparison import Verdict, judge_runs, paired_s, value_pairs
 from trainspeed.judge.verdict import Judgement, Outcome, judge
 from trainspeed.studies.conv2d.calls import (
     Calls,
@@ -77,7 +77,8 @@ class Measurements:
 
     def first_calls(self, baseline: Conv2dTrial, candidate: Conv2dTrial) -> Judgement:
         """Judge the first calls of two trials, paired by block."""
-        return judge(*paired(*(self.of(trial).by_block(first_call_s) for trial in (baseline, candidate))))
+        pairs = value_pairs(self.of(baseline).runs, self.of(candidate).runs, first_call_s)
+        return judge([one for one, _ in pairs], [other for _, other in pairs])
 
     def warm_calls(self, baseline: Conv2dTrial, candidate: Conv2dTrial) -> Judgement:
         """Judge the warm calls of two trials, paired by block and turn."""

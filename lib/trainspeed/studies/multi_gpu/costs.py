@@ -35,7 +35,7 @@ def share_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
 
 
 def _share(trial: Trial) -> Trial:
-    return replace(trial, devices=1, strategy=SINGLE, batch_size=trial.batch_size // trial.devices)
+    return replace(trial, devices=1, nodes=1, strategy=SINGLE, batch_size=trial.batch_size // trial.devices)
 
 
 def exchange_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:

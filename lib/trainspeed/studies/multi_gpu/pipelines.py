@@ -108,7 +108,7 @@ def _input_alone(trial: Trial) -> Trial:
     if trial.pipeline == "in_model":
         trial = replace(trial, pipeline="arrays", workers=0, augment=False)
     if trial.strategy != "ddp":
-        trial = replace(trial, devices=1, strategy=SINGLE)
+        trial = replace(trial, devices=1, nodes=1, strategy=SINGLE)
     return trial.only(INPUT)
 
 

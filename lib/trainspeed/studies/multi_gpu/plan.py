@@ -22,7 +22,7 @@ from trainspeed.studies.multi_gpu.scaling import (
 
 ARTICLE_FRAMEWORKS = ("tensorflow", "torch")
 # In which the arms of a comparison differ.
-SCALING_FACTORS = ("devices", "strategy", "batch_size")
+SCALING_FACTORS = ("devices", "nodes", "strategy", "batch_size")
 PIPELINE_FACTORS = ("pipeline", "workers", "part", "augment")
 
 

@@ -163,7 +163,7 @@ def scaling_verdicts(runs: Sequence[Run]) -> list[Verdict]:
     """Return N devices over one: strong scaling first, then the most blocks, then by framework and devices."""
 
     def strong(trial: Trial) -> list[Trial]:
-        return [replace(trial, devices=1, strategy=SINGLE)] if trial.devices > 1 else []
+        return [replace(trial, devices=1, nodes=1, strategy=SINGLE)] if trial.devices > 1 else []
 
     def weak(trial: Trial) -> list[Trial]:
         share = trial.batch_size // trial.devices

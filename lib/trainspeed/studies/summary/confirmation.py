@@ -126,7 +126,7 @@ def _can_be_confirmed(verdict: Verdict, devices: int | None) -> bool:
     pair = _pair(verdict)
     # Two times of the same runs, such as calls with and without transfers, are no pair of trials.
     switch = verdict.quantity == "time" and verdict.row.choice and len(pair) == 2
-    return bool(switch) and (devices is None or max(trial.devices for trial in pair) <= devices)
+    return bool(switch) and (devices is None or max(trial.devices_per_node for trial in pair) <= devices)
 
 
 def confirming(verdicts: Sequence[Verdict], blocks: int) -> list[TrialSet]:

@@ -12,7 +12,7 @@ import jax
 import keras
 import numpy as np
 
-from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.result import CONVOLUTIONS, TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
@@ -21,6 +21,7 @@ from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.environment import Preset
+from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import jax_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
@@ -81,6 +82,10 @@ class JaxBackend(Backend):
 
     def versions(self) -> dict[str, str]:
         return {"jax": jax.__version__, "keras": keras.__version__}
+
+    def prepare(self, trial: AnyTrial) -> None:
+        if trial.nodes > 1:
+            raise Unsupported("training with JAX on several nodes is not measured")
 
     def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> JaxTraining:
         if default_allocation:

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.result import TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
@@ -20,6 +20,7 @@ from trainspeed.worker.backends.base import Backend, evaluation_batch
 from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
+from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import tensorflow_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
@@ -96,6 +97,13 @@ class TensorFlowBackend(Backend):
             "cuda": build.get("cuda_version", "none"),
             "cudnn": build.get("cudnn_version", "none"),
         }
+
+    def prepare(self, trial: AnyTrial) -> None:
+        if trial.nodes > 1:
+            raise Unsupported(
+                "Keras's fit fails under MultiWorkerMirroredStrategy, which TensorFlow needs on several nodes "
+                "(keras-team/keras#20585)"
+            )
 
     def start(
         self, trial: Trial, images: Images, *, device: str, default_allocation: bool
