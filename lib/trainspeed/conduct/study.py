@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -16,13 +16,14 @@ from itertools import compress
 from typing import Any
 
 from trainspeed.conduct.alone import measuring_alone
+from trainspeed.conduct.block_queue import Block, BlockQueue
+from trainspeed.conduct.cluster.twins import StudyTwins, helped_by, twins_here
 from trainspeed.conduct.context import Context, current, recorded
-from trainspeed.conduct.environments import environment_for
 from trainspeed.conduct.estimates import check_memory, shortage
 from trainspeed.conduct.forecast import plan_of, write_plan
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.groups import Pace, PlannedGroup, groups_of
-from trainspeed.conduct.machine import devices, devices_here, find_interpreter, with_data_sets
+from trainspeed.conduct.machine import devices, devices_here, with_data_sets
 from trainspeed.conduct.monitoring import monitoring
 from trainspeed.conduct.plan import (
     Plan,
@@ -35,21 +36,20 @@ from trainspeed.conduct.plan import (
 from trainspeed.conduct.progress import Bar, Lines, Progress
 from trainspeed.conduct.resumed import check_same_machine, check_same_versions
 from trainspeed.conduct.runner import Runner
+from trainspeed.conduct.start import start_worker
 from trainspeed.conduct.timetable import FEWEST, Timetable
 from trainspeed.conduct.turns import TURN_S
-from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, append_coverage, read_coverage
 from trainspeed.core.errors import PlanOnly, UserError
 from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.levers.lever import Setting
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.core.user_model import is_named, still_holds
 from trainspeed.sensors.memory import allowance_bytes
 from trainspeed.sensors.processes import device_cores
-from trainspeed.worker import backends
 
 
 def measure(
@@ -139,7 +139,7 @@ class _Measuring:
             gpu_uuids=self._uuids,
             monitor=f"monitor/{context.id}-{self._study}.csv",
             node=context.node,
-            start=partial(_start_worker, self._uuids),
+            start=partial(start_worker, self._uuids),
             timeout_s=timeout_s,
             turn_s=turn_s,
             accuracy_blocks=self._plan.accuracy_blocks,
@@ -158,7 +158,7 @@ class _Measuring:
             _progress(self._study, context) as show,
             closing(runner),
         ):
-            self._run_all(runner, table, end_s, Progress(table, show))
+            self._run_all(runner, table, end_s, show)
         if budget_s is not None:
             append_coverage(context.out, self._coverage(table, budget_s, time.monotonic() - begun_s))
         return Measured(
@@ -212,7 +212,7 @@ class _Measuring:
         return [group for group in groups if group.blocks]
 
     def _run_all(
-        self, runner: Runner, table: Timetable[PlannedGroup], end_s: float, progress: Progress
+        self, runner: Runner, table: Timetable[PlannedGroup], end_s: float, show: Callable[..., None]
     ) -> None:
         runner.start_all([run.trial for run in self._runs if not run.versions], side_by_side=False)
         self._given_up.learn_again(self._runs, runner.missing)
@@ -221,22 +221,31 @@ class _Measuring:
         first = [planned.trial for runs in to_do for planned in runs]
         trains = all(trial.dataset for trial in first)
         runner.start_all(first, side_by_side=trains)
-        while True:
-            left_s = end_s - time.monotonic()
-            group = table.next(left_s)
-            if group is None and (more := self._asked() or self._spare(left_s)):
-                table.groups += more
-                self._begin(table, more)
-                continue
-            group = group or table.next_of_more(left_s)
-            if group is None:
-                return
-            if left := self._left_of(group, table.had(group)):
-                progress.starting(_name_of(left), left_s)
-                runner.rounds = group.rounds
-                self._measure(runner, group, left)
-                progress.finished(len(left))
-            table.took(group)
+        queue = BlockQueue(
+            table=table,
+            end_s=end_s,
+            ask=lambda left_s: self._asked() or self._spare(left_s),
+            left_of=self._left_of,
+            begin=partial(self._begin, table),
+            depends=bool(self._plan.more or self._plan.spare),
+        )
+        progress = Progress(table, show)
+        with helped_by(self._twins(runner, first), queue, self._record):
+            while block := queue.take():
+                with queue.lock:
+                    progress.starting(_name_of(block.planned), queue.left_s)
+                begun_s = time.monotonic()
+                runner.rounds = block.group.rounds
+                runs = runner.measure_group(block.planned)
+                with queue.lock:
+                    self._record(block, runs, time.monotonic() - begun_s)
+                    progress.finished(len(block.planned))
+                queue.finished()
+
+    def _twins(self, runner: Runner, first: Sequence[AnyTrial]) -> StudyTwins | None:
+        """Return the equal nodes that share the blocks of this study; None where a report runs without a fleet."""
+        twins = twins_here()
+        return twins and StudyTwins(twins, runner, self._ledger, first)
 
     def _begin(self, table: Timetable[PlannedGroup], groups: Sequence[PlannedGroup]) -> None:
         """Count the blocks that a resumed session has, and take all as tried from now on."""
@@ -249,10 +258,9 @@ class _Measuring:
         """Return what there is left to measure of a block of a group."""
         return still_to_do(group.blocks[block], self._runs, self._given_up.holds)
 
-    def _measure(self, runner: Runner, group: PlannedGroup, left: Sequence[Planned]) -> None:
-        begun_s = time.monotonic()
-        runs = runner.measure_group(left)
-        self._pace.learn(group, time.monotonic() - begun_s)
+    def _record(self, block: Block, runs: Sequence[Run], seconds: float) -> None:
+        """Take in what a block's runs have shown, and how long it took."""
+        self._pace.learn(block.group, seconds)
         for run in runs:
             self._runs.append(run)
             append_csv(run, self._table)
@@ -271,16 +279,6 @@ def _name_of(group: Sequence[Planned]) -> str:
     """Return what runs next, for the progress: of runs that take turns the first, and how many others."""
     first = ", ".join(group[0].trial.describe(without=("image_size", "precision", "compile")))
     return first + (f", in turns with {len(group) - 1} more" if len(group) > 1 else "")
-
-
-def _start_worker(gpu_uuids: Sequence[str], framework: str, settings: tuple[Setting, ...]) -> WorkerProcess:
-    python = find_interpreter(framework)
-    if python is None:
-        raise Unavailable("it is not installed here; `make setup` installs it")
-    # With GPUs named by UUID, the framework's first device is the monitor's, whatever the order.
-    environment = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(gpu_uuids)}
-    environment |= environment_for(settings)
-    return WorkerProcess(python, backends.MODULES[framework], environment=environment)
 
 
 @contextmanager

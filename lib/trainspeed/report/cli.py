@@ -66,6 +66,17 @@ def _parser() -> argparse.ArgumentParser:
     compare.set_defaults(run=_compare)
     check_help = "check on this machine that times, work and memory are measured right"
     commands.add_parser("check", parents=[out], help=check_help).set_defaults(run=_check)
+    node = commands.add_parser("node", help="make this machine a node of a fleet")
+    node.add_argument("--as", dest="machine", default="", help="what it is called in fleet.yaml")
+    node.add_argument("--head", help="the head's host:port; without it this machine is the head")
+    node.add_argument("--address", help="this machine's own address in the fleet's network")
+    node.add_argument("--measure", action="store_true", help="measure on the head, too")
+    node.set_defaults(run=_node)
+    fleet = commands.add_parser("fleet", parents=[choice], help="the report on every machine of a fleet")
+    fleet.add_argument("--fleet", type=Path, required=True, help="fleet.yaml")
+    fleet.add_argument("--head", default="", help="the head's host:port")
+    fleet.add_argument("--resume", action="store_true", help="continue the newest session in each folder")
+    fleet.set_defaults(run=_fleet)
     commands.add_parser("data", help="download the data sets").set_defaults(run=_data)
     return parser
 
@@ -105,6 +116,33 @@ def _compare(options: argparse.Namespace) -> int:
 
     prices = {"a_usd_per_hour": options.a_usd_per_hour, "b_usd_per_hour": options.b_usd_per_hour}
     return compare_reports(options.a, options.b, out=options.out, **prices)
+
+
+def _node(options: argparse.Namespace) -> int:
+    from trainspeed.conduct.cluster import ray_node
+
+    return ray_node.start(
+        options.machine, options.head, options.address, measures=options.measure or bool(options.head)
+    )
+
+
+def _fleet(options: argparse.Namespace) -> int:
+    from trainspeed.conduct.cluster import ray_node
+    from trainspeed.report.fleet import fleet
+
+    os.environ.update(ray_node.with_token())
+    from trainspeed.conduct.cluster.ray_cluster import RayCluster
+
+    arguments = ["--preset", options.preset]
+    arguments += ["--notebooks", " ".join(options.notebooks)] if options.notebooks else []
+    arguments += ["--budget", options.budget] if options.budget else []
+    return fleet(
+        options.fleet,
+        out=options.out,
+        arguments=arguments,
+        cluster=RayCluster(options.head),
+        resume=options.resume,
+    )
 
 
 def _data(options: argparse.Namespace) -> int:

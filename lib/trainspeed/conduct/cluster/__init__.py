@@ -1,0 +1,1 @@
+"""Several machines: what a node does for others, and how it is reached."""

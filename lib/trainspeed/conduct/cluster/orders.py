@@ -1,0 +1,101 @@
+"""What nodes are asked for and what they answer, as JSON: each has one type, and is checked field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from trainspeed.conduct.plan import Planned
+from trainspeed.core.convolution import trial_from_dict
+from trainspeed.core.quantities import Identifier
+
+Text = Annotated[str, Meta(max_length=2**23)]
+
+
+class ReportOrder(msgspec.Struct, kw_only=True, frozen=True):
+    """A report that a node is to run.
+
+    Attributes:
+        arguments: Of `python -m trainspeed report`, without the folder.
+        files: Name -> text of files that the report is to find in its folder: what an earlier node measured.
+        twins: What reaches the nodes that share its blocks: see `twins`.
+        sources: Name -> text of the user's own model files and parameters.
+        variables: Environment variables of the report.
+    """
+
+    arguments: tuple[str, ...]
+    files: Mapping[str, str] = {}
+    sources: Mapping[str, str] = {}
+    twins: str = ""
+    variables: Mapping[str, str] = {}
+
+
+class PlannedRun(msgspec.Struct, kw_only=True, frozen=True):
+    """A run of a block: see `Planned`."""
+
+    block: int
+    label: str
+    trial: dict[str, Any]
+    group: int = 0
+
+    @classmethod
+    def of(cls, planned: Planned) -> PlannedRun:
+        """Return what is said of a run."""
+        return cls(
+            block=planned.block, label=planned.label, trial=planned.trial.as_dict(), group=planned.group
+        )
+
+    def planned(self) -> Planned:
+        """Return the run."""
+        return Planned(
+            block=self.block, label=self.label, trial=trial_from_dict(self.trial), group=self.group
+        )
+
+
+class BlockOrder(msgspec.Struct, kw_only=True, frozen=True):
+    """A block that a node is to measure for the study of another one. The other fields are those of `Runner`."""
+
+    session: Identifier
+    study: Identifier
+    device: str
+    timeout_s: float
+    turn_s: float
+    interval_s: float
+    accuracy_blocks: int
+    rounds: int
+    runs: tuple[PlannedRun, ...]
+
+
+class Answer(msgspec.Struct, kw_only=True, frozen=True):
+    """A line of what a node answers.
+
+    Attributes:
+        file: Name of the file in the report's folder that `text` is to be appended to; empty where it is none.
+        text: Whole lines.
+        said: What the report printed.
+        code: The exit code, at the end.
+        facts: What the node is.
+    """
+
+    file: str = ""
+    text: Text = ""
+    said: str | None = None
+    code: int | None = None
+    facts: dict[str, Any] | None = None
+
+
+def encode(message: msgspec.Struct) -> str:
+    """Return a message as JSON, on one line."""
+    return msgspec.json.encode(message).decode()
+
+
+def answer_of(text: str) -> Answer:
+    """Return what a node answered.
+
+    Raises:
+        msgspec.ValidationError, msgspec.DecodeError: It is no answer.
+    """
+    return msgspec.json.decode(text, type=Answer)

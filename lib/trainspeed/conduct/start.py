@@ -1,0 +1,26 @@
+"""Start a worker on this machine: in the environment of its framework, with the GPUs to use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trainspeed.conduct.environments import environment_for
+from trainspeed.conduct.machine import find_interpreter
+from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
+from trainspeed.core.levers.lever import Setting
+from trainspeed.worker import backends
+
+
+def start_worker(gpu_uuids: Sequence[str], framework: str, settings: tuple[Setting, ...]) -> WorkerProcess:
+    """Start the worker of a framework, with these levers in its environment.
+
+    Raises:
+        Unavailable: The framework is not installed.
+    """
+    python = find_interpreter(framework)
+    if python is None:
+        raise Unavailable("it is not installed here; `make setup` installs it")
+    # With GPUs named by UUID, the framework's first device is the monitor's, whatever the order.
+    environment = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": ",".join(gpu_uuids)}
+    environment |= environment_for(settings)
+    return WorkerProcess(python, backends.MODULES[framework], environment=environment)

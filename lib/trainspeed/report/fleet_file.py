@@ -1,0 +1,59 @@
+"""`fleet.yaml`: which machines a fleet has, how many nodes of each, and what an hour of one costs. No address is in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import yaml
+from msgspec import Meta
+
+from trainspeed.core.errors import UserError
+
+MachineName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
+
+
+class MachineOfFleet(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Equal nodes.
+
+    Attributes:
+        nodes: How many of them; they share the blocks of one report.
+        usd_per_hour: Price of an hour of one node; None where it is not known.
+    """
+
+    nodes: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    usd_per_hour: Annotated[float, Meta(gt=0, le=1e6)] | None = None
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    machines: Annotated[dict[MachineName, MachineOfFleet | None], Meta(min_length=1, max_length=10_000)]
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Name of a machine, as its nodes were started with -> what it is."""
+
+    machines: dict[str, MachineOfFleet]
+
+
+def read_fleet(path: Path) -> Fleet:
+    """Read a file.
+
+    Raises:
+        UserError: It is not there, or something in it is wrong.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise UserError(f"cannot read {path} ({problem.strerror}): name a file, FLEET=fleet.yaml") from None
+    except (yaml.YAMLError, ValueError) as problem:
+        raise UserError(f"{path} is not YAML: {str(problem).splitlines()[0]}") from None
+    try:
+        file = msgspec.convert(data, _File)
+    except msgspec.ValidationError as problem:
+        raise UserError(
+            f"{path}: {problem}. Such as: machines: {{a10g: {{nodes: 2, usd_per_hour: 1.21}}}}"
+        ) from None
+    return Fleet({name: machine or MachineOfFleet() for name, machine in file.machines.items()})
