@@ -5,7 +5,7 @@ What goes either way is JSON: no object of a class, so that a node with other co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report which equal nodes share its blocks
@@ -45,6 +45,9 @@ class Cluster(Protocol):
 
     def nodes(self, machine: str) -> list[Node]:
         """Return the nodes of a machine, in a stable order, each reserved whole; fewer than there are where taken."""
+
+    def told(self, nodes: Sequence[Node]) -> str:
+        """Return what a report needs to reach these nodes, as text; empty where there are none."""
 
     def close(self) -> None:
         """End what was begun on the nodes, and let go of them."""
