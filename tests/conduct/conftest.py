@@ -9,7 +9,7 @@ import pytest
 
 from asking_study import FakeWorkers
 from conv2d_data import GPU_MACHINE
-from trainspeed.conduct import study
+from trainspeed.conduct import start, study
 
 
 @pytest.fixture
@@ -27,8 +27,8 @@ def workers(monkeypatch, monitors):
         yield
 
     fakes = FakeWorkers()
-    monkeypatch.setattr(study, "WorkerProcess", fakes)
+    monkeypatch.setattr(start, "WorkerProcess", fakes)
     monkeypatch.setattr(study, "monitoring", monitoring)
     monkeypatch.setattr(study, "devices", lambda: ("cpu", (), {**GPU_MACHINE, "device": "cpu"}))
-    monkeypatch.setattr("trainspeed.conduct.study.find_interpreter", lambda framework: sys.executable)
+    monkeypatch.setattr("trainspeed.conduct.start.find_interpreter", lambda framework: sys.executable)
     return fakes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trainspeed.conduct import study
+from trainspeed.conduct import start, study
 from trainspeed.conduct.context import Context
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.plan import Plan, TrialSet
@@ -44,7 +44,7 @@ def measured(tmp_path_factory):
     trials = grid(framework=INSTALLED, levers=[[], "huge_pages=on"], **shape)
     together = TrialSet(trials=trials, blocks=1, factors=("framework", "levers"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(study, "WorkerProcess", Started)
+        patch.setattr(start, "WorkerProcess", Started)
         patch.setenv("TRAINSPEED_DEVICE", "cpu")
         patch.delenv("GLIBC_TUNABLES", raising=False)
         context = Context(id="s1", out=out, in_report=True)

@@ -7,7 +7,7 @@ import pytest
 import asking_study
 from asking_study import Asking, measured, part_of, trial_of
 from conv2d_data import GPU_MACHINE
-from trainspeed.conduct import study
+from trainspeed.conduct import start, study
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.errors import UserError
@@ -128,8 +128,8 @@ def test_what_was_given_up_makes_no_other_begin_anew(here, workers, tmp_path, mo
 
 
 def test_what_is_still_missing_makes_no_other_begin_anew(here, workers, tmp_path, monkeypatch):
-    find = study.find_interpreter
-    monkeypatch.setattr(study, "find_interpreter", lambda name: None if name == "jax" else find(name))
+    find = start.find_interpreter
+    monkeypatch.setattr(start, "find_interpreter", lambda name: None if name == "jax" else find(name))
     measured(tmp_path, Asking(), two_frameworks(1))
     workers.requests.clear()
 
@@ -141,9 +141,9 @@ def test_what_is_still_missing_makes_no_other_begin_anew(here, workers, tmp_path
 
 
 def test_what_is_there_by_now_begins_anew_with_what_is_compared_with_it(here, workers, tmp_path, monkeypatch):
-    find = study.find_interpreter
+    find = start.find_interpreter
     with monkeypatch.context() as patch:
-        patch.setattr(study, "find_interpreter", lambda name: None if name == "jax" else find(name))
+        patch.setattr(start, "find_interpreter", lambda name: None if name == "jax" else find(name))
         measured(tmp_path, Asking(), two_frameworks(1))
     workers.requests.clear()
 

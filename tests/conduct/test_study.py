@@ -132,7 +132,7 @@ def test_nothing_private_is_in_what_is_shared(whole):
 
 def test_a_framework_that_is_not_installed_is_one_row_and_the_others_run(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "trainspeed.conduct.study.find_interpreter",
+        "trainspeed.conduct.start.find_interpreter",
         lambda name: None if name == "jax" else sys.executable,
     )
     measured = run_study(Context(id="s1", out=tmp_path), blocks=1)

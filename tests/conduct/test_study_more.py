@@ -104,7 +104,7 @@ def test_it_ends_when_what_is_asked_for_crashes_each_time(workers, tmp_path):
 
 
 def test_it_ends_when_the_framework_is_not_installed(workers, tmp_path, monkeypatch):
-    monkeypatch.setattr("trainspeed.conduct.study.find_interpreter", lambda framework: None)
+    monkeypatch.setattr("trainspeed.conduct.start.find_interpreter", lambda framework: None)
     result = measured(tmp_path, Asking([part_of(4)], for_ever=True), part_of(8))
 
     assert workers.measured == []

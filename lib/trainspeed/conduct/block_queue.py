@@ -45,6 +45,7 @@ class BlockQueue:
         ask: Returns further groups, given the seconds that are left: what depends on the runs so far.
         left_of: Returns what is left to measure of a group's block.
         begin: Is told of groups that are new in the table.
+        starting: Is told of a block that is taken, before the table counts it.
         depends: Whether `ask` may return something.
     """
 
@@ -53,6 +54,7 @@ class BlockQueue:
     ask: Callable[[float], list[PlannedGroup]]
     left_of: Callable[[PlannedGroup, int], Sequence[Planned]]
     begin: Callable[[Sequence[PlannedGroup]], None]
+    starting: Callable[[Sequence[Planned], float], None] = lambda planned, left_s: None
     depends: bool = False
     hands: int = 1
     lock: threading.Condition = field(default_factory=threading.Condition)
@@ -130,6 +132,8 @@ class BlockQueue:
             if group is None:
                 return None
             number = self.table.had(group)
-            self.table.took(group)
             if left := self.left_of(group, number):
+                self.starting(left, self.left_s)
+            self.table.took(group)
+            if left:
                 return Block(group=group, number=number, planned=left)

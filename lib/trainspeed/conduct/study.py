@@ -221,19 +221,18 @@ class _Measuring:
         first = [planned.trial for runs in to_do for planned in runs]
         trains = all(trial.dataset for trial in first)
         runner.start_all(first, side_by_side=trains)
+        progress = Progress(table, show)
         queue = BlockQueue(
             table=table,
             end_s=end_s,
             ask=lambda left_s: self._asked() or self._spare(left_s),
             left_of=self._left_of,
             begin=partial(self._begin, table),
+            starting=lambda planned, left_s: progress.starting(_name_of(planned), left_s),
             depends=bool(self._plan.more or self._plan.spare),
         )
-        progress = Progress(table, show)
         with helped_by(self._twins(runner, first), queue, self._record):
             while block := queue.take():
-                with queue.lock:
-                    progress.starting(_name_of(block.planned), queue.left_s)
                 begun_s = time.monotonic()
                 runner.rounds = block.group.rounds
                 runs = runner.measure_group(block.planned)
