@@ -1,4 +1,4 @@
-"""`fleet.yaml`: the machines of a fleet, how many nodes of each, and what an hour of one costs. No address is in it."""
+"""Read `fleet.yaml`: machines of a fleet, how many nodes of each, what an hour of one costs. No address is in it."""
 
 from __future__ import annotations
 
