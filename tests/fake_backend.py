@@ -122,6 +122,7 @@ class FakeTraining:
     """Epochs that take a made-up time: 1 s the first, then 0.1 s; channels_last takes half."""
 
     repeats = 1
+    link_sums = ()
     tf32 = ()
     notes = ()
 

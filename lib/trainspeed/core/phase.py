@@ -52,16 +52,19 @@ INPUT = Phase(name="input", words="input only", traced=False)
 COMPUTE = Phase(name="compute", words="compute only", compared=True)  # the same batch again and again
 # Both, and validation and a checkpoint within each epoch, as in Keras's tutorials.
 FIT = Phase(name="fit", words="with validation and checkpoint", trains=True, compared=True)
-# As many gradients as the model has, summed over the devices; and the same with a message of LATENCY_BYTES.
+# As many gradients as the model has, summed over the devices; sums of several sizes, whatever the model.
 EXCHANGE = Phase(name="exchange", words="exchange only", traced=False, sums=True, torch_only=True)
-LATENCY = Phase(name="latency", words="small messages only", traced=False, torch_only=True)
+LINK = Phase(name="link", words="sums of several sizes only", traced=False, torch_only=True)
+LATENCY = Phase(
+    name="latency", words="small messages only", traced=False, torch_only=True
+)  # before there was LINK
 MATMUL = _ceiling("matmul", "matrix products only", "step_flops")
 CONV = _ceiling("conv", "convolutions only", "step_flops")
 COPY = _ceiling("copy", "copies only", "step_bytes")
 CEILINGS = (MATMUL, CONV, COPY)
 
 # Name -> phase of a `Trial`. A new one needs an entry here, and its code in the backends that measure it.
-PHASES = {phase.name: phase for phase in (WHOLE, INPUT, COMPUTE, FIT, EXCHANGE, LATENCY, *CEILINGS)}
+PHASES = {phase.name: phase for phase in (WHOLE, INPUT, COMPUTE, FIT, EXCHANGE, LINK, LATENCY, *CEILINGS)}
 
 CALLS = Phase(name="calls", words="calls", timed="a warm call", compared=True, calls=True)  # of a convolution
 PROBE = Phase(name="probe", words="a check of the instrument", traced=False, probe=True)

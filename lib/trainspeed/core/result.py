@@ -124,6 +124,18 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     throttle_reasons: Name | None = None
 
 
+class LinkSum(msgspec.Struct, frozen=True, kw_only=True):
+    """How long the devices took to sum a message of one size.
+
+    Attributes:
+        size_bytes: Of the message, which every device has one of.
+        sum_s: Seconds of one sum: of each epoch after the first, the mean over its sums.
+    """
+
+    size_bytes: Size
+    sum_s: Durations
+
+
 @dataclass(frozen=True, kw_only=True)
 class CallTimes:
     """How long a convolution took: see `trainspeed.worker.convolution.calls`.
@@ -198,6 +210,7 @@ class RunResult(Inspection, CallTimes):
             turns, of its epochs after the first. None where it is not known, and in older lines.
         turns: Turns that it took; their epochs are in `epoch_s`, too, their calls in `call_s` and `resident_s`. Empty
             where it ran alone.
+        link_sums: Sums of several sizes, the smallest first; of the phase that measures a link, else empty.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
         in_effect: Name of each lever of the trial -> what was seen of it; empty of a trial without levers.
         probe: What a probe measured, by name, in the units that the names end in; empty of every other trial.
@@ -220,5 +233,6 @@ class RunResult(Inspection, CallTimes):
     compiled_anew: bool | None = None
     tf32: tuple[Name, ...] | None = None
     turns: tuple[Turn, ...] = ()
+    link_sums: tuple[LinkSum, ...] = ()
     waiting_cores: float | None = None
     in_effect: Mapping[str, Seen] = field(default_factory=dict)

@@ -171,6 +171,7 @@ def _measure(
         epoch_s=epoch_s,
         images_per_epoch=trial.steps_per_epoch * trial.batch_size,
         repeats=training.repeats,
+        link_sums=training.link_sums,
         classes=images.classes if images else None,
         peak_memory_bytes=read(
             "peak memory", training.peak_memory_bytes if request.device == "gpu" else memory.bytes

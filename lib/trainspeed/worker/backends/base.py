@@ -6,7 +6,7 @@ from typing import Protocol
 
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.notes import AnyNote
-from trainspeed.core.result import Inspection, Seen
+from trainspeed.core.result import Inspection, LinkSum, Seen
 from trainspeed.core.trial import Trial
 from trainspeed.worker.convolution.calls import Convolution
 from trainspeed.worker.data.sets import Images
@@ -20,12 +20,13 @@ class Training(Protocol):
 
     Attributes:
         repeats: How often a step did its work after the first epoch; more than once where nothing is trained.
-        tf32: See `core.result.RunResult`.
+        tf32, link_sums: See `core.result.RunResult`.
         notes: What makes it doubtful as it was set up.
     """
 
     repeats: int = 1
     tf32: tuple[str, ...] | None = None
+    link_sums: tuple[LinkSum, ...] = ()
     notes: tuple[AnyNote, ...] = ()
 
     @property

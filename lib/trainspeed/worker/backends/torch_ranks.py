@@ -20,7 +20,7 @@ from torch import distributed
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.notes import AnyNote
-from trainspeed.core.result import Inspection, Seen
+from trainspeed.core.result import Inspection, LinkSum, Seen
 from trainspeed.sensors.processes import die_with_parent
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.backends.rank_watch import (
@@ -108,6 +108,10 @@ class RankZero(Training):
     @property
     def repeats(self) -> int:
         return self.training.repeats
+
+    @property
+    def link_sums(self) -> tuple[LinkSum, ...]:
+        return self.training.link_sums
 
     @property
     def tf32(self) -> tuple[str, ...] | None:

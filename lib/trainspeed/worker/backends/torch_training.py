@@ -14,13 +14,13 @@ import torch
 from torch import distributed
 from torch.nn import functional
 
-from trainspeed.core.phase import COMPUTE, EXCHANGE, FIT, INPUT, LATENCY
-from trainspeed.core.result import Inspection, Seen
-from trainspeed.core.trial import LATENCY_BYTES, Trial
+from trainspeed.core.phase import COMPUTE, FIT, INPUT
+from trainspeed.core.result import Inspection, LinkSum, Seen
+from trainspeed.core.trial import Trial
 from trainspeed.worker.backends import torch_parts
 from trainspeed.worker.backends.base import Training, evaluation_batch
+from trainspeed.worker.backends.torch_sums import SUM_PHASES, sums_of
 from trainspeed.worker.data.sets import Images, epoch_of
-from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import torch_compile, torch_feeding, torch_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import torch_inspect, torch_models
@@ -28,11 +28,10 @@ from trainspeed.worker.pipelines import torch_pipelines, torch_upload
 from trainspeed.worker.pipelines.batches import PLAIN
 from trainspeed.worker.pipelines.resident import is_resident
 from trainspeed.worker.pipelines.torch_pipelines import Batch, ResidentImages
+from trainspeed.worker.sums_by_size import SumsBySize
 from trainspeed.worker.timing import Another, RepeatedWork, time_epochs
 
 MEMORY_FORMATS = {"channels_first": torch.contiguous_format, "channels_last": torch.channels_last}
-SUM_PHASES = (EXCHANGE, LATENCY)  # phases of a step that are sums of gradients and nothing else
-SUMS_EPOCH_S = 0.25  # of sums: waiting for all ranks at an epoch's end, 0.1 to 1 ms, does not count beside it
 AUTOCAST_DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -73,7 +72,7 @@ class TorchTraining(Training):
         self.resident: ResidentImages | None = None
         if resident and trial.phase not in (COMPUTE, *SUM_PHASES):  # whose only batch is there, or has none
             self.resident = ResidentImages(self.x, self.y, device)
-        self.repeated: RepeatedWork | None = None
+        self.sums: RepeatedWork | SumsBySize | None = None
         self.upload = torch_upload.Upload(device, self._formed, **self.levers.options("feed"))
         self.upload.check(trial)
         self.loader = None
@@ -92,7 +91,11 @@ class TorchTraining(Training):
 
     @property
     def repeats(self) -> int:
-        return self.repeated.repeats if self.repeated else 1
+        return self.sums.repeats if isinstance(self.sums, RepeatedWork) else 1
+
+    @property
+    def link_sums(self) -> tuple[LinkSum, ...]:
+        return self.sums.found if isinstance(self.sums, SumsBySize) else ()
 
     @property
     def final_loss(self) -> float | None:
@@ -104,7 +107,7 @@ class TorchTraining(Training):
         self.forward.module.train()
         epoch = {INPUT: self._take_input, FIT: self._fit_epoch}.get(self.trial.phase, self._epoch)
         if self.trial.phase in SUM_PHASES:
-            epoch = self.repeated = self._sums()
+            epoch = self.sums = sums_of(self.trial, self.device, self.parameters(), self._synchronize)
         try:
             with tempfile.TemporaryFile() as self.checkpoint:
                 self.best_accuracy = -math.inf
@@ -116,25 +119,6 @@ class TorchTraining(Training):
     def _take_input(self) -> None:
         for _ in self._batches():
             pass
-
-    def _sums(self) -> RepeatedWork:
-        """Return epochs of nothing but what DDP sends: sums of as many gradients as there are weights."""
-        if self.ranks == 1:
-            raise Unsupported("one process has nobody to exchange gradients with: use ddp on 2 devices")
-        count = LATENCY_BYTES // 4 if self.trial.phase is LATENCY else self.parameters()
-        gradients = torch.zeros(count, device=self.device)
-        return RepeatedWork(
-            lambda: distributed.all_reduce(gradients),
-            self.batches,
-            self._synchronize,
-            epoch_s=SUMS_EPOCH_S,
-            agree=self._of_rank_zero,
-        )
-
-    def _of_rank_zero(self, seconds: float) -> float:
-        told = torch.tensor([seconds], device=self.device)
-        distributed.broadcast(told, src=0)
-        return told.item()
 
     def _batches(self) -> Iterator[Batch]:
         """Yield the batches of an epoch on the device, of this rank."""
