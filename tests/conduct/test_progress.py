@@ -18,6 +18,7 @@ class TwoArms:
 
     name: str
     core: bool = True
+    around: bool = False
     most: int = 3
     blocks: tuple = (("a", "b"),) * 3
 

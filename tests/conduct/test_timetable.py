@@ -18,6 +18,7 @@ CORE_S, OTHER_S = 10.0, 4.0
 class FakeGroup:
     name: str
     core: bool = True
+    around: bool = False
     most: int = 15
     cost_s: float = CORE_S
 
@@ -201,3 +202,35 @@ def test_no_time_is_exceeded_and_none_is_wasted(time_s, core_s, other_s):
     untouched = [g for g in groups if not g.core and not table.had(g)]
     if had[0] >= FEWEST:
         assert all(block_s(group) > rest_s for group in untouched)
+
+
+def around(cost_s: float = 3.0) -> FakeGroup:
+    return FakeGroup("link", core=False, around=True, most=2, cost_s=cost_s)
+
+
+def test_a_group_around_all_others_is_measured_first_and_last():
+    table, done, now_s = spend([*cores(2), *others(2), around()], 300.0)
+    names = [group.name for group, _ in done]
+    assert (names[0], names[-1], names.count("link")) == ("link", "link", 2)
+    assert now_s <= 300.0
+    assert counts(table)["core 0"] > FEWEST
+
+
+def test_a_group_around_all_others_has_its_last_block_however_short_the_time_is():
+    """The first block of the core comes in any case as well."""
+    _, done, _ = spend([*cores(1), around()], 1.0)
+    assert [group.name for group, _ in done] == ["link", "core 0", "link"]
+
+
+def test_its_time_is_kept_and_given_to_nobody_afterwards():
+    group = around(cost_s=100.0)
+    table, _, now_s = spend([*cores(1), *others(1), group], 400.0)
+    assert now_s <= 400.0
+    assert table.next(400.0 - now_s) is table.next_of_more(400.0 - now_s) is None
+
+
+def test_what_is_left_when_a_session_goes_on_comes_before_the_last_block():
+    """It had its first block and none of the core's."""
+    group = around()
+    table = Timetable(groups=[*cores(1), group], block_s=block_s, counts={group: 1})
+    assert table.next(math.inf).name == "core 0"

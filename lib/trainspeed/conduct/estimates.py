@@ -18,6 +18,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted, gigabytes
 from trainspeed.core.layer_table import PASSES
 from trainspeed.core.library_model import find_library_model, is_library_model
+from trainspeed.core.phase import LINK
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
@@ -60,6 +61,7 @@ CONV2D_FLOP_PER_S |= {"opencv": 3e9}
 CPU_BYTES_PER_S, PLANE_S = 3e9, 1e-5
 DEVICE_FLOP_PER_S = 1e10  # of a framework on one CPU core with few channels; a GPU is faster
 CEILING_EPOCH_S = 1.0  # of whatever it repeats; finding out how often takes about as long once more
+LINK_EPOCH_S = 1.2  # of sums of every size, on a link that is not too slow for the largest
 PROBE_S = 2.0  # of a probe, beside what its framework traces
 START_S = 0.4  # of a run, until its first call
 COPIES = 3  # of images and results on the host: padded or the device's, and an earlier result
@@ -104,6 +106,8 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = 
     begin_s = CONTEXT_S + JOIN_S * (trial.devices - 1) if device == "gpu" else 0.0
     if trial.phase.ceiling:
         return begin_s + TRACE_S["torch"] + (trial.epochs + 1) * CEILING_EPOCH_S
+    if trial.phase is LINK:
+        return begin_s + TRACE_S["torch"] + (trial.epochs + 1) * LINK_EPOCH_S
     if not trial.phase.traced:
         return begin_s + TRACE_S["torch"]
     wide, of_library = WIDE_RESNET.fullmatch(trial.model), is_library_model(trial.model)

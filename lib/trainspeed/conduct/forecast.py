@@ -22,6 +22,7 @@ class ForecastGroup:
     Attributes:
         arms: What is measured, in words.
         block_s: Seconds of a block.
+        around: Whether it is measured before and after all others.
         foreseen: Whether its trials stand for others that earlier results will decide.
     """
 
@@ -30,6 +31,7 @@ class ForecastGroup:
     arms: tuple[str, ...]
     most: int
     block_s: float
+    around: bool = False
     foreseen: bool = False
 
     def place(self, number: int) -> int:
@@ -57,18 +59,21 @@ class StudyPlan:
         everything else is decided as well, as far as it may be.
         """
 
+        around_s = sum(group.most * group.block_s for group in self.groups if group.around)
+
         def needed(core: bool, begin: int, end: int) -> float:
-            own = [group for group in self.groups if group.core == core]
+            own = [group for group in self.groups if group.core == core and not group.around]
             return sum((min(end, g.most) - min(begin, g.most)) * g.block_s for g in own)
 
         decided = sum((FEWEST - 1) * g.block_s for g in self.groups if not g.core and g.most >= FEWEST)
-        start_s = WORKERS_START_S if self.groups else 0.0
+        start_s = WORKERS_START_S + around_s if self.groups else 0.0
         return start_s + needed(True, 0, FEWEST), needed(False, 0, 1), needed(True, FEWEST, STEADY), decided
 
     @property
     def least_s(self) -> float:
         """Seconds of one block of one comparison, with what starting takes: less is no measurement."""
-        return WORKERS_START_S + (self.groups[0].block_s if self.groups else 0.0)
+        of_others = next((group.block_s for group in self.groups if not group.around), 0.0)
+        return WORKERS_START_S + of_others
 
     def forecast(self, budget_s: float | None) -> Timetable[ForecastGroup]:
         """Return the timetable at its end: how many blocks of each group fit into a time; all without one."""
@@ -100,6 +105,7 @@ def _forecast(group: PlannedGroup, pace: Pace, foreseen: bool) -> ForecastGroup:
     return ForecastGroup(
         name=group.name,
         core=group.core,
+        around=group.around,
         arms=tuple(", ".join([*arm.trial.describe(), *filter(None, [arm.label])]) for arm in group.blocks[0]),
         most=group.most,
         block_s=pace.block_s(group),

@@ -24,11 +24,13 @@ class PlannedGroup:
     Attributes:
         name: Of its set of trials: the field of the plan.
         core: Whether it is left out last.
+        around: Whether it is measured before and after all others.
         blocks: The runs of each block.
     """
 
     name: str
     core: bool
+    around: bool
     blocks: tuple[tuple[Planned, ...], ...]
 
     @property
@@ -93,7 +95,8 @@ def groups_of(
         blocks.items(),
         key=lambda item: (item[0][0], min(places[item[0][0]][trial] for _, trial in item[0][1])),
     ):
-        group = PlannedGroup(names[part], cores[part], tuple(runs))
+        around = sets[part].around
+        group = PlannedGroup(names[part], cores[part] and not around, around, tuple(runs))
         framework = part, group.framework
         ordered.append(((part, turn[framework], block_s(group)), group))
         turn[framework] += 1

@@ -30,6 +30,8 @@ class TrialSet:
         anchors: Trials of another set that run here, too, so that those of this one are compared with them in turns.
         factors: Names of the fields that are compared: in a block, trials that differ in nothing else
             follow each other, so that a machine that gets slower or faster meanwhile affects both.
+        around: Whether the first block comes before all other sets and the last one after them: what is measured so
+            shows whether the machine is still the same.
         label: What the trials are for, where they are not compared with each other: see `Role`.
         parameter: The notebook's parameter for the number of blocks; only `blocks` itself must not be 0.
     Raises:
@@ -40,6 +42,7 @@ class TrialSet:
     blocks: int
     controls: tuple[AnyTrial, ...] = ()
     anchors: tuple[AnyTrial, ...] = ()
+    around: bool = False
     label: str = Role.DATA
     factors: tuple[str, ...] = ()
     parameter: str = "blocks"

@@ -270,7 +270,7 @@ class _Measuring:
             study=self._study,
             budget_s=budget_s,
             spent_s=spent_s,
-            groups=tuple(group.covered(table.had(group)) for group in table.groups),
+            groups=tuple(group.covered(table.had(group)) for group in table.groups if not group.around),
         )
 
 

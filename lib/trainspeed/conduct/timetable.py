@@ -11,6 +11,9 @@ The order in which time is given out, and the reverse of the order in which grou
 
 What was left out of the core comes back where others were quicker than expected. Only time decides, never a result,
 so that no verdict can be stopped at when it looks good.
+
+Groups around all others have their first block before them and their last one after them, in any case: their time
+is kept for them.
 """
 
 from __future__ import annotations
@@ -30,10 +33,12 @@ class Group(Hashable, Protocol):
 
     Attributes:
         core: Whether it is left out last.
+        around: Whether it is measured before and after all others, and compared with none of them.
         most: Number of blocks that were asked for.
     """
 
     core: bool
+    around: bool
     most: int
 
     def place(self, number: int) -> int:
@@ -74,8 +79,10 @@ class Timetable(Generic[G]):
 
         The first group of the core gets a block in any case, so that a study is never empty.
         """
+        left_s -= self._after_s
         return (
-            self._of_core(left_s)
+            self._around(before=True)
+            or self._of_core(left_s)
             or self._of_others(left_s, 1)
             or self._steadier(left_s)
             or self._of_others(left_s, FEWEST)
@@ -83,6 +90,19 @@ class Timetable(Generic[G]):
 
     def next_of_more(self, left_s: float) -> G | None:
         """Return whose block is next after those; None where no further level fits, or the machine got slower."""
+        return self._larger(left_s - self._after_s) or self._around(before=False)
+
+    def _around(self, *, before: bool) -> G | None:
+        """Return a group around all others that lacks its first block, or its last ones."""
+        around = (group for group in self.groups if group.around)
+        return next((g for g in around if self.had(g) < (min(1, g.most) if before else g.most)), None)
+
+    @property
+    def _after_s(self) -> float:
+        """Seconds of the last blocks of the groups around all others; those that they have had count too."""
+        return sum((g.most - 1) * self.block_s(g) for g in self.groups if g.around and g.most)
+
+    def _larger(self, left_s: float) -> G | None:
         growing = [group for group in self.groups if self._grows(group)]
         behind, level = self._below(growing, self._level), self._level
         if not behind:
@@ -100,7 +120,7 @@ class Timetable(Generic[G]):
         return block[0]
 
     def _for_a_look(self, left_s: float) -> G | None:
-        unseen = (group for group in self.groups if not self.had(group))
+        unseen = (group for group in self.groups if not self.had(group) and not group.around)
         return next((group for group in unseen if self._needed_s([group], 1) <= left_s), None)
 
     def _of_core(self, left_s: float) -> G | None:
@@ -134,7 +154,7 @@ class Timetable(Generic[G]):
         return self._of_least(behind)[0] if behind else None
 
     def _of_others(self, left_s: float, level: int) -> G | None:
-        others = (group for group in self.groups if not group.core and group not in self._given_up)
+        others = (g for g in self.groups if not (g.core or g.around) and g not in self._given_up)
         for group in self._below(others, level):
             if self._needed_s([group], level) <= left_s:
                 return group
@@ -151,7 +171,7 @@ class Timetable(Generic[G]):
         return sorted((g for g in groups if self.had(g) == least), key=lambda group: group.place(least))
 
     def _grows(self, group: G) -> bool:
-        return group not in self._given_up and self.had(group) >= min(FEWEST, group.most)
+        return not group.around and group not in self._given_up and self.had(group) >= min(FEWEST, group.most)
 
     def _needed_s(self, groups: Iterable[G], level: int) -> float:
         """Return the seconds until these groups have so many blocks, or all that were asked for."""
