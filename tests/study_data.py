@@ -37,7 +37,8 @@ def tiny_trial(**changed) -> Trial:
 def make_run(seconds: float = 1.0, *, block: int = 0, status: Status = Status.OK, **more) -> Run:
     """Return a run whose later epochs took so many seconds; `more` are fields of the run or of the trial."""
     of_trial = {name: more.pop(name) for name in list(more) if name in Trial.__dataclass_fields__}
-    given = {"images_per_epoch": more["trial"].images_per_epoch} if "trial" in more else {}
+    same = ("batch_size", "images_per_epoch")
+    given = {name: getattr(more["trial"], name) for name in same} if "trial" in more else {}
     trial = make_trial(**{"seed": block, **given, **of_trial})
     measured = {
         "epoch_s": (3 * seconds, seconds, seconds, seconds),

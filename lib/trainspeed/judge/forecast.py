@@ -1,46 +1,27 @@
-"""Forecast how data-parallel training scales, from one device's step and two constants of the interconnect.
+"""Forecast how data-parallel training scales, from one device's step and what the links between devices cost.
 
 Pure functions on numbers: measures nothing, draws nothing, knows no framework. The model has compute and
-the exchange of gradients, nothing else: input, launch overhead and the lower efficiency of a small batch
-per device are not in it. So a forecast is printed with its error against the points that were measured.
+the exchange of gradients, nothing else: input, launch overhead, slower devices and the lower efficiency of a small
+batch per device are not in it. So a forecast says what it assumes, and its error against the points that were
+measured.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from statistics import fmean
 
-import numpy as np
-
-from trainspeed.core.errors import UserError, check_name, check_some, check_whole
-from trainspeed.core.format import listed, percent
+from trainspeed.core.errors import check_name, check_some, check_whole
+from trainspeed.core.format import counted, listed, percent
+from trainspeed.judge.interconnect import Ring, counted_devices
+from trainspeed.judge.overlap import Overlap
 
 SCALINGS = ("strong", "weak")  # the global batch is fixed; the batch per device is fixed
+MOST_DEVICES = 1024
 # Of a step's compute: the backward pass takes about twice the forward pass, and gradients leave during it.
 # Source: https://epochai.org/blog/backward-forward-FLOP-ratio
 BACKWARD_SHARE = 2 / 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Interconnect:
-    """What sending costs between two neighbours of the ring: alpha + beta times the size of the message.
-
-    Attributes:
-        alpha_s: Of every message, whatever its size, in seconds.
-        beta_s_per_byte: Of every byte: 1 / bandwidth. Includes the time to add the gradients up.
-        source: Where the two come from, as it is printed: "measured on 2 devices", "given".
-    """
-
-    alpha_s: float
-    beta_s_per_byte: float
-    source: str
-
-    def __post_init__(self) -> None:
-        _check_amount("alpha_s", self.alpha_s, "for example 20e-6")
-        _check_amount("beta_s_per_byte", self.beta_s_per_byte, "for example 1e-10, which is 10 GB/s")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,54 +43,7 @@ class Forecast:
         return self.speedup / self.devices
 
 
-def ring_allreduce_s(size_bytes: float, devices: int, alpha_s: float, beta_s_per_byte: float) -> float:
-    """Return the duration of a ring all-reduce, in seconds: 2(p-1) alpha + 2(p-1)/p size beta.
-
-    0 for one device. Each of p devices sends 2(p-1) messages of size/p: p-1 to add the parts up, p-1 to
-    hand the sums round.
-
-    Sources: P. Patarasuk, X. Yuan, J. Parallel Distrib. Comput. 69 (2009) 117, doi:10.1016/j.jpdc.2008.09.002
-    (the algorithm); R. Thakur, R. Rabenseifner, W. Gropp, Int. J. High Perform. Comput. Appl. 19 (2005) 49,
-    doi:10.1177/1094342005051521 (the cost model; its time per added byte is a part of beta here).
-    """
-    messages = 2 * (devices - 1)
-    return messages * alpha_s + messages / devices * size_bytes * beta_s_per_byte
-
-
-def fit_interconnect(points: Sequence[tuple[int, float, float]]) -> Interconnect | None:
-    """Return the constants that fit measured all-reduces best; None where no ring would give such times.
-
-    Least squares of the relative errors: the sizes span decades, and with absolute errors the largest
-    would leave alpha to its noise. None where alpha or beta comes out negative (time that grows faster than
-    the size, or falls with it): with that constant raised to 0, a model that does not hold would forecast.
-
-    Args:
-        points: (devices, size in bytes, seconds), one per measured all-reduce; of 2 or more devices each.
-    Raises:
-        ValueError: No number of devices has two sizes, so alpha and beta cannot be told apart.
-    """
-    counts = sorted({devices for devices, _, _ in points})
-    if len({(devices, size_bytes) for devices, size_bytes, _ in points}) == len(counts):
-        raise ValueError(
-            f"points (={list(points)!r}) must have two sizes on one number of devices at least, or alpha and "
-            "beta cannot be told apart: measure a small and a large one."
-        )
-    seconds = [point[2] for point in points]
-    # The duration is linear in alpha and beta: a column for 1 s of alpha, one for 1 s per byte of beta.
-    columns = [[ring_allreduce_s(size, p, *one) for p, size, _ in points] for one in ((1, 0), (0, 1))]
-    design = np.array(columns).T / np.array(seconds)[:, None]
-    lengths = np.linalg.norm(design, axis=0)  # seconds and seconds per byte are decades apart
-    fitted = np.linalg.lstsq(design / lengths, np.ones(len(points)))[0] / lengths
-    alpha_s, beta_s_per_byte = fitted.tolist()
-    if alpha_s < 0 or beta_s_per_byte < 0:
-        return None
-    source = f"measured on {_devices(counts)}"
-    return Interconnect(alpha_s=alpha_s, beta_s_per_byte=beta_s_per_byte, source=source)
-
-
-def step_s(
-    compute_s: float, size_bytes: float, devices: int, interconnect: Interconnect, overlap: float
-) -> float:
+def step_s(compute_s: float, exchange_s: float, overlap: float) -> float:
     """Return the duration of a step, in seconds: compute + the part of the exchange that is not hidden.
 
     exposed = max(exchange (1 - overlap), exchange - 2/3 compute): no more can hide than `overlap` says,
@@ -117,15 +51,9 @@ def step_s(
 
     Args:
         compute_s: Of one device, on its share of the batch.
-        size_bytes: Of all gradients.
+        exchange_s: Of all gradients, with nothing beside it.
         overlap: Share of the exchange, 0 to 1, that the framework sends while the backward pass runs.
     """
-    if not (isinstance(overlap, Real) and 0 <= overlap <= 1):
-        raise UserError(
-            f"overlap (={overlap!r}) must lie between 0 (the whole exchange is waited for) and 1 (it hides "
-            "as far as the backward pass is long)."
-        )
-    exchange_s = ring_allreduce_s(size_bytes, devices, interconnect.alpha_s, interconnect.beta_s_per_byte)
     return compute_s + max(exchange_s * (1 - overlap), exchange_s - BACKWARD_SHARE * compute_s)
 
 
@@ -133,28 +61,39 @@ def forecast(
     compute_1_s: float,
     size_bytes: float,
     devices: Sequence[int],
-    interconnect: Interconnect,
+    ring: Ring,
     *,
     scaling: str,
     overlap: float,
 ) -> list[Forecast]:
     """Return what is expected of each number of devices, in the order given.
 
+    Those between which a link is not known are left out.
+
     Args:
         compute_1_s: Duration of a step on one device, in seconds. Strong scaling divides it by the number
             of devices, as if a device were as efficient with a smaller batch; weak scaling keeps it.
-        size_bytes, overlap: See `step_s`.
+        size_bytes: Of all gradients.
         scaling: "strong" (global batch fixed) or "weak" (batch per device fixed).
+        overlap: See `step_s`.
     """
     check_name("scaling", scaling, SCALINGS)
-    check_some("devices", devices, "name at least one number of devices.")
+    check_devices(devices)
     rows = []
     for count in devices:
-        check_whole("devices", count, 1)
+        if count > 1 and not ring.links(count):
+            continue
         compute_s, work = (compute_1_s / count, 1) if scaling == "strong" else (compute_1_s, count)
-        duration_s = step_s(compute_s, size_bytes, count, interconnect, overlap)
+        duration_s = step_s(compute_s, ring.allreduce_s(size_bytes, count), overlap)
         rows.append(Forecast(devices=count, step_s=duration_s, speedup=work * compute_1_s / duration_s))
     return rows
+
+
+def check_devices(devices: Sequence[int]) -> None:
+    """Raise a UserError where there is nothing to forecast, or nothing that can be."""
+    check_some("devices", devices, "name at least one number of devices.")
+    for count in devices:
+        check_whole("devices", count, 1, most=MOST_DEVICES)
 
 
 def forecast_error(rows: Sequence[Forecast], measured: Mapping[int, float]) -> float | None:
@@ -171,48 +110,76 @@ def forecast_error(rows: Sequence[Forecast], measured: Mapping[int, float]) -> f
 def forecast_sentence(
     rows: Sequence[Forecast],
     measured: Mapping[int, float],
-    interconnect: Interconnect,
+    ring: Ring,
     *,
     size_bytes: float,
     scaling: str,
-    overlap: float,
+    overlap: Overlap | None,
+    batch_size: int,
 ) -> str:
-    """Return the forecast for the most devices in a sentence: what it assumes, and how far off it was.
+    """Return the forecast for the most devices in words: what it assumes, and how far off it was.
 
     Args:
         measured: See `forecast_error`.
-        size_bytes, scaling, overlap: What `forecast` was given.
+        size_bytes, scaling: What `forecast` was given.
+        overlap: None where it was not measured, and nothing was taken to hide.
+        batch_size: Images per step of one device.
     """
     most = max(rows, key=lambda row: row.devices)
-    beta = interconnect.beta_s_per_byte
-    bandwidth = f"β = {1e9 * beta:.3g} ns a byte ({1e-9 / beta:.3g} GB/s)" if beta else "β = 0 (no limit)"
-    unforeseen = [count for count in measured if count > 1]
-    error = forecast_error(rows, measured)
-    if error is not None:
-        compared = [row.devices for row in _compared(rows, measured)]
-        check = f"checked against {_devices(compared)}: off by {percent(error)} on average"
-    elif unforeseen:
-        check = f"not checked: nothing was forecast for the {_devices(unforeseen)} that were measured"
-    else:
-        check = "not checked: only one device measured"
+    assumed = [_links_assumed(ring, most.devices, size_bytes), _overlap_assumed(overlap)]
+    assumed += [
+        _batch_assumed(scaling, batch_size, most.devices),
+        "no device waits for another one or for images",
+    ]
     return (
-        f"Forecast, not measured: {_devices([most.devices])} give {most.speedup:.2f}x the throughput of one in "
-        f"{scaling} scaling ({percent(most.efficiency)} of the ideal), for a ring all-reduce of "
-        f"{size_bytes / 1e6:.3g} MB with an overlap of {percent(overlap)} with the backward pass, "
-        f"α = {1e6 * interconnect.alpha_s:,.1f} µs a message and {bandwidth}, {interconnect.source}; {check}."
+        f"Forecast, not measured: {counted_devices([most.devices])} give {most.speedup:.2f}x the throughput of one in "
+        f"{scaling} scaling ({percent(most.efficiency)} of the ideal). It assumes that {'; that '.join(assumed)}. "
+        f"{_checked(rows, measured, overlap)}"
+    )
+
+
+def _links_assumed(ring: Ring, devices: int, size_bytes: float) -> str:
+    links = ring.links(devices)
+    seen = sorted({count for link in links for count in link.devices})
+    farther = f", all {devices} connected as those that were measured" if seen and devices > seen[-1] else ""
+    words = " and ".join(f"({link.words})" for link in links)
+    slowest = ", the slower of which decides" if len(links) > 1 else ""
+    return f"{size_bytes / 1e6:.3g} MB of gradients go round a ring {words}{slowest}{farther}"
+
+
+def _overlap_assumed(overlap: Overlap | None) -> str:
+    if overlap is None:
+        return "none of that hides behind the backward pass, since the overlap was not measured"
+    return f"{overlap.words} of that hides behind the backward pass, as far as that is long"
+
+
+def _batch_assumed(scaling: str, batch_size: int, devices: int) -> str:
+    if scaling == "weak":
+        return f"each device has {counted(batch_size, 'image')} a step, as the one has"
+    share = f"{batch_size / devices:g}"
+    return f"each device computes its {share} of {batch_size} images as efficiently as one does all"
+
+
+def _checked(rows: Sequence[Forecast], measured: Mapping[int, float], overlap: Overlap | None) -> str:
+    """Return how far off it was: not where the overlap comes from, which would agree with itself."""
+    taken = overlap and overlap.devices
+    others = {count: speedup for count, speedup in measured.items() if count != taken}
+    several = sorted(count for count in measured if count > 1)
+    beyond = f" Nothing was measured beyond {counted_devices(several[-1:])}." if several else ""
+    error = forecast_error(rows, others)
+    if error is not None:
+        compared = [row.devices for row in _compared(rows, others)]
+        return f"Checked against {counted_devices(compared)}: off by {percent(error)} on average.{beyond}"
+    if not several:
+        return "Not checked: only one device was measured."
+    if taken in several and len(several) == 1:
+        return f"Not checked: the step on {taken} devices gave the overlap.{beyond}"
+    unforeseen = [count for count in several if count != taken]
+    return (
+        f"Not checked: nothing was forecast for the {listed(unforeseen)} devices that were measured.{beyond}"
     )
 
 
 def _compared(rows: Sequence[Forecast], measured: Mapping[int, float]) -> list[Forecast]:
     """Return the forecasts of numbers of devices that were measured, one device left out."""
     return [row for row in rows if row.devices > 1 and row.devices in measured]
-
-
-def _devices(counts: Sequence[int]) -> str:
-    """Return "2, 4 and 8 devices"."""
-    return "1 device" if list(counts) == [1] else f"{listed(sorted(counts))} devices"
-
-
-def _check_amount(name: str, value: object, hint: str) -> None:
-    if not (isinstance(value, Real) and math.isfinite(value) and value >= 0):
-        raise UserError(name, value, f"must be a number of 0 or more: {hint}.")

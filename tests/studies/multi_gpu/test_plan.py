@@ -50,3 +50,25 @@ def test_the_articles_layout_is_measured_in_the_plain_precision_alone(standard):
     assert {t.batch_size for t in plan.articles} == set(given["batch_sizes"]), "strong scaling alone"
     assert {t.layout for t in plan.core} == {"channels_last"}
     assert {t.precision for t in plan.fed} == {"default"}
+
+
+def test_the_links_are_measured_around_all_others_and_what_hides_often_enough_for_an_interval(standard):
+    plan, _ = standard
+    assert [(t.part, t.devices, t.nodes) for t in plan.sums] == [("link", 2, 1)]
+    assert (plan.sums.around, plan.sums.blocks) == (True, 2)
+    assert {t.part for t in plan.hidden} == {"both", "exchange"}
+    assert plan.hidden.blocks == 6 and plan.alone.blocks == 1
+
+
+@pytest.mark.parametrize(
+    "changed", [{"forecast_devices": []}, {"link_alpha_s": 1e-6, "link_bytes_per_s": 1e9}]
+)
+def test_a_link_that_nobody_asks_for_is_not_measured(standard, changed):
+    plan, _ = standard
+    assert plan.change(**changed).sums.trials == ()
+
+
+def test_cores_have_no_link(standard, monkeypatch):
+    plan, _ = standard
+    monkeypatch.setattr(module, "devices_here", lambda _study: (2, "CPU core"))
+    assert plan.change(seed=1).sums.trials == ()

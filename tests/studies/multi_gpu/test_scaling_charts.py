@@ -224,3 +224,36 @@ class TestBadInput:
             plot_scaling(make_rows().drop(columns=["low", "high"]))
         with pytest.raises(ValueError, match=r"lacks the columns \['scaling'\]"):
             plot_scaling(make_rows(), make_forecasts().drop(columns="scaling"))
+
+
+class TestForecastOfMany:
+    def forecasts(self, *counts):
+        rows = [{"framework": "torch", "scaling": "strong", "devices": p, "speedup": p**0.5} for p in counts]
+        return pd.DataFrame(rows)
+
+    def shade(self, ax):
+        return [patch for patch in ax.patches if patch.get_gid() == "unmeasured"]
+
+    def test_devices_of_which_none_were_measured_are_on_shaded_ground(self):
+        """4 devices were measured in strong scaling; weak scaling has no forecast."""
+        strong, weak = plot_scaling(make_rows(), make_forecasts()).axes
+        (shade,) = self.shade(strong)
+        assert shade.get_x() == 4
+        assert self.shade(weak) == []
+        (note,) = texts(weak, "note")
+        assert note.endswith("no interval;\nshaded: nothing measured")
+
+    def test_what_was_measured_has_none(self):
+        figure = plot_scaling(make_rows(), self.forecasts(2, 4))
+        assert not any(self.shade(ax) for ax in figure.axes)
+
+    def test_a_thousand_devices_leave_room_for_those_that_were_measured(self):
+        """Both axes are logarithmic: two devices are a tenth of the way to 1,024."""
+        ax = plot_scaling(make_rows(), self.forecasts(2, 64, 1024)).axes[0]
+        assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+        assert {1, 2, 1024} <= set(ax.get_xticks())
+        assert ax.get_ylim()[0] > 0 and ax.get_ylim()[1] > 1024
+
+    def test_efficiency_of_a_thousand_devices_starts_at_zero(self):
+        ax = plot_efficiency(make_rows(), self.forecasts(2, 1024)).axes[0]
+        assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylim()[0]) == ("log", "linear", 0)

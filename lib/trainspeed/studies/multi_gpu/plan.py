@@ -9,7 +9,13 @@ from functools import partial
 from trainspeed.conduct.machine import cores_here, devices_here
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import Trial
-from trainspeed.studies.multi_gpu.costs import check_forecast, exchange_trials, share_trials
+from trainspeed.studies.multi_gpu.costs import share_trials
+from trainspeed.studies.multi_gpu.links import (
+    OVERLAP_BLOCKS,
+    check_forecast,
+    link_trials,
+    overlap_trials,
+)
 from trainspeed.studies.multi_gpu.pipelines import pipeline_trials, worker_counts
 from trainspeed.studies.multi_gpu.scaling import (
     LEAST_STEPS,
@@ -34,7 +40,9 @@ class MultiGpuPlan(Plan):
         core: Compared in every block, in the first precision.
         articles: The same in the articles' layouts, where the time is enough.
         survey: The other kind of scaling, further precisions, models and batch sizes, with fewer blocks.
-        alone: The parts of a step on several devices: one device's share, the exchange of gradients.
+        hidden: The parts of a step whose overlap is looked at: one device's share, the exchange of gradients.
+        alone: One device's share of the other steps on several devices.
+        sums: What the links between devices are fitted to, before and after all others.
         fed: The input pipelines, with input and compute alone.
         counts: Numbers of devices that are measured.
         least_steps: Steps that an epoch on several devices has.
@@ -43,7 +51,9 @@ class MultiGpuPlan(Plan):
     core: TrialSet
     articles: TrialSet
     survey: TrialSet
+    hidden: TrialSet
     alone: TrialSet
+    sums: TrialSet
     fed: TrialSet
     counts: Sequence[int]
     least_steps: int
@@ -52,6 +62,11 @@ class MultiGpuPlan(Plan):
     def scaled(self) -> tuple[Trial, ...]:
         """Whole steps on one device and on several."""
         return (*self.core, *self.articles, *self.survey)
+
+    @property
+    def parts(self) -> tuple[Trial, ...]:
+        """Parts of these steps, each alone."""
+        return (*self.hidden, *self.alone)
 
 
 @planner
@@ -83,7 +98,7 @@ def plan_multi_gpu(
     workers: Sequence[int],
     queue: int,
     forecast_devices: Sequence[int],
-    forecast_overlap: float,
+    forecast_overlap: float | None,
     link_alpha_s: float | None,
     link_bytes_per_s: float | None,
     controls: Sequence[str],
@@ -138,6 +153,9 @@ def plan_multi_gpu(
     )
     few = {"blocks": survey_blocks, "parameter": "survey_blocks"}
     some = {"blocks": pipeline_blocks, "parameter": "pipeline_blocks"}
+    hidden_blocks = max(survey_blocks, min(blocks, OVERLAP_BLOCKS)) if survey_blocks else 0
+    forecast_here = forecast_devices and link_alpha_s is None
+    sums = link_trials(core, shared_memory=kind != "GPU") if forecast_here else ()
     controlled = one_per_framework(core, controls)
     # One device has nothing to be compared with.
     several = max(counts) > 1
@@ -149,7 +167,9 @@ def plan_multi_gpu(
         survey=TrialSet(
             trials=survey, anchors=core if survey_batch_sizes else (), factors=SCALING_FACTORS, **few
         ),
-        alone=TrialSet(trials=share_trials(core) + exchange_trials(core), **few),
+        hidden=TrialSet(trials=overlap_trials(core), **(few | {"blocks": hidden_blocks})),
+        alone=TrialSet(trials=share_trials(core), **few),
+        sums=TrialSet(trials=sums, around=True, **(few | {"blocks": 2 if sums else 0})),
         fed=TrialSet(trials=fed, factors=PIPELINE_FACTORS, **some),
         counts=counts,
         least_steps=least_steps,

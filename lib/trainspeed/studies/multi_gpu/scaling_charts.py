@@ -1,6 +1,6 @@
 """Charts over the number of devices: speed-up and efficiency, with the ideal line and the forecast.
 
-Draws speed-ups and computes none: intervals come with the rows, a forecast from `costs.forecasts`.
+Draws speed-ups and computes none: intervals come with the rows, a forecast from `more_devices.forecasts`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from trainspeed.core.factors import TRAINING
-from trainspeed.show.axes import legend_below, note_below, nothing, panels
+from trainspeed.show.axes import legend_below, log_axis, note_below, nothing, panels, size_axis
 from trainspeed.show.rows import by_framework, require
 from trainspeed.show.series import Look, handles, marks
-from trainspeed.show.theme import framework_colour, framework_name
+from trainspeed.show.theme import PALE, framework_colour, framework_name
 
 SCALING_COLUMNS = ("framework", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high")
 FORECAST_COLUMNS = ("framework", "scaling", "devices", "speedup")
@@ -26,6 +26,7 @@ IDEAL = {"color": ".3", "linestyle": "--"}
 FORECAST = {"color": ".3", "linestyle": ":"}
 SHIFT = 0.015  # of the axis, from series to series: equal speed-ups do not hide each other …
 MAX_SHIFT = 0.1  # … of a device: on a long axis a marker stays at its number
+LOG_FROM = 16  # devices: beyond, both axes are logarithmic, or what was measured would be a dot in a corner
 END_MARGIN = 0.06  # of the axis, left and right of the data
 
 
@@ -76,16 +77,20 @@ def _draw(
             data[name] = 100 * data[name] / data["devices"]
         expected = expected.assign(speedup=100 * expected["speedup"] / expected["devices"])
     most = max([2, *data["devices"], *expected["devices"]])
+    counts = sorted({1, 2, *data["devices"], *expected["devices"]})
     figure, axes = panels(len(names), title)
     looks: dict[str, Look] = {}
+    beyond = False
     for ax, name in zip(axes, names, strict=True):
         mine = data[data["panel"] == name]
-        looks |= _panel(ax, mine, expected[expected["panel"] == name], most, of_ideal)
+        foreseen = expected[expected["panel"] == name]
+        looks |= _panel(ax, mine, foreseen, most, of_ideal)
+        beyond |= _shade(ax, mine["devices"].max(), foreseen["devices"].max())
         batches = ", ".join(f"{batch:g}" for batch in sorted(mine["batch"].unique()))
         per_device = " per device" if name.startswith("weak") else ""
         ax.set(title=f"{name}: batch {batches}{per_device}", ylabel=ylabel)
-    _limit(axes, most, unit="" if of_ideal else "×")
-    note_below(axes[-1], _note(data))
+    _limit(axes, counts, of_ideal)
+    note_below(axes[-1], _note(data, beyond))
     looks |= {"ideal": IDEAL} | ({} if expected.empty else {"forecast": FORECAST})
     legend_below(figure, handles(looks))
     return figure
@@ -146,20 +151,36 @@ def _panel(
     return looks
 
 
-def _limit(axes: list[Axes], most: float, unit: str) -> None:
-    """Set x to whole numbers of devices with room at both ends, and y to start at 0."""
+def _shade(ax: Axes, measured: float, foreseen: float) -> bool:
+    """Shade the numbers of devices beyond those that were measured; return whether any of them is foreseen."""
+    if not foreseen > measured:
+        return False
+    ax.axvspan(measured, 2 * foreseen, color=PALE, alpha=0.5, linewidth=0, zorder=0, gid="unmeasured")
+    return True
+
+
+def _limit(axes: list[Axes], counts: list[float], of_ideal: bool) -> None:
+    """Set x to whole numbers of devices with room at both ends, and y to start at 0, but on logarithmic axes."""
+    most, unit = counts[-1], "" if of_ideal else "×"
     margin = END_MARGIN * (most - 1)
     axes[-1].set_xlabel("devices")
     for ax in axes:
-        ax.set_xlim(max(0.5, 1 - margin), most + margin)
+        if most > LOG_FROM:
+            size_axis(ax, counts, base=2)
+            if not of_ideal:
+                log_axis(ax.yaxis, 0.8 * ax.dataLim.y0, 1.2 * ax.dataLim.y1, unit=unit)
+                continue
+        else:
+            ax.set_xlim(max(0.5, 1 - margin), most + margin)
+            ax.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
         ax.set_ylim(bottom=0)
-        ax.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True))
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}{unit}")
 
 
-def _note(data: pd.DataFrame) -> str:
-    """Return how to read the marks."""
+def _note(data: pd.DataFrame, beyond: bool) -> str:
+    """Return how to read the marks, and the ground where it is shaded."""
     parts = ["bar: 95 % interval"] if data["low"].notna().any() else []
     if data["low"].isna().any():
         parts.append("hollow: fewer than 6 blocks, no interval")
-    return "; ".join(parts)
+    lines = ["; ".join(parts)] if parts else []
+    return ";\n".join([*lines, *(["shaded: nothing measured"] if beyond else [])])
