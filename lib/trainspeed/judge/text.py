@@ -40,6 +40,10 @@ def _versions(run: Run, *, with_compile: bool) -> list[str]:
 
 def label(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
     """Return what a chart or a table calls a comparison: the setting in which it was made."""
+    return ", ".join(_label_words(baseline, candidate, factor))
+
+
+def _label_words(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> list[str]:
     row = baseline.factor(factor)
     grown = _batch_grows(row, baseline, candidate)
     seldom = [f for f in baseline.factors.values() if f.seldom]
@@ -49,16 +53,20 @@ def label(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
     words += [f"batch {baseline.batch_size} on each"] if grown else []
     if not row.plain_label:
         words += [f.words(baseline) for f in seldom if f.name not in row.hidden and f.seldom(baseline)]
-    return ", ".join(words)
+    return words
 
 
 def name(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
     """Return what was compared and where: "channels_last vs channels_first, PyTorch, cnn10, batch 16"."""
+    return ", ".join(name_words(baseline, candidate, factor))
+
+
+def name_words(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> list[str]:
+    """Return the parts of a comparison's name, what was compared first."""
     row = baseline.factor(factor)
     words = [] if row.lead else [row.versus(baseline, candidate)]
-    words.append(label(baseline, candidate, factor))
-    words += [f.words(candidate) for f in candidate.factors.values() if f.in_name(candidate)]
-    return ", ".join(words)
+    words += _label_words(baseline, candidate, factor)
+    return words + [f.words(candidate) for f in candidate.factors.values() if f.in_name(candidate)]
 
 
 def pair(baseline: AnyTrial, candidate: AnyTrial) -> str:

@@ -41,9 +41,9 @@ ATTRIBUTES = {
     ),
     **dict.fromkeys(("linethickness", "minsize", "maxsize", "scriptlevel", "lspace", "rspace"), LENGTH),
 }
-# Classes of pandas' tables, of pygments' code and of colours in what a program printed.
+# Classes of the front page's cards, of pandas' tables, of pygments' code and of colours in what a program printed.
 CLASS = re.compile(
-    r"dataframe|data|number|blank|index_name|(?:col|row)_heading|(?:level|col|row)\d+|highlight|ansi-[\w-]+"
+    r"cards?|dataframe|data|number|blank|index_name|(?:col|row)_heading|(?:level|col|row)\d+|highlight|ansi-[\w-]+"
     r"|[a-z]{1,2}\d?|language-\w+"
 )
 LOOKS = "background-color caption-side color font-style font-weight min-width overflow-wrap padding-left padding-right"

@@ -5,45 +5,37 @@ Does not run notebooks and does not know what they measure.
 
 from __future__ import annotations
 
-import base64
 import copy
 import itertools
 import logging
-import mimetypes
 import re
 from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import nbformat
-from bs4 import BeautifulSoup, Tag
+from bs4 import BeautifulSoup
 from jinja2 import pass_context
 from latex2mathml.converter import convert as tex_to_mathml
 from nbconvert import HTMLExporter
 from traitlets.config import Config
 
-from trainspeed.core.files import METADATA, slug, write_atomically
+from trainspeed.core.files import METADATA, write_atomically
 from trainspeed.core.markdown import visible
+from trainspeed.core.page_order import WHOLE, page_order, parts_of
 from trainspeed.report.clean import clean_html
 from trainspeed.report.execute import title_of
 from trainspeed.report.parameters import TAG, parameters_of
+from trainspeed.report.polish import local_picture, polish
 
 TEMPLATES = Path(__file__).parent / "templates"
 # The browser refuses whatever the template and the checks below may have missed.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 WIDGET = "application/vnd.jupyter.widget-view+json"
-NO_ALT = "No description has been provided for this image"  # what nbconvert writes
-TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of paper in a size that can be read
 REMOVED_CELL_TAG = "remove_cell"  # the tag of a cell that stays in the notebook, and not in the page
-CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
-WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
-HEADINGS = ("h1", "h2", "h3", "h4")
-MOST_PICTURE_BYTES = 20 * 2**20
 # Characters that nobody can see: they steer a terminal, or turn the direction of what follows.
 UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
-NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
 CODE = re.compile(r"(```.*?```|~~~.*?~~~|``.*?``|`[^`\n]*`)", re.DOTALL)
 DISPLAY_TEX = re.compile(r"(?<!\\)\$\$(.+?)\$\$", re.DOTALL)
 # As in Pandoc: no space inside the dollars and no digit after them, so that prices stay prices.
@@ -90,7 +82,7 @@ def export_html(
     exporter = _Exporter(pictures)
     html, _ = exporter.from_notebook_node(_prepared(executed, ending), resources={"trainspeed": page})
     soup = BeautifulSoup(html, "html.parser")
-    doubts = [*exporter.doubts, *_polish(soup, pictures)]
+    doubts = [*exporter.doubts, *polish(soup, pictures)]
     write_atomically(target, scrub(UNSEEN.sub("\N{REPLACEMENT CHARACTER}", str(soup))))
     return tuple(doubts)
 
@@ -123,7 +115,7 @@ class _Exporter(HTMLExporter):
         """Return the HTML as a page may hold it; a text that was written before anything ran may show pictures."""
 
         def keep_picture(source: str) -> bool:
-            if of_cell and _local_picture(source, self._pictures):
+            if of_cell and local_picture(source, self._pictures):
                 return True
             self.doubts.append(
                 f"an image is missing, as a page holds no outside picture: {visible(source)[:200]}"
@@ -166,7 +158,10 @@ def _take_tex(source: str, formulas: list[str]) -> str:
 
 
 def _prepared(notebook: nbformat.NotebookNode, ending: dict[str, Any]) -> nbformat.NotebookNode:
-    """Return a copy without widgets, with the parameters as a table and the failed cells marked."""
+    """Return a copy without widgets, with the parameters as a table, the failed cells marked, the answer first.
+
+    What stopped half-way has no answer: its cells stay in the order in which they ran.
+    """
     notebook = copy.deepcopy(notebook)
     notebook.metadata.pop("widgets", None)
     stopped = ending.get("cell")
@@ -188,7 +183,21 @@ def _prepared(notebook: nbformat.NotebookNode, ending: dict[str, Any]) -> nbform
                 }
                 for p in parameters_of(notebook, "notebook").values()
             ]
+    notebook.cells = [c for c in notebook.cells if REMOVED_CELL_TAG not in c.metadata.get("tags", [])]
+    if ending.get("status", "ok") in WHOLE:
+        _order(notebook)
     return notebook
+
+
+def _order(notebook: nbformat.NotebookNode) -> None:
+    """Put the cells into the order of a page, and mark where each part begins and ends."""
+    parts = parts_of(notebook.cells)
+    order = page_order(notebook.cells)
+    for _, group in itertools.groupby((i for i in order if parts[i]), key=parts.__getitem__):
+        indices = [*group]
+        notebook.cells[indices[0]].metadata["part_begins"] = str(parts[indices[0]])
+        notebook.cells[indices[-1]].metadata["part_ends"] = True
+    notebook.cells = [notebook.cells[index] for index in order]
 
 
 def _value(value: Any) -> str:
@@ -204,77 +213,3 @@ def _footer(ending: dict[str, Any]) -> str:
     facts = [f"{word} {ending[word]}" for word in ("session", "preset") if ending.get(word)]
     facts.append(f"Trainspeed {ending['version']}" if ending.get("version") else "Trainspeed")
     return " · ".join(facts)
-
-
-def _polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
-    _name_headings(soup)
-    for table in soup.find_all("table"):
-        _polish_table(soup, table)
-    return _polish_images(soup, pictures)
-
-
-def _name_headings(soup: BeautifulSoup) -> None:
-    """Give each heading its own id, and list the sections under the title."""
-    taken = {tag["id"] for tag in soup.find_all(id=True) if tag.name not in HEADINGS}
-    for heading in soup.find_all(HEADINGS):
-        base = slug(heading.get_text())
-        names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
-        heading["id"] = next(name for name in names if name not in taken)
-        taken.add(heading["id"])
-    sections = soup.find_all("h2")
-    if len(sections) < CONTENTS_FROM:
-        return
-    links = [f'<li><a href="#{section["id"]}">{escape(section.get_text())}</a></li>' for section in sections]
-    nav = f'<nav class="contents" aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
-    (soup.find("h1") or soup.main.find()).insert_after(BeautifulSoup(nav, "html.parser"))
-
-
-def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
-    """Put a table into a box that scrolls by touch, mouse or keyboard; set one of many columns in small letters."""
-    table.attrs.pop("border", None)
-    rows = table.find_all("tr")
-    for row in rows:
-        row.attrs.pop("style", None)  # pandas right-aligns all headings there
-    columns = max((len(row.find_all(["th", "td"])) for row in rows), default=0)
-    if columns >= WIDE_FROM:
-        table["class"] = [*table.get("class", []), "wide"]
-        table["style"] = f"--columns: {columns}"
-        _let_names_break(soup, table)
-    if "scroll" not in table.parent.get("class", []):
-        caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
-        attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
-        table.wrap(soup.new_tag("div", attrs=attrs))
-
-
-def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
-    """Let `channels_last` break over two lines where a column is too narrow; copied text stays whole."""
-    for text in table.find_all(string=NAME_PART):
-        if text.parent.name != "style":
-            parts = [item for part in NAME_PART.split(text) for item in (part, soup.new_tag("wbr"))]
-            text.replace_with(*parts[:-1])
-
-
-def _local_picture(source: str, pictures: Path) -> Path | None:
-    """Return the picture of a text, which lies below the folder of pictures; None where it is no such file."""
-    if "://" in source or source.startswith("data:"):
-        return None
-    try:
-        file = (pictures / unquote(source)).resolve()
-        is_small = file.is_file() and file.stat().st_size <= MOST_PICTURE_BYTES
-    except (OSError, ValueError):  # a name that is too long, or holds a null byte
-        return None
-    is_picture = (mimetypes.guess_type(file.name)[0] or "").startswith("image/")
-    return file if is_small and is_picture and file.is_relative_to(pictures.resolve()) else None
-
-
-def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:
-    doubts = []
-    for image in soup.find_all("img"):
-        if file := _local_picture(image["src"], pictures):
-            mime = mimetypes.guess_type(file.name)[0]
-            image["src"] = f"data:{mime};base64,{base64.b64encode(file.read_bytes()).decode()}"
-        if float(image.get("height") or 0) > TALL_RATIO * float(image.get("width") or 1):
-            image["class"] = [*image.get("class", []), "tall"]  # on paper it goes on over several pages
-        if image.get("alt", NO_ALT) == NO_ALT:
-            doubts.append("an image has no description for readers who cannot see it")
-    return doubts

@@ -65,7 +65,7 @@ def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = N
     return ax
 
 
-def plot_speedups(verdicts: Iterable[Any], *, ax: Axes | None = None) -> Axes:
+def plot_speedups(verdicts: Iterable[Any], *, title: str = "", ax: Axes | None = None) -> Axes:
     """Draw a forest plot: a row per comparison, dot and interval on a log axis, the largest speed-up on top.
 
     The grey band is the margin within which two times count as the same.
@@ -76,7 +76,7 @@ def plot_speedups(verdicts: Iterable[Any], *, ax: Axes | None = None) -> Axes:
             of runs finished) the row says so.
     """
     data = verdict_frame(verdicts).sort_values("speedup", ascending=False, na_position="last")
-    title = "Speed-up with its 95 % interval" if data["low"].notna().any() else "Speed-up"
+    title = title or ("Speed-up with its 95 % interval" if data["low"].notna().any() else "Speed-up")
     known = data[["speedup", "low", "high"]].stack().dropna()
     if known.empty:
         return nothing("No comparison has a pair of finished runs.", title=title, ax=ax)

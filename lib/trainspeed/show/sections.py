@@ -8,10 +8,12 @@ from IPython.display import Markdown, display
 
 from trainspeed.core.guard import guarded
 from trainspeed.core.runs import Measured
+from trainspeed.judge.answer import answers
 from trainspeed.judge.arithmetic import default_sentences
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.show import forest, notebook, tables
+from trainspeed.show.answer import NOTHING, answer_text, certainty_sentences, message
 from trainspeed.show.coverage import coverage_sentences, left_out_table
 from trainspeed.show.monitor import plot_monitor
 from trainspeed.show.theme import show
@@ -34,6 +36,25 @@ def run(measured: Measured, *more: str) -> None:
     notebook.show_sentences([measured.summary(), *sentences, *measured.skipped_sentences(), *more])
     if measured.coverage and (measured.coverage.left_out or measured.coverage.unequal):
         notebook.show_folded("What there was no time for", left_out_table(measured.coverage))
+
+
+def answer(verdicts: Sequence[Verdict], control: Sequence[Verdict], alt: str) -> None:
+    """Show what was decided, a sentence for each comparison, and the chart that carries it.
+
+    Args:
+        alt: What the chart shows, for readers who cannot see it.
+    """
+    sure = [verdict for verdict in verdicts if verdict.low is not None]
+    text = "\n\n".join(map(answer_text, answers(sure)))
+    display(Markdown(text or NOTHING), metadata=notebook.of_verdicts(sure))
+    with guarded():
+        show(forest.plot_speedups([*(sure or verdicts), *control], title=message(sure)), alt=alt)
+    _explain(HOW_TO_READ_SPEEDUPS)
+
+
+def certainty(measured: Measured, verdicts: Sequence[Verdict], control: Sequence[Verdict]) -> None:
+    """Show how sure the answer is: where it holds, blocks, noise, doubts, and what would decide what is open."""
+    notebook.show_sentences(certainty_sentences(measured, verdicts, control))
 
 
 def decided(verdicts: Sequence[Verdict], *, otherwise: str) -> None:

@@ -9,7 +9,6 @@ from trainspeed.studies.layout import findings
 from trainspeed.studies.layout.findings import (
     FIRST,
     LAST,
-    count_sentence,
     effect_sentences,
     forgotten_sentence,
     framework_pairs,
@@ -164,14 +163,7 @@ def test_frameworks_are_judged_layout_by_layout():
     assert [v.baseline.layout for v in framework_verdicts(runs)] == list(LAYOUTS)
 
 
-def test_the_count_says_how_many_verdicts_chance_alone_makes_wrong():
-    verdicts = layout_verdicts(layout_pair([1.3] * 6) + layout_pair([1.3], batch_size=64))
-    assert count_sentence(verdicts) == (
-        "Comparisons: 2, decided: 1. Of 1 intervals at 95 %, up to 0.1 are expected to miss the truth by chance."
-    )
-
-
-# Settings to copy.
+# What to paste.
 
 
 def settings_of(*pairs):

@@ -17,7 +17,7 @@ from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.comparison import Verdict, compare, ratios
-from trainspeed.judge.verdict import Outcome, expected_false
+from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
 
 FIRST, LAST = "channels_first", "channels_last"
@@ -107,16 +107,6 @@ def forgotten_sentence(runs: Sequence[Run]) -> str:
         return f"These layers forgot the layout: {'; '.join(sorted(layers))}."
     models = len({(run.trial.framework, run.trial.model, run.trial.layout) for run in recorded})
     return f"No layer forgot the layout, in {models} models looked at (framework × model × layout)."
-
-
-def count_sentence(verdicts: Sequence[Verdict]) -> str:
-    """Return how many verdicts were decided, and how many of them chance alone would make wrong."""
-    decided = [v for v in verdicts if v.outcome != Outcome.UNDECIDED]
-    with_interval = [v for v in verdicts if v.low is not None]
-    return (
-        f"Comparisons: {len(verdicts)}, decided: {len(decided)}. Of {len(with_interval)} intervals at 95 %, "
-        f"up to {expected_false(len(with_interval)):.1f} are expected to miss the truth by chance."
-    )
 
 
 def layout_settings(verdicts: Sequence[Verdict]) -> list[str]:

@@ -20,6 +20,7 @@ from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.page_order import WHOLE, page_order
 from trainspeed.core.paths import ROOT
 from trainspeed.core.quantities import Elapsed, Identifier, Name, Text
 from trainspeed.core.runs import RunSet
@@ -145,6 +146,12 @@ class ReportSummary:
         """What is worth switching on, the largest gain first."""
         return [verdict for verdict in self.switches if verdict.outcome is Outcome.FASTER]
 
+    @property
+    def headlines(self) -> list[Verdict]:
+        """Verdicts on switches of a training that have an interval, in order; without any, those on convolutions."""
+        sure = in_order(v for v in self.switches if v.low is not None)
+        return [verdict for verdict in sure if not verdict.candidate.phase.calls] or sure
+
     def place_of(self, verdict: Verdict) -> str | None:
         """Return a link to the page and section that show a verdict; None where it has no page."""
         for notebook in self.notebooks:
@@ -209,19 +216,24 @@ def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple
         try:
             saved = json.loads(path.read_text(encoding="utf-8"))
             row = {k: v for k, v in saved["metadata"][METADATA].items() if k in SAVED and v not in (None, "")}
-            row = msgspec.convert(row, Saved) | {"name": name, "sections": _sections(saved["cells"])}
+            row = msgspec.convert(row, Saved) | {"name": name}
+            row["sections"] = _sections(saved["cells"], whole=row.get("status", "ok") in WHOLE)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue  # a report did not write it
         rows[name] = row | rows.get(name, {})
     return tuple(_notebook(row, out) for row in rows.values())
 
 
-def _sections(cells: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
-    """Return where a notebook shows each kind of verdict first: see `show.notebook.of_verdicts`."""
+def _sections(cells: Sequence[Mapping[str, Any]], *, whole: bool) -> dict[tuple[str, str], str]:
+    """Return where a page shows each kind of verdict first: see `show.notebook.of_verdicts`.
+
+    Args:
+        whole: Whether the notebook ran to its end, so that the page begins with the answer.
+    """
     sections: dict[tuple[str, str], str] = {}
     seen: Counter[str] = Counter()
     heading = ""
-    for cell in cells:
+    for cell in (cells[index] for index in page_order(cells)) if whole else cells:
         lines = "".join(cell["source"]).splitlines() if cell["cell_type"] == "markdown" else []
         for name in (slug(line) for line in lines if HEADING.match(line)):
             seen[name] += 1

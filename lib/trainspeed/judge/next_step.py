@@ -1,0 +1,89 @@
+"""What would decide what is undecided: how many blocks, and how much longer that takes. Pure functions on numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement, Outcome
+
+MOST_BLOCKS = 45  # worth asking for: an interval is then a third as wide as that of 5
+BLOCKS_APART = 3  # 6, 9, 12, 15 …: with a number between them an interval is hardly narrower
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextStep:
+    """What would decide verdicts that are undecided.
+
+    Attributes:
+        open: What is undecided, and would not be with so many blocks.
+        near: What is undecided and so near the margin that no reasonable number of blocks decides it.
+        blocks: How many blocks it takes in all, if the effects are as large as they look; None where `open` is empty.
+        more_s: Seconds that these take beyond what was measured; None where that is not known.
+    """
+
+    open: tuple[Verdict, ...]
+    near: tuple[Verdict, ...]
+    blocks: int | None
+    more_s: float | None
+
+
+def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
+    """Return what would decide the verdicts on time among these; None where all are decided.
+
+    Args:
+        runs: Those of the verdicts, which tell how long a block takes.
+    """
+    undecided = [v for v in verdicts if v.outcome is Outcome.UNDECIDED and v.quantity == "time"]
+    needed = {id(verdict): blocks_to_decide(verdict) for verdict in undecided if not verdict.is_control}
+    undecided = [verdict for verdict in undecided if id(verdict) in needed]
+    if not undecided:
+        return None
+    open_ = tuple(verdict for verdict in undecided if needed[id(verdict)])
+    near = tuple(verdict for verdict in undecided if not needed[id(verdict)])
+    blocks = max((needed[id(verdict)] or 0 for verdict in open_), default=None)
+    return NextStep(open=open_, near=near, blocks=blocks, more_s=blocks and _more_s(open_, runs, blocks))
+
+
+def blocks_to_decide(verdict: Judged | Judgement) -> int | None:
+    """Return how many blocks are likely to decide a verdict on time; None for more than is worth it.
+
+    The interval narrows with the square root of the number of blocks: it has to end before the margin's end that is
+    nearest to the effect, if that is as large as it looks.
+    """
+    if verdict.speedup is None or verdict.low is None:
+        return MIN_BLOCKS
+    size, low, high = map(math.log, (verdict.speedup, verdict.low, verdict.high))
+    end = math.log(1 + MARGIN)
+    if abs(size) > end:  # faster or slower: the end towards 1 has to clear the margin
+        reach, room = (size - low, size - end) if size > 0 else (high - size, -end - size)
+    else:
+        reach, room = max((high - size, end - size), (size - low, size + end), key=_ratio)
+    times = _ratio((reach, room))
+    if not math.isfinite(times):
+        return None
+    blocks = math.ceil(verdict.blocks * max(1.0, times) ** 2 / BLOCKS_APART) * BLOCKS_APART
+    blocks = max(blocks, verdict.blocks + BLOCKS_APART, MIN_BLOCKS)
+    return blocks if blocks <= MOST_BLOCKS else None
+
+
+def _ratio(reach_and_room: tuple[float, float]) -> float:
+    reach, room = reach_and_room
+    return reach / room if room > 0 else math.inf
+
+
+def _more_s(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:
+    """Return the seconds of the blocks that are missing: all arms of a block run for one verdict of it."""
+    arms = runs.by_trial()
+    trials = dict.fromkeys(trial for verdict in verdicts for trial in (verdict.baseline, verdict.candidate))
+    seconds = 0.0
+    for trial in trials:
+        measured = arms.get(trial)
+        if not measured:
+            return None
+        in_blocks = len({run.block for run in measured})
+        seconds += measured.wall_s / in_blocks * max(0, blocks - in_blocks)
+    return seconds

@@ -1,0 +1,114 @@
+"""The last touches to a page: anchors and contents, tables that scroll, pictures inside. Knows no notebook."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import mimetypes
+import re
+from html import escape
+from pathlib import Path
+from urllib.parse import unquote
+
+from bs4 import BeautifulSoup, Tag
+
+from trainspeed.core.files import slug
+
+NO_ALT = "No description has been provided for this image"  # what nbconvert writes
+TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of paper in a size that can be read
+CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
+WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
+HEADINGS = ("h1", "h2", "h3", "h4")
+MOST_PICTURE_BYTES = 20 * 2**20
+NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
+
+
+def polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
+    """Finish a page in place; return a doubt for each thing that a reader will miss in it.
+
+    Args:
+        pictures: Folder that the paths of images are relative to; the images are embedded.
+    """
+    _name_headings(soup)
+    for table in soup.find_all("table"):
+        _polish_table(soup, table)
+    return _polish_images(soup, pictures)
+
+
+def _name_headings(soup: BeautifulSoup) -> None:
+    """Give each heading its own id, and list the sections under the title."""
+    taken = {tag["id"] for tag in soup.find_all(id=True) if tag.name not in HEADINGS}
+    for heading in soup.find_all(HEADINGS):
+        base = slug(heading.get_text())
+        names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
+        heading["id"] = next(name for name in names if name not in taken)
+        taken.add(heading["id"])
+    sections = soup.find_all("h2")
+    if len(sections) < CONTENTS_FROM:
+        return
+    links = [f'<li><a href="#{section["id"]}">{escape(section.get_text())}</a></li>' for section in sections]
+    nav = f'<nav class="contents" aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
+    # Below the answer: on a phone the list is longer than a screen.
+    place = soup.select_one("main > .answer") or soup.find("h1") or soup.main.find()
+    place.insert_after(BeautifulSoup(nav, "html.parser"))
+
+
+def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
+    """Put a table into a box that scrolls by touch, mouse or keyboard; set one of many columns in small letters."""
+    table.attrs.pop("border", None)
+    rows = table.find_all("tr")
+    for row in rows:
+        row.attrs.pop("style", None)  # pandas right-aligns all headings there
+    if table.caption:  # it stays in sight, and within the page, where the table is wider
+        table.caption.append(_wrapped(soup, table.caption))
+    columns = max((len(row.find_all(["th", "td"])) for row in rows), default=0)
+    if columns >= WIDE_FROM:
+        table["class"] = [*table.get("class", []), "wide"]
+        table["style"] = f"--columns: {columns}"
+        _let_names_break(soup, table)
+    if "scroll" not in table.parent.get("class", []):
+        caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
+        attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
+        table.wrap(soup.new_tag("div", attrs=attrs))
+
+
+def _wrapped(soup: BeautifulSoup, tag: Tag) -> Tag:
+    """Return what a tag holds in a span."""
+    span = soup.new_tag("span")
+    for child in list(tag.contents):
+        span.append(child.extract())
+    return span
+
+
+def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
+    """Let `channels_last` break over two lines where a column is too narrow; copied text stays whole."""
+    for text in table.find_all(string=NAME_PART):
+        if text.parent.name != "style":
+            parts = [item for part in NAME_PART.split(text) for item in (part, soup.new_tag("wbr"))]
+            text.replace_with(*parts[:-1])
+
+
+def local_picture(source: str, pictures: Path) -> Path | None:
+    """Return the picture of a text, which lies below the folder of pictures; None where it is no such file."""
+    if "://" in source or source.startswith("data:"):
+        return None
+    try:
+        file = (pictures / unquote(source)).resolve()
+        is_small = file.is_file() and file.stat().st_size <= MOST_PICTURE_BYTES
+    except (OSError, ValueError):  # a name that is too long, or holds a null byte
+        return None
+    is_picture = (mimetypes.guess_type(file.name)[0] or "").startswith("image/")
+    return file if is_small and is_picture and file.is_relative_to(pictures.resolve()) else None
+
+
+def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:
+    doubts = []
+    for image in soup.find_all("img"):
+        if file := local_picture(image["src"], pictures):
+            mime = mimetypes.guess_type(file.name)[0]
+            image["src"] = f"data:{mime};base64,{base64.b64encode(file.read_bytes()).decode()}"
+        if float(image.get("height") or 0) > TALL_RATIO * float(image.get("width") or 1):
+            image["class"] = [*image.get("class", []), "tall"]  # on paper it goes on over several pages
+        if image.get("alt", NO_ALT) == NO_ALT:
+            doubts.append("an image has no description for readers who cannot see it")
+    return doubts

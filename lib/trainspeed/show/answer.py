@@ -1,0 +1,117 @@
+"""What a study's page begins with, in words: its answer, and how sure that is. Shows and decides nothing."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from trainspeed.core.coverage import Coverage
+from trainspeed.core.format import counted, listed, minutes, percent
+from trainspeed.core.markdown import Marked, escape
+from trainspeed.core.runs import Measured
+from trainspeed.judge.answer import ORDER, Answer, shared_words, where_measured
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.doubts import study_doubts
+from trainspeed.judge.next_step import NextStep, next_step
+from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.verdict import CONFIDENCE, MARGIN, MIN_BLOCKS, Outcome, expected_false
+
+MOST_NAMED = 4  # settings with one outcome that a sentence names
+OUTCOMES = {Outcome.SAME: "the same within the margin"}
+NOTHING = f"Nothing is decided: no comparison has {MIN_BLOCKS} blocks or more."
+
+
+def answer_text(answer: Answer) -> Marked:
+    """Return one comparison's answer as Markdown: outcome by outcome, the settings and the sizes."""
+    said = [
+        f"**{OUTCOMES.get(outcome, str(outcome))}** for {_named(settings)}"
+        for outcome, settings in answer.settings.items()
+    ]
+    return Marked(f"{escape(answer.versus)}: {'; '.join(said)}.")
+
+
+def _named(settings: Sequence[tuple[str, Verdict]]) -> str:
+    names = [
+        f"{escape(name)} ({size_of(v, v.quantity)}, {interval_of(v, v.quantity)})"
+        for name, v in settings[:MOST_NAMED]
+    ]
+    more = len(settings) - MOST_NAMED
+    return listed([*names, f"{more} more"] if more > 0 else names)
+
+
+def message(verdicts: Sequence[Verdict]) -> str:
+    """Return a chart's title that says what was found: "Speed-up: 2 faster, 1 undecided"; empty without any."""
+    counts = Counter(verdict.outcome for verdict in verdicts)
+    found = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ORDER if counts[outcome])
+    return f"Speed-up: {found}" if found else ""
+
+
+def certainty_sentences(
+    measured: Measured, verdicts: Sequence[Verdict], control: Sequence[Verdict]
+) -> list[str]:
+    """Return how sure the answer is, in sentences."""
+    sure = [verdict for verdict in verdicts if verdict.low is not None]
+    sentences = []
+    if sure:
+        setting = [*where_measured(sure, measured), *shared_words(sure)]
+        sentences.append(f"Measured on: {', '.join(setting)}.")
+        sentences.append(_intervals(sure, len(verdicts)))
+    noise = [f"{size_of(v)} ({interval_of(v)})" for v in control if v.low is not None]
+    if noise:
+        sentences.append(
+            f"The same setting measured twice, as if it were two: {listed(noise)}. So much is noise."
+        )
+    doubts = len([*measured.doubts, *study_doubts(measured.runs, control)])
+    sentences.append(
+        Marked(f"{counted(doubts, 'reason')} to distrust this: see the [doubts](#doubts).")
+        if doubts
+        else "No reason to distrust this was found in the runs."
+    )
+    step = next_step(sure or verdicts, measured)
+    return [*sentences, *step_sentences(step, measured.study, measured.wall_s, measured.coverage)]
+
+
+def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
+    blocks = sorted({verdict.blocks for verdict in sure})
+    span = f"{blocks[0]}" if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
+    chance = f"{expected_false(len(sure)):.1f}"
+    return (
+        f"Each interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes; of {len(sure)} such "
+        f"intervals up to {chance} miss the truth by chance. Comparisons in all: {all_of_them}. What the front page "
+        "calls confirmed was measured once more."
+    )
+
+
+def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: Coverage | None) -> list[str]:
+    """Return what would decide what is undecided, with the command; nothing where all is decided.
+
+    Args:
+        wall_s: Seconds that the study's runs took.
+        coverage: What of its plan the study had time for; None where it had no limit.
+    """
+    if step is None:
+        return []
+    sentences = []
+    if step.open:
+        time = "" if step.more_s is None else f", about {minutes(step.more_s)} more,"
+        sentences.append(
+            f"Undecided: {counted(len(step.open), 'comparison')}. {step.blocks} blocks{time} would decide what is as "
+            f"large as it looks now: {_command(step, study, wall_s, coverage)}."
+        )
+    if step.near:
+        sentences.append(
+            f"Undecided, and so near the margin of {percent(MARGIN)} that more blocks would hardly decide it: "
+            f"{counted(len(step.near), 'comparison')}. Take what is simpler."
+        )
+    return sentences
+
+
+def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
+    """Return the command that measures so many blocks, as `code`: with a file of parameters where it takes one."""
+    spent_s = (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0)
+    asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
+    said = f"`make report NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
+    if step.blocks <= asked:
+        return f"{said}`"
+    return f"{said} PARAMS=more.yaml` with `{study}: {{blocks: {step.blocks}}}` in that file"

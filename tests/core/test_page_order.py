@@ -1,0 +1,80 @@
+"""A page begins with its answer, though a notebook ends with it."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tiny_notebooks import code, text
+from trainspeed.core.page_order import Part, page_order, parts_of
+from trainspeed.core.paths import ROOT
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+A, E, P = Part.ANSWER, Part.EVIDENCE, Part.APPENDIX
+
+
+def tagged(cell, *tags):
+    cell.metadata.tags = [*cell.metadata.get("tags", []), *tags]
+    return cell
+
+
+def cells():
+    return [
+        text("# A question"),
+        tagged(text("## The question"), "appendix"),
+        code("blocks = 6", "parameters"),
+        text("## Result"),
+        code("table()"),
+        tagged(text("## Run"), "appendix"),
+        code("measure()"),
+        text("### Details of the runs"),
+        code("details()"),
+        tagged(text("### Accuracy"), "evidence"),
+        code("accuracy()"),
+        tagged(text("## Answer"), "answer"),
+        code("answer()"),
+        text("### What to paste"),
+        code("paste()"),
+        text("## Not said"),
+    ]
+
+
+def test_a_tag_holds_for_the_section_up_to_a_heading_of_its_level():
+    assert parts_of(cells()) == [None, P, P, E, E, P, P, P, P, E, E, A, A, A, A, E]
+
+
+def test_the_page_has_the_answer_after_the_title_and_the_appendix_last():
+    order = page_order(cells())
+
+    assert order == [0, 11, 12, 13, 14, 3, 4, 9, 10, 15, 1, 2, 5, 6, 7, 8]
+
+
+def test_a_tag_on_a_cell_within_a_section_holds_for_that_cell_alone():
+    several = [text("## Result"), tagged(code("chart()"), "answer"), code("table()")]
+
+    assert parts_of(several) == [E, A, E]
+
+
+def test_a_notebook_without_such_tags_stays_as_it_is():
+    plain = [text("# A question"), code("x", "remove_input"), text("## Run")]
+
+    assert parts_of(plain) == [None] * 3 and page_order(plain) == [0, 1, 2]
+
+
+def test_sources_as_they_are_saved_are_read_too():
+    saved = [
+        {"cell_type": "markdown", "source": ["## Run\n", "\n", "How."], "metadata": {"tags": ["appendix"]}},
+        {"cell_type": "code", "source": ["x"]},
+    ]
+    assert parts_of(saved) == [P, P]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_notebook_of_the_project_has_an_answer_evidence_and_an_appendix(path: Path):
+    own = nbformat.read(path, 4).cells
+    parts = parts_of(own)
+    kept = [i for i in page_order(own) if "remove_cell" not in own[i].metadata.get("tags", [])]
+
+    assert own[kept[0]].source.startswith("# ")
+    assert {A, E, P} <= {parts[i] for i in kept}
+    assert any(own[i].cell_type == "code" for i in kept if parts[i] is A)

@@ -1,0 +1,57 @@
+"""What would decide what is undecided."""
+
+import pytest
+
+from study_data import layout_pair
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.comparison import compare
+from trainspeed.judge.next_step import MOST_BLOCKS, blocks_to_decide, next_step
+from trainspeed.judge.verdict import Judgement, Outcome
+
+LAYOUTS = ("layout", "channels_first", "channels_last")
+
+
+def judgement(speedup, low, high, blocks=6):
+    numbers = {"speedup": speedup, "low": low, "high": high, "blocks": blocks}
+    return Judgement(**numbers, confidence=0.95, outcome=Outcome.UNDECIDED)
+
+
+@pytest.mark.parametrize(
+    ("given", "blocks"),
+    [
+        ((None, None, None, 0), 6),
+        ((1.5, None, None, 2), 6),
+        ((1.05, 1.018, 1.08, 6), 9),  # all but decided
+        ((1.10, 1.0, 1.2, 6), 12),  # its lower half is 1.27 times as long as the way to the margin
+        ((1 / 1.10, 1 / 1.2, 1.0, 6), 12),  # the same, slower
+        ((1.0, 0.97, 1.03, 6), 15),  # the same within 2 %, with an interval of 3 %
+        ((1.0, 0.97, 1.03, 12), 30),
+        ((1.021, 1.0, 1.04, 6), None),  # the margin itself
+        ((1.05, 0.9, 1.2, 15), None),  # it would take hundreds
+    ],
+)
+def test_an_interval_narrows_with_the_square_root_of_the_blocks(given, blocks):
+    assert blocks_to_decide(judgement(*given)) == blocks
+    assert blocks is None or blocks <= MOST_BLOCKS
+
+
+def test_the_step_counts_the_blocks_that_are_missing_and_what_they_take():
+    """Both arms of a block take 3 s and 1 s an epoch and more here: two of them are measured, four are missing."""
+    runs = RunSet(tuple(layout_pair([1.5] * 2)))
+    step = next_step(compare(runs, *LAYOUTS, question="?"), runs)
+
+    assert (len(step.open), step.near, step.blocks) == (1, (), 6)
+    assert step.more_s == pytest.approx(runs.wall_s * 2)
+
+
+def test_what_is_decided_needs_no_step():
+    runs = RunSet(tuple(layout_pair([1.5] * 6)))
+
+    assert next_step(compare(runs, *LAYOUTS, question="?"), runs) is None
+
+
+def test_what_is_near_the_margin_is_told_apart():
+    runs = RunSet(tuple(layout_pair([1.0, 1.01, 1.02, 1.021, 1.03, 1.04])))
+    step = next_step(compare(runs, *LAYOUTS, question="?"), runs)
+
+    assert (step.open, len(step.near), step.blocks, step.more_s) == ((), 1, None, None)

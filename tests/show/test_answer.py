@@ -1,0 +1,99 @@
+"""The answer of a study, and how sure it is, in words."""
+
+from pathlib import Path
+
+import pytest
+
+from study_data import control_runs, layout_pair
+from trainspeed.core.coverage import Coverage, GroupCoverage
+from trainspeed.core.runs import Measured, RunSet
+from trainspeed.judge.answer import answers
+from trainspeed.judge.comparison import compare, controls
+from trainspeed.judge.verdict import Outcome
+from trainspeed.show.answer import answer_text, certainty_sentences, message
+
+SESSION = "20261120T100000Z-abcd"
+
+
+def judged(runs):
+    return compare(RunSet(tuple(runs)), "layout", "channels_first", "channels_last", question="?")
+
+
+def measured(runs, **more):
+    return Measured(tuple(runs), "layout", SESSION, out=Path(), folder=Path(), **more)
+
+
+def several():
+    return [
+        *layout_pair([1.3] * 6),
+        *layout_pair([1.5] * 6, model="wrn28_1"),
+        *layout_pair([0.8] * 6, framework="tensorflow"),
+        *layout_pair([1.3], batch_size=64),
+    ]
+
+
+def test_the_answer_names_each_setting_by_what_tells_it_from_the_others():
+    """A comparison of one block has no interval, and answers nothing."""
+    (answer,) = answers(judged(several()))
+
+    assert answer_text(answer) == (
+        r"channels\_last vs channels\_first: **faster** for PyTorch, wrn28\_1 (1.50x, 1.50 to 1.50) and PyTorch, "
+        "cnn10 (1.30x, 1.30 to 1.30); **slower** for TensorFlow, cnn10 (0.80x, 0.80 to 0.80)."
+    )
+
+
+def test_one_setting_alone_is_named_by_framework_and_model():
+    (answer,) = answers(judged(layout_pair([1.3] * 6)))
+
+    assert [name for name, _ in answer.settings[Outcome.FASTER]] == ["PyTorch, cnn10"]
+
+
+def test_the_fifth_setting_is_only_counted():
+    runs = [run for size in (1, 2, 4, 8, 16, 32) for run in layout_pair([1.3] * 6, batch_size=size)]
+    (answer,) = answers(judged(runs))
+
+    assert answer_text(answer).endswith(" and 2 more.")
+
+
+def test_a_chart_says_what_was_found():
+    assert message(judged(several())) == "Speed-up: 2 faster, 1 slower, 1 undecided"
+    assert message([]) == ""
+
+
+def test_certainty_tells_where_blocks_noise_and_doubts():
+    runs = [*several(), *control_runs([1.01] * 6)]
+    sentences = certainty_sentences(measured(runs), judged(runs), controls(runs))
+
+    where, intervals, noise, doubts = sentences
+    assert where == (
+        "Measured on: Test CPU (1 core), PyTorch 2.15.0, TensorFlow 2.21.0, batch 32, 16 px, default precision, "
+        "not compiled."
+    )
+    assert "over 6 blocks" in intervals and "of 3 such intervals up to 0.2 miss" in intervals
+    assert "1.01x (1.01 to 1.01)" in noise
+    assert doubts == "1 reason to distrust this: see the [doubts](#doubts)."
+
+
+@pytest.mark.parametrize(
+    ("most", "said"),
+    [
+        (15, "`make report NOTEBOOKS=layout BUDGET="),
+        (6, "PARAMS=more.yaml` with `layout: {blocks: 12}` in that file."),
+    ],
+)
+def test_undecided_comes_with_what_would_decide_it(most, said):
+    runs = layout_pair([1.0, 1.08, 1.10, 1.10, 1.12, 1.2])
+    trials = tuple(run.trial.as_dict() for run in runs[:2])
+    group = GroupCoverage(part="core", core=True, trials=trials, blocks=6, most=most)
+    coverage = Coverage(session=SESSION, study="layout", budget_s=60, spent_s=60, groups=(group,))
+    *_, step = certainty_sentences(measured(runs, coverage=coverage), judged(runs), [])
+
+    assert step.startswith("Undecided: 1 comparison. 12 blocks, about ")
+    assert said in step
+
+
+def test_without_an_interval_the_next_step_is_six_blocks():
+    runs = layout_pair([1.3] * 2)
+    *_, step = certainty_sentences(measured(runs), judged(runs), [])
+
+    assert step.startswith("Undecided: 1 comparison. 6 blocks, about ")
