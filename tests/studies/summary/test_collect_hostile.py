@@ -13,7 +13,7 @@ from trainspeed.core.markdown import escape
 from trainspeed.judge.comparison import as_json
 from trainspeed.report.clean import is_link
 from trainspeed.show.coverage import coverage_sentences, left_out_table
-from trainspeed.studies.summary import tables, text
+from trainspeed.studies.summary import gains, tables, text
 from trainspeed.studies.summary.collect import read_report
 
 FIELDS = (
@@ -41,8 +41,8 @@ def shown(out):
     """What the front page shows of a folder."""
     front = read_report(out, out)
     sentences = [
-        *text.switch_sentences(front),
-        *text.slower_sentences(front),
+        *gains.switch_sentences(front),
+        *gains.slower_sentences(front),
         *text.headline_sentences(front),
     ]
     names = (

@@ -11,7 +11,8 @@ from command_line import trainspeed
 from front_data import SESSION, STUDIES
 from made_up_report import write_ledger, write_summary
 from trainspeed.show.notebook import read_elements
-from trainspeed.studies.summary.collect import in_order
+from trainspeed.studies.summary.collect import read_report
+from trainspeed.studies.summary.tables import other_verdicts
 
 pytestmark = pytest.mark.slow
 
@@ -79,39 +80,51 @@ def table(soup, caption):
 def test_the_page_has_its_sections_in_the_order_of_a_readers_questions(page):
     assert page.title.string == page.h1.get_text() == "What makes training faster here?"
     assert [heading.get_text() for heading in page.find_all("h2")][:8] == [
+        "Code to paste",
+        "Study by study",
         "What to switch on",
         "Every verdict",
         "What was not measured",
         "Doubts",
+        "How to read this page",
         "Notebooks",
-        "Machine",
-        "Data",
     ]
     assert not page.select(".banner")
 
 
-def test_every_verdict_of_every_notebook_is_a_row_of_the_one_table(page, verdicts):
-    rows, _ = table(page, "Every verdict")
+def test_every_verdict_of_every_notebook_is_a_row_of_one_table(page, report, verdicts):
+    """The switches of a training are in sight, the others folded."""
+    front = read_report(report[0], report[0])
+    groups = {"Every verdict": front.headlines, **other_verdicts(front)}
+    told = [verdict for several in groups.values() for verdict in several]
+    rows = [row for caption in groups for row in table(page, caption)[0]]
 
-    assert [(row[0], row[2], row[5]) for row in rows] == [
-        (v.name, str(v.outcome), v.study) for v in in_order(verdicts)
-    ]
+    assert sorted(map(repr, told)) == sorted(map(repr, verdicts))
+    assert [(row[0], row[2], row[5]) for row in rows] == [(v.name, str(v.outcome), v.study) for v in told]
     assert {row[5] for row in rows} == set(STUDIES)
-    for row, verdict in zip(rows, in_order(verdicts), strict=True):
+    assert table(page, "Every verdict")[1].find_parent("details") is None
+    assert all(table(page, caption)[1].find_parent("details") for caption in [*groups][1:])
+    for row, verdict in zip(rows, told, strict=True):
         size = float(re.match(r"[-+\d.]+", row[1])[0])
         assert size == pytest.approx(verdict.speedup, abs=0.06 if verdict.quantity == "accuracy" else 0.006)
 
 
 def test_every_row_leads_to_a_section_that_is_there(page, out, verdicts):
     """Of everything that the four notebooks really record."""
-    _, found = table(page, "Every verdict")
-    links = [row.a["href"] for row in found.tbody("tr")]
+    captions = {"Every verdict": 0, **other_verdicts(read_report(out, out))}
+    links = [row.a["href"] for caption in captions for row in table(page, caption)[1].tbody("tr")]
 
-    assert links == [f"{v.study}.html#{section_of(v)}" for v in in_order(verdicts)]
+    answered = {f"{study}.html#answer" for study in STUDIES}
+    assert set(links) == answered | {f"{v.study}.html#{section_of(v)}" for v in verdicts if not leads(v)}
     for link in set(links):
         name, _, anchor = link.partition("#")
         target = BeautifulSoup((out / name).read_text(), "html.parser").find(id=anchor)
         assert target is not None and target.name in ("h2", "h3"), link
+
+
+def leads(verdict):
+    """Return whether a verdict is of a kind that its study's answer shows, which stands before its own section."""
+    return verdict.quantity == "time" and verdict.factor not in ("framework", "pipeline", "control")
 
 
 def section_of(verdict):
@@ -142,7 +155,8 @@ def test_the_headline_counts_what_is_in_the_file(page, verdicts):
     text = section(page, "Every verdict")
 
     judged = [v for v in verdicts if v.low is not None]
-    assert f"{len(verdicts)} verdicts: {sum(v.outcome == 'faster' for v in verdicts)} faster, " in text
+    faster = sum(v.outcome == "faster" for v in judged)
+    assert f"{len(judged)} verdicts with an interval: {faster} faster, " in text
     assert f"up to {0.05 * len(judged):.1f} of these intervals" in text
 
 
@@ -157,13 +171,13 @@ def test_what_to_switch_on_is_what_was_faster(page, verdicts):
 
 def test_the_chart_and_all_other_figures_say_what_they_show(page):
     images = page.find_all("img")
-    assert len(images) == 1 and all(len(image["alt"]) > 20 for image in images)
+    assert len(images) == 1 + len(page.select(".card")) and all(len(image["alt"]) > 20 for image in images)
 
 
 def test_before_anything_was_confirmed_the_page_says_so_and_claims_nothing(before):
     assert "there is nothing to paste" in section(before, "Code to paste")
     assert "Nothing was measured again" in section(before, "Confirmed in fresh blocks")
-    assert len(before.find_all("img")) == 1
+    assert "found once, and not yet confirmed" in before.select_one(".answer").get_text()
 
 
 def test_the_largest_gain_of_each_notebook_was_confirmed(page):

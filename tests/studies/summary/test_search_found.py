@@ -9,7 +9,7 @@ from study_data import make_run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook
-from trainspeed.studies.summary.text import recipe_sentences, switch_sentences
+from trainspeed.studies.summary.gains import recipe_sentences, switch_sentences
 
 
 def found(ratio=2.4, *, study="switches", **more):

@@ -11,15 +11,20 @@ from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.text import (
+from trainspeed.studies.summary.gains import (
     MAX_SENTENCES,
+    shared_sentences,
+    shared_words_of,
+    slower_sentences,
+    switch_sentences,
+    undecided_sentences,
+)
+from trainspeed.studies.summary.text import (
     chart_rows,
     data_sentences,
     headline_sentences,
     machine_sentences,
     older_sentences,
-    slower_sentences,
-    switch_sentences,
     time_sentences,
 )
 
@@ -96,6 +101,25 @@ def test_without_a_gain_it_says_whether_anything_is_decided(verdicts, sentence):
     assert switch_sentences(report_of(*verdicts)) == [sentence]
 
 
+def test_what_all_names_share_is_said_once_above_the_list():
+    verdicts = [verdict(2.0), verdict(1.5), replace(verdict(1.2), candidate=verdict().candidate)]
+    shared = shared_words_of(verdicts)
+
+    assert shared_sentences(verdicts) == ["In all of these: PyTorch, cnn10, batch 32."]
+    first, *_ = switch_sentences(report_of(*verdicts), unsaid=shared)
+    assert first.startswith("**2.00x** (2.00 to 2.01), faster: channels\\_last vs channels\\_first (")
+    assert shared_sentences(verdicts[:2]) == []  # so few lines are no list
+
+
+def test_undecided_comes_with_the_blocks_the_time_and_the_command():
+    runs = runs_of("layout", 1.3, blocks=2)
+    (said,) = undecided_sentences(report_of(*verdicts_of(runs)[:1], runs=runs))
+
+    assert said.startswith("layout: undecided: 1 comparison. 6 blocks, about ")
+    assert "`make report NOTEBOOKS=layout BUDGET=" in said
+    assert undecided_sentences(report_of(verdict(2.0))) == []
+
+
 def test_losses_of_time_come_first_the_largest_on_top_then_of_accuracy_then_what_is_the_same():
     verdicts = [accuracy(-0.9), verdict(1.0), verdict(0.8), verdict(0.3), verdict(3.0), accuracy(0.9)]
 
@@ -130,19 +154,18 @@ def test_no_difference_has_a_sign_of_its_own():
 def test_the_headline_counts_the_outcomes_and_the_false_ones_to_expect():
     verdicts = [*[verdict(2.0)] * 2, verdict(0.5), accuracy(0), verdict(2.0, blocks=5)]
 
-    first, second = headline_sentences(report_of(*verdicts))
+    first, second, third = headline_sentences(report_of(*verdicts))
 
-    assert first == "5 verdicts: 2 faster, 1 slower, 1 same, 1 undecided."
-    assert second.startswith(
-        "4 of them have an interval. At this confidence up to 0.2 of these intervals miss"
-    )
+    assert first == "4 verdicts with an interval: 2 faster, 1 slower, 1 same."
+    assert second.startswith("At this confidence up to 0.2 of these intervals miss")
+    assert third.startswith("1 comparison had fewer than 6 blocks and so no interval")
 
 
 def test_the_headline_knows_one_and_none():
     assert headline_sentences(report_of())[0].startswith("No verdict yet")
     (one,) = headline_sentences(report_of(verdict(blocks=2)))
-    assert one == "1 verdict: 1 undecided."
-    assert headline_sentences(report_of(verdict()))[1].startswith("One of them has an interval.")
+    assert one.startswith("1 comparison had fewer than 6 blocks and so no interval")
+    assert headline_sentences(report_of(verdict()))[0] == "1 verdict with an interval: 1 faster."
 
 
 def test_the_chart_has_times_with_an_interval_under_names_that_stand_alone():

@@ -10,8 +10,9 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.format import MISSING, minutes
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.show.cells import styled
-from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
+from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary, in_order
 
 EARLIER = "<br>earlier session"
 # At most as wide as the page: words break, so that size and outcome are in sight on a phone; the rest scrolls.
@@ -23,7 +24,24 @@ FITTING = (
 )
 
 
-def all_verdicts_table(verdicts: Iterable[Verdict], report: ReportSummary) -> Styler:
+def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
+    """Return the verdicts that are no headline under what they are, in order; kinds without any are left out."""
+    told = report.headlines
+    others = [verdict for verdict in in_order(report.verdicts) if verdict not in told]
+    few = [verdict for verdict in others if verdict.low is None]
+    sure = [verdict for verdict in others if verdict.low is not None]
+    calls = [verdict for verdict in sure if verdict.candidate.phase.calls]
+    kinds = {
+        "Single convolutions": calls,
+        "Frameworks, accuracy, all switches together, controls": [v for v in sure if v not in calls],
+        f"First looks, in fewer than {MIN_BLOCKS} blocks": few,
+    }
+    return {f"{name}: {len(several)}": several for name, several in kinds.items() if several}
+
+
+def all_verdicts_table(
+    verdicts: Iterable[Verdict], report: ReportSummary, *, caption: str = "Every verdict"
+) -> Styler:
     """Return a row per verdict: what was compared (a link to where), size, outcome, interval, blocks, notebook."""
     rows = [
         {
@@ -37,7 +55,7 @@ def all_verdicts_table(verdicts: Iterable[Verdict], report: ReportSummary) -> St
         for verdict in verdicts
     ]
     columns = ["comparison", "speed-up", "outcome", "95 % interval", "blocks", "notebook"]
-    return _linked_table(rows, "front", "Every verdict", columns, FITTING)
+    return _linked_table(rows, "front", caption, columns, FITTING)
 
 
 def notebook_table(report: ReportSummary) -> Styler:

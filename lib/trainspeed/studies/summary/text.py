@@ -5,31 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
-from trainspeed.core.format import NAMES, counted, minutes, model_of
+from trainspeed.core.format import NAMES, counted, minutes
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
-from trainspeed.core.run import Role, Run, Status
+from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.core.system import differences_text, machine_differences
 from trainspeed.judge.check_list import all_checks, faults
 from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import study_doubts
-from trainspeed.judge.text import OUTCOME_WORDS, interval_of, pair, size_of
-from trainspeed.judge.text import measured as measured_words
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.coverage import coverage_sentences
 from trainspeed.show.rows import VERDICT_FIELDS
-from trainspeed.studies.summary.collect import ReportSummary, in_order
-from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.collect import ReportSummary
 
-NOTHING_TO_PASTE = (
-    "Nothing that was switched on here was confirmed in fresh blocks: there is nothing to paste."
-)
-MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 DATA_SETS = {
     "cifar10": "CIFAR-10",
     "mnist": "MNIST",
@@ -64,94 +56,25 @@ def check_sentences(report: ReportSummary) -> list[str]:
     return [Marked(f"{check_summary(checks)}{older}{link}."), *wrong, *remedy]
 
 
-def recipe_sentences(report: ReportSummary) -> list[str]:
-    """Return what all switches that a search kept bring together, and what they do to the accuracy."""
-    accuracy = {(v.study, v.baseline, v.candidate): v for v in report.recipes if v.quantity == "accuracy"}
-    sentences = []
-    for verdict in sorted(report.recipes, key=lambda one: one.outcome is not Outcome.FASTER):
-        if verdict.quantity == "time":
-            points = accuracy.get((verdict.study, verdict.baseline, verdict.candidate))
-            compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if points else ""
-            name = pair(verdict.baseline, verdict.candidate)
-            sentences.append(_linked(report, verdict, escape(compared), name=name))
-    found = {(v.study, v.baseline.framework, v.baseline.model) for v in report.recipes}
-    searched = report.runs.role(Role.FEASIBLE)
-    for study, framework, model in dict.fromkeys(
-        (r.study, r.trial.framework, r.trial.model) for r in searched
-    ):
-        if (study, framework, model) not in found:
-            where = escape(f"{NAMES[framework]}, {model_of(model)}")
-            link = _study(study, next((ran.page for ran in report.notebooks if ran.name == study), None))
-            sentences.append(
-                Marked(f"{where}: nothing that pays together was confirmed in fresh blocks ({link}).")
-            )
-    return sentences
-
-
-def switch_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[str]:
-    """Return what is faster, the largest gain first, each with a link to where it comes from.
-
-    Args:
-        confirmed: What became of some of the gains in fresh blocks, so that luck does not pass for a gain.
-    """
-    if gains := report.gains:
-        again = {c.first: _in_fresh_blocks(c) for c in confirmed}
-        largest = [_linked(report, verdict, again.get(verdict, "")) for verdict in gains[:MAX_SENTENCES]]
-        return largest + _rest(gains, "smaller gain")
-    if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.switches):
-        return ["Nothing that was compared was found to be faster here."]
-    if not report.switches and report.recipes:
-        return []  # the search was all that there is
-    return [f"Nothing is decided: a verdict needs {MIN_BLOCKS} blocks or more."]
-
-
-def slower_sentences(report: ReportSummary) -> list[str]:
-    """Return what costs time or accuracy, the largest loss first, and what makes no difference."""
-    slower = [verdict for verdict in report.switches[::-1] if verdict.outcome is Outcome.SLOWER]
-    slower.sort(key=lambda verdict: verdict.candidate.phase.calls)
-    worse = [verdict for verdict in report.verdicts if verdict.outcome is Outcome.WORSE]
-    same = [verdict for verdict in report.switches if verdict.outcome is Outcome.SAME]
-    losses = [_linked(report, verdict) for verdict in slower[:MAX_SENTENCES]]
-    others = [_linked(report, verdict) for verdict in (*in_order(worse), *same[:MAX_SENTENCES])]
-    return [*losses, *_rest(slower, "smaller loss", "smaller losses"), *others]
-
-
-def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
-    more = len(verdicts) - MAX_SENTENCES
-    return [Marked(f"{counted(more, *noun)}: in the [table](#every-verdict).")] if more > 0 else []
-
-
-def _in_fresh_blocks(confirmed: Confirmed) -> str:
-    word = confirmed.word if confirmed.holds else "**not confirmed**"
-    return f"; {word} in [fresh blocks](#confirmed-in-fresh-blocks)" if confirmed.again else ""
-
-
-def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
-    size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
-    outcome = OUTCOME_WORDS.get(verdict.outcome, verdict.outcome)
-    page = report.place_of(verdict)
-    study = _study(verdict.study, page)
-    older = ", from an earlier session" if report.is_older(verdict.session) else ""
-    return Marked(f"**{size}** ({ends}), {outcome}: {escape(name or verdict.name)} ({study}{older}){more}.")
-
-
-def _study(name: str, page: str | None) -> str:
-    return f"[{escape(name)}]({quote(page, safe='#')})" if page else escape(name)
-
-
 def headline_sentences(report: ReportSummary) -> list[str]:
-    """Return how many verdicts had which outcome, and how many of them may be false."""
+    """Return how many verdicts had which outcome, how many of them may be false, and how many have no interval."""
     if not report.verdicts:
         return ["No verdict yet: a notebook makes one when it has compared two trials."]
-    counts = Counter(verdict.outcome for verdict in report.verdicts)
-    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in COUNTED if counts[outcome])
-    sentences = [f"{counted(len(report.verdicts), 'verdict')}: {outcomes}."]
-    if judged := [verdict for verdict in report.verdicts if verdict.low is not None]:
+    judged = [verdict for verdict in report.verdicts if verdict.low is not None]
+    sentences = []
+    if judged:
+        counts = Counter(verdict.outcome for verdict in judged)
+        outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in COUNTED if counts[outcome])
         false = sum(expected_false(1, verdict.judgement.confidence) for verdict in judged)
-        have = f"{len(judged)} of them have" if len(judged) > 1 else "One of them has"
+        sentences += [
+            f"{counted(len(judged), 'verdict')} with an interval: {outcomes}.",
+            f"At this confidence up to {false:.1f} of these intervals miss the truth on average, and the largest gains "
+            "are the likeliest to be too large.",
+        ]
+    if few := len(report.verdicts) - len(judged):
         sentences.append(
-            f"{have} an interval. At this confidence up to {false:.1f} of these intervals miss the truth on "
-            "average, and the largest gains are the likeliest to be too large."
+            f"{counted(few, 'comparison')} had fewer than {MIN_BLOCKS} blocks and so no interval: a first look, which "
+            "decides nothing."
         )
     return sentences
 
@@ -227,6 +150,19 @@ def _trials_of(runs: Sequence[Run]) -> str:
         return ", ".join(next(iter(trials)).describe())
     names = ", ".join(dict.fromkeys(NAMES[trial.framework] for trial in trials))
     return f"{len(trials)} trials ({names})"
+
+
+def doubt_sentences(report: ReportSummary, measured: Measured) -> list[str]:
+    """Return how many reasons there are to distrust the page, and what was measured again, each with a link."""
+    doubts = len(all_doubts(report, measured))
+    told = (
+        f"{counted(doubts, 'reason')} to distrust what is here: see the [doubts](#doubts)."
+        if doubts
+        else "No reason to distrust what is here was [found](#doubts)."
+    )
+    again = "The largest gains were measured once more, in [fresh blocks](#confirmed-in-fresh-blocks)."
+    never = "Nothing was measured once more in [fresh blocks](#confirmed-in-fresh-blocks): a gain may be partly luck."
+    return [Marked(told), Marked(again if measured.runs else never), *headline_sentences(report)[:1]]
 
 
 def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:

@@ -1,0 +1,141 @@
+"""The front page's lists: what to switch on, what not, and what would decide the rest. Computes no speed-up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from urllib.parse import quote
+
+from trainspeed.core.format import NAMES, counted, model_of
+from trainspeed.core.markdown import Marked, escape
+from trainspeed.core.run import Role
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.next_step import next_step
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, pair, size_of
+from trainspeed.judge.text import measured as measured_words
+from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
+from trainspeed.show.answer import step_sentences
+from trainspeed.studies.summary.collect import ReportSummary, in_order
+from trainspeed.studies.summary.confirmation import Confirmed
+
+NOTHING_TO_PASTE = (
+    "No switches that pay together were found, and no single one was confirmed in fresh blocks: there is nothing to "
+    "paste. The lines of each gain are on its study's page."
+)
+MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
+
+
+def recipe_sentences(report: ReportSummary) -> list[str]:
+    """Return what all switches that a search kept bring together, and what they do to the accuracy."""
+    accuracy = {(v.study, v.baseline, v.candidate): v for v in report.recipes if v.quantity == "accuracy"}
+    sentences = []
+    for verdict in sorted(report.recipes, key=lambda one: one.outcome is not Outcome.FASTER):
+        if verdict.quantity == "time":
+            points = accuracy.get((verdict.study, verdict.baseline, verdict.candidate))
+            compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if points else ""
+            name = pair(verdict.baseline, verdict.candidate)
+            sentences.append(_linked(report, verdict, escape(compared), name=name))
+    found = {(v.study, v.baseline.framework, v.baseline.model) for v in report.recipes}
+    searched = report.runs.role(Role.FEASIBLE)
+    for study, framework, model in dict.fromkeys(
+        (r.study, r.trial.framework, r.trial.model) for r in searched
+    ):
+        if (study, framework, model) not in found:
+            where = escape(f"{NAMES[framework]}, {model_of(model)}")
+            link = _study(study, next((ran.page for ran in report.notebooks if ran.name == study), None))
+            sentences.append(
+                Marked(f"{where}: nothing that pays together was confirmed in fresh blocks ({link}).")
+            )
+    return sentences
+
+
+def switch_sentences(
+    report: ReportSummary, confirmed: Sequence[Confirmed] = (), unsaid: Collection[str] = ()
+) -> list[str]:
+    """Return what is faster, the largest gain first, each with a link to where it comes from.
+
+    Args:
+        confirmed: What became of some of the gains in fresh blocks, so that luck does not pass for a gain.
+        unsaid: Words that the names of verdicts leave out, as they are said above the list.
+    """
+    if gains := report.gains:
+        again = {c.first: _in_fresh_blocks(c) for c in confirmed}
+        largest = [
+            _linked(report, verdict, again.get(verdict, ""), name=_short(verdict, unsaid))
+            for verdict in gains[:MAX_SENTENCES]
+        ]
+        return largest + _rest(gains, "smaller gain")
+    if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.switches):
+        return ["Nothing that was compared was found to be faster here."]
+    if not report.switches and report.recipes:
+        return []  # the search was all that there is
+    return [f"Nothing is decided: a verdict needs {MIN_BLOCKS} blocks or more."]
+
+
+def slower_sentences(report: ReportSummary, unsaid: Collection[str] = ()) -> list[str]:
+    """Return what costs time or accuracy, the largest loss first, and what makes no difference.
+
+    Args:
+        unsaid: As of `switch_sentences`.
+    """
+    slower = [verdict for verdict in report.switches[::-1] if verdict.outcome is Outcome.SLOWER]
+    slower.sort(key=lambda verdict: verdict.candidate.phase.calls)
+    worse = [verdict for verdict in report.verdicts if verdict.outcome is Outcome.WORSE]
+    same = [verdict for verdict in report.switches if verdict.outcome is Outcome.SAME]
+    losses, others = (
+        [_linked(report, verdict, name=_short(verdict, unsaid)) for verdict in several]
+        for several in (slower[:MAX_SENTENCES], (*in_order(worse), *same[:MAX_SENTENCES]))
+    )
+    return [*losses, *_rest(slower, "smaller loss", "smaller losses"), *others]
+
+
+def undecided_sentences(report: ReportSummary) -> list[str]:
+    """Return what would decide what is undecided, study by study, with the command; nothing where all is decided."""
+    sentences = []
+    for study in dict.fromkeys(verdict.study for verdict in report.switches):
+        own = [v for v in report.switches if v.study == study]
+        sure = [verdict for verdict in own if verdict.low is not None]
+        runs = report.runs.of_study(study)
+        step = next_step(sure or own, runs)
+        said = step_sentences(step, study, runs.wall_s, report.coverage.get(study))
+        sentences += [f"{study}: {sentence[0].lower()}{sentence[1:]}" for sentence in said]
+    return sentences
+
+
+def shared_sentences(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return what several verdicts have in common beside what they compare: said once, for a whole list of them."""
+    shared = shared_words_of(verdicts)
+    return [f"In all of these: {', '.join(shared)}."] if shared else []
+
+
+def shared_words_of(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the words that the names of all these verdicts have, where there are enough to leave them out."""
+    names = [name_words(v.baseline, v.candidate, v.factor)[1:] for v in verdicts]
+    return [word for word in names[0] if all(word in words for words in names)] if len(names) > 2 else []
+
+
+def _short(verdict: Verdict, unsaid: Collection[str]) -> str:
+    versus, *words = name_words(verdict.baseline, verdict.candidate, verdict.factor)
+    return ", ".join([versus, *(word for word in words if word not in unsaid)])
+
+
+def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
+    more = len(verdicts) - MAX_SENTENCES
+    return [Marked(f"{counted(more, *noun)}: in the [table](#every-verdict).")] if more > 0 else []
+
+
+def _in_fresh_blocks(confirmed: Confirmed) -> str:
+    word = confirmed.word if confirmed.holds else "**not confirmed**"
+    return f"; {word} in [fresh blocks](#confirmed-in-fresh-blocks)" if confirmed.again else ""
+
+
+def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
+    size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
+    outcome = OUTCOME_WORDS.get(verdict.outcome, verdict.outcome)
+    page = report.place_of(verdict)
+    study = _study(verdict.study, page)
+    older = ", from an earlier session" if report.is_older(verdict.session) else ""
+    return Marked(f"**{size}** ({ends}), {outcome}: {escape(name or verdict.name)} ({study}{older}){more}.")
+
+
+def _study(name: str, page: str | None) -> str:
+    return f"[{escape(name)}]({quote(page, safe='#')})" if page else escape(name)

@@ -1,0 +1,111 @@
+"""What the front page says first, and the cards of its studies."""
+
+from dataclasses import replace
+
+import pytest
+from bs4 import BeautifulSoup
+
+from front_data import report_of, runs_of, verdicts_of
+from trainspeed.judge.answer import answers
+from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary import cards
+from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.headline import headline, to_paste
+
+HOSTILE = 'x"><img src=//evil onerror=go()>'
+
+
+def verdict(ratio=1.3, *, study="layout", blocks=6, **more):
+    return replace(verdicts_of(runs_of(study, ratio, blocks=blocks))[0], **more)
+
+
+def test_what_pays_together_is_the_headline_and_leads_to_its_code():
+    (said,) = headline(report_of(verdict(3.0), verdict(1.5, study="layout", factor="recipe")))
+
+    assert said == (
+        "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) with [these lines](#code-to-paste), confirmed in fresh "
+        "blocks."
+    )
+
+
+def test_else_the_largest_gain_that_fresh_blocks_confirm_before_a_larger_one_that_was_found_once():
+    once, held, lost = verdict(3.0), verdict(2.0), verdict(4.0)
+    confirmed = [Confirmed(first=held, again=verdict(2.0)), Confirmed(first=lost, again=verdict(0.9))]
+
+    (said,) = headline(report_of(once, held, lost), confirmed)
+    assert said.startswith("**2.00 times as fast**") and "; confirmed in fresh blocks." in said
+    (said,) = headline(report_of(once, lost), confirmed)
+    assert said.startswith("**3.01 times as fast**") and "not yet confirmed" in said
+
+
+def test_a_convolution_is_a_headline_only_where_nothing_was_trained():
+    convolution = verdict(9.0, study="conv2d")
+
+    assert headline(report_of(convolution, verdict(1.2)))[0].startswith("**1.20 times")
+    assert headline(report_of(convolution))[0].startswith(f"**{convolution.speedup:.2f} times")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ([], "Nothing is decided yet: no switch was compared in 6 blocks or more."),
+        ([verdict(2.0, blocks=5)], "Nothing is decided yet: no switch was compared in 6 blocks or more."),
+        (
+            [verdict(0.5), verdict(1.0)],
+            "Nothing was found that trains faster here by more than 2 %: 2 switches compared. Leave your script as it "
+            "is.",
+        ),
+    ],
+)
+def test_without_a_gain_the_headline_says_so(verdicts, said):
+    assert headline(report_of(*verdicts)) == [said]
+
+
+# Cards.
+
+
+def test_a_card_has_the_question_the_answer_and_a_chart_that_is_described(capsys):
+    shown = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cards, "display", lambda page: shown.append(page.data))
+        cards.show_cards(report_of(verdict(1.3), verdict(2.0, study="conv2d")))
+    soup = BeautifulSoup(shown[0], "html.parser")
+
+    assert [card.h3.a["href"] for card in soup.select(".cards > .card")] == ["layout.html", "conv2d.html"]
+    card = soup.select_one(".card")
+    assert "channels_last vs channels_first: faster for PyTorch, cnn10 (1.30x)." in card.get_text()
+    assert card.img["src"].startswith("data:image/png;base64,") and "with intervals" in card.img["alt"]
+
+
+def test_a_report_without_comparisons_has_no_cards(monkeypatch):
+    monkeypatch.setattr(cards, "display", lambda page: pytest.fail("something was shown"))
+
+    cards.show_cards(report_of())
+
+
+def test_words_from_elsewhere_are_no_html():
+    trial = replace(verdict().baseline, model=f"nets/{HOSTILE}.py:build")
+    (answer,) = answers([replace(verdict(), baseline=trial)])
+
+    assert "<img" not in cards.card_text(answer)
+
+
+def test_the_chart_of_a_card_has_the_largest_effects_and_the_faster_ones_first():
+    several = [
+        verdict(1 + step / 10, baseline=replace(verdict().baseline, batch_size=step)) for step in range(2, 9)
+    ]
+    rows = cards.card_rows([verdict(0.5), *several])
+
+    assert len(rows) == cards.MOST_ROWS
+    assert set(rows["kind"]) == {str(Outcome.FASTER)}
+    assert rows["value"].is_monotonic_decreasing
+
+
+def test_what_to_paste_is_what_the_headline_names_once_it_is_confirmed():
+    best, recipe = verdict(2.0), verdict(1.5, factor="recipe")
+    held = [Confirmed(first=best, again=verdict(2.0))]
+
+    assert to_paste(report_of(best), held) == [(best.baseline, best.candidate)]
+    assert to_paste(report_of(best)) == []
+    assert to_paste(report_of(best, recipe), held) == [(recipe.baseline, recipe.candidate)]
+    assert to_paste(report_of(verdict(9.0, study="conv2d")), held) == []
