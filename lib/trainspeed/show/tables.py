@@ -61,7 +61,7 @@ def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the block
             "status": _status(runs),
         }
         rows.append(names | cells)
-    return styled(rows, "results", caption)
+    return styled(rows, "results", caption, say_once=True)
 
 
 def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styler:
@@ -81,7 +81,7 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
         for verdict in verdict_frame(verdicts).to_dict("records")
     ]
     columns = ["comparison", "speed-up", "95 % interval", "blocks", "outcome"]
-    return styled(rows, "verdicts", caption, columns=columns)
+    return styled(rows, "verdicts", caption, columns=columns, say_once=True)
 
 
 def largest_batch_table(frame: pd.DataFrame) -> Styler:
@@ -98,7 +98,7 @@ def largest_batch_table(frame: pd.DataFrame) -> Styler:
             "smallest batch out of memory": "none tried" if oom.empty else f"{oom.min()}",
         }
         rows.append(names | cells)
-    return styled(rows, "largest", "Largest batch size by memory")
+    return styled(rows, "largest", "Largest batch size by memory", say_once=True)
 
 
 def layout_effect_table(frame: pd.DataFrame) -> Styler:
@@ -113,7 +113,7 @@ def layout_effect_table(frame: pd.DataFrame) -> Styler:
         names["effective layout"] = "; ".join(sorted(layouts.unique())) or "not looked at"
         rows.append(names | {"runs looked at": f"{len(layouts)} of {len(runs)}"})
     columns = ["framework", "compiled", "requested layout", "effective layout", "runs looked at"]
-    return styled(rows, "layouts", "Layout asked for, and layout that ran", columns=columns)
+    return styled(rows, "layouts", "Layout asked for, and layout that ran", columns=columns, say_once=True)
 
 
 def failures_table(frame: pd.DataFrame) -> Styler | None:
