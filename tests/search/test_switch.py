@@ -116,3 +116,12 @@ def test_ways_to_make_batches_are_a_ladder_that_is_raced():
     assert [one.words for one in ways][:2] == ["augmentation on the device", "processes (3 workers)"]
     assert len({one.on(augmenting) for one in ways}) == len(ways) > 2
     assert reasons()["pipeline"].startswith("the images are in memory")
+
+
+def test_only_as_many_steps_are_put_into_a_call_as_divide_an_epoch():
+    """Keras would train more steps than the epoch has: such a run is refused, and would cost the start of a run."""
+    keras = {
+        images: plain_trial("tensorflow", "cnn10", **FIELDS | {"images_per_epoch": images})
+        for images in (64, 512)
+    }
+    assert [found(start)["steps_per_call"] for start in keras.values()] == [["epoch"], ["epoch", "8"]]

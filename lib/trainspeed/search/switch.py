@@ -205,7 +205,9 @@ def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int)
     if lever.name == "resident" and start.pipeline not in RESIDENT_PIPELINES:
         return [NotHere(lever=lever.name, reason="this pipeline makes new images: they are uploaded anyway")]
     if not lever.of_field:
-        values = (value for value in lever.values if lever.value_of(start) != value)
+        values = [value for value in lever.values if lever.value_of(start) != value]
+        if lever.name == "steps_per_call":  # Keras would train more steps than an epoch has
+            values = [v for v in values if not v.isdecimal() or start.steps_per_epoch % int(v) == 0]
         found = [_with_needs(lever, value, start, devices) for value in values]
     else:
         found = _of_field(lever.name, start, device, devices, cores)

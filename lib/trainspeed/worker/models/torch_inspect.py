@@ -45,12 +45,21 @@ class Seen:
         hooks = [module.register_forward_hook(self._keep) for module in _leaves(model)]
         was_training = model.training
         model.eval()
-        with torch.no_grad(), autocast, FlopCounterMode(display=False) as counter:
-            model(batch)
+        # The counter asks for the gradient function of what enters a module, and a view of a weight, as of a class
+        # token, has none without gradients.
+        trained = [weight for weight in model.parameters() if weight.requires_grad]
+        try:
+            for weight in trained:
+                weight.requires_grad_(False)
+            with torch.no_grad(), autocast, FlopCounterMode(display=False) as counter:
+                model(batch)
+        finally:
+            for weight in trained:
+                weight.requires_grad_(True)
+            for hook in hooks:
+                hook.remove()
+            model.train(was_training)
         self.forward_flops = counter.get_total_flops()
-        model.train(was_training)
-        for hook in hooks:
-            hook.remove()
 
     def _keep(self, module: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         tensors = inputs and isinstance(inputs[0], torch.Tensor) and isinstance(output, torch.Tensor)
