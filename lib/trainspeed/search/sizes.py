@@ -26,7 +26,7 @@ from trainspeed.search.findings import Feasible
 from trainspeed.search.known import Known
 from trainspeed.search.race import BLOCKS as RACE_BLOCKS
 
-ELIMINATE_BLOCKS = 12
+ELIMINATE_BLOCKS = 15
 SPARE = 1.1  # of what runs take by themselves: starting, writing, a second round of the elimination
 
 

@@ -14,7 +14,7 @@ from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.phase_shares import PhaseShares
 from trainspeed.judge.text import interval_of, measured, size_of
 from trainspeed.search.claims import Confirmation
-from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Unmeasured
+from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Stage, Unmeasured
 from trainspeed.search.switch import Switch
 from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, where, words_of
 
@@ -33,6 +33,15 @@ REMEDIES = {
     Decision.UNCONFIRMED: "fresh blocks decide: raise `confirm_blocks`, or " + MORE_TIME,
     Decision.KEPT_OPEN: "more `confirm_blocks` decide its accuracy",
     Decision.KEPT_UNCHECKED: "more `images_per_epoch` or `epochs`, until the model learns, let accuracy be compared",
+}
+# Stage -> what it is to a reader.
+STAGES = {
+    Stage.FEASIBLE: "each switch alone",
+    Stage.SLOW_WAYS: "what is on already, switched off",
+    Stage.RACE: "the race between the values of a switch",
+    Stage.SCREEN: "the screen of all switches, half of them on in each run",
+    Stage.ELIMINATE: "the elimination, which leaves out each of those that look promising",
+    Stage.CONFIRM: "the fresh blocks, from which alone claims are made",
 }
 SELDOM = 5  # epochs
 NOTHING_MEASURED = "Nothing was searched in this report."
@@ -269,4 +278,5 @@ def unmeasured_sentences(found: Iterable[Findings]) -> list[str]:
 
 
 def _stage(left: Unmeasured) -> str:
-    return f"{left.stage}: {left.had} of {counted(left.planned, 'run')}"
+    had = f"{left.had} of" if left.had else "none of"
+    return f"{STAGES[left.stage]}: {had} {counted(left.planned, 'run')} for lack of time"
