@@ -1,4 +1,7 @@
-"""A torch training script as fast as it can be written by hand for a CPU. Prints the seconds of each epoch."""
+"""A torch training script as fast as it can be written by hand for a CPU. Prints the seconds of each epoch.
+
+A further argument, compiled, has model and loss compiled.
+"""
 
 import sys
 import time
@@ -22,8 +25,7 @@ def loss_of(images: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.cross_entropy(model(images), labels)
 
 
-if "compile" in sys.argv[5:]:
-    loss_of = torch.compile(loss_of)
+loss_of = torch.compile(loss_of) if "compiled" in sys.argv[5:] else loss_of
 for _ in range(epochs):
     started = time.perf_counter()
     for chosen in torch.randperm(count).split(batch):

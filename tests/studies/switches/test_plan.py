@@ -93,6 +93,14 @@ def test_each_framework_and_model_has_a_search():
     assert {s.lever for s in plan.searches[0].candidates.switches} == {"layout", "optimizer"}
 
 
+def test_a_framework_without_the_model_has_no_search_where_another_has_it():
+    both = {"models": ["keras/MobileNetV2", "timm/resnet18"], "image_size": 32}
+    assert sorted(planned(**both).starts) == ["PyTorch, timm/resnet18", "TensorFlow, keras/MobileNetV2"]
+    assert list(planned(**both | {"frameworks": ["jax"], "models": ["timm/resnet18"]}).starts) == [
+        "JAX, timm/resnet18"
+    ]
+
+
 def test_the_first_stage_is_known_beforehand_and_the_later_ones_are_foreseen():
     plan = planned()
 

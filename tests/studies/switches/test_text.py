@@ -80,6 +80,7 @@ def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
     [
         (Decision.OPEN, "undecided: the search did not get through 5 switches of 5; give it more time"),
         (Decision.UNCONFIRMED, "look promising, but the fresh blocks are missing; give it more time"),
+        (Decision.UNDECIDED, "5 switches of 5 had time to be measured alone, and no more; give it more time"),
         (Decision.NOT_FASTER, "leave it as it is: of 5 switches none was found to be worth it."),
     ],
 )
@@ -100,7 +101,7 @@ def test_where_no_run_ended_well_it_says_why_and_promises_nothing_of_more_time(d
 def test_fresh_blocks_that_failed_are_no_answer():
     found = confirmed(total=speedup(1.0, 0), reason="oom: no memory", left_out=(), blocks=0)
 
-    assert answer(found).endswith("look promising, but are not confirmed: oom: no memory.")
+    assert answer(found).endswith("look promising, but not confirmed: oom: no memory.")
 
 
 def test_what_was_not_in_effect_says_how_that_was_seen_and_is_escaped_where_it_is_shown():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -16,6 +16,7 @@ from trainspeed.core.format import NAMES, model_of
 from trainspeed.core.levers.feeding import batch_ladder
 from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
 from trainspeed.core.levers.lever import Setting
+from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
@@ -23,7 +24,7 @@ from trainspeed.search.asking import Asking
 from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
-from trainspeed.search.switch import candidates, plain_trial
+from trainspeed.search.switch import DEFAULT_LAYOUT, candidates, plain_trial
 from trainspeed.studies.switches.costs import PARTS
 
 STUDY = "switches"
@@ -86,7 +87,7 @@ def plan_switches(
     context = current()
     drawn = recorded(STUDY, context, may_be_empty=True).runs if context.render_from else ()
     searches = []
-    for framework, model in product(dict.fromkeys(frameworks), dict.fromkeys(models)):
+    for framework, model in _pairs(dict.fromkeys(frameworks), dict.fromkeys(models)):
         start = plain_trial(
             framework,
             model,
@@ -127,6 +128,21 @@ def plan_switches(
         accuracy_blocks=confirm_blocks,
         seed=seed,
     )
+
+
+def _pairs(frameworks: Collection[str], models: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield framework and model of each search.
+
+    A framework that cannot have a library's model has no share of the time, where another one can have it.
+    """
+    able = {model: [name for name in frameworks if _can_have(name, model)] or frameworks for model in models}
+    yield from ((name, model) for name, model in product(frameworks, models) if name in able[model])
+
+
+def _can_have(framework: str, model: str) -> bool:
+    if framework not in DEFAULT_LAYOUT or not is_library_model(model):
+        return True
+    return find_library_model(model).why_not(framework, DEFAULT_LAYOUT[framework]) is None
 
 
 def _plain_levers(framework: str, kind: str, count: int, drawn: Sequence[Run]) -> tuple[Setting, ...]:

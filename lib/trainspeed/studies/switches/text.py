@@ -59,17 +59,18 @@ def _answer(found: Findings) -> str:
     if found.failure:
         return f"not measured: {found.failure.rstrip('.')}."
     if confirmed and confirmed.reason:
-        return (
-            f"{_named(confirmed.on)} look promising, but are not confirmed: {confirmed.reason.rstrip('.')}."
-        )
+        return f"{_promising(confirmed.on)}, but not confirmed: {confirmed.reason.rstrip('.')}."
     if promising := _of(found, Decision.UNCONFIRMED):
-        return (
-            f"undecided: {_named(promising)} look promising, but the fresh blocks are missing; {MORE_TIME}."
-        )
+        return f"undecided: {_promising(promising)}, but the fresh blocks are missing; {MORE_TIME}."
     if open_ := _of(found, Decision.OPEN):
         return (
             f"undecided: the search did not get through {counted(len(open_), 'switch', 'switches')} of "
             f"{len(found.decisions)}; {MORE_TIME}."
+        )
+    if alone := _of(found, Decision.UNDECIDED):
+        return (
+            f"undecided: {counted(len(alone), 'switch', 'switches')} of {len(found.decisions)} had time to be measured "
+            f"alone, and no more; {MORE_TIME}."
         )
     tried = counted(len(found.decisions), "switch", "switches")
     return (
@@ -106,6 +107,10 @@ def _of(found: Findings, decision: Decision) -> list[Switch]:
 def _named(switches: Sequence[Switch]) -> str:
     """Return switches with the marks of their classes: "channels_last (=) and bf16 (≈)"."""
     return listed([f"{switch.words} ({switch.numbers})" for switch in switches]) if switches else "nothing"
+
+
+def _promising(switches: Sequence[Switch]) -> str:
+    return f"{_named(switches)} {'looks' if len(switches) == 1 else 'look'} promising"
 
 
 def _accuracy(confirmed: Confirmation) -> str:
@@ -274,9 +279,9 @@ def _remedy(found: Findings, decision: Decision) -> str:
 
 def unmeasured_sentences(found: Iterable[Findings]) -> list[str]:
     """Return which stages of a search were not measured whole."""
-    return [f"{where(one)}: {_stage(left)}." for one in found for left in one.left_out]
+    return [f"{where(one)}: {_stage(left)}." for one in found if not one.failure for left in one.left_out]
 
 
 def _stage(left: Unmeasured) -> str:
     had = f"{left.had} of" if left.had else "none of"
-    return f"{STAGES[left.stage]}: {had} {counted(left.planned, 'run')} for lack of time"
+    return f"{STAGES[left.stage]}: {had} {counted(left.planned, 'run')}"
