@@ -15,6 +15,11 @@ MODEL ?=
 BUDGET ?=
 RESUME ?=
 FROM ?=
+AS ?=
+HEAD ?=
+ADDRESS ?=
+MEASURE ?=
+FLEET ?=
 A ?=
 B ?=
 A_USD ?=
@@ -25,15 +30,22 @@ quote = '$(subst ','\'',$(1))'
 option = $(if $(strip $(2)),$(1) $(call quote,$(2)))
 CHOICE = --preset $(call quote,$(PRESET)) $(call option,--notebooks,$(NOTEBOOKS)) \
 	$(call option,--params,$(PARAMS)) $(call option,--model,$(MODEL)) $(if $(strip $(BUDGET)),$(call quote,--budget=$(BUDGET))) --out $(call quote,$(OUT))
+FLEET_CHOICE = $(call option,--fleet,$(FLEET)) $(call option,--head,$(HEAD))
 SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
-.PHONY: setup report plan check render compare test lint bench lab data clean help
+.PHONY: setup setup-fleet report plan check render compare node fleet test lint bench lab data clean help
 
 report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function|timm/<name>|keras/<name> BUDGET=15m RESUME=1
 	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
 
-plan: setup ## what `make report` would run, how long it would take, and what twice the BUDGET would add; measures nothing
-	@.venv/bin/python -m trainspeed plan $(CHOICE)
+plan: $(if $(strip $(FLEET)),setup-fleet,setup) ## what `make report` would run, how long it would take, and what twice the BUDGET would add; with FLEET=fleet.yaml, on every machine of a fleet, with the price; measures nothing
+	@.venv/bin/python -m trainspeed plan $(CHOICE) $(FLEET_CHOICE)
+
+node: setup-fleet ## make this machine a node of a fleet: AS=a10g HEAD=10.0.0.5; without HEAD it is the head, which measures nothing unless MEASURE=1; ADDRESS=its own address or interface, where it has several
+	@.venv/bin/python -m trainspeed node $(call option,--as,$(AS)) $(call option,--head,$(HEAD)) $(call option,--address,$(ADDRESS)) $(if $(filter-out 0 no false,$(MEASURE)),--measure)
+
+fleet: setup-fleet ## the report on every machine of FLEET=fleet.yaml, side by side in fleet.html; otherwise as `make report`
+	@.venv/bin/python -m trainspeed fleet $(CHOICE) $(FLEET_CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
 
 check: setup ## is the instrument right on this machine? about three minutes; writes check.html
 	@.venv/bin/python -m trainspeed check --out $(call quote,$(OUT))
@@ -47,13 +59,16 @@ compare: setup ## the same trials of two folders or ledgers side by side: A=outp
 setup: ## build the environments: quick when they are up to date; PYTHON=python3.12 chooses the interpreter
 	@$(PYTHON) lib/setup_environments.py
 
+setup-fleet:
+	@$(PYTHON) lib/setup_environments.py --fleet
+
 data: setup ## download CIFAR-10 and MNIST, and check them
 	@.venv/bin/python -m trainspeed data
 
 lab: setup ## open the notebooks in JupyterLab
 	@.venv/bin/jupyter lab --notebook-dir notebooks
 
-test: lint ## lint, then all tests; they need no GPU
+test: setup-fleet lint ## lint, then all tests; they need no GPU
 	@.venv/bin/python -m pytest -n 2
 
 lint: setup ## check style, format and the direction of imports, and that the notebooks hold no outputs

@@ -20,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FRAMEWORKS = ("tensorflow", "torch", "jax")
 STAMP = "trainspeed.stamp"  # file in an environment: what it was built from
+FLEET_STAMP = "trainspeed-fleet.stamp"  # in `.venv`, where what reaches other machines is installed, too
 CUDA_OF = {"tensorflow": 12, "torch": 13, "jax": 13}  # major version that each pinned build for GPUs needs
 # Major version of CUDA -> branch of the oldest driver that runs programs built with it.
 # Source: https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
@@ -96,8 +97,8 @@ def _run(*command: str, env: dict[str, str] | None = None, quiet: bool = False) 
     return result.returncode == 0
 
 
-def _up_to_date(folder: Path, stamp: str) -> bool:
-    mark = folder / STAMP
+def _up_to_date(folder: Path, stamp: str, name: str = STAMP) -> bool:
+    mark = folder / name
     return mark.exists() and mark.read_text() == stamp
 
 
@@ -117,6 +118,18 @@ def build_notebook_environment() -> None:
     if not install(folder, pins):
         raise SystemExit("setup: could not install requirements/report.txt; see the lines above")
     (folder / STAMP).write_text(stamp)
+
+
+def add_fleet() -> None:
+    """Install into `.venv` what reaches other machines."""
+    folder, pins = ROOT / ".venv", ROOT / "requirements/fleet.txt"
+    stamp = _stamp(pins, (folder / STAMP).read_text())
+    if _up_to_date(folder, stamp, FLEET_STAMP):
+        return
+    print("setup: fleet (.venv, requirements/fleet.txt)", flush=True)
+    if not install(folder, pins):
+        raise SystemExit("setup: could not install requirements/fleet.txt; see the lines above")
+    (folder / FLEET_STAMP).write_text(stamp)
 
 
 def install(folder: Path, pins: Path, *, cpu_torch: bool = False) -> bool:
@@ -151,7 +164,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Build what is missing; name the frameworks that cannot be installed, and leave them out."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frameworks", nargs="*", default=list(FRAMEWORKS))
-    wanted = parser.parse_args(arguments).frameworks
+    parser.add_argument("--fleet", action="store_true", help="also what reaches other machines")
+    options = parser.parse_args(arguments)
+    wanted = options.frameworks
     if unknown := sorted(set(wanted) - set(FRAMEWORKS)):
         print(f"setup: unknown framework {unknown[0]!r}; known: {', '.join(FRAMEWORKS)}", file=sys.stderr)
         return 2
@@ -161,6 +176,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     start = time.monotonic()
     build_notebook_environment()
+    if options.fleet:
+        add_fleet()
     cuda = has_nvidia_driver()
     missing = [name for name in wanted if not build_framework_environment(name, cuda)]
     for name in missing:

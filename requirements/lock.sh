@@ -4,6 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() { uv pip compile pyproject.toml --universal --python-version 3.11 --no-header --no-annotate --upgrade --quiet "$@"; }
 compile --extra report --extra dev -o requirements/report.txt
+# Goes into the environment of the notebooks, whose versions stay.
+compile --extra fleet --constraint requirements/report.txt -o requirements/fleet.txt
 compile --extra tensorflow -o requirements/tensorflow.txt
 compile --extra tensorflow-cuda -o requirements/tensorflow-cuda.txt
 compile --extra jax -o requirements/jax.txt

@@ -18,7 +18,7 @@ CONDA = ROOT / "environment.yml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # Pinned file -> the extras that it is made of; see requirements/lock.sh.
-PINNED = {"report": ["report", "dev"], "torch": ["torch"]}
+PINNED = {"report": ["report", "dev"], "torch": ["torch"], "fleet": ["fleet"]}
 PINNED |= {name: [name] for name in ("tensorflow", "tensorflow-cuda", "jax", "jax-cuda")}
 
 
@@ -79,6 +79,25 @@ def test_a_framework_that_cannot_be_installed_is_named_and_the_others_are_built(
     assert (
         "setup: torch could not be installed; the report will skip it and say so" in capsys.readouterr().err
     )
+
+
+def test_what_reaches_other_machines_is_installed_where_it_is_asked_for(monkeypatch, tmp_path):
+    """Once for an environment of the notebooks, and again where that was built anew."""
+    installed = []
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
+    monkeypatch.setattr(environments, "install", lambda folder, pins: installed.append(pins.name) or True)
+    monkeypatch.setattr(environments, "build_notebook_environment", lambda: None)
+    monkeypatch.setattr(environments, "build_framework_environment", lambda name, cuda: True)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements/fleet.txt").write_text("ray==1\n")
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / environments.STAMP).write_text("as it was built")
+
+    assert main([]) == 0 and installed == []
+    assert main(["--fleet"]) == 0 and main(["--fleet"]) == 0 and installed == ["fleet.txt"]
+    (tmp_path / ".venv" / environments.STAMP).write_text("as it was built later")
+    assert main(["--fleet"]) == 0 and installed == ["fleet.txt"] * 2
 
 
 def test_setup_needs_nothing_but_python():

@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from trainspeed.conduct.groups import Pace, PlannedGroup
 from trainspeed.conduct.timetable import FEWEST, STEADY, Timetable
+from trainspeed.core.quantities import MOST_S, Count
 
 WORKERS_START_S = 8.0  # until the frameworks are imported, side by side
 
@@ -75,14 +78,32 @@ class StudyPlan:
         of_others = next((group.block_s for group in self.groups if not group.around), 0.0)
         return WORKERS_START_S + of_others
 
-    def forecast(self, budget_s: float | None) -> Timetable[ForecastGroup]:
-        """Return the timetable at its end: how many blocks of each group fit into a time; all without one."""
-        left_s = math.inf if budget_s is None else budget_s - WORKERS_START_S
+    def forecast(self, budget_s: float | None, hands: int = 1) -> Timetable[ForecastGroup]:
+        """Return the timetable at its end: how many blocks of each group fit into a time; all without one.
+
+        Args:
+            hands: Number of equal machines that share the blocks.
+        """
+        left_s = math.inf if budget_s is None else (budget_s - WORKERS_START_S) * hands
         return Timetable(groups=list(self.groups), block_s=lambda group: group.block_s).forecast(left_s)
 
-    def spent_s(self, budget_s: float | None) -> float:
+    def spent_s(self, budget_s: float | None, hands: int = 1) -> float:
         """Return how much of a time it takes."""
-        return WORKERS_START_S + self.forecast(budget_s).forecast_s
+        return WORKERS_START_S + self.forecast(budget_s, hands).forecast_s / hands
+
+
+class PlanSums(msgspec.Struct, kw_only=True, frozen=True):
+    """What a whole report would take.
+
+    Attributes:
+        seconds: From its beginning to its end.
+        fewest: Blocks of the comparison that has the fewest; `most` of the one that has the most.
+    """
+
+    seconds: Annotated[float, Meta(ge=0, le=MOST_S)]
+    runs: Count
+    fewest: Count
+    most: Count
 
 
 def plan_of(

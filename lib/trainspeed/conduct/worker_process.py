@@ -23,6 +23,8 @@ from trainspeed.worker.channel import Channel
 from trainspeed.worker.measure import Request
 
 CLOSE_S = 30  # until a reaper has ended all processes; a GPU's driver may take seconds to let go of one
+# How other machines are reached, and with which token: a user's own model could read it.
+NOT_FOR_RUNS = ("RAY_", "TRAINSPEED_TWINS")
 IMPORT_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
 
 
@@ -131,7 +133,8 @@ class WorkerProcess:
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
     """Return what a worker is started with: malloc's thresholds as users have set them, or a lever takes them away."""
-    variables = {**MALLOC_THRESHOLDS, **os.environ, **_import_path(), **own}
+    mine = {name: text for name, text in os.environ.items() if not name.startswith(NOT_FOR_RUNS)}
+    variables = {**MALLOC_THRESHOLDS, **mine, **_import_path(), **own}
     return {name: text for name, text in variables.items() if text or name not in MALLOC_THRESHOLDS}
 
 

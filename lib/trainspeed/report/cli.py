@@ -1,4 +1,4 @@
-"""The command line: `python -m trainspeed report | check | render | plan | compare | data`. Does no work itself."""
+"""The command line: `python -m trainspeed report | check | render | plan | fleet | …`. Does no work itself."""
 
 from __future__ import annotations
 
@@ -42,6 +42,10 @@ def _parser() -> argparse.ArgumentParser:
     model = "a model in place of all others: your own, path/file.py:function, timm/<name> or keras/<name>"
     choice.add_argument("--model", help=model)
 
+    where = argparse.ArgumentParser(add_help=False)
+    where.add_argument("--fleet", type=Path, help="fleet.yaml: machines, how many of each, prices")
+    where.add_argument("--head", default="", help="the head's address (default: that of the last `node`)")
+
     parser = argparse.ArgumentParser(
         prog="trainspeed", description="Measure what makes your training faster."
     )
@@ -50,7 +54,10 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--resume", action="store_true", help="continue the newest session in the folder")
     report.set_defaults(run=_report)
     plan_help = "print the trials and the time a report would take"
-    commands.add_parser("plan", parents=[choice], help=plan_help).set_defaults(run=_plan)
+    plan = commands.add_parser("plan", parents=[choice, where], help=plan_help)
+    plan.add_argument("--hands", type=int, default=1, help=argparse.SUPPRESS)
+    plan.add_argument("--sums", type=Path, help=argparse.SUPPRESS)
+    plan.set_defaults(run=_plan)
     render_help = "write the report of runs that exist already"
     render = commands.add_parser("render", parents=[folder], help=render_help)
     render.add_argument("--from", dest="source", type=Path, help="folder with the runs (default: --out)")
@@ -69,12 +76,11 @@ def _parser() -> argparse.ArgumentParser:
     node = commands.add_parser("node", help="make this machine a node of a fleet")
     node.add_argument("--as", dest="machine", default="", help="what it is called in fleet.yaml")
     node.add_argument("--head", help="the head's host:port; without it this machine is the head")
-    node.add_argument("--address", help="this machine's own address in the fleet's network")
+    node.add_argument("--address", help="this machine's address in the fleet's network, or its interface")
     node.add_argument("--measure", action="store_true", help="measure on the head, too")
     node.set_defaults(run=_node)
-    fleet = commands.add_parser("fleet", parents=[choice], help="the report on every machine of a fleet")
-    fleet.add_argument("--fleet", type=Path, required=True, help="fleet.yaml")
-    fleet.add_argument("--head", default="", help="the head's host:port")
+    fleet_help = "measure on every machine of a fleet, and compare them"
+    fleet = commands.add_parser("fleet", parents=[choice, where], help=fleet_help)
     fleet.add_argument("--resume", action="store_true", help="continue the newest session in each folder")
     fleet.set_defaults(run=_fleet)
     commands.add_parser("data", help="download the data sets").set_defaults(run=_data)
@@ -102,7 +108,12 @@ def _check(options: argparse.Namespace) -> int:
 def _plan(options: argparse.Namespace) -> int:
     from trainspeed.report.run import plan
 
-    return plan(**_choice(options))
+    if options.fleet:
+        from trainspeed.report.fleet_plan import plan_fleet
+
+        order, file = _order("plan", options), _fleet_file(options)
+        return plan_fleet(file, out=options.out, order=order, cluster=_cluster(options.head))
+    return plan(hands=options.hands, sums=options.sums, **_choice(options))
 
 
 def _render(options: argparse.Namespace) -> int:
@@ -121,28 +132,46 @@ def _compare(options: argparse.Namespace) -> int:
 def _node(options: argparse.Namespace) -> int:
     from trainspeed.conduct.cluster import ray_node
 
-    return ray_node.start(
-        options.machine, options.head, options.address, measures=options.measure or bool(options.head)
-    )
+    measures = options.measure or bool(options.head)
+    return ray_node.start(options.machine, options.head, options.address, measures=measures)
 
 
 def _fleet(options: argparse.Namespace) -> int:
-    from trainspeed.conduct.cluster import ray_node
     from trainspeed.report.fleet import fleet
 
-    os.environ.update(ray_node.with_token())
+    order = _order("report", options)
+    file = _fleet_file(options)
+    return fleet(file, out=options.out, order=order, cluster=_cluster(options.head), resume=options.resume)
+
+
+def _order(command: str, options: argparse.Namespace) -> Any:
+    from trainspeed.report.fleet_order import order_of
+
+    chosen = {name: value for name, value in _choice(options).items() if name not in ("out", "has_gpu")}
+    return order_of(command, **chosen)
+
+
+def _fleet_file(options: argparse.Namespace) -> Path:
+    """Return the file of a fleet, once it has been read."""
+    from trainspeed.report.fleet_file import read_fleet
+
+    if not options.fleet:
+        raise UserError(
+            "no FLEET: name a file, FLEET=fleet.yaml, with a line such as `machines: {a10g: {nodes: 2}}`."
+        )
+    read_fleet(options.fleet)
+    return options.fleet
+
+
+def _cluster(head: str) -> Any:
+    """Return what reaches the nodes; the variables are read as it is imported."""
+    from trainspeed.conduct.cluster import credentials, ray_node
+
+    address, port = ray_node.check_head(head or credentials.remembered_head())
+    os.environ.update(ray_node.engine_variables())
     from trainspeed.conduct.cluster.ray_cluster import RayCluster
 
-    arguments = ["--preset", options.preset]
-    arguments += ["--notebooks", " ".join(options.notebooks)] if options.notebooks else []
-    arguments += ["--budget", options.budget] if options.budget else []
-    return fleet(
-        options.fleet,
-        out=options.out,
-        arguments=arguments,
-        cluster=RayCluster(options.head),
-        resume=options.resume,
-    )
+    return RayCluster(f"{address}:{port}")
 
 
 def _data(options: argparse.Namespace) -> int:

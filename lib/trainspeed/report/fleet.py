@@ -2,65 +2,76 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from trainspeed.conduct.cluster.node import Cluster, Node, NodeLost, Refused
 from trainspeed.conduct.cluster.orders import ReportOrder, answer_of, encode
 from trainspeed.core.coverage import COVERAGE_FILE
-from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE
-from trainspeed.report.fleet_file import Fleet, read_fleet
+from trainspeed.report.fleet_file import read_fleet
 from trainspeed.report.intake import Intake
+from trainspeed.report.notebooks import INTERRUPTED
+from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.run import render
 
+FLEET = "fleet"  # name of the page that compares the machines
+AGAIN = "`make render` draws what there is: OUT=<folder of a machine>"
 FILES = (SESSIONS_FILE, RUNS_FILE, COVERAGE_FILE)
 
 
-def fleet(file: Path, *, out: Path, arguments: Sequence[str], cluster: Cluster, resume: bool = False) -> int:
-    """Run a report on every machine of a fleet, and draw the pages of each; return the exit code.
+def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume: bool = False) -> int:
+    """Run a report on every machine of a fleet, draw the pages of each, and compare them; return the exit code.
 
     Args:
         file: `fleet.yaml`.
-        arguments: Of the report on each machine.
+        out: A folder for each machine and the comparison go there.
+        order: What is the same for all: see `order_of`.
         cluster: Reaches the nodes.
     Raises:
         UserError: Something is wrong, and nothing has been measured.
     """
-    asked = read_fleet(file)
+    asked = read_fleet(file).machines
+    folders = {name: out / name for name in asked}
+    reports: list[MachineReport] = []
     try:
-        nodes = _nodes(asked, cluster)
-        reports = [
-            MachineReport(name, nodes[name], out / name, tuple(arguments), cluster, resume=resume)
-            for name in asked.machines
-        ]
-        threads = [threading.Thread(target=report.run, name=report.name, daemon=True) for report in reports]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with contextlib.ExitStack() as locks:
+            for folder in (out, *folders.values()):
+                locks.enter_context(locked(folder))
+            nodes = {name: cluster.nodes(name, machine.nodes) for name, machine in asked.items()}
+            reports += (MachineReport(n, nodes[n], folders[n], order, cluster, resume=resume) for n in asked)
+            _run_side_by_side(reports)
+    except KeyboardInterrupt:
+        if reports:
+            print(f"interrupted: RESUME=1 goes on, with the same nodes or others; {AGAIN}", flush=True)
+        return INTERRUPTED
     finally:
         cluster.close()
     codes = [report.code for report in reports]
-    for report in reports:
-        if (report.folder / RUNS_FILE).is_file():
-            codes.append(render(out=report.folder))
+    measured = {name: folder for name, folder in folders.items() if (folder / RUNS_FILE).is_file()}
+    codes += [render(out=folder) for folder in measured.values()]
+    if len(measured) > 1:
+        from trainspeed.report.compare import compare_reports
+
+        prices = [asked[name].usd_per_hour for name in measured]
+        codes.append(compare_reports([*measured.values()], prices, out=out, name=FLEET))
+        print(f"which machine? {shown(out / FLEET)}.html", flush=True)
+    elif measured:
+        print(f"one machine: {shown(*measured.values())}/index.html is the answer", flush=True)
     return max(codes, default=1)
 
 
-def _nodes(asked: Fleet, cluster: Cluster) -> dict[str, list[Node]]:
-    nodes = {}
-    for name, machine in asked.machines.items():
-        found = cluster.nodes(name)
-        if len(found) < machine.nodes:
-            raise UserError(
-                f"fleet.yaml asks for {machine.nodes} of {name!r} and {len(found)} have come: "
-                f"`make node AS={name} HEAD=…` on each of them."
-            )
-        nodes[name] = found[: machine.nodes]
-    return nodes
+def _run_side_by_side(reports: Sequence[MachineReport]) -> None:
+    threads = [threading.Thread(target=report.run, name=report.name, daemon=True) for report in reports]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 @dataclass
@@ -70,7 +81,7 @@ class MachineReport:
     name: str
     nodes: list[Node]
     folder: Path
-    arguments: tuple[str, ...]
+    order: ReportOrder
     cluster: Cluster
     resume: bool = False
     code: int = field(default=1, init=False)
@@ -95,8 +106,9 @@ class MachineReport:
 
     def _run_on(self, node: Node, intake: Intake, resume: bool) -> None:
         files = {name: (self.folder / name).read_text() for name in FILES if (self.folder / name).is_file()}
-        order = ReportOrder(
-            arguments=(*self.arguments, *(("--resume",) if resume else ())),
+        order = msgspec.structs.replace(
+            self.order,
+            arguments=(*self.order.arguments, *(("--resume",) if resume else ())),
             files=files,
             twins=self.cluster.told(self.nodes[1:]),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from trainspeed.conduct.forecast import StudyPlan
+from trainspeed.conduct.forecast import PlanSums, StudyPlan
 from trainspeed.core.format import counted, minutes
 from trainspeed.report.budget import OVERHEAD_S, Shares
 from trainspeed.report.request import ReportRequest
@@ -27,22 +27,39 @@ def shares_of(
     return Shares(budget_s, weights, fixed_s=fixed_s, spent_s=spent_s)
 
 
-def plan_lines(session: ReportRequest, plans: Mapping[str, StudyPlan]) -> list[str]:
-    """Return what each notebook would measure, and for a limited time what twice as much would add."""
-    once = times_s(session, plans, session.budget_s)
-    lines = [line for name, plan in plans.items() for line in _lines(plan, once[name])]
+def plan_lines(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: int = 1) -> list[str]:
+    """Return what each notebook would measure, and for a limited time what twice as much would add.
+
+    Args:
+        hands: Number of equal machines that share the blocks.
+    """
+    once = times_s(session, plans, session.budget_s, hands)
+    lines = [line for name, plan in plans.items() for line in _lines(plan, once[name], hands)]
     if session.budget_s is None:
-        whole_s = sum(plan.spent_s(None) + OVERHEAD_S for plan in plans.values())
-        return [*lines, f"All of it: about {minutes(whole_s)}."]
-    twice = times_s(session, plans, 2 * session.budget_s)
-    added = [text for name, plan in plans.items() if (text := _added(plan, once[name], twice[name]))]
+        return [*lines, f"All of it: about {minutes(sums_of(session, plans, hands).seconds)}."]
+    twice = times_s(session, plans, 2 * session.budget_s, hands)
+    added = [text for name, plan in plans.items() if (text := _added(plan, once[name], twice[name], hands))]
     whole, double = minutes(session.budget_s), minutes(2 * session.budget_s)
     more = "; ".join(added) or "nothing: all that the preset asks for fits"
     return [*lines, f"All of it: {whole} or less. {double} would add: {more}."]
 
 
+def sums_of(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: int = 1) -> PlanSums:
+    """Return what all notebooks together would take; see `plan_lines`."""
+    given_s = times_s(session, plans, session.budget_s, hands)
+    ends = [(plan, plan.forecast(given_s[name], hands)) for name, plan in plans.items()]
+    had = {group: end.had(group) for plan, end in ends for group in plan.groups if not group.foreseen}
+    blocks = [count for count in had.values() if count]
+    return PlanSums(
+        seconds=sum(plan.spent_s(given_s[name], hands) + OVERHEAD_S for name, plan in plans.items()),
+        runs=sum(count * len(group.arms) for group, count in had.items()),
+        fewest=min(blocks, default=0),
+        most=max(blocks, default=0),
+    )
+
+
 def times_s(
-    session: ReportRequest, plans: Mapping[str, StudyPlan], budget_s: float | None
+    session: ReportRequest, plans: Mapping[str, StudyPlan], budget_s: float | None, hands: int = 1
 ) -> dict[str, float | None]:
     """Return notebook -> the seconds that it may measure for, if each takes as long as expected."""
     fixed_s = session.fixed_s
@@ -53,27 +70,29 @@ def times_s(
     given_s = {}
     for name, plan in plans.items():
         given_s[name] = fixed_s.get(name, shares.of(name))
-        now_s[0] += OVERHEAD_S + plan.spent_s(given_s[name])
+        now_s[0] += OVERHEAD_S + plan.spent_s(given_s[name], hands)
     return given_s
 
 
-def _lines(plan: StudyPlan, budget_s: float | None) -> list[str]:
-    end = plan.forecast(budget_s)
+def _lines(plan: StudyPlan, budget_s: float | None, hands: int) -> list[str]:
+    end = plan.forecast(budget_s, hands)
     runs = sum(end.had(group) * len(group.arms) for group in plan.groups if not group.foreseen)
     limit = "" if budget_s is None else f" of {minutes(budget_s)}"
     others = ", and those that depend on what these find" if plan.depends else ""
-    lines = [f"{plan.study}: {counted(runs, 'run')}, about {minutes(plan.spent_s(budget_s))}{limit}{others}"]
+    lines = [
+        f"{plan.study}: {counted(runs, 'run')}, about {minutes(plan.spent_s(budget_s, hands))}{limit}{others}"
+    ]
     for group in plan.groups:
         blocks = end.had(group)
-        each_s = blocks * group.block_s / len(group.arms)
+        each_s = blocks * group.block_s / len(group.arms) / hands
         for arm in () if group.foreseen else group.arms:
             lines.append(f"  {blocks} x {arm}: about {minutes(each_s)}" if blocks else f"  no time for {arm}")
     return lines
 
 
-def _added(plan: StudyPlan, once_s: float | None, twice_s: float | None) -> str | None:
+def _added(plan: StudyPlan, once_s: float | None, twice_s: float | None, hands: int) -> str | None:
     """Return what a study measures more in its larger time; None where it is nothing."""
-    once, twice = plan.forecast(once_s), plan.forecast(twice_s)
+    once, twice = plan.forecast(once_s, hands), plan.forecast(twice_s, hands)
     new = sum(not once.had(group) and bool(twice.had(group)) for group in plan.groups)
     more = [twice.had(group) - once.had(group) for group in plan.groups if once.had(group)]
     more = [blocks for blocks in more if blocks > 0]

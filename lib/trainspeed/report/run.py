@@ -13,6 +13,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from trainspeed.conduct.alone import measuring_alone
 from trainspeed.conduct.context import VARIABLES, Context
 from trainspeed.conduct.machine import devices
@@ -29,7 +31,7 @@ from trainspeed.report.budget import ask_for_plans, check_budget
 from trainspeed.report.notebook_run import End, one_line
 from trainspeed.report.notebooks import INTERRUPTED, Job, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
-from trainspeed.report.plan_text import plan_lines, shares_of, weighed
+from trainspeed.report.plan_text import plan_lines, shares_of, sums_of, weighed
 from trainspeed.report.request import (
     ReportRequest,
     check_models_named,
@@ -209,11 +211,15 @@ class _Earlier:
         return self.job(SUMMARY, context, page_of) if known else None
 
 
-def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Any) -> int:
-    """Print what a report would run, as the notebooks tell it; measure and write nothing.
+def plan(
+    *, out: Path, folder: Path = NOTEBOOKS, hands: int = 1, sums: Path | None = None, **choice: Any
+) -> int:
+    """Print what a report would run, as the notebooks tell it; measure nothing.
 
     Args:
         out: Folder whose earlier runs tell how long a trial takes.
+        hands: Number of equal machines that would share the blocks.
+        sums: File for what it takes in all, as values.
         choice: Arguments of `new_session`.
     """
     wanted = new_session(folder=folder, **choice)
@@ -225,8 +231,11 @@ def plan(*, out: Path, folder: Path = NOTEBOOKS, **choice: Any) -> int:
     plans, ends, interrupted = ask_for_plans(wanted.notebooks, wanted.parameters, folder, out, ended=show)
     if wanted.budget_s is not None and not interrupted:
         check_budget(wanted.budget_s, plans)
-    for line in plan_lines(weighed(wanted, plans), plans) if plans else ():
+    wanted = weighed(wanted, plans)
+    for line in plan_lines(wanted, plans, hands) if plans else ():
         print(line, flush=True)
+    if sums and plans:
+        sums.write_bytes(msgspec.json.encode(sums_of(wanted, plans, hands)))
     return exit_code(ends, interrupted)
 
 

@@ -5,11 +5,39 @@ What goes either way is JSON: no object of a class, so that a node with other co
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from trainspeed.core.errors import UserError, check_name
+
 TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report which equal nodes share its blocks
 NODE_VARIABLE = "TRAINSPEED_NODE"  # tells a report what its own node is called: "a10g-2"
+BESIDE_HEAD_VARIABLE = "TRAINSPEED_BESIDE_HEAD"  # set where the services of the head run on the node, too
+RESOURCE = "trainspeed-"  # before a machine's name, where an engine keeps it
+MACHINE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")  # the only name that gets into pages
+
+
+def resource_of(machine: str) -> str:
+    """Return the name under which the nodes of a machine are found: no other resource is called so."""
+    return RESOURCE + machine
+
+
+def check_come(machine: str, asked: int, come: Sequence[str]) -> None:
+    """Raise a UserError where fewer nodes of a machine have come than are asked for.
+
+    Args:
+        come: What each node was called as it was started.
+    """
+    known = sorted({*come} - {""})
+    if not known:
+        raise UserError(f"no node has come yet: `make node AS={machine} HEAD=…` on each machine.")
+    check_name("machine in fleet.yaml", machine, known)
+    if (count := come.count(machine)) < asked:
+        raise UserError(
+            f"fleet.yaml asks for {asked} nodes of {machine!r}, and {count} came: `make node AS={machine} HEAD=…` on "
+            "each of them, or ask for fewer."
+        )
 
 
 class NodeLost(Exception):
@@ -43,8 +71,12 @@ class Node(Protocol):
 class Cluster(Protocol):
     """The nodes that have come together under a head."""
 
-    def nodes(self, machine: str) -> list[Node]:
-        """Return the nodes of a machine, in a stable order, each reserved whole; fewer than there are where taken."""
+    def nodes(self, machine: str, most: int) -> list[Node]:
+        """Return so many nodes of a machine, in a stable order, each reserved whole.
+
+        Raises:
+            UserError: Fewer have come, or another fleet has them.
+        """
 
     def told(self, nodes: Sequence[Node]) -> str:
         """Return what a report needs to reach these nodes, as text; empty where there are none."""

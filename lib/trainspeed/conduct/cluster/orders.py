@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
+from trainspeed.conduct.forecast import PlanSums
 from trainspeed.conduct.plan import Planned
 from trainspeed.core.convolution import trial_from_dict
 from trainspeed.core.quantities import Identifier
@@ -16,17 +17,18 @@ Text = Annotated[str, Meta(max_length=2**23)]
 
 
 class ReportOrder(msgspec.Struct, kw_only=True, frozen=True):
-    """A report that a node is to run.
+    """A report that a node is to run, or the plan of one.
 
     Attributes:
-        arguments: Of `python -m trainspeed report`, without the folder.
+        arguments: Of `python -m trainspeed report` or `plan`, without the folder.
         files: Name -> text of files that the report is to find in its folder: what an earlier node measured.
         twins: What reaches the nodes that share its blocks: see `twins`.
-        sources: Name -> text of the user's own model files and parameters.
+        sources: Name -> text of the user's own model files and parameters, which the arguments name.
         variables: Environment variables of the report.
     """
 
     arguments: tuple[str, ...]
+    command: Literal["report", "plan"] = "report"
     files: Mapping[str, str] = {}
     sources: Mapping[str, str] = {}
     twins: str = ""
@@ -78,6 +80,7 @@ class Answer(msgspec.Struct, kw_only=True, frozen=True):
         said: What the report printed.
         code: The exit code, at the end.
         facts: What the node is.
+        plan: What a report would take, at the end.
     """
 
     file: str = ""
@@ -85,6 +88,7 @@ class Answer(msgspec.Struct, kw_only=True, frozen=True):
     said: str | None = None
     code: int | None = None
     facts: dict[str, Any] | None = None
+    plan: PlanSums | None = None
 
 
 def encode(message: msgspec.Struct) -> str:

@@ -1,7 +1,7 @@
 """Nodes reached by Ray: it places, carries text and tells a loss. The only module that imports it.
 
-What of Ray would change a timing is switched off where a node is started: see `ray_node`.
-Source: https://docs.ray.io/en/latest/ray-core/actors.html
+What of Ray would change a timing is switched off where a node is started: see `ray_node`. Its texts name addresses, so
+none of them goes on from here. Source: https://docs.ray.io/en/latest/ray-core/actors.html
 """
 
 from __future__ import annotations
@@ -9,36 +9,44 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayError, RayTaskError
+from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from trainspeed.conduct.cluster.node import Node, NodeLost, Refused
+from trainspeed.conduct.cluster.node import RESOURCE, Node, NodeLost, Refused, check_come
 from trainspeed.core.errors import UserError
 
 NAMESPACE = "trainspeed"
+REFUSED = "refused"  # the one key of an answer that says why a node cannot do what it was asked for
+PLACE_S = 60.0  # until an actor answers: a process, an import; seen: 4 s
+LOOK_AGAIN_S = 0.5
+LET_GO_S = 10.0  # until the nodes of a fleet that has just been ended are free again
 
 
 class _Actor:
     """A `Site` in an actor of Ray: one thread, so that what it starts dies with it."""
 
     def __init__(self, name: str) -> None:
-        from trainspeed.conduct.cluster.site import Site
-
-        self._site = Site(name)
+        self._name = name
+        self._site: Any = None
 
     def call(self, method: str, order: str) -> Iterator[str]:
-        """See `Site.call`. A refusal goes back as text: the head may have no such class."""
-        from trainspeed.conduct.cluster.node import Refused
-
+        """See `Site.call`. What it refuses goes back as text: the head may have no such class."""
         try:
+            from trainspeed.conduct.cluster.site import Site
+
+            self._site = self._site or Site(self._name)
             yield from self._site.call(method, order)
-        except Refused as problem:
-            yield json.dumps({"refused": str(problem)})
+        except (Refused, UserError) as problem:
+            yield json.dumps({REFUSED: str(problem)})
+
+    def ready(self) -> None:
+        """Return once the actor runs."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +61,11 @@ class RayNode:
         try:
             for reference in self.actor.call.options(num_returns="streaming").remote(method, order):
                 text = ray.get(reference)
-                if text.startswith('{"refused"'):
-                    raise Refused(json.loads(text)["refused"])
+                if text.startswith(f'{{"{REFUSED}"'):
+                    raise Refused(json.loads(text)[REFUSED])
                 yield text
         except RayTaskError as problem:
-            raise Refused(type(problem.cause).__name__) from None
+            raise Refused(f"it failed with {type(problem.cause).__name__}") from None
         except RayError:
             raise NodeLost("it no longer answers") from None
 
@@ -66,22 +74,38 @@ def nodes_of(told: Mapping[str, Any]) -> tuple[Node, ...]:
     """Connect from a report, and return the nodes with these names.
 
     Args:
-        told: What `RayCluster.told` returned: address, names and variables.
+        told: What `RayCluster.told` returned: address and names.
+    Raises:
+        UserError: The head does not answer, or one of them is gone.
     """
-    os.environ.update(told["variables"])
     _connect(told["address"])
-    for name in told["variables"]:
-        del os.environ[name]
-    return tuple(RayNode(name, ray.get_actor(name, namespace=NAMESPACE)) for name in told["names"])
+    try:
+        return tuple(RayNode(name, ray.get_actor(name, namespace=NAMESPACE)) for name in told["names"])
+    except ValueError:
+        raise UserError("a node that was to share the blocks is gone: RESUME=1 goes on without it.") from None
 
 
 def _connect(address: str) -> None:
     try:
-        ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level="FATAL")
+        with _silent():
+            ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level="FATAL")
     except (ConnectionError, RayError, RuntimeError):
         raise UserError(
-            "the head does not answer, or has another token: see `make node`, and docs/fleet.md"
+            "the head no longer answers, or has another token: see `make node`, and docs/fleet.md."
         ) from None
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep what Ray's native code writes to the terminal away from it."""
+    terminal, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+        os.close(nowhere)
 
 
 @dataclass
@@ -89,7 +113,7 @@ class RayCluster:
     """The nodes under a head.
 
     Args:
-        address: The head's, as `host:port`.
+        address: The head's, as `host:port`; see `ray_node.check_head`.
     """
 
     address: str
@@ -98,33 +122,42 @@ class RayCluster:
     def __post_init__(self) -> None:
         _connect(self.address)
 
-    def nodes(self, machine: str) -> list[Node]:
-        """See `Cluster.nodes`: those that were started with this machine's name."""
-        alive = [node for node in ray.nodes() if node["Alive"] and machine in node["Resources"]]
-        named = []
-        for number, node in enumerate(sorted(alive, key=lambda node: node["NodeID"]), 1):
-            name = f"{machine}-{number}"
-            strategy = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            actor = (
-                ray.remote(_Actor)
-                .options(
-                    name=name,
-                    num_cpus=node["Resources"].get("CPU", 0),
-                    scheduling_strategy=strategy,
-                    max_restarts=0,
-                    max_task_retries=0,
+    def nodes(self, machine: str, most: int) -> list[Node]:
+        """See `Cluster.nodes`."""
+        alive = [node for node in ray.nodes() if node["Alive"]]
+        check_come(machine, most, [_machine_of(node) for node in alive])
+        own = sorted((n for n in alive if _machine_of(n) == machine), key=lambda node: node["NodeID"])
+        names = {f"{machine}-{number}": node for number, node in enumerate(own, 1)}
+        until_s, found = time.monotonic() + LET_GO_S, {}
+        while len(found) < most:
+            for name in [name for name in names if name not in found]:
+                if len(found) < most and (actor := self._place(name, names[name])):
+                    found[name] = actor
+            if time.monotonic() > until_s:
+                raise UserError(
+                    f"{most - len(found)} of the nodes of {machine!r} measure for another fleet: wait for its end."
                 )
-                .remote(name)
-            )
-            self._actors.append(actor)
-            named.append(RayNode(name, actor))
-        return named
+        for name, actor in found.items():
+            _wait_for(actor, name)
+        return [RayNode(name, found[name]) for name in names if name in found]
+
+    def _place(self, name: str, node: Mapping[str, Any]) -> Any | None:
+        """Begin an actor that has a node whole; None where another fleet has it."""
+        whole = {"num_cpus": node["Resources"].get("CPU", 0), "num_gpus": node["Resources"].get("GPU", 0)}
+        strategy = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        options = dict(name=name, scheduling_strategy=strategy, max_restarts=0, max_task_retries=0, **whole)
+        try:
+            actor = ray.remote(_Actor).options(**options).remote(name)
+        except ValueError:  # there is one of that name
+            time.sleep(LOOK_AGAIN_S)
+            return None
+        self._actors.append(actor)
+        return actor
 
     def told(self, nodes: Sequence[Node]) -> str:
-        """Return what a report on a node needs to reach these nodes."""
+        """See `Cluster.told`. The token is not in it: each node has its own copy."""
         names = [node.name for node in nodes]
-        variables = {name: text for name, text in os.environ.items() if name.startswith("RAY_AUTH")}
-        return json.dumps({"address": self.address, "names": names, "variables": variables}) if names else ""
+        return json.dumps({"address": self.address, "names": names}) if names else ""
 
     def close(self) -> None:
         """See `Cluster.close`."""
@@ -132,3 +165,18 @@ class RayCluster:
             with contextlib.suppress(RayActorError):
                 ray.kill(actor)
         ray.shutdown()
+
+
+def _wait_for(actor: Any, name: str) -> None:
+    try:
+        ray.get(actor.ready.remote(), timeout=PLACE_S)
+    except GetTimeoutError:
+        raise UserError(f"{name} does not begin: something else has reserved it.") from None
+    except RayError:
+        raise UserError(f"{name} was lost as it began: see the terminal of its `make node`.") from None
+
+
+def _machine_of(node: Mapping[str, Any]) -> str:
+    """Return what a node was called with AS; "" for a head that does not measure."""
+    names = [name for name in node["Resources"] if name.startswith(RESOURCE)]
+    return names[0].removeprefix(RESOURCE) if names else ""

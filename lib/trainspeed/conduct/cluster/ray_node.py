@@ -5,88 +5,222 @@ Imports no Ray: it is started as a program. Source: https://docs.ray.io/en/lates
 
 from __future__ import annotations
 
+import contextlib
 import os
-import secrets
+import re
+import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from types import FrameType
 
+from trainspeed.conduct.cluster import addresses, credentials
+from trainspeed.conduct.cluster.node import BESIDE_HEAD_VARIABLE, MACHINE_NAME, resource_of
 from trainspeed.core.errors import UserError
 from trainspeed.sensors.machine import logical_cores
+from trainspeed.sensors.processes import adopt_orphans, die_with_parent, end_children
 
-PORT = 6379
 OBJECT_STORE_BYTES = 80_000_000  # about the least that it takes; by default it is 30 % of the memory
-# What its defaults do to timings: nice 15 for all runs, a memory killer, a mark for the kernel's; GPUs renamed.
+# Beside the head's own, which listen on every network of the machine: docs/fleet.md names them for the firewall.
+PORTS = {"node-manager-port": 6381, "object-manager-port": 6382, "runtime-env-agent-port": 6383}
+WORKER_PORTS = {"min-worker-port": 6400, "max-worker-port": 6499}
+# What its defaults do to timings: nice 15 for all runs, a mark for the kernel's memory killer, one of its own, GPUs
+# renamed, idle processes beside the first report. Source: src/ray/common/ray_config_def.h
 VARIABLES = {
     "RAY_worker_niceness": "0",
     "RAY_worker_oom_score_adjustment": "0",
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1",
-    "RAY_AUTH_MODE": "token",
+    "RAY_prestart_worker_first_driver": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",  # its warnings name addresses
 }
-TOKEN_VARIABLE = "RAY_AUTH_TOKEN_PATH"
-TOKEN = Path("~/.trainspeed/token")  # the same on all nodes: whoever has it runs code on them
+ANOTHER_CLUSTER = "RAY_ADDRESS"  # a user's own; this one is named
+STARTED = "Ray runtime started"
+CHECK_S = 15.0  # seen: 5 s, most of it for importing
+END_S = 15.0  # seen: 2 s
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ALREADY = (
+    "a node or a head runs on this machine already, or another program has one of its ports: end that first. "
+    "A head that is to measure as well: make node AS=… MEASURE=1."
+)
+VERSIONS = re.compile(r"^\s*(Ray|Python): (\S+)$", re.MULTILINE)
+RAY_VERSIONS = re.compile(r"Ray version (\S+) but local Ray version is (\S+)")
 
 
-def token_path() -> Path:
-    """Return where the token of the fleet lies on this machine."""
-    return Path(os.environ.get(TOKEN_VARIABLE) or TOKEN).expanduser()
-
-
-def make_token() -> Path:
-    """Make a token where there is none yet, for this user's eyes only, and return its path."""
-    path = token_path()
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(32))
-    return path
-
-
-def with_token() -> dict[str, str]:
+def engine_variables() -> dict[str, str]:
     """Return the variables that everything of the fleet needs on this machine.
 
     Raises:
-        UserError: There is no token.
+        UserError: There is no token, or others can read it.
     """
-    path = token_path()
-    if not path.is_file():
-        raise UserError(
-            f"no token in {path}: copy it from the head, where `make node` without HEAD has made it, mode 600."
-        )
-    return {**VARIABLES, TOKEN_VARIABLE: str(path)}
+    return {**VARIABLES, **credentials.token_variables()}
 
 
-def command(machine: str, head: str | None, address: str | None, *, measures: bool, cpus: int) -> list[str]:
-    """Return the command that makes this machine a node.
+def command(machine: str, head: str | None, address: str, *, measures: bool, cpus: int) -> list[str]:
+    """Return the words that make this machine a node.
 
     Args:
         machine: What it is called in fleet.yaml.
         head: The head's `host:port`; None where this is the head.
-        address: This node's own; None for what Ray finds.
+        address: This node's own.
         measures: Whether runs may be measured here.
         cpus: Number of its cores.
     """
     words = ["start", "--block", "--include-log-monitor", "false", "--disable-usage-stats"]
     words += ["--object-store-memory", str(OBJECT_STORE_BYTES), "--num-cpus", str(cpus if measures else 0)]
-    words += ["--resources", f'{{"{machine}": 1}}'] if measures else []
-    words += ["--node-ip-address", address] if address else []
-    words += ["--address", head] if head else ["--head", "--port", str(PORT), "--include-dashboard", "false"]
-    return words
+    words += ["--resources", f'{{"{resource_of(machine)}": 1}}'] if measures else ["--num-gpus", "0"]
+    words += ["--node-ip-address", address]
+    for name, port in {**PORTS, **WORKER_PORTS}.items():
+        words += [f"--{name}", str(port)]
+    if head:
+        return [*words, "--address", head]
+    return [*words, "--head", "--port", str(addresses.PORT), "--include-dashboard", "false"]
+
+
+def check_head(head: str) -> tuple[str, int]:
+    """Return address and port of a head that answers, has our token and runs our version of Ray.
+
+    Raises:
+        UserError: It does not; told within seconds, which Ray itself takes 20 of and 20 lines.
+    """
+    address, port = addresses.parse_head(head)
+    environment = _environment(engine_variables())
+    addresses.check_answers(address, port)
+    words = [_program(), "health-check", "--address", f"{address}:{port}"]
+    try:
+        asked = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=CHECK_S)
+        said = asked.stdout + asked.stderr
+        refused = asked.returncode != 0
+    except subprocess.TimeoutExpired:
+        said, refused = "", True
+    if refused:
+        unknown = f"what answers at {address}:{port} is no head of a fleet: see `make node`."
+        raise UserError(why_refused(said) or unknown)
+    return address, port
+
+
+def why_refused(said: str) -> str | None:
+    """Return in one line why Ray has refused; None where its words are not known."""
+    if "InvalidAuthToken" in said or "AuthenticationError" in said:
+        path = credentials.token_path()
+        return f"the head has another token than the one here: copy the head's to {path}, mode 600."
+    if found := RAY_VERSIONS.search(said):
+        return _other_versions(f"Ray {found[1]}", f"Ray {found[2]}")
+    if "Version mismatch" in said and len(found := VERSIONS.findall(said)) == 4:
+        there, here = (", ".join(" ".join(pair) for pair in pairs) for pairs in (found[:2], found[2:]))
+        return _other_versions(there, here)
+    if "already running" in said or "already in use" in said or "Failed to bind" in said:
+        return ALREADY
+    return None
+
+
+def _other_versions(there: str, here: str) -> str:
+    return (
+        f"the head runs {there}; here are {here}: build the environments of both from the same version of "
+        "Trainspeed, with the same Python (make clean, then make node PYTHON=…)."
+    )
 
 
 def start(machine: str, head: str | None, address: str | None, *, measures: bool) -> int:
     """Be a node until Ctrl-C; return the exit code.
 
     Raises:
-        UserError: There is no token, or a name is missing.
+        UserError: Something is wrong or missing, and nothing has been started.
     """
-    if measures and not machine:
-        raise UserError("AS", machine, "is no name of a machine in fleet.yaml: make node AS=a10g HEAD=…")
+    if measures and not MACHINE_NAME.fullmatch(machine):
+        raise UserError(
+            "AS", machine, "must be a machine's name in fleet.yaml, in letters, digits, - _ and ."
+        )
+    if not Path(_program()).exists():
+        raise UserError(
+            "what reaches other machines is not installed here: `make node` does it, or pip install ray"
+        )
     if not head:
-        make_token()
-    environment = {**os.environ, **with_token()}
-    words = command(machine, head, address, measures=measures, cpus=logical_cores())
-    program = Path(sys.executable).with_name("ray")
-    return subprocess.run([str(program), *words], env=environment).returncode
+        credentials.make_token()
+    variables = engine_variables()
+    at = check_head(head) if head else None
+    own = addresses.own_address(address, at)
+    if not head:
+        at = own, addresses.PORT
+        if addresses.answers(*at):
+            raise UserError(ALREADY)
+        variables |= {BESIDE_HEAD_VARIABLE: "1"}
+    words = command(
+        machine, f"{at[0]}:{at[1]}" if head else None, own, measures=measures, cpus=max(1, logical_cores())
+    )
+    credentials.remember_head(f"{at[0]}:{at[1]}")
+    return _serve(
+        words, variables, _welcome(machine, f"{at[0]}:{at[1]}", is_head=not head, measures=measures)
+    )
+
+
+def _welcome(machine: str, head: str, *, is_head: bool, measures: bool) -> str:
+    does = f"measures as {machine!r}" if measures else "measures nothing itself"
+    if not is_head:
+        return f"this machine is a node and {does}. Ctrl-C ends it."
+    return (
+        f"this machine is the head and {does}. On the others, with its token ({credentials.token_path()}):\n"
+        f"  make node AS=<name in fleet.yaml> HEAD={head}\nCtrl-C ends it."
+    )
+
+
+def _serve(words: list[str], variables: dict[str, str], welcome: str) -> int:
+    """Run the engine until it ends or a signal comes; leave no process of it."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in SIGNALS}
+    adopt_orphans()  # so that what is left of it can be ended
+    said, ready = [], False
+    process = subprocess.Popen(
+        [_program(), *words],
+        env=_environment(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+        preexec_fn=partial(die_with_parent, signal.SIGTERM, parent=os.getpid()),
+    )
+    try:
+        for line in process.stdout:
+            said = [*said[-100:], line]
+            if STARTED in line and not ready:
+                ready = True
+                print(welcome, flush=True)
+    except KeyboardInterrupt:
+        print("\nthis node ends", flush=True)
+        return 0
+    finally:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
+        end_children()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if ready:
+        print(
+            _line("the head is gone, or the way to it: start `make node` again"), file=sys.stderr, flush=True
+        )
+        return 1
+    raise UserError(
+        why_refused("".join(said)) or "it did not start; what Ray says is in /tmp/ray/session_latest/logs."
+    )
+
+
+def _line(text: str) -> str:
+    return f"trainspeed: {text}"
+
+
+def _program() -> str:
+    """Return Ray's program in the environment of this interpreter."""
+    return str(Path(sys.executable).with_name("ray"))
+
+
+def _environment(variables: dict[str, str]) -> dict[str, str]:
+    return {**{name: text for name, text in os.environ.items() if name != ANOTHER_CLUSTER}, **variables}

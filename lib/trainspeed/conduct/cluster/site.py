@@ -5,12 +5,7 @@ A method takes an order as JSON and yields its answers, as JSON.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
-import selectors
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from trainspeed.conduct.cluster.node import NODE_VARIABLE, TWINS_VARIABLE, Refused
+from trainspeed.conduct.cluster.clean import clean_process
 from trainspeed.conduct.cluster.orders import Answer, BlockOrder, ReportOrder, encode
-from trainspeed.conduct.cluster.tails import FileTails
+from trainspeed.conduct.cluster.report_process import run_report
 from trainspeed.conduct.machine import devices, find_interpreter
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.start import start_worker
@@ -30,28 +25,6 @@ from trainspeed.core.ledger import as_line
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run
 from trainspeed.core.trial import FRAMEWORKS
-from trainspeed.sensors.processes import die_with_parent
-
-LOOK_EVERY_S = 0.5  # for new lines of a report's files
-ENGINE_VARIABLES = ("RAY_",)  # beginnings of the names of what the engine sets for itself
-# Set by the engine for every process that it starts; it would hold for what a user's model or OpenCV does, too.
-ENGINE_SETS = ("OMP_NUM_THREADS",)
-
-
-def clean_environment() -> None:
-    """Take away what an engine hands down to a run: variables, a blocked Ctrl-C, a mark for the memory killer.
-
-    Raises:
-        Refused: The process has a lower priority, which only root could mend.
-    """
-    for name in [*os.environ]:
-        if name.startswith(ENGINE_VARIABLES) or name in ENGINE_SETS:
-            del os.environ[name]
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("0")
-    if nice := os.nice(0):
-        raise Refused(f"the node's engine runs at nice {nice}, and its runs would: start it with `make node`")
 
 
 @dataclass
@@ -79,7 +52,7 @@ class Site:
     """
 
     def __init__(self, name: str) -> None:
-        clean_environment()
+        clean_process()
         self.name = name
         self._folder = tempfile.TemporaryDirectory(prefix="trainspeed-")
         self._runner: Runner | None = None
@@ -105,48 +78,8 @@ class Site:
     def report(self, order: str) -> Iterator[str]:
         """Run a report here, and yield what it writes and prints, as it comes."""
         asked = msgspec.json.decode(order, type=ReportOrder)
-        with tempfile.TemporaryDirectory(prefix="trainspeed-") as folder:
-            out = Path(folder) / "report"
-            for name, text in asked.files.items():
-                path = _below(out, name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-            tails = FileTails(out)
-            tails.skip()
-            command = [
-                sys.executable,
-                "-u",
-                "-m",
-                "trainspeed",
-                "report",
-                "--out",
-                str(out),
-                *asked.arguments,
-            ]
-            environment = {**os.environ, **asked.variables, NODE_VARIABLE: self.name}
-            environment |= {TWINS_VARIABLE: asked.twins} if asked.twins else {}
-            process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=partial(die_with_parent, signal.SIGKILL, parent=os.getpid()),
-            )
-            with process, selectors.DefaultSelector() as ready:
-                ready.register(process.stdout, selectors.EVENT_READ)
-                printed = None
-                while printed != b"":
-                    printed = None
-                    if ready.select(LOOK_EVERY_S):
-                        printed = os.read(process.stdout.fileno(), 2**16)
-                    if printed:
-                        yield encode(Answer(said=printed.decode(errors="replace")))
-                    for name, text in tails.new():
-                        yield encode(Answer(file=name, text=text))
-            yield encode(Answer(code=process.returncode))
+        for answer in run_report(asked, self.name):
+            yield encode(answer)
 
     def start(self, order: str) -> Iterator[str]:
         """Import what the runs of a study need, before anything is measured."""
@@ -183,15 +116,3 @@ class Site:
             accuracy_blocks=asked.accuracy_blocks,
         )
         return self._runner
-
-
-def _below(folder: Path, name: str) -> Path:
-    """Return the path of a file below a folder.
-
-    Raises:
-        Refused: The name leads elsewhere.
-    """
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise Refused(f"{name!r} is no file of a report")
-    return path

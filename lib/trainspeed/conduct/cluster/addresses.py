@@ -1,0 +1,99 @@
+"""Where a head is, and which address of this machine leads to it. For the terminal: no address goes into a ledger."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+
+import psutil
+
+from trainspeed.core.errors import UserError
+
+PORT = 6379  # of a head, where none is named
+ANSWER_S = 5.0  # a head in a neighbouring network answers in milliseconds
+HOST_AND_PORT = re.compile(r"([\w.-]+)(?::(\d{1,5}))?")
+LOOPBACK = "127."
+
+
+def parse_head(text: str) -> tuple[str, int]:
+    """Return the address and port of a head that a user named, such as "10.0.0.5" or "gpu1:6379".
+
+    Raises:
+        UserError: It is neither, or no such machine is known.
+    """
+    found = HOST_AND_PORT.fullmatch(text.strip())
+    port = int(found[2] or PORT) if found else 0
+    if not 0 < port < 2**16:
+        raise UserError(
+            "HEAD", text, "must be a machine's address or name, and a port if need be: HEAD=10.0.0.5"
+        )
+    try:
+        return socket.getaddrinfo(found[1], port, socket.AF_INET, socket.SOCK_STREAM)[0][4][0], port
+    except OSError:
+        raise UserError(
+            "HEAD", text, "is not known here: give the address that the head has printed."
+        ) from None
+
+
+def answers(address: str, port: int) -> bool:
+    """Whether something listens there."""
+    try:
+        socket.create_connection((address, port), timeout=ANSWER_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def check_answers(address: str, port: int) -> None:
+    """Raise a UserError where nothing listens there."""
+    try:
+        socket.create_connection((address, port), timeout=ANSWER_S).close()
+    except OSError as problem:
+        why = problem.strerror or "no answer"
+        raise UserError(
+            f"no head at {address}:{port} ({why}): start it there with `make node`, and open the port between the "
+            "machines, see docs/fleet.md."
+        ) from None
+
+
+def own_address(named: str | None, head: tuple[str, int] | None) -> str:
+    """Return this machine's address in the fleet's network.
+
+    Args:
+        named: What the user gave: an address of this machine, or the name of a network interface.
+        head: Address and port of the head; None where this is the head.
+    Raises:
+        UserError: There is no such one, or there are several and none was named.
+    """
+    interfaces = _interfaces()
+    listed = ", ".join(f"{name} {address}" for name, address in interfaces.items()) or "no network"
+    if named:
+        if named not in interfaces and named not in interfaces.values():
+            raise UserError("ADDRESS", named, f"is none of this machine's: it has {listed}.")
+        return interfaces.get(named, named)
+    if head:
+        return _address_towards(head)
+    outside = [address for address in interfaces.values() if not address.startswith(LOOPBACK)]
+    if len(outside) > 1:
+        raise UserError(f"this machine has several networks: name that of the fleet, ADDRESS=… ({listed})")
+    return outside[0] if outside else "127.0.0.1"
+
+
+def _address_towards(head: tuple[str, int]) -> str:
+    """Return the address from which packets to a head are sent; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        try:
+            way.connect(head)
+        except OSError as problem:
+            raise UserError(f"no network leads to the head, {head[0]} ({problem.strerror})") from None
+        return way.getsockname()[0]
+
+
+def _interfaces() -> dict[str, str]:
+    """Return the name of each network interface that has one -> its first IPv4 address."""
+    found = {}
+    for name, addresses in psutil.net_if_addrs().items():
+        with contextlib.suppress(StopIteration):
+            found[name] = next(a.address for a in addresses if a.family == socket.AF_INET)
+    return found

@@ -1,0 +1,50 @@
+"""What a fleet is asked for: checked here first, then said to the nodes with the files that it names, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from trainspeed.conduct.cluster.orders import ReportOrder
+from trainspeed.core.user_model import find_model, is_user_model, user_models_in
+from trainspeed.report.request import new_session
+from trainspeed.report.run import NOTEBOOKS
+
+PARAMS = "params.yaml"  # what the user's file is called on a node
+
+
+def order_of(
+    command: Literal["report", "plan"],
+    *,
+    preset: str = "auto",
+    notebooks: Sequence[str] = (),
+    params_file: Path | None = None,
+    model: str | None = None,
+    budget: str | None = None,
+    folder: Path = NOTEBOOKS,
+) -> ReportOrder:
+    """Return the order that is the same for every machine. The other arguments are those of `new_session`.
+
+    The preset "auto" goes on as it is: each machine knows whether it has a GPU.
+
+    Raises:
+        UserError: A name or a value is wrong.
+    """
+    chosen: Mapping[str, Any] = {"preset": preset, "notebooks": notebooks, "model": model, "budget": budget}
+    session = new_session(folder=folder, params_file=params_file, **chosen)
+    arguments = ["--preset", preset]
+    arguments += ["--notebooks", " ".join(notebooks)] if notebooks else []
+    arguments += ["--params", PARAMS] if params_file else []
+    arguments += ["--model", model] if model else []
+    arguments += [f"--budget={budget}"] if budget else []
+    sources = {PARAMS: params_file.read_text(encoding="utf-8")} if params_file else {}
+    models = user_models_in([*session.parameters.values()]) | (
+        {model} if model and is_user_model(model) else set()
+    )
+    return ReportOrder(command=command, arguments=tuple(arguments), sources=sources | _files_of(models))
+
+
+def _files_of(models: Iterable[str]) -> dict[str, str]:
+    """Return the path of each model's file, as a trial names it -> its text."""
+    return {name.rpartition(":")[0]: find_model(name).read_text(encoding="utf-8") for name in sorted(models)}
