@@ -184,7 +184,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"ledger": ledgers.reading, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
-    parts |= {"levers": lambda: levers.rows(turns_of)}
+    parts |= levers.parts(turns_of)
     parts |= {"best": lambda: searches.best(turns_of), "seeds": lambda: searches.seeds(turns_of)}
     wanted = {
         name: part
