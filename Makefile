@@ -20,6 +20,8 @@ HEAD ?=
 ADDRESS ?=
 MEASURE ?=
 FLEET ?=
+RUNS ?=
+USD ?=
 A ?=
 B ?=
 A_USD ?=
@@ -31,6 +33,9 @@ option = $(if $(strip $(2)),$(1) $(call quote,$(2)))
 CHOICE = --preset $(call quote,$(PRESET)) $(call option,--notebooks,$(NOTEBOOKS)) \
 	$(call option,--params,$(PARAMS)) $(call option,--model,$(MODEL)) $(if $(strip $(BUDGET)),$(call quote,--budget=$(BUDGET))) --out $(call quote,$(OUT))
 FLEET_CHOICE = $(call option,--fleet,$(FLEET)) $(call option,--head,$(HEAD))
+# Two sides may be named one by one; then a price that is not given is a dash.
+SIDES = $(if $(strip $(A)$(B)),$(call quote,$(A)) $(call quote,$(B)))
+PRICES = $(or $(strip $(USD)),$(if $(strip $(A_USD)$(B_USD)),$(or $(strip $(A_USD)),-) $(or $(strip $(B_USD)),-)))
 SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
 .PHONY: setup setup-fleet report plan check render compare node fleet test lint bench lab data clean help
@@ -53,8 +58,8 @@ check: setup ## is the instrument right on this machine? about three minutes; wr
 render: setup ## write the report again from runs that exist: FROM=folder (default: OUT); measures nothing
 	@.venv/bin/python -m trainspeed render $(call option,--from,$(FROM)) $(call option,--notebooks,$(NOTEBOOKS)) --out $(call quote,$(OUT))
 
-compare: setup ## the same trials of two folders or ledgers side by side: A=outputs/old B=data/measured/xyz, prices of an hour A_USD=1.2 B_USD=3
-	@.venv/bin/python -m trainspeed compare $(call quote,$(A)) $(call quote,$(B)) --out $(call quote,$(OUT)) $(call option,--a-usd-per-hour,$(A_USD)) $(call option,--b-usd-per-hour,$(B_USD))
+compare: setup ## which of several folders or ledgers is fastest, and which cheapest: RUNS="outputs/a10g outputs/h100 data/measured/xyz" USD="1.2 3.9 -", prices of an hour; of two also A= B= A_USD= B_USD=
+	@.venv/bin/python -m trainspeed compare $(SIDES) --out $(call quote,$(OUT)) $(call option,--runs,$(RUNS)) $(if $(strip $(PRICES)),$(call quote,--usd=$(PRICES)))
 
 setup: ## build the environments: quick when they are up to date; PYTHON=python3.12 chooses the interpreter
 	@$(PYTHON) lib/setup_environments.py

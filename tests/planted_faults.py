@@ -177,9 +177,9 @@ FAULTS = (
     ),
     _fault(
         "the sides of a comparison of ledgers are swapped",
-        "across: compare",
-        "timed(side[key])] for side in (a, b)",
-        "timed(side[key])] for side in (b, a)",
+        "across: pairs",
+        "timed(trial.runs[s])] for s in (first, side)",
+        "timed(trial.runs[s])] for s in (side, first)",
         "compare across",
     ),
     _fault(

@@ -90,18 +90,22 @@ def test_without_a_model_of_ones_own_those_in_parameter_files_are_seen_from_wher
     assert os.environ["TRAINSPEED_MODEL_FOLDER"] == str(tmp_path)
 
 
-def test_two_sides_and_their_prices_reach_the_comparison(monkeypatch):
-    import trainspeed.report.run
+def test_sides_and_their_prices_reach_the_comparison(monkeypatch):
+    import trainspeed.report.compare
 
     calls = []
     note = lambda *sides, **options: calls.append((sides, options))  # noqa: E731
-    monkeypatch.setattr(trainspeed.report.run, "compare_reports", note)
-    command.main(["compare", "a b", "new", "--out", "c d", "--a-usd-per-hour", "-1", "--b-usd-per-hour", "x"])
+    monkeypatch.setattr(trainspeed.report.compare, "compare_reports", note)
+    command.main(["compare", "a b", "new", "--out", "c d", "--usd", "- x"])
+    command.main(["compare", "--runs", "a b c", "--usd", "-1 2 3"])
     command.main(["compare"])
 
-    given = {"out": Path("c d"), "a_usd_per_hour": "-1", "b_usd_per_hour": "x"}
-    nothing = {"out": Path("outputs"), "a_usd_per_hour": None, "b_usd_per_hour": None}
-    assert calls == [(("a b", "new"), given), (("", ""), nothing)]
+    out = {"out": Path("outputs")}
+    assert calls == [
+        ((["a b", "new"], [None, "x"]), {"out": Path("c d")}),
+        ((["a", "b", "c"], [-1.0, 2.0, 3.0]), out),
+        (([], []), out),
+    ]
 
 
 def test_data_downloads(monkeypatch):
@@ -166,19 +170,19 @@ def test_make_hands_over_spaces_and_quotes():
 
 
 @needs_make
-def test_make_hands_over_both_sides_also_where_one_is_missing():
-    line = make("compare", "A=it's old", "A_USD=1.5")
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["A=it's old", "A_USD=1.5"], ["it's old", "", "--out", "outputs", "--usd=1.5 -"]),
+        (["RUNS=a 'b c'", "USD=- 2"], ["--out", "outputs", "--runs", "a 'b c'", "--usd=- 2"]),
+        ([], ["--out", "outputs"]),
+    ],
+)
+def test_make_hands_over_all_sides_also_where_one_is_missing(given, words):
+    line = make("compare", *given)
 
-    words = subprocess.run(["bash", "-c", f"printf '<%s>\\n' {line}"], capture_output=True, text=True).stdout
-    assert words.splitlines()[3:] == [
-        "<compare>",
-        "<it's old>",
-        "<>",
-        "<--out>",
-        "<outputs>",
-        "<--a-usd-per-hour>",
-        "<1.5>",
-    ]
+    said = subprocess.run(["bash", "-c", f"printf '<%s>\\n' {line}"], capture_output=True, text=True).stdout
+    assert said.splitlines()[3:] == [f"<{word}>" for word in ["compare", *words]]
 
 
 @needs_make

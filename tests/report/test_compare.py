@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import nbformat
 import pandas as pd
@@ -15,12 +16,12 @@ from trainspeed.core.files import COMPARE
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import SCHEMA, Status
+from trainspeed.report.compare import compare_reports, prices_typed, sides_typed
 from trainspeed.report.execute import NotebookResult, NotebookStatus
 from trainspeed.report.parameters import read_notebook
 from trainspeed.report.request import new_session
-from trainspeed.report.run import compare_reports
 
-PRICES = {"a_usd_per_hour": "1.5", "b_usd_per_hour": "3"}
+PARAMETERS = {"runs", "usd_per_hour"}
 
 
 def measured(folder, seconds, **more):
@@ -43,18 +44,20 @@ class Kernels:
     """Stands in for `execute`: notes what it was given and ends as it was told to."""
 
     def __init__(self):
-        self.calls = []
+        self.calls, self.paths = [], []
         self.end = (NotebookStatus.OK, None)
 
-    def __call__(self, source, out, parameters, *, environment, interruption, metadata, **_):
+    def __call__(self, source, out, parameters, *, environment, interruption, metadata, name, **_):
+        listed = environment["TRAINSPEED_COMPARE"]
         self.calls.append((source.stem, dict(parameters), dict(environment)))
+        self.paths = json.loads(Path(listed).read_text())
         status, error = self.end
         interruption.asked = status is NotebookStatus.INTERRUPTED
-        path = out / f"{source.stem}{'' if status is NotebookStatus.OK else '.failed'}.ipynb"
+        path = out / f"{name}{'' if status is NotebookStatus.OK else '.failed'}.ipynb"
         notebook = nbformat.read(source, 4)
         notebook.metadata["trainspeed"] = {**metadata, "status": str(status), "error": error, "cell": None}
         nbformat.write(notebook, path)
-        return NotebookResult(name=source.stem, title="T", status=status, seconds=1.0, error=error, path=path)
+        return NotebookResult(name=name, title="T", status=status, seconds=1.0, error=error, path=path)
 
 
 @pytest.fixture
@@ -69,10 +72,10 @@ def files(folder):
 
 
 def test_writes_a_notebook_and_a_page_and_prints_them(kernels, sides, capsys):
-    assert compare_reports("old", "new", out=sides / "out") == 0
+    assert compare_reports(["old", "new"], out=sides / "out") == 0
     assert files(sides / "out") >= {"compare.ipynb", "compare.html"}
     assert capsys.readouterr().out.splitlines() == [
-        "compare: 2 trials that both have",
+        "compare: 2 trials that at least two of 2 sides have",
         "",
         "compare: notebook 1 of 1",
         "",
@@ -83,28 +86,33 @@ def test_writes_a_notebook_and_a_page_and_prints_them(kernels, sides, capsys):
 
 
 def test_the_notebook_is_told_names_and_the_kernel_alone_knows_the_paths(kernels, sides):
-    compare_reports("old", "new/runs.jsonl", out=sides / "out", **PRICES)
+    measured(sides / "third", 3.0)
+    compare_reports(["old", "new/runs.jsonl", sides / "third"], [1.5, None, 3], out=sides / "out")
     ((name, parameters, environment),) = kernels.calls
     assert name == COMPARE
-    assert parameters == {"a": "old", "b": "new", "a_usd_per_hour": 1.5, "b_usd_per_hour": 3.0}
-    assert environment == {
-        "TRAINSPEED_REPORT": "1",
-        "TRAINSPEED_OUT": str(sides / "out"),
-        "TRAINSPEED_COMPARE_A": str(sides / "old/runs.jsonl"),
-        "TRAINSPEED_COMPARE_B": str(sides / "new/runs.jsonl"),
-    }
+    assert parameters == {"runs": ["old", "new", "third"], "usd_per_hour": [1.5, None, 3.0]}
+    assert kernels.paths == [str(sides / side / "runs.jsonl") for side in ("old", "new", "third")]
+    assert not Path(environment.pop("TRAINSPEED_COMPARE")).exists(), "it is removed afterwards"
+    assert environment == {"TRAINSPEED_REPORT": "1", "TRAINSPEED_OUT": str(sides / "out")}
 
 
 def test_a_variable_that_is_set_already_is_not_what_the_command_was_told(kernels, sides, monkeypatch):
-    monkeypatch.setenv("TRAINSPEED_COMPARE_A", "/nowhere")
-    assert compare_reports("old", "new", out=sides / "out") == 0
+    monkeypatch.setenv("TRAINSPEED_COMPARE", "/nowhere")
+    assert compare_reports(["old", "new"], out=sides / "out") == 0
+
+
+def test_the_page_of_a_fleet_has_a_name_of_its_own(kernels, sides, capsys):
+    assert compare_reports([sides / "old", sides / "new"], out=sides / "out", name="fleet") == 0
+    assert files(sides / "out") == {"fleet.ipynb", "fleet.html", ".trainspeed"}
+    assert kernels.calls[0][0] == COMPARE, "it is the same notebook"
+    assert "fleet: ok" in capsys.readouterr().out
 
 
 def test_the_page_links_to_a_front_page_only_where_there_is_one(kernels, sides):
-    compare_reports("old", "new", out=sides / "out")
+    compare_reports(["old", "new"], out=sides / "out")
     assert "index.html" not in (sides / "out/compare.html").read_text()
     (sides / "out/index.html").write_text('<meta name="generator" content="Trainspeed">')
-    compare_reports("old", "new", out=sides / "out")
+    compare_reports(["old", "new"], out=sides / "out")
     assert 'href="index.html"' in (sides / "out/compare.html").read_text()
 
 
@@ -114,35 +122,36 @@ def test_the_page_links_to_a_front_page_only_where_there_is_one(kernels, sides):
 )
 def test_a_notebook_that_failed_leaves_no_page_that_looks_finished(kernels, sides, end, code, capsys):
     kernels.end = end
-    assert compare_reports("old", "new", out=sides / "out") == code
+    assert compare_reports(["old", "new"], out=sides / "out") == code
     assert files(sides / "out") >= {"compare.failed.ipynb", "compare.html"}
     assert "this report is not complete" in (sides / "out/compare.html").read_text()
     assert end[1] in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "more", "message"),
+    ("runs", "usd", "message"),
     [
-        ("", "new", {}, "A is missing"),
-        ("old", "nowhere", {}, "B (=nowhere) does not exist"),
-        ("old", "empty", {}, "B (=empty) is a folder without a ledger"),
-        ("old", "old", {}, "A (=old) and B (=old) are the same ledger"),
-        ("old", "other", {}, "A and B have no common trials: A has layout (2 trials), B has amp (2 trials)"),
-        ("old", "future", {}, f"B (=future) has schema {SCHEMA + 1} in line 1"),
-        ("old", "new", {"a_usd_per_hour": "-1"}, "a_usd_per_hour (=-1.0) must be a positive number"),
-        ("old", "new", {"b_usd_per_hour": "0"}, "b_usd_per_hour (=0.0) must be a positive number"),
-        ("old", "new", {"b_usd_per_hour": "cheap"}, "b_usd_per_hour (='cheap') must be a positive number"),
-        ("old", "new", {"b_usd_per_hour": "nan"}, "b_usd_per_hour (=nan) must be a positive number"),
+        ([], [], "RUNS names no ledger: name two or more folders"),
+        (["old"], [], "RUNS (=old) names one ledger"),
+        (["", "new"], [], "ledger 1 of 2 is missing"),
+        (["old", "nowhere"], [], "nowhere does not exist"),
+        (["old", "new", "empty"], [], "empty is a folder without a ledger"),
+        (["old", "new", "old"], [], "old and old are the same ledger"),
+        (["old", "other"], [], "old and other have no common trials: old has layout (2 trials), other has amp (2"),
+        (["old", "future"], [], f"future has schema {SCHEMA + 1} in line 1"),
+        (["old", "new"], [1.0], "USD has 1 price for 2 ledgers"),
+        (["old", "new"], [-1.0, None], "the price of old (=-1.0) must be a positive number"),
+        (["old", "new"], [None, "cheap"], "the price of new (='cheap') must be a positive number"),
     ],
 )
-def test_a_mistake_is_one_line_and_nothing_is_written(kernels, sides, a, b, more, message):
+def test_a_mistake_is_one_line_and_nothing_is_written(kernels, sides, runs, usd, message):
     (sides / "empty").mkdir()
     measured(sides / "other", 1.0, study="amp")
     (sides / "future").mkdir()
     line = {**json.loads((sides / "new/runs.jsonl").read_text().splitlines()[0]), "schema": SCHEMA + 1}
     (sides / "future/runs.jsonl").write_text(json.dumps(line))
     with pytest.raises(UserError, match=f"^{re.escape(message)}") as problem:
-        compare_reports(a, b, out=sides / "out", **more)
+        compare_reports(runs, usd, out=sides / "out")
     assert "\n" not in str(problem.value)
     assert not (sides / "out").exists() and kernels.calls == []
 
@@ -151,14 +160,29 @@ def test_someone_elses_page_is_not_written_over(kernels, sides):
     (sides / "out").mkdir()
     (sides / "out/compare.html").write_text("<p>my prices</p>")
     with pytest.raises(UserError, match=r"holds compare\.html"):
-        compare_reports("old", "new", out=sides / "out")
+        compare_reports(["old", "new"], out=sides / "out")
     assert (sides / "out/compare.html").read_text() == "<p>my prices</p>"
     assert kernels.calls == []
 
 
-def test_a_blank_price_is_none(kernels, sides):
-    compare_reports("old", "new", out=sides / "out", a_usd_per_hour=" ")
-    assert kernels.calls[0][1]["a_usd_per_hour"] is None
+# What is typed.
+
+
+@pytest.mark.parametrize(
+    ("text", "prices"),
+    [(None, []), (" ", []), ("1.2 - 3", [1.2, None, 3.0]), ("1,2", [1.0, 2.0]), ("cheap", ["cheap"])],
+)
+def test_prices_are_typed_in_one_text_with_a_dash_for_none(text, prices):
+    assert prices_typed(text) == prices
+
+
+def test_sides_are_typed_one_by_one_or_in_one_text():
+    assert sides_typed(["it's old", ""], None) == ["it's old", ""]
+    assert sides_typed([], " a  'b c' d ") == ["a", "b c", "d"]
+    with pytest.raises(UserError, match="use one of the two"):
+        sides_typed(["a"], "b c")
+    with pytest.raises(UserError, match="quote that is not closed"):
+        sides_typed([], "a 'b")
 
 
 # The notebook itself.
@@ -167,9 +191,9 @@ def test_a_blank_price_is_none(kernels, sides):
 def test_no_report_runs_it_and_one_that_is_told_to_says_what_does():
     more = {"preset": "smoke", "params_file": None, "has_gpu": False, "folder": ROOT / "notebooks"}
     assert COMPARE not in new_session(notebooks=(), **more).notebooks
-    with pytest.raises(UserError, match="`make compare A=… B=…` does"):
+    with pytest.raises(UserError, match="`make compare RUNS=…` does"):
         new_session(notebooks=("layout", COMPARE), **more)
-    assert set(read_notebook(ROOT / "notebooks/compare.ipynb")) == {"a", "b", *PRICES}
+    assert set(read_notebook(ROOT / "notebooks/compare.ipynb")) == PARAMETERS
 
 
 @pytest.fixture(scope="module")
@@ -184,8 +208,9 @@ def page(tmp_path_factory):
         make_run(status=Status.OOM, reason="12 GB asked for", machine=machine, **oom)
     )
     Ledger(folder / "new").append(make_run(1.0, **oom))
-    words = [str(folder / "old"), str(folder / "new"), "--out", str(folder / "out")]
-    done = run_command("compare", *words, "--a-usd-per-hour", "1.5", "--b-usd-per-hour", "2")
+    measured(folder / "third", 4.0, test_accuracy=0.5)
+    words = [str(folder / "old"), str(folder / "new"), str(folder / "third"), "--out", str(folder / "out")]
+    done = run_command("compare", *words, "--usd", "1.5 2 -")
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
@@ -197,11 +222,13 @@ slow = pytest.mark.slow
 def test_the_page_answers_first_and_warns_of_what_differs(page):
     html = (page / "out/compare.html").read_text()
     for sentence in (
-        "A is old: Old CPU",
-        "layout: 3 trials on both sides: 1 faster on B, 1 undecided, 1 without a result on a side.",
-        "CPU: Old CPU in A, Test CPU in B.",
-        "16 px, 128 images an epoch: B is cheaper. A at its cheapest",
-        "B vs A: 2.00x (95 % interval 1.94 to 2.06): faster.",
+        "Fastest for cnn10 on digits, 16 px, 128 images an epoch: new, 125 images per second, 2.00x old (95 % "
+        "interval 1.94 to 2.06).",
+        "new, 224,780 images per dollar, 1.50x old",
+        'No price is given for third: USD="1.5 2 -"',
+        "old: Old CPU, no GPU used, 1.50 USD an hour.",
+        "CPU: Old CPU in old, Test CPU in new and third.",
+        "new vs old: 2.00x (95 % interval 1.94 to 2.06): faster.",
     ):
         assert sentence in html, sentence
 
@@ -209,13 +236,16 @@ def test_the_page_answers_first_and_warns_of_what_differs(page):
 @slow
 def test_its_tables_are_those_of_the_ledgers(page):
     tables = pd.read_html(page / "out/compare.html")
-    times = next(table for table in tables if "B is" in table)
-    assert list(times["speed-up"]) == ["2.00×", "2.00×", "—"]
-    assert list(times["blocks on A"]) == [6, 1, 0]
-    costs = next(table for table in tables if "cost on A" in table)
-    assert list(costs["A's cost / B's"]) == ["1.50×", "1.50×", "—"]
+    answers = next(table for table in tables if "cheapest" in table)
+    assert list(answers["fastest"]) == list(answers["cheapest"]) == ["new"]
+    times = next(table for table in tables if "new / old" in table)
+    assert list(times["new / old"]) == ["2.00× (1.94 to 2.06)", "2.00×", "—"]
+    assert list(times["blocks"]) == ["6", "1", "0, 1"]
+    job = next(table for table in tables if "cost of a training" in table)
+    assert list(job["side"]) == ["new", "old", "third"]
+    assert list(job["per dollar / old"]) == ["1.50×", "1.00×", "—"]
     failures = next(table for table in tables if "reason" in table)
-    assert list(failures["side"]) == ["A"] and list(failures["status"]) == ["OOM"]
+    assert list(failures["side"]) == ["old"] and list(failures["status"]) == ["OOM"]
 
 
 @slow
@@ -245,5 +275,5 @@ def test_the_notebook_measured_nothing(page):
 def test_the_real_command_tells_a_mistake_in_one_line(tmp_path):
     done = run_command("compare", str(tmp_path), "--out", str(tmp_path / "out"))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("trainspeed: A (=") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("trainspeed: RUNS (=") and done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []

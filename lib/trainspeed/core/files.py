@@ -14,6 +14,7 @@ METADATA = "trainspeed"
 SUMMARY = "summary"  # the front page: it draws on the other notebooks' runs, so it comes last
 CHECK = "check"  # of the instrument itself: it comes first
 COMPARE = "compare"  # a command of its own
+FLEET = "fleet"  # the same notebook, of all machines of a fleet
 VERDICTS = "verdicts.json"
 
 

@@ -131,9 +131,15 @@ def shortened(doubts: Sequence[str], noun: str = "more line") -> tuple[str, ...]
     return (*doubts[:MOST_DOUBTS], f"{counted(more, noun)} like these.") if more > 0 else tuple(doubts)
 
 
-def parsed(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Run | Exception]]:
-    """Yield (line number, its run or the reason why it has none) for each line of a ledger."""
-    parts: dict[Any, Any] = {}
+def parsed(
+    lines: Iterable[tuple[int, bytes]], parts: dict[Any, Any] | None = None
+) -> Iterator[tuple[int, Run | Exception]]:
+    """Yield (line number, its run or the reason why it has none) for each line of a ledger.
+
+    Args:
+        parts: What lines of several ledgers have in common, kept by the caller from one ledger to the next.
+    """
+    parts = {} if parts is None else parts
     for number, line in lines:
         try:
             yield number, read_run(line, parts)

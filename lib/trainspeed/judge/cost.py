@@ -24,13 +24,22 @@ DERIVED = ("usd_per_training", "images_per_usd", "energy_j_per_image")
 NO_PRICE = "Price not given: set usd_per_hour."
 
 
-def check_price(usd_per_hour: float | None, parameter: str = "usd_per_hour") -> None:
-    """Raise a UserError where a price is not a positive number; None means "not given"."""
+def check_price(
+    usd_per_hour: float | None,
+    parameter: str = "usd_per_hour",
+    *,
+    unknown: str = "leave it out (None) where there is none",
+) -> None:
+    """Raise a UserError where a price is not a positive number; None means "not given".
+
+    Args:
+        unknown: What to do where there is no price.
+    """
     if usd_per_hour is None:
         return
     number = isinstance(usd_per_hour, Real) and not isinstance(usd_per_hour, bool)
     if not (number and math.isfinite(usd_per_hour) and usd_per_hour > 0):
-        rule = "must be a positive number of US dollars, for example 2.5: leave it out (None) where there is none."
+        rule = f"must be a positive number of US dollars, for example 2.5: {unknown}."
         raise UserError(parameter, usd_per_hour, rule)
 
 

@@ -62,14 +62,14 @@ def _parser() -> argparse.ArgumentParser:
     render = commands.add_parser("render", parents=[folder], help=render_help)
     render.add_argument("--from", dest="source", type=Path, help="folder with the runs (default: --out)")
     render.set_defaults(run=_render)
-    compare_help = "show the same trials of two folders of runs side by side"
+    compare_help = "show the same trials of two or more folders of runs side by side"
     compare = commands.add_parser("compare", parents=[out], help=compare_help)
-    for name in ("a", "b"):
-        # Optional here, so that a missing one gets our own message of one line.
-        side = "folder with runs, or a ledger"
-        compare.add_argument(name, metavar=name.upper(), nargs="?", default="", help=side)
-        price = f"price of an hour of {name.upper()}'s machine, in US dollars"
-        compare.add_argument(f"--{name}-usd-per-hour", metavar="USD", help=price)
+    # Optional here, so that missing ones get our own message of one line.
+    side = "folder with runs, or a ledger; the others are compared with the first"
+    compare.add_argument("sides", metavar="SIDE", nargs="*", default=(), help=side)
+    compare.add_argument("--runs", metavar="SIDES", help="the same in one text, with spaces between")
+    price = 'price of an hour of each side\'s machine, in US dollars, such as "1.2 - 3.9"; -: not known'
+    compare.add_argument("--usd", help=price)
     compare.set_defaults(run=_compare)
     check_help = "check on this machine that times, work and memory are measured right"
     commands.add_parser("check", parents=[out], help=check_help).set_defaults(run=_check)
@@ -123,10 +123,10 @@ def _render(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from trainspeed.report.run import compare_reports
+    from trainspeed.report.compare import compare_reports, prices_typed, sides_typed
 
-    prices = {"a_usd_per_hour": options.a_usd_per_hour, "b_usd_per_hour": options.b_usd_per_hour}
-    return compare_reports(options.a, options.b, out=options.out, **prices)
+    sides = sides_typed(options.sides, options.runs)
+    return compare_reports(sides, prices_typed(options.usd), out=options.out)
 
 
 def _node(options: argparse.Namespace) -> int:

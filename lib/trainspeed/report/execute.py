@@ -50,6 +50,7 @@ def execute(
     *,
     environment: Mapping[str, str],
     interruption: Interruption,
+    name: str | None = None,
     scrub: Callable[[str], str] = str,
     metadata: Mapping[str, Any] | None = None,
 ) -> NotebookResult:
@@ -61,10 +62,11 @@ def execute(
 
     Args:
         environment: Variables for the kernel, in addition to those of this process.
+        name: What it is saved as; by default as it is called.
         scrub: Takes paths and names out of what is saved.
         metadata: What else the notebook's metadata say of the report.
     """
-    name = source.stem
+    name = name or source.stem
     finished, failed = out / f"{name}.ipynb", out / f"{name}.failed.ipynb"
     start = time.monotonic()
     run = NotebookRun(source, parameters, environment, interruption)

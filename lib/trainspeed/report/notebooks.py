@@ -29,6 +29,8 @@ class Job:
     """A notebook to run, with its context and its parameters.
 
     Attributes:
+        name: What it and its page are saved as.
+        notebook: What the notebook is called where that is another name.
         variables: Environment variables for its kernel, in addition to those of the context.
         rendered: Whether it draws runs that exist already and measures nothing.
     """
@@ -39,6 +41,12 @@ class Job:
     preset: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     rendered: bool = False
+    notebook: str = ""
+
+    @property
+    def file(self) -> str:
+        """The notebook's file, below the folder of the notebooks."""
+        return f"{self.notebook or self.name}.ipynb"
 
     def drawn(self, source: Path) -> Job:
         """Return the job that measures nothing and shows what is in the folder."""
@@ -73,7 +81,7 @@ class ReportRun:
         self._jobs, self._front = jobs, front
         self._out, self._folder = out, folder
         self._all = [*jobs, *filter(None, [front])]
-        texts = [(folder / f"{job.name}.ipynb").read_text(encoding="utf-8") for job in self._all]
+        texts = [(folder / job.file).read_text(encoding="utf-8") for job in self._all]
         self._scrub = scrubber(root=ROOT, out=out.resolve(), own_words=texts)
 
     def run(self, source: Path | None = None) -> int:
@@ -159,9 +167,10 @@ class ReportRun:
     def _executed(self, job: Job, interruption: Interruption) -> NotebookResult:
         metadata = {"session": job.context.id, "preset": job.preset, "rendered": job.rendered}
         return execute(
-            self._folder / f"{job.name}.ipynb",
+            self._folder / job.file,
             self._out,
             job.parameters,
+            name=job.name,
             environment={**job.context.environment(), **job.variables},
             interruption=interruption,
             scrub=self._scrub,

@@ -88,7 +88,7 @@ def new_session(
         raise UserError(f"no notebooks in {folder}")
     names = tuple(sorted(parameters.check_notebooks(names, folder), key=_place))
     if COMPARE in names:
-        raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare A=… B=…` does.")
+        raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare RUNS=…` does.")
     if model is not None:
         _check_model(model)
         names = _notebooks_of_models(names, folder, asked=bool(notebooks))

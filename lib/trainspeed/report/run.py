@@ -1,11 +1,10 @@
-"""The commands report, render, plan and compare: check everything first, then run, save and export the notebooks.
+"""The commands report, render and plan: check everything first, then run, save and export the notebooks.
 
 Does not know what a notebook measures: it hands over parameters and a context, and shows what came back.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from trainspeed.conduct.context import VARIABLES, Context
 from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import CHECK, COMPARE, SUMMARY
+from trainspeed.core.files import CHECK, SUMMARY
 from trainspeed.core.format import minutes
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
@@ -40,9 +39,6 @@ from trainspeed.report.request import (
     read_sessions,
     still_valid,
 )
-from trainspeed.studies.across.costs import check_prices
-from trainspeed.studies.across.pairs import side_by_side
-from trainspeed.studies.across.sides import LEDGER_VARIABLES, read_sides
 
 NOTEBOOKS = ROOT / "notebooks"
 LONG_PRESETS = ("article",)  # without a limit, and so long that it is told before anything is measured
@@ -237,50 +233,3 @@ def plan(
     if sums and plans:
         sums.write_bytes(msgspec.json.encode(sums_of(wanted, plans, hands)))
     return exit_code(ends, interrupted)
-
-
-def compare_reports(
-    a: str,
-    b: str,
-    *,
-    out: Path,
-    a_usd_per_hour: str | None = None,
-    b_usd_per_hour: str | None = None,
-    folder: Path = NOTEBOOKS,
-) -> int:
-    """Write `compare.ipynb` and `compare.html`; return the exit code, as `make report` does.
-
-    The notebook learns from its environment where the ledgers are, and from its parameters only what the two
-    sides are called: the page shows those.
-
-    Args:
-        a, b: Folders with runs, or ledgers, relative to the user's working directory.
-        a_usd_per_hour, b_usd_per_hour: Prices of the machines that A and B were measured on, as typed.
-    Raises:
-        UserError: Something is wrong, and nothing has been written.
-    """
-    prices = check_prices(_number(a_usd_per_hour), _number(b_usd_per_hour))
-    sides = read_sides(a, b, seen_from=Path.cwd(), environment={})
-    pairs = side_by_side(sides[0].runs, sides[1].runs).pairs
-    values = (sides[0].name, sides[1].name, *prices)
-    job = Job(
-        name=COMPARE,
-        context=Context(id="", out=out, in_report=True),
-        parameters=dict(zip(("a", "b", "a_usd_per_hour", "b_usd_per_hour"), values, strict=True)),
-        variables={LEDGER_VARIABLES[side.letter]: str(side.path.resolve()) for side in sides},
-        rendered=True,
-    )
-    with locked(out):
-        for doubt in (*sides[0].doubts, *sides[1].doubts):
-            print(doubt, flush=True)
-        print(f"{COMPARE}: {len(pairs)} trials that both have", flush=True)
-        return ReportRun([job], None, out=out, folder=folder).run()
-
-
-def _number(text: str | None) -> float | str | None:
-    """Return the number that was typed; other text as it is, to be shown in an error message."""
-    if text is None or not text.strip():
-        return None
-    with contextlib.suppress(ValueError):
-        return float(text)
-    return text

@@ -1,1 +1,1 @@
-"""The same trials of two ledgers side by side."""
+"""The same trials of two or more ledgers side by side: of machines, of versions or of days."""

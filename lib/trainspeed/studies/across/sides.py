@@ -1,31 +1,32 @@
-"""The two sides of a comparison: which ledgers a user means, their runs, and what those were measured with.
+"""The sides of a comparison: which ledgers a user means, what they are called, their runs and their prices.
 
-Reads two files and writes none; does not know what is compared.
+Reads ledgers and writes none; does not know what is compared.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.format import DEFAULT_PRECISION, NAMES
+from trainspeed.core.format import counted
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import RUNS_FILE, parsed, read_lines, shortened
 from trainspeed.core.ledger_line import OtherSchema, what_is_wrong
-from trainspeed.core.machine_text import machine_name, machine_parts
+from trainspeed.core.markdown import visible
 from trainspeed.core.paths import ROOT
-from trainspeed.core.result import tf32_text
 from trainspeed.core.run import SCHEMA, Run
+from trainspeed.judge.cost import check_price
 
-# Where the command line says which ledgers are meant, so that no path of a machine gets into a notebook.
-LEDGER_VARIABLES = {"A": "TRAINSPEED_COMPARE_A", "B": "TRAINSPEED_COMPARE_B"}
-NOT_KNOWN = "none or not known"
-DATE_LETTERS = 10  # of an ISO 8601 time: 2026-11-20
-DATE = "measured on"  # two sets always differ in it, so it is shown without a warning
-USAGE = "make compare A=outputs/old B=data/measured/xyz"
+# Names a file with the ledgers' paths as a JSON list, so that no path of a machine gets into a notebook.
+PATHS_VARIABLE = "TRAINSPEED_COMPARE"
+FEWEST = 2
+USAGE = 'make compare RUNS="outputs/old data/measured/xyz"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,145 +34,154 @@ class Side:
     """One side of a comparison.
 
     Attributes:
-        letter: "A" or "B".
+        name: What it is called on the page, never a path: the last part of its folder's name, with a number where
+            several sides have the same name.
         path: Its ledger.
-        name: What it is called on the page, never a path: the last part of its folder's name, or its letter where
-            both sides have the same name.
+        usd_per_hour: Price of an hour of one of its machines, in US dollars; None where it is not known.
         doubts: About lines that were left out.
     """
 
-    letter: str
-    path: Path
     name: str
+    path: Path
     runs: tuple[Run, ...]
+    usd_per_hour: float | None = None
     doubts: tuple[str, ...] = ()
 
 
 def read_sides(
-    a: str, b: str, *, seen_from: Path = ROOT, environment: Mapping[str, str] = os.environ
-) -> tuple[Side, Side]:
-    """Return both sides, each given as a folder or as the ledger itself.
+    runs: Sequence[str],
+    usd_per_hour: Sequence[float | None] = (),
+    *,
+    seen_from: Path = ROOT,
+    environment: Mapping[str, str] = os.environ,
+) -> tuple[Side, ...]:
+    """Return the sides in the order given; the first is what the others are compared with.
 
     Args:
+        runs: A folder, or the ledger itself, for each side.
+        usd_per_hour: A price for each side, None where it is not known; none at all where no price is.
         seen_from: Folder that relative paths start in; for a notebook, the project's.
-        environment: The LEDGER_VARIABLES in it take precedence over `a` and `b`.
+        environment: The PATHS_VARIABLE in it takes precedence over `runs`.
     Raises:
-        UserError: One is missing, is no ledger, is of another schema or has no runs; or both are the same.
+        UserError: There are fewer than two; one is missing, is no ledger, is of another schema or has no runs; two are
+            the same; or the prices are none.
     """
-    given = {"A": a, "B": b}
-    paths = {letter: _ledger(letter, text, seen_from, environment) for letter, text in given.items()}
-    if paths["A"].samefile(paths["B"]):
-        raise UserError(f"A (={a}) and B (={b}) are the same ledger: name two, as in `{USAGE}`.")
-    names = {letter: _name(path) for letter, path in paths.items()}
-    if names["A"] == names["B"]:
-        names = {letter: letter for letter in names}
-    side_a, side_b = (_read(letter, text, paths[letter], names[letter]) for letter, text in given.items())
+    _check_count(runs)
+    prices = check_prices(runs, usd_per_hour)
+    paths = [_ledger(text, seen_from) for text in _given(runs, environment)]
+    _check_different(runs, paths)
+    names = told_apart([_name(path) for path in paths])
+    parts: dict[Any, Any] = {}
+    sides = tuple(
+        _read(text, path, name, price, parts)
+        for text, path, name, price in zip(runs, paths, names, prices, strict=True)
+    )
     arm()
-    return side_a, side_b
+    return sides
 
 
-def _ledger(letter: str, text: str, seen_from: Path, environment: Mapping[str, str]) -> Path:
-    given = environment.get(LEDGER_VARIABLES[letter]) or text
-    if not given.strip():
-        raise UserError(f"{letter} is missing: name a folder with runs, or a ledger: `{USAGE}`.")
-    path = seen_from / Path(given).expanduser()
+def check_prices(runs: Sequence[str], usd_per_hour: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Return a price for each side, None where it is not known.
+
+    Raises:
+        UserError: There is not one for each side, or one is not a positive number.
+    """
+    if not usd_per_hour:
+        return (None,) * len(runs)
+    if len(usd_per_hour) != len(runs):
+        raise UserError(
+            f"USD has {counted(len(usd_per_hour), 'price')} for {counted(len(runs), 'ledger')}: give one for each, "
+            "in their order, and - where it is not known."
+        )
+    for text, price in zip(runs, usd_per_hour, strict=True):
+        check_price(price, f"the price of {text}", unknown="write - where it is not known")
+    return tuple(usd_per_hour)
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Return the names, with a number after each that others have too, in their order."""
+    counts, taken, numbers = Counter(names), set(names), Counter[str]()
+    told = []
+    for name in names:
+        own = name
+        while counts[name] > 1 and own in taken:
+            numbers[name] += 1
+            own = f"{name} ({numbers[name]})"
+        taken.add(own)
+        told.append(own)
+    return told
+
+
+def _check_count(runs: Sequence[str]) -> None:
+    for place, text in enumerate(runs, 1):
+        if not text.strip():
+            raise UserError(
+                f"ledger {place} of {len(runs)} is missing: name a folder with runs, as in `{USAGE}`."
+            )
+    if len(runs) < FEWEST:
+        given = f"RUNS (={runs[0]}) names one ledger" if runs else "RUNS names no ledger"
+        raise UserError(f"{given}: name two or more folders with runs, as in `{USAGE}`.")
+
+
+def _given(runs: Sequence[str], environment: Mapping[str, str]) -> Sequence[str]:
+    if not (listed := environment.get(PATHS_VARIABLE)):
+        return runs
+    return json.loads(Path(listed).read_text(encoding="utf-8"))
+
+
+def _check_different(runs: Sequence[str], paths: Sequence[Path]) -> None:
+    seen: dict[tuple[int, int], str] = {}
+    for text, path in zip(runs, paths, strict=True):
+        status = path.stat()
+        if other := seen.get(key := (status.st_dev, status.st_ino)):
+            raise UserError(f"{other} and {text} are the same ledger: name each once, as in `{USAGE}`.")
+        seen[key] = text
+
+
+def _ledger(text: str, seen_from: Path) -> Path:
+    path = seen_from / Path(text).expanduser()
     try:
         if not path.exists():
-            raise UserError(f"{letter} (={text}) does not exist: name a folder with runs, or a ledger.")
+            raise UserError(f"{text} does not exist: name a folder with runs, or a ledger.")
         if path.is_dir() and not (path / RUNS_FILE).is_file():
             raise UserError(
-                f"{letter} (={text}) is a folder without a ledger: there is no {RUNS_FILE} in it. Name one that "
-                "`make report` wrote to."
+                f"{text} is a folder without a ledger: there is no {RUNS_FILE} in it. Name one that `make report` "
+                "wrote to."
             )
         return path / RUNS_FILE if path.is_dir() else path
     except OSError as problem:
-        raise UserError(f"{letter} (={text}) cannot be read ({problem.strerror}).") from None
+        raise UserError(f"{text} cannot be read ({problem.strerror}).") from None
 
 
 def _name(path: Path) -> str:
     """Return the name of a ledger's folder where the ledger has the usual name, else its own."""
-    return path.resolve().parent.name or RUNS_FILE if path.name == RUNS_FILE else path.stem
+    own = path.resolve().parent.name if path.name == RUNS_FILE else path.stem
+    return visible(own) or RUNS_FILE
 
 
-def _read(letter: str, text: str, path: Path, name: str) -> Side:
+def _read(text: str, path: Path, name: str, price: float | None, parts: dict[Any, Any]) -> Side:
     runs: list[Run] = []
     doubts: list[str] = []
     try:
-        for number, line in parsed(read_lines(path)):
+        for number, line in parsed(read_lines(path), parts):
             if isinstance(line, OtherSchema):
                 raise UserError(
-                    f"{letter} (={text}) has schema {line.schema!r} in line {number}, and this Trainspeed reads "
-                    f"schema {SCHEMA} and before: its fields may mean something else. Compare it with the version "
-                    "that wrote it."
+                    f"{text} has schema {line.schema!r} in line {number}, and this Trainspeed reads schema {SCHEMA} "
+                    "and before: its fields may mean something else. Compare it with the version that wrote it."
                 )
             if isinstance(line, Run):
                 runs.append(line)
             else:
                 doubts.append(
-                    f"Line {number} of {letter} is cut off, damaged or of another version, and was left out "
+                    f"Line {number} of {name} is cut off, damaged or of another version, and was left out "
                     f"({what_is_wrong(line)})."
                 )
     except OSError as problem:
-        raise UserError(f"{letter} (={text}) cannot be read ({problem.strerror}).") from None
+        raise UserError(f"{text} cannot be read ({problem.strerror}).") from None
     if runs:
-        return Side(letter=letter, path=path, name=name, runs=tuple(runs), doubts=shortened(doubts))
+        return Side(name=name, path=path, runs=tuple(runs), usd_per_hour=price, doubts=shortened(doubts))
     if doubts:
         raise UserError(
-            f"{letter} (={text}) is not a ledger: none of its {len(doubts)} lines is a run. Name a folder with runs."
+            f"{text} is not a ledger: none of its {len(doubts)} lines is a run. Name a folder with runs."
         )
-    raise UserError(f"{letter} (={text}) holds no runs: measure with `make report` first.")
-
-
-def facts(runs: Iterable[Run]) -> dict[str, str]:
-    """Return name -> value of what the runs were measured with; several values where it changed meanwhile."""
-    runs = list(runs)
-    seen = [(DATE, (run.started_at or "")[:DATE_LETTERS]) for run in runs]
-    seen += [part for run in runs for part in machine_parts(run.machine).items()]
-    for run in runs:
-        framework = NAMES.get(run.trial.framework, run.trial.framework)
-        seen += [(f"{framework}: {package}", version) for package, version in run.versions.items()]
-        if run.tf32 is not None and getattr(run.trial, "precision", None) == DEFAULT_PRECISION:
-            seen.append((f"{framework}: default precision", f"32 bits, {tf32_text(run.tf32)}"))
-    seen += [("seed", str(run.trial.seed - run.block)) for run in runs]
-    seen += [("data set", run.trial.dataset) for run in runs if run.trial.dataset]
-    values: dict[str, dict[str, None]] = {}
-    for name, value in seen:
-        values.setdefault(name, {})[value or NOT_KNOWN] = None
-    return {name: "; ".join(own) for name, own in values.items()}
-
-
-def difference_sentences(a_runs: Sequence[Run], b_runs: Sequence[Run]) -> list[str]:
-    """Return a sentence for each fact in which the two sides differ.
-
-    A fact that only one side knows, such as the version of a framework's package, counts as different. Where
-    several facts differ, the last sentence says how little can be concluded.
-    """
-    differing = [row for row in fact_rows(a_runs, b_runs) if row[""]]
-    sentences = [f"{row['what']}: {row['A']} in A, {row['B']} in B." for row in differing]
-    if shared := {run.session for run in a_runs} & {run.session for run in b_runs}:
-        sentences.append(f"Both sides hold session {min(shared)}: these are the same runs twice.")
-    if (count := len(differing)) > 1:
-        sentences.append(
-            f"{count} things differ at once, so a difference in time cannot be ascribed to one of them."
-        )
-    return sentences
-
-
-def fact_rows(a_runs: Sequence[Run], b_runs: Sequence[Run]) -> list[dict[str, str]]:
-    """Return a row per fact that a side knows: its name, its values in A and in B, and whether they differ."""
-    a, b = facts(a_runs), facts(b_runs)
-    rows = []
-    for name in dict.fromkeys([*a, *b]):
-        of_a, of_b = a.get(name, NOT_KNOWN), b.get(name, NOT_KNOWN)
-        if {of_a, of_b} != {NOT_KNOWN}:
-            alike = name == DATE or of_a == of_b
-            rows.append({"what": name, "A": of_a, "B": of_b, "": "" if alike else "differs"})
-    return rows
-
-
-def side_sentence(side: Side, runs: Sequence[Run]) -> str:
-    """Return what a side is called, which machine measured these of its runs, and when."""
-    machines = dict.fromkeys(machine_name(run.machine) for run in runs if run.machine)
-    days = dict.fromkeys(run.started_at[:DATE_LETTERS] for run in runs if run.started_at)
-    parts = ["; ".join(machines) or "a machine that is not known", "; ".join(days)]
-    return f"{side.letter} is {side.name}: {', '.join(filter(None, parts))}."
+    raise UserError(f"{text} holds no runs: measure with `make report` first.")

@@ -17,7 +17,7 @@ import msgspec
 
 from trainspeed.core.coverage import Coverage, read_coverage
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.files import CHECK, COMPARE, METADATA, SUMMARY, VERDICTS, notebook_names, slug
+from trainspeed.core.files import CHECK, COMPARE, FLEET, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.page_order import WHOLE, page_order
@@ -209,7 +209,7 @@ def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple
     rows = {row["name"]: dict(row) for row in statuses}
     for path in sorted(out.glob("*.ipynb")):
         name = path.name.removesuffix(".ipynb").removesuffix(".failed")
-        if path.name.startswith(".") or name in (SUMMARY, COMPARE):
+        if path.name.startswith(".") or name in (SUMMARY, COMPARE, FLEET):
             continue
         if not path.is_file():
             continue

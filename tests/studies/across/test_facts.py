@@ -1,13 +1,10 @@
-"""What two sides were measured with, and what of it differs."""
-
-from pathlib import Path
+"""What the sides were measured with, and what of it differs."""
 
 import pytest
 
+from sides_data import common_of
 from study_data import MACHINE, make_run
-from trainspeed.studies.across import sides
-from trainspeed.studies.across.pairs import side_by_side
-from trainspeed.studies.across.sides import Side
+from trainspeed.studies.across import facts
 
 GPU = {
     "name": "NVIDIA H200",
@@ -38,7 +35,12 @@ def run(**more):
 
 def differences(a, b):
     """What differs between what measured the common trials."""
-    return sides.difference_sentences(*side_by_side(a, b).runs)
+    return said(common_of(A=a, B=b).runs)
+
+
+def said(runs):
+    known = {side: facts.facts(own) for side, own in runs.items()}
+    return [*facts.difference_sentences(known), *facts.repeated_sentences(runs)]
 
 
 def test_the_same_machine_and_versions_differ_in_nothing():
@@ -95,9 +97,23 @@ def test_only_what_measured_the_common_trials_counts():
     assert differences([run(), elsewhere], [other]) == []
 
 
-def test_the_same_session_on_both_sides_is_warned_of():
-    (said,) = differences([run()], [run()])
-    assert said == "Both sides hold session 20261120T100000Z-abcd: these are the same runs twice."
+def test_the_same_session_on_several_sides_is_warned_of():
+    later = run(session="20261121T100000Z-abcd")
+    assert said({"a": [run()], "b": [later], "c": [run(), later]}) == [
+        "a and c hold session 20261120T100000Z-abcd: these are the same runs more than once.",
+        "b and c hold session 20261121T100000Z-abcd: these are the same runs more than once.",
+    ]
+
+
+def test_sides_with_the_same_value_are_named_together_and_many_are_counted():
+    new = {**FULL, "driver": "590.2"}
+    runs = {f"n{n}": [run(session=f"s{n}", machine=new if n < 2 else FULL)] for n in range(7)}
+    assert said(runs) == ["NVIDIA driver: 590.2 in n0 and n1, 580.1 in 5 sides."]
+
+
+def test_of_many_values_the_first_are_told():
+    runs = {f"n{n}": [run(session=f"s{n}", machine={**FULL, "driver": f"{n}"})] for n in range(9)}
+    assert said(runs) == ["NVIDIA driver: 0 in n0, 1 in n1, 2 in n2, 3 in n3, and 5 other values."]
 
 
 def test_what_changed_within_a_side_is_listed():
@@ -107,22 +123,31 @@ def test_what_changed_within_a_side_is_listed():
 
 
 @pytest.mark.parametrize(
-    ("more", "sentence"),
+    ("more", "price", "sentence"),
     [
-        ({}, "A is old: 2 × NVIDIA H200, 2026-11-20."),
-        ({"machine": MACHINE}, "A is old: Test CPU, no GPU used, 2026-11-20."),
-        ({"machine": MACHINE, "started_at": None}, "A is old: Test CPU, no GPU used."),
-        ({"machine": {}, "started_at": None}, "A is old: a machine that is not known."),
+        ({}, None, "old: 2 × NVIDIA H200, 2026-11-20."),
+        ({"machine": MACHINE}, 2.5, "old: Test CPU, no GPU used, 2026-11-20, 2.50 USD an hour."),
+        ({"machine": MACHINE, "started_at": None}, None, "old: Test CPU, no GPU used."),
+        ({"machine": {}, "started_at": None}, None, "old: a machine that is not known."),
     ],
 )
-def test_a_side_is_introduced_by_what_trained_and_when(more, sentence):
-    side = Side(letter="A", path=Path("old/runs.jsonl"), name="old", runs=())
-    assert sides.side_sentence(side, [run(**more)]) == sentence
+def test_a_side_is_introduced_by_what_trained_when_and_for_how_much(more, price, sentence):
+    assert facts.side_sentence("old", [run(**more)], price) == sentence
 
 
-def test_the_table_leaves_out_what_neither_side_knows_and_marks_differences():
-    rows = sides.fact_rows([run()], [run(machine={**FULL, "driver": "590.2"})])
-    by_name = {row["what"]: row for row in rows}
+def test_the_table_leaves_out_what_no_side_knows_and_marks_differences():
+    known = {"A": facts.facts([run()]), "B": facts.facts([run(machine={**FULL, "driver": "590.2"})])}
+    by_name = {row["what"]: row for row in facts.fact_rows(known, ["A", "B"])}
     assert "interconnect" not in by_name
     assert by_name["NVIDIA driver"] == {"what": "NVIDIA driver", "A": "580.1", "B": "590.2", "": "differs"}
     assert by_name["CPU"][""] == ""
+    assert {*facts.fact_rows(known, ["A"])[0]} == {"what", "A", ""}
+
+
+def test_a_default_precision_that_is_another_on_each_side_is_told():
+    """The same trial multiplies in TF32 on one machine and in 32 bits on the other."""
+    a, b = make_run(tf32=()), make_run(tf32=("convolutions",), session="20261121T100000Z-abcd")
+
+    assert said({"A": [a], "B": [b]}) == [
+        "PyTorch: default precision: 32 bits, no TF32 in A, 32 bits, TF32 allowed in convolutions in B."
+    ]

@@ -1,0 +1,133 @@
+"""Which side is fastest and which is cheapest, in sentences, and what a price would add. Decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from trainspeed.core.format import counted, digits, interval, listed, percent
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged
+from trainspeed.studies.across.facts import side_names
+from trainspeed.studies.across.jobs import Aim, Entry, Job, Prices, Ranking
+
+MOST_GROUPS = 4  # of jobs with the same answer, in a sentence
+UNITS = {Aim.FASTEST: "images per second", Aim.CHEAPEST: "images per dollar"}
+
+
+def answer_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
+    """Return which side is fastest and which cheapest over all jobs, what is left out, and what a price would add."""
+    sentences = []
+    for aim in Aim:
+        rankings = [(job, ranking) for job in jobs for ranking in job.rankings if ranking.aim is aim]
+        if len(rankings) == 1:
+            sentences.append(
+                f"{aim.capitalize()} for {rankings[0][0].label}: {best_in_words(rankings[0][1])}."
+            )
+        elif rankings:
+            sentences.append(_overall(aim, [ranking for _, ranking in rankings]))
+    if not sentences:
+        return ["No model was trained by two sides or more, so there is no job to name the best side for."]
+    return [*sentences, *_unsure_sentences(jobs), *price_sentences(prices)]
+
+
+def _overall(aim: Aim, rankings: Sequence[Ranking]) -> str:
+    groups: dict[tuple[str, ...], list[Ranking]] = {}
+    for ranking in rankings:
+        groups.setdefault(tuple(ranking.best), []).append(ranking)
+    decided = sorted((best for best in groups if best), key=lambda best: (len(best) > 1, -len(groups[best])))
+    parts = []
+    for best in decided[:MOST_GROUPS]:
+        own = groups[best]
+        parts.append(f"{_who(best)} in {_of(len(own), len(rankings))}{_sizes(best, own)}")
+    if others := sum(len(groups[best]) for best in decided[MOST_GROUPS:]):
+        parts.append(f"other sides in {_of(others, len(rankings))}")
+    if open_ := groups.get(()):
+        parts.append(f"undecided in {_of(len(open_), len(rankings))}: {_too_few()}")
+    return f"{aim.capitalize()} ({UNITS[aim]}): {'; '.join(parts)}."
+
+
+def _of(count: int, total: int) -> str:
+    return f"all {total} jobs" if count == total else f"{count} of {total} jobs"
+
+
+def _sizes(best: Sequence[str], rankings: Sequence[Ranking]) -> str:
+    """Return how much better a side is than the reference, where it is one side and another one."""
+    if len(best) > 1 or any(ranking.reference in best for ranking in rankings):
+        return ""
+    references = {ranking.reference for ranking in rankings}
+    sizes = sorted(ranking.entries[0].speedup for ranking in rankings)
+    span = f"{sizes[0]:.2f}x" if len(sizes) == 1 else f"{sizes[0]:.2f}x to {sizes[-1]:.2f}x"
+    return f" ({span} {references.pop()})" if len(references) == 1 else ""
+
+
+def _who(best: Sequence[str]) -> str:
+    if len(best) == 1:
+        return best[0]
+    return f"one of {listed(best, 'or')}" if side_names(best) == listed(best) else f"one of {len(best)} sides"
+
+
+def _too_few() -> str:
+    return f"fewer than two sides have {MIN_BLOCKS} blocks"
+
+
+def best_in_words(ranking: Ranking) -> str:
+    """Return the best side of a job, what it gets out of a second or a dollar, and how it compares."""
+    entries = {entry.side: entry for entry in ranking.entries}
+    if not ranking.best:
+        return f"undecided, {_too_few()}"
+    if len(ranking.best) > 1:
+        values = [f"{side} ({_amount(ranking, entries[side])})" for side in ranking.best]
+        what = listed(values, "or") if side_names(values) == listed(values) else f"{len(values)} sides"
+        return f"one of {what}, whose intervals overlap or which are the same within {percent(MARGIN)}"
+    best = entries[ranking.best[0]]
+    said = f"{best.side}, {_amount(ranking, best)}"
+    if best.side != ranking.reference:
+        return f"{said}, {_times(best)} {ranking.reference}{_ends(best)}"
+    after = next(entry for entry in ranking.entries if entry.side != best.side)
+    return f"{said}; next is {after.side} with {_times(after)} that{_ends(after)}"
+
+
+def _amount(ranking: Ranking, entry: Entry) -> str:
+    return f"{digits(entry.images)} {UNITS[ranking.aim]}"
+
+
+def _times(judged: Judged) -> str:
+    return f"{judged.speedup:.2f}x"
+
+
+def _ends(judged: Judged) -> str:
+    if judged.low is None:
+        return ", no interval"
+    return f" ({percent(judged.judgement.confidence)} interval {interval(judged.low, judged.high)})"
+
+
+def _unsure_sentences(jobs: Sequence[Job]) -> list[str]:
+    """Return, in at most one sentence, about which sides nothing is decided."""
+    rankings = [job.fastest for job in jobs if job.fastest and job.fastest.best]
+    counts = Counter(side for ranking in rankings for side in ranking.unsure)
+    if not counts:
+        return []
+    have = "has" if len(counts) == 1 else "have"
+    where = f"in {counted(len([r for r in rankings if r.unsure]), 'job')}"
+    return [
+        f"{side_names(list(counts))} {have} fewer than {MIN_BLOCKS} blocks {where}: nothing is decided about "
+        f"{'it' if len(counts) == 1 else 'them'} there."
+    ]
+
+
+def price_sentences(prices: Prices) -> list[str]:
+    """Return, in at most one sentence, whose price is missing and what it would add."""
+    missing = [side for side, price in prices.items() if price is None]
+    if not missing:
+        return []
+    whose = (
+        "No price is given" if len(missing) == len(prices) else f"No price is given for {side_names(missing)}"
+    )
+    example = " ".join("-" if price is None else f"{price:g}" for price in prices.values())
+    example = "2.5 1.2" if len(missing) == len(prices) == 2 else example
+    if len(prices) > MOST_GROUPS or len(missing) == len(prices) > 2:
+        example = "2.5 1.2 …"
+    return [
+        f'{whose}: USD="{example}", the price of an hour of each side in their order (- where it is not known), adds '
+        "which is cheapest and how many images a dollar buys."
+    ]

@@ -1,0 +1,165 @@
+"""The charts of a comparison: which side is best for each job, and each side against the first. Decides nothing."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from trainspeed.core.format import counted, interval, three
+from trainspeed.judge.verdict import MARGIN
+from trainspeed.show.axes import legend_below, nothing, ratio_axis
+from trainspeed.show.forest import HOLLOW, LABEL_LETTERS, plot_speedups
+from trainspeed.show.rows import VERDICT_FIELDS
+from trainspeed.show.series import handles, marks
+from trainspeed.show.theme import GREY, OKABE_ITO, OUTCOME_STYLES, PALE, SMALL_PT, WIDTH_IN, Look, status_name
+from trainspeed.studies.across.answers import UNITS
+from trainspeed.studies.across.common import failed, timed
+from trainspeed.studies.across.jobs import Aim, Entry, Job, Ranking
+from trainspeed.studies.across.pairs import TrialPair
+
+MOST_ROWS = 40  # nobody reads a taller chart, and the table has all of them
+MOST_JOBS = 8
+ROW_IN = 0.22
+NAME_LETTERS = 22  # of a side, in a line of a label
+JOB_LETTERS = 62
+REST = "the others"
+LOOKS: Mapping[str, Look] = {
+    "best": OUTCOME_STYLES["faster"],
+    "one of": {"color": OKABE_ITO["orange"], "marker": "D", "markeredgecolor": ".25"},
+    REST: {"color": GREY, "marker": "o", "markeredgecolor": ".25"},
+}
+
+
+def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = None) -> Axes:
+    """Draw a row per job and side, the best on top: images per dollar, or else per second, over those of the first.
+
+    Args:
+        shown: The sides that are drawn.
+    """
+    ranked = [(job, job.rankings[-1]) for job in jobs if job.rankings]
+    aim = Aim.CHEAPEST if any(ranking.aim is Aim.CHEAPEST for _, ranking in ranked) else Aim.FASTEST
+    ranked = [(job, ranking) for job, ranking in ranked if ranking.aim is aim]
+    title = UNITS[aim].capitalize()
+    if not ranked:
+        return nothing("No model was trained by two sides or more.", title=title, ax=ax)
+    rows = [row for job, ranking in ranked[:MOST_JOBS] for row in _rows(job, ranking, shown)]
+    data = pd.DataFrame(rows).astype(dict.fromkeys(("x", "low", "high"), float))
+    heights = data["label"].str.count("\n") + 1.0 + 0.5 * (data["kind"] == "job")
+    data["y"] = heights.cumsum() - heights / 2
+    if ax is None:
+        ax = plt.subplots(figsize=(WIDTH_IN, ROW_IN * heights.sum() + 1.3), layout="constrained")[1]
+    known = data[["x", "low", "high"]].stack().dropna()
+    ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
+    for kind, look in LOOKS.items():
+        marks(ax, data[(data["kind"] == kind) & data["x"].notna()], along="x", look=look, gid=kind)
+    _write(ax, data, heights.sum())
+    ax.axvspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5, gid="margin")
+    ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
+    references = {ranking.reference for _, ranking in ranked[:MOST_JOBS]}
+    over = references.pop() if len(references) == 1 else "the first side of the job"
+    ax.set_title(f"{title}{_of_all(len(ranked), ranked, shown)}")
+    ax.set_xlabel(f"{UNITS[aim]} / those of {over}, log scale\n(more is better)")
+    _legend(ax, aim, data)
+    return ax
+
+
+def _of_all(count: int, ranked: Sequence[tuple[Job, Ranking]], shown: Sequence[str]) -> str:
+    """Return which part of the jobs and of the sides is drawn, where it is not all."""
+    sides = {entry.side for _, ranking in ranked for entry in ranking.entries}
+    parts = [f"{MOST_JOBS} of {count} jobs"] if count > MOST_JOBS else []
+    parts += [f"{len(sides & {*shown})} of {len(sides):,} sides"] if sides - {*shown} else []
+    return "".join(f", {part}" for part in parts)
+
+
+def _rows(job: Job, ranking: Ranking, shown: Sequence[str]) -> list[dict]:
+    rows = [{"kind": "job", "label": textwrap.fill(job.label, JOB_LETTERS)}]
+    for entry in ranking.entries:
+        if entry.side in shown:
+            bold = entry.side in ranking.best
+            kind = ("best" if len(ranking.best) == 1 else "one of") if bold else REST
+            row = {"kind": kind, "label": _name(entry.side), "x": entry.speedup, "bold": bold}
+            rows.append(row | {"low": entry.low, "high": entry.high, "text": _value(ranking, entry)})
+    for side in (side for side in job.failed if side in shown):
+        statuses = ", ".join(map(status_name, job.failed[side]))
+        rows.append({"kind": REST, "label": _name(side), "text": statuses})
+    return [{"x": None, "low": None, "high": None, "bold": False, "text": "", **row} for row in rows]
+
+
+def _name(side: str) -> str:
+    return textwrap.fill(side, NAME_LETTERS)
+
+
+def _value(ranking: Ranking, entry: Entry) -> str:
+    """Return what stands at the right of a row: how large, and its interval."""
+    if entry.side == ranking.reference:
+        return f"1 = {three(entry.images)}"
+    ends = f"({interval(entry.low, entry.high)})" if entry.low else f"({counted(entry.blocks, 'block')})"
+    return f"{entry.speedup:.2f}× {ends}"
+
+
+def _write(ax: Axes, data: pd.DataFrame, height: float) -> None:
+    sides = data[data["kind"] != "job"]
+    ax.set_yticks(sides["y"], sides["label"], fontsize=SMALL_PT)
+    for label, bold in zip(ax.get_yticklabels(), sides["bold"], strict=True):
+        label.set_fontweight("bold" if bold else "normal")
+    ax.set_ylim(height, 0)
+    ax.grid(axis="y", visible=False)
+    across = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": SMALL_PT}
+    for row in sides.itertuples():
+        ax.text(1.02, row.y, row.text, gid="value", **across)
+    behind = {"facecolor": "white", "linewidth": 0, "pad": 1}
+    for row in data[data["kind"] == "job"].itertuples():
+        ax.text(0, row.y, row.label, gid="job", fontweight="bold", color=".25", bbox=behind, **across)
+
+
+def _legend(ax: Axes, aim: Aim, data: pd.DataFrame) -> None:
+    names = {"best": str(aim), "one of": f"one of the {aim}: not told apart", REST: REST}
+    drawn = set(data.loc[data["x"].notna(), "kind"])
+    looks = {names[kind]: {**look, "linestyle": "none"} for kind, look in LOOKS.items() if kind in drawn}
+    looks["no interval"] = HOLLOW
+    entries: list[Artist] = handles(looks)
+    entries.append(Patch(color=PALE, label=f"margin: same within {100 * MARGIN:g} %"))
+    legend_below(ax.get_figure(root=True), entries)
+
+
+def plot_pairs(study: str, pairs: Sequence[TrialPair], *, ax: Axes | None = None) -> Axes:
+    """Draw the speed-up of each side over the first: a row per trial and side, dot and interval on a log axis.
+
+    Of more than MOST_ROWS, those trials are drawn whose speed-up is farthest from 1, those with an interval first.
+    """
+    sides = dict.fromkeys(pair.other for pair in pairs)
+    drawn = sorted(pairs, key=_rank)[:MOST_ROWS]
+    rows = [
+        {name: getattr(pair, name) for name in VERDICT_FIELDS} | {"label": _label(pair, named=len(sides) > 1)}
+        for pair in drawn
+    ]
+    ax = plot_speedups(rows, ax=ax)
+    first, who = pairs[0].first, next(iter(sides)) if len(sides) == 1 else "each side"
+    of_all = f"\n{len(drawn)} of {len(pairs)} comparisons" if len(drawn) < len(pairs) else ""
+    sure = " with 95 % intervals" if any(pair.low is not None for pair in drawn) else ""
+    ax.set_title(f"{textwrap.fill(f'{study}: {who} against {first}{sure}', 2 * LABEL_LETTERS)}{of_all}")
+    if ax.get_xlabel():  # an Axes with nothing but a sentence has none
+        times = f"speed-up = time of {first} / time of {who}, log scale"
+        ax.set_xlabel(f"{textwrap.fill(times, 2 * LABEL_LETTERS)}\n(above 1: {who} is faster)")
+    return ax
+
+
+def _rank(pair: TrialPair) -> tuple[bool, bool, float]:
+    return pair.low is None, pair.speedup is None, -abs(math.log(pair.speedup or 1))
+
+
+def _label(pair: TrialPair, *, named: bool) -> str:
+    """Return what a trial is called, and on which side it has no result and why: OOM, timeout."""
+    missing = []
+    for side in pair.sides:
+        if not timed(pair.runs(side)):
+            statuses = dict.fromkeys(status_name(run.status) for run in failed(pair.runs(side)))
+            missing.append(f"{', '.join(statuses) or 'no result'} on {side}")
+    return (f"{pair.other}: " * named) + pair.label + (f" ({', '.join(missing)})" if missing else "")

@@ -1,0 +1,93 @@
+"""Which side is fastest and which is cheapest, in sentences."""
+
+import pytest
+
+from sides_data import blocks, jobs_of
+from trainspeed.studies.across.answers import answer_sentences, best_in_words, price_sentences
+
+NOTHING_ASKED = "No price is given"
+SIZES = (16, 32, 64)
+
+
+def said(sides, **usd_per_hour):
+    prices = {side: usd_per_hour.get(side) for side in sides}
+    return answer_sentences(jobs_of(sides, **usd_per_hour), prices)
+
+
+def sizes(*seconds):
+    """Return runs of as many jobs, a size of images each."""
+    return [run for size, s in zip(SIZES, seconds, strict=True) for run in blocks(s, image_size=size)]
+
+
+def test_of_one_job_the_best_is_told_with_its_interval():
+    sides = {"a10g": blocks(1.0), "h100": blocks(0.5)}
+    assert said(sides, a10g=3.6, h100=3.6) == [
+        "Fastest for cnn10 on digits, 16 px, 128 images an epoch: h100, 255 images per second, 2.00x a10g (95 % "
+        "interval 1.99 to 2.01).",
+        "Cheapest for cnn10 on digits, 16 px, 128 images an epoch: h100, 255,362 images per dollar, 2.00x a10g "
+        "(95 % interval 1.99 to 2.01).",
+    ]
+
+
+def test_of_several_jobs_the_sides_are_counted_and_the_sure_come_first():
+    sides = {"a": sizes(1.0, 1.0, 1.0), "b": sizes(0.5, 0.25, 1.0)}
+    assert said(sides, a=1.0, b=1.0)[0] == (
+        "Fastest (images per second): b in 2 of 3 jobs (2.00x to 4.00x a); one of a or b in 1 of 3 jobs."
+    )
+
+
+def test_the_winner_of_all_jobs_is_said_so():
+    sides = {"a": sizes(1.0, 1.0, 1.0), "b": sizes(0.5, 0.25, 0.5)}
+    assert said(sides, a=1.0, b=9.0)[1] == "Cheapest (images per dollar): a in all 3 jobs."
+
+
+def test_too_few_blocks_leave_a_job_undecided():
+    few = [run for size in SIZES for run in blocks(1.0, count=1, image_size=size)]
+    (fastest, _) = said({"a": few, "b": few})
+    assert fastest == (
+        "Fastest (images per second): undecided in all 3 jobs: fewer than two sides have 6 blocks."
+    )
+
+
+def test_a_side_with_too_few_blocks_is_left_out_of_the_answer_and_named():
+    sides = {"a": blocks(1.0), "b": blocks(0.5), "c": blocks(0.1, count=2)}
+    assert said(sides, a=1.0, b=1.0, c=1.0)[2:] == [
+        "c has fewer than 6 blocks in 1 job: nothing is decided about it there."
+    ]
+
+
+def test_the_first_side_is_told_with_the_next_one():
+    (job,) = jobs_of({"a": blocks(1.0), "b": blocks(2.0)})
+    assert best_in_words(job.fastest) == (
+        "a, 128 images per second; next is b with 0.50x that (95 % interval 0.50 to 0.50)"
+    )
+
+
+def test_sides_that_are_not_told_apart_are_one_of():
+    (job,) = jobs_of({"a": blocks(1.0), "b": blocks(1.0)})
+    assert best_in_words(job.fastest) == (
+        "one of a (128 images per second) or b (128 images per second), whose intervals overlap or which are the "
+        "same within 2 %"
+    )
+
+
+def test_without_a_training_that_two_sides_have_there_is_no_answer():
+    pieces = blocks(1.0, part="compute")
+    assert said({"a": pieces, "b": pieces}) == [
+        "No model was trained by two sides or more, so there is no job to name the best side for."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("prices", "begins", "example"),
+    [
+        ({"a": None, "b": None}, "No price is given:", 'USD="2.5 1.2"'),
+        ({"a": 1.5, "b": None}, "No price is given for b:", 'USD="1.5 -"'),
+        (dict.fromkeys("abc"), "No price is given:", 'USD="2.5 1.2 …"'),
+        ({**dict.fromkeys("abcde"), "f": 1.0}, "No price is given for 5 sides:", 'USD="2.5 1.2 …"'),
+    ],
+)
+def test_a_missing_price_is_told_with_what_it_would_add(prices, begins, example):
+    (sentence,) = price_sentences(prices)
+    assert sentence.startswith(f"{begins} {example}, the price of an hour of each side")
+    assert price_sentences({"a": 1.0, "b": 2.0}) == []
