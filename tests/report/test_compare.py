@@ -137,7 +137,11 @@ def test_a_notebook_that_failed_leaves_no_page_that_looks_finished(kernels, side
         (["old", "nowhere"], [], "nowhere does not exist"),
         (["old", "new", "empty"], [], "empty is a folder without a ledger"),
         (["old", "new", "old"], [], "old and old are the same ledger"),
-        (["old", "other"], [], "old and other have no common trials: old has layout (2 trials), other has amp (2"),
+        (
+            ["old", "other"],
+            [],
+            "old and other have no common trials: old has layout (2 trials), other has amp (2",
+        ),
         (["old", "future"], [], f"future has schema {SCHEMA + 1} in line 1"),
         (["old", "new"], [1.0], "USD has 1 price for 2 ledgers"),
         (["old", "new"], [-1.0, None], "the price of old (=-1.0) must be a positive number"),

@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", parents=[out], help=compare_help)
     # Optional here, so that missing ones get our own message of one line.
     side = "folder with runs, or a ledger; the others are compared with the first"
-    compare.add_argument("sides", metavar="SIDE", nargs="*", default=(), help=side)
+    compare.add_argument("sides", metavar="SIDE", nargs="*", default=[], help=side)
     compare.add_argument("--runs", metavar="SIDES", help="the same in one text, with spaces between")
     price = 'price of an hour of each side\'s machine, in US dollars, such as "1.2 - 3.9"; -: not known'
     compare.add_argument("--usd", help=price)
