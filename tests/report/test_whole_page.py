@@ -10,7 +10,8 @@ from bs4 import BeautifulSoup
 
 from planted import drawing, plant
 from trainspeed.core.paths import ROOT
-from trainspeed.report.run import compare_reports, render
+from trainspeed.report.compare import compare_reports
+from trainspeed.report.run import render
 
 SECTION = re.compile(r"#[\w-]+\)")
 
@@ -48,7 +49,7 @@ def compared(variables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("compared")
     shutil.copytree(MEASURED, folder / "copy")
     out = folder / "out"
-    return out, run(variables, compare_reports, str(MEASURED), str(folder / "copy"), out=out)
+    return out, run(variables, compare_reports, [MEASURED, folder / "copy"], out=out)
 
 
 def cells(out, name):
@@ -140,7 +141,7 @@ def test_a_comparison_in_which_nothing_can_be_drawn_still_says_all(compared):
     assert code == 1
     assert set(errors(out, "compare")) == {f"planted in {function}" for _, function in drawing("compare")}
     lines = said(out, "compare")
-    assert "Both sides have the same trials." in lines  # above, among and below what was not drawn
+    assert "All sides have the same trials." in lines  # above, among and below what was not drawn
     assert "- All trials of layout: 16 px, fp32." in lines
-    assert any(line.startswith("- B vs A: ") for line in lines)
+    assert any(line.startswith("- copy vs xeon-amx-2-cores: ") for line in lines)
     assert banner(out, "compare.html")[1]

@@ -5,7 +5,6 @@ import pytest
 from sides_data import blocks, jobs_of
 from trainspeed.studies.across.answers import answer_sentences, best_in_words, price_sentences
 
-NOTHING_ASKED = "No price is given"
 SIZES = (16, 32, 64)
 
 
@@ -32,7 +31,7 @@ def test_of_one_job_the_best_is_told_with_its_interval():
 def test_of_several_jobs_the_sides_are_counted_and_the_sure_come_first():
     sides = {"a": sizes(1.0, 1.0, 1.0), "b": sizes(0.5, 0.25, 1.0)}
     assert said(sides, a=1.0, b=1.0)[0] == (
-        "Fastest (images per second): b in 2 of 3 jobs (2.00x to 4.00x a); one of a or b in 1 of 3 jobs."
+        "Fastest (images per second): b in 2 of 3 jobs (2.00x to 4.00x a); one of a and b in 1 of 3 jobs."
     )
 
 
@@ -66,7 +65,7 @@ def test_the_first_side_is_told_with_the_next_one():
 def test_sides_that_are_not_told_apart_are_one_of():
     (job,) = jobs_of({"a": blocks(1.0), "b": blocks(1.0)})
     assert best_in_words(job.fastest) == (
-        "one of a (128 images per second) or b (128 images per second), whose intervals overlap or which are the "
+        "one of a (128 images per second) and b (128 images per second), whose intervals overlap or which are the "
         "same within 2 %"
     )
 

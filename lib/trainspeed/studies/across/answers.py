@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from trainspeed.core.format import counted, digits, interval, listed, percent
+from trainspeed.core.format import counted, digits, interval, percent
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged
 from trainspeed.studies.across.facts import side_names
 from trainspeed.studies.across.jobs import Aim, Entry, Job, Prices, Ranking
@@ -63,7 +63,7 @@ def _sizes(best: Sequence[str], rankings: Sequence[Ranking]) -> str:
 def _who(best: Sequence[str]) -> str:
     if len(best) == 1:
         return best[0]
-    return f"one of {listed(best, 'or')}" if side_names(best) == listed(best) else f"one of {len(best)} sides"
+    return f"one of {side_names(best)}"
 
 
 def _too_few() -> str:
@@ -77,8 +77,7 @@ def best_in_words(ranking: Ranking) -> str:
         return f"undecided, {_too_few()}"
     if len(ranking.best) > 1:
         values = [f"{side} ({_amount(ranking, entries[side])})" for side in ranking.best]
-        what = listed(values, "or") if side_names(values) == listed(values) else f"{len(values)} sides"
-        return f"one of {what}, whose intervals overlap or which are the same within {percent(MARGIN)}"
+        return f"one of {side_names(values)}, whose intervals overlap or which are the same within {percent(MARGIN)}"
     best = entries[ranking.best[0]]
     said = f"{best.side}, {_amount(ranking, best)}"
     if best.side != ranking.reference:

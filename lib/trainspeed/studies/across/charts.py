@@ -75,6 +75,9 @@ def _of_all(count: int, ranked: Sequence[tuple[Job, Ranking]], shown: Sequence[s
     sides = {entry.side for _, ranking in ranked for entry in ranking.entries}
     parts = [f"{MOST_JOBS} of {count} jobs"] if count > MOST_JOBS else []
     parts += [f"{len(sides & {*shown})} of {len(sides):,} sides"] if sides - {*shown} else []
+    priceless = {entry.side for job, _ in ranked for entry in job.fastest.entries} - sides
+    parts += [f"without {counted(len(priceless), 'side')} that have no price"] if len(priceless) > 1 else []
+    parts += ["without one side that has no price"] if len(priceless) == 1 else []
     return "".join(f", {part}" for part in parts)
 
 
@@ -85,7 +88,10 @@ def _rows(job: Job, ranking: Ranking, shown: Sequence[str]) -> list[dict]:
             bold = entry.side in ranking.best
             kind = ("best" if len(ranking.best) == 1 else "one of") if bold else REST
             row = {"kind": kind, "label": _name(entry.side), "x": entry.speedup, "bold": bold}
-            rows.append(row | {"low": entry.low, "high": entry.high, "text": _value(ranking, entry)})
+            # The reference is what the others' intervals are about: it is hollow only where it has few blocks.
+            itself = entry.side == ranking.reference and entry.side not in ranking.unsure
+            ends = (1.0, 1.0) if itself else (entry.low, entry.high)
+            rows.append(row | {"low": ends[0], "high": ends[1], "text": _value(ranking, entry)})
     for side in (side for side in job.failed if side in shown):
         statuses = ", ".join(map(status_name, job.failed[side]))
         rows.append({"kind": REST, "label": _name(side), "text": statuses})

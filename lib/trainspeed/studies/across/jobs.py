@@ -146,7 +146,7 @@ class Job:
 
 
 def find_jobs(common: Common, prices: Prices) -> list[Job]:
-    """Return the jobs that at least two sides tried, those that most sides did first.
+    """Return the jobs that at least two sides tried, those first about which most is known.
 
     A setting counts that several sides have; and one of more devices whose other parts, and whose batch as a whole or
     on each device, several sides have.
@@ -160,7 +160,13 @@ def find_jobs(common: Common, prices: Prices) -> list[Job]:
                 job = tuple(getattr(trial, name) for name in JOB)
                 tried.setdefault(job, {}).setdefault(side, []).append((trial, runs))
     jobs = [_job(of_sides, prices) for of_sides in tried.values() if len(of_sides) > 1]
-    return sorted(jobs, key=lambda job: -len(job.fastest.entries) if job.fastest else 0)
+    return sorted(jobs, key=_most_known)
+
+
+def _most_known(job: Job) -> tuple[int, int]:
+    """Return a key that puts those first that most sides did with enough blocks, then those that most did at all."""
+    entries = job.fastest.entries if job.fastest else ()
+    return -sum(len(entry.amounts) >= MIN_BLOCKS for entry in entries), -len(entries)
 
 
 def _is_training(trial: AnyTrial) -> bool:
