@@ -13,6 +13,7 @@ import msgspec
 from trainspeed.conduct.cluster.node import Cluster, Node, NodeLost, Refused
 from trainspeed.conduct.cluster.orders import ReportOrder, answer_of, encode
 from trainspeed.core.coverage import COVERAGE_FILE
+from trainspeed.core.files import FLEET
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE
 from trainspeed.report.fleet_file import read_fleet
 from trainspeed.report.intake import Intake
@@ -20,7 +21,6 @@ from trainspeed.report.notebooks import INTERRUPTED
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.run import render
 
-FLEET = "fleet"  # name of the page that compares the machines
 AGAIN = "`make render` draws what there is: OUT=<folder of a machine>"
 FILES = (SESSIONS_FILE, RUNS_FILE, COVERAGE_FILE)
 
