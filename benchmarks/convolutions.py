@@ -21,7 +21,7 @@ from trainspeed.judge.ceilings import ceiling_trials
 from trainspeed.judge.verdict import judge, median_interval
 from trainspeed.studies.conv2d.trials import library_trial
 from trainspeed.worker import backends
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 GROUP = 20  # pairs of calls, whose medians are a block
 BLOCKS = 6

@@ -31,7 +31,7 @@ from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.worker import backends
 from trainspeed.worker.events import AnyEvent, StageBegun
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 START_EPOCHS = 6  # of a bare script before its first pause
 MAX_EPOCHS = 10_000  # of a bare script, which is ended when it is not needed any more

@@ -38,7 +38,7 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, judge, median_interval
 from trainspeed.sensors import machine as detect
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 from turns import TURN_EPOCHS, TURN_S, paired
 
 ENOUGH = 0.98  # of the bare script's throughput

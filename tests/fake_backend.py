@@ -177,7 +177,7 @@ class FakeBackend:
         if when == "preparing":
             BEHAVIOURS[behaviour]()
 
-    def start(self, trial, images, *, device: str, default_allocation: bool) -> FakeTraining:
+    def start(self, trial, images, *, device: str, default_allocation: bool, gang=None) -> FakeTraining:
         if trial.weights in BEHAVIOURS:
             BEHAVIOURS[trial.weights]()
         return FakeTraining(trial)

@@ -11,14 +11,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from trainspeed.conduct.forked_run import RunOutcome
+from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.files import write_atomically
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, Trial
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = {"HF_ENDPOINT": NOWHERE, "HF_HUB_OFFLINE": "", "no_proxy": "", "NO_PROXY": ""}
@@ -61,7 +62,21 @@ class SharedWorker:
             plant: Module of `tests` that the fork imports first.
             asked: Fields of `Request`: evaluate, inspect, gpu_uuids.
         """
-        return self._sent(trial, timeout_s, asked | {"device": device}, environment=environment, plant=plant)
+        return self._begun(
+            trial, timeout_s, asked | {"device": device}, environment=environment, plant=plant
+        ).end()
+
+    def begin(
+        self,
+        trial: AnyTrial,
+        *,
+        environment: Mapping[str, str] | None = None,
+        plant: str | None = None,
+        timeout_s: float = 300,
+        **asked: object,
+    ) -> ForkedRun:
+        """Have a trial begun in a fork; those that run beside one another are told the same."""
+        return self._begun(trial, timeout_s, asked | {"device": "cpu"}, environment=environment, plant=plant)
 
     def probe(
         self, module: str, *arguments: object, environment: Mapping[str, str] | None = None
@@ -69,7 +84,7 @@ class SharedWorker:
         """Have a fork call `main` of a module of `tests` with the arguments, as text."""
         trial = Trial(framework=self.framework, **SMALL)
         told = {"environment": environment, "probe": module, "arguments": [str(each) for each in arguments]}
-        return self._sent(trial, 600, {"device": "cpu"}, **told)
+        return self._begun(trial, 600, {"device": "cpu"}, **told).end()
 
     def probed(self, module: str, *arguments: object, environment: Mapping[str, str] | None = None) -> None:
         """Do the same where it must end well."""
@@ -103,13 +118,14 @@ class SharedWorker:
     def _file(self) -> Path:
         return self._folder / "told.json"
 
-    def _sent(
+    def _begun(
         self, trial: AnyTrial, timeout_s: float, asked: Mapping[str, object], **told: object
-    ) -> RunOutcome:
+    ) -> ForkedRun:
         told = {"plant": None, "probe": None, "arguments": []} | told
         told["environment"] = dict(told["environment"] or {})
-        self._file.write_text(json.dumps(told))
-        return self._started().run(Request(trial=trial, requested_at=time.monotonic(), **asked), timeout_s)
+        write_atomically(self._file, json.dumps(told))  # another run may be reading the same
+        request = Request(trial=trial, requested_at=time.monotonic(), **asked)
+        return self._started().begin(request, timeout_s)
 
     def _is_of(self, process: psutil.Process) -> bool:
         """Whether it has the environment that this worker was started with, which forks keep."""

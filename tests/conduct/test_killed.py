@@ -16,7 +16,7 @@ from processes_helper import until, with_text
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 TESTS = Path(__file__).parents[1]
 VARIABLE = "FAKE_PID_FILE"  # a worker of these tests has it, and so has whatever that starts

@@ -17,7 +17,7 @@ from trainspeed.core.notes import EndedAfterMeasuring, NotInspected
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import Trial
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.worker.events import TakeTurn
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 TESTS = Path(__file__).parents[1]

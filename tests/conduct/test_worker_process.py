@@ -18,7 +18,7 @@ from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.notes import EndedAfterMeasuring, LossNotFinite
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 TESTS = Path(__file__).parents[1]
 

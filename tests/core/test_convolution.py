@@ -24,7 +24,7 @@ from trainspeed.core.ledger import Ledger
 from trainspeed.core.ledger_line import read_run
 from trainspeed.core.run import Run, Status
 from trainspeed.worker import backends
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 USUAL = {"library": "tensorflow", "mode": "graph", "images": 840, "height": 100, "width": 100}
 EVERY = [(library, mode) for library, modes in LIBRARIES.items() for mode in modes]

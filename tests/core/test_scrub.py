@@ -52,6 +52,15 @@ def test_a_name_that_is_a_word_of_the_notebook_stays():
     assert made("layout: faster") == "layout: faster"
 
 
+def test_other_machines_that_took_part_are_addresses_by_whatever_name():
+    text = "Read error [10.0.0.6]:45244: reset; 10.0.0.6 and [gpu-18.example]:4000, cuDNN 10.0.0.61, x[1]"
+
+    assert scrub(text, addresses=["10.0.0.5", "10.0.0.6"]) == (
+        "Read error address: reset; address and address, cuDNN 10.0.0.61, x[1]"
+    )
+    assert scrub(text) == text == scrub(text, addresses=["127.0.0.1"])
+
+
 def test_embedded_images_are_left_alone():
     """Base64 may hold "/home/ada" by chance."""
     image = 'src="data:image/png;base64,AAA/home/ada/BBB="'

@@ -14,7 +14,7 @@ from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.worker import backends
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 pytestmark = [
     pytest.mark.gpu,

@@ -13,7 +13,8 @@ from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.events import Failed, ResultSent, decode
 from trainspeed.worker.levers.hook import Hook
 from trainspeed.worker.levers.torch_levers import HOOKS
-from trainspeed.worker.measure import Request, measure_trial
+from trainspeed.worker.measure import measure_trial
+from trainspeed.worker.request import Request
 
 NAME = "weight_decay"
 ENTRY = Lever(

@@ -15,7 +15,7 @@ from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.worker import compile_caches
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 TESTS = Path(__file__).parents[1]
 

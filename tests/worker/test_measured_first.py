@@ -8,7 +8,8 @@ from fake_backend import FakeBackend, FakeTraining
 from fake_runs import EventsSent
 from study_data import make_trial
 from trainspeed.worker.events import Measured, ResultSent, StageBegun
-from trainspeed.worker.measure import Request, measure_trial
+from trainspeed.worker.measure import measure_trial
+from trainspeed.worker.request import Request
 
 
 class Aborted(BaseException):

@@ -37,7 +37,7 @@ from trainspeed.core.user_model import version_of
 from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 
 @dataclass(kw_only=True)
@@ -54,6 +54,7 @@ class Runner:
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         node: The fleet's name of this machine: see `Run`.
+        addresses: Of all nodes that train together, which are in no line.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
         strangers: Returns a note for each of some GPUs that is in use; called when no run is alive.
         shortage: Returns what memory a trial lacks, as a reason not to try it; None where it fits.
@@ -73,6 +74,7 @@ class Runner:
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     node: str | None = None
+    addresses: Sequence[str] = ()
     accuracy_blocks: int = 1
     strangers: Strangers = stranger_notes
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
@@ -242,7 +244,7 @@ class Runner:
         self, planned: Planned, outcome: RunOutcome, started_at: str, worker: WorkerProcess | None
     ) -> Run:
         # What a library says about a failure may hold paths and names, and a ledger is shared.
-        scrub = scrubber(root=ROOT, out=self.ledger.folder.resolve())
+        scrub = scrubber(root=ROOT, out=self.ledger.folder.resolve(), addresses=self.addresses)
         result = {field.name: getattr(outcome.result, field.name) for field in fields(RunResult)}
         result["notes"] = tuple(scrubbed(note, scrub) for note in outcome.result.notes)
         seen = outcome.result.in_effect

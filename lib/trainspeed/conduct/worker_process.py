@@ -20,7 +20,7 @@ from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.worker import events
 from trainspeed.worker.channel import Channel
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 CLOSE_S = 30  # until a reaper has ended all processes; a GPU's driver may take seconds to let go of one
 # How other machines are reached, and with which token: a user's own model could read it.

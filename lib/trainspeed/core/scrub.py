@@ -21,6 +21,7 @@ WORD = re.compile(r"[\w.-]+")
 GENERIC = {"root", "user", "admin", "ubuntu", "debian", "jovyan", "runner", "vscode", "nobody", "localhost"}
 MIN_NAME_LETTERS = 3  # shorter names are too likely to be parts of ordinary text
 # Addresses that every machine has.
+PEER = re.compile(r"\[[\w.:%-]+\]:\d{1,5}\b")  # how gloo and torch's store write a machine and a port
 LOOPBACK = re.compile(r"127\.[\d.]+|::1?|0\.0\.0\.0|(00[:-]){5}00|(ff[:-]){5}ff", re.IGNORECASE)
 
 
@@ -31,6 +32,7 @@ def scrubber(
     home: Path | None = None,
     names: Mapping[str, str] | None = None,
     own_words: Iterable[str] = (),
+    addresses: Iterable[str] = (),
 ) -> Callable[[str], str]:
     """Return a function that takes paths and names out of a text.
 
@@ -42,6 +44,7 @@ def scrubber(
         names: Name -> what to write instead; by default those of the user, the machine and its addresses.
         own_words: Texts that were there before anything ran, such as the notebooks' sources. A name
             that is a word in one of them is an ordinary word here (a machine called "layout") and stays.
+        addresses: Of other machines that took part, which are "address" too, by whatever name an error has them.
     """
     folders = {str(root): ".", str(home or Path.home()): "~"}
     if out is not None:
@@ -51,9 +54,12 @@ def scrubber(
     names = _machine_names() if names is None else names
     ordinary = {word for text in own_words for word in WORD.findall(text)}
     names = {name: short for name, short in names.items() if name not in ordinary}
+    others = dict.fromkeys((a for a in addresses if not LOOPBACK.fullmatch(a)), "address")
 
     cell = re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py"
     rules = [(re.compile(cell), "notebook cell")]
+    rules += [(PEER, "address")] if others else []
+    names = {**names, **others}
     for path in sorted(folders, key=len, reverse=True):
         rules.append((re.compile(rf"(?<![\w.~-]){re.escape(path)}(?![\w-])"), folders[path]))
     for name in sorted(names, key=len, reverse=True):

@@ -37,8 +37,9 @@ from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.events import AnyEvent, BackendMissing, Exited, Failed, Forked, Hello, encode
 from trainspeed.worker.failures import Invalid, Unsupported, first_line
-from trainspeed.worker.measure import Request, failed_by, is_fault_of_user, measure_trial
+from trainspeed.worker.measure import failed_by, is_fault_of_user, measure_trial
 from trainspeed.worker.reaper import fork_worker
+from trainspeed.worker.request import Request
 
 STDERR_TAIL_BYTES = 16000  # what a killed child printed last, to say why: NCCL's abort prints 5 kB of frames
 GRACE_S = 0.2  # for what a run has left behind, such as Python's resource tracker, which ends by itself

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import msgspec
-
 from trainspeed.core import user_model
-from trainspeed.core.convolution import AnyTrial, trial_from_dict
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
+from trainspeed.core.format import counted
 from trainspeed.core.notes import AnyNote, NotEvaluated, NotInspected, NotReadAfterwards
 from trainspeed.core.result import Failure, Inspection, RunResult
 from trainspeed.core.run import WAIT, Status
@@ -32,51 +31,11 @@ from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first
 from trainspeed.worker.meter import Meter
 from trainspeed.worker.precision import arithmetic_of
 from trainspeed.worker.probes import run_probe
+from trainspeed.worker.request import Request
 from trainspeed.worker.turns import Alone, InTurns
 from trainspeed.worker.validity import check_effective_precision, check_loss, check_placement, loss_notes
 
 Emit = Callable[[AnyEvent], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What a worker is asked to measure.
-
-    Attributes:
-        trial: The trial to measure, its data set resolved (not `auto`).
-        device: "gpu" where this machine has one to train on, else "cpu".
-        requested_at: `time.monotonic()` of the runner, which shares this machine's clock.
-        evaluate: Whether to measure the test accuracy.
-        inspect: Whether to look up the layer table and the effective layout.
-        turns: Whether to train or call a turn at a time, as the runner says, instead of all in a row.
-        calls_s: How long the whole calls of a convolution that takes no turns last together, about; `trial.calls` of
-            them are made in any case.
-        default_allocation: Whether to leave the framework's memory allocation at its default.
-        gpu_uuids: GPUs in use, to read their energy counters and to see whether another process uses them.
-        runner_pid: Process that all runs of the report descend from, to tell others from them.
-    """
-
-    trial: AnyTrial
-    device: str
-    requested_at: float
-    evaluate: bool = False
-    inspect: bool = False
-    turns: bool = False
-    calls_s: float = 0.0
-    default_allocation: bool = False
-    gpu_uuids: tuple[str, ...] = ()
-    runner_pid: int | None = None
-
-    def as_json(self) -> bytes:
-        """Return the JSON form, on one line."""
-        return msgspec.json.encode({**vars(self), "trial": self.trial.as_dict()})
-
-    @classmethod
-    def from_json(cls, line: str | bytes) -> Request:
-        """Return the request that `as_json` was called on."""
-        data = msgspec.json.decode(line)
-        values = {**data, "trial": trial_from_dict(data["trial"]), "gpu_uuids": tuple(data["gpu_uuids"])}
-        return cls(**values)
 
 
 def measure_trial(request: Request, backend: Backend, images: Images | None, channel: Channel) -> None:
@@ -143,14 +102,20 @@ def _measure(
     notes: list[AnyNote],
 ) -> RunResult:
     trial = request.trial
-    if trial.nodes > 1:
-        raise Unsupported(f"it is for {trial.nodes} nodes, and this is one: measure it with a fleet")
+    if trial.nodes != (nodes := request.gang.nodes if request.gang else 1):
+        raise Unsupported(
+            f"it is for {counted(trial.nodes, 'node')}, not for {nodes}: measure it with a fleet"
+        )
     _take_device(request)
     memory = PeakMemory()
     allocation = Allocation(request.gpu_uuids) if request.default_allocation else None
     stages.next("build")
     training = backend.start(
-        trial, images, device=request.device, default_allocation=request.default_allocation
+        trial,
+        images,
+        device=request.device,
+        default_allocation=request.default_allocation,
+        gang=request.gang,
     )
     stages.next("train")
     meter = Meter(request.gpu_uuids, request.runner_pid)
@@ -209,7 +174,9 @@ def _take_device(request: Request) -> None:
 
 
 def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> InTurns | Alone:
-    return InTurns(channel, request.requested_at, meter) if request.turns else Alone(whole, meter)
+    # On a node that follows, node 0 says when it is this run's turn.
+    in_turns = request.turns and not (request.gang and request.gang.follows)
+    return InTurns(channel, request.requested_at, meter) if in_turns else Alone(whole, meter)
 
 
 def _measure_calls(

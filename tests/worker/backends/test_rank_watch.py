@@ -114,6 +114,31 @@ def test_a_rank_zero_that_found_out_by_itself_is_told_why(forked, does):
     assert gives_up.reports == []
 
 
+def test_an_error_on_another_node_ends_a_rank_zero_that_only_waits(forked):
+    gives_up, said = GivesUp(), iter([None, "rank 2: MemoryError"])
+    watch = RankWatch(
+        forked(waits), grace_s=0.0, elsewhere=lambda: next(said, None), give_up=gives_up, look_again_s=0.05
+    )
+
+    assert gives_up.called.wait(SOON_S)
+    assert watch.end(SOON_S) == "rank 2: MemoryError"
+    assert gives_up.reports == ["rank 2: MemoryError"]
+
+
+def test_a_watch_with_nothing_to_follow_here_listens_until_the_ranks_have_trained(forked):
+    asked = threading.Event()
+    watch = RankWatch({}, grace_s=0.0, elsewhere=asked.set, give_up=GivesUp(), look_again_s=0.05)
+
+    assert asked.wait(SOON_S)
+    assert watch.end(SOON_S) is None
+
+
+def test_ranks_are_named_by_their_number_among_all(forked):
+    watch = RankWatch(forked(ends_well, dies), grace_s=SOON_S, first=5, give_up=GivesUp())
+
+    assert watch.first_error(SOON_S) == "rank 6 was killed by SIGKILL"
+
+
 def test_a_rank_that_says_nothing_in_time_leaves_rank_zero_its_own_error(forked):
     watch = RankWatch(forked(waits), grace_s=0.0, give_up=GivesUp())
 

@@ -19,7 +19,7 @@ from trainspeed.core.run import Status
 from trainspeed.sensors.processes import usable_cores
 from trainspeed.worker.convolution.calls import STAGES
 from trainspeed.worker.convolution.reference import WrongResult
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 from trainspeed.worker.validity import check_placement
 
 pytestmark = pytest.mark.slow

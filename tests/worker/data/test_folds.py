@@ -17,7 +17,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.worker.data import folds
 from trainspeed.worker.data.folds import fold_of, images_of
 from trainspeed.worker.data.sets import Images, epoch_of, load_data_set
-from trainspeed.worker.measure import Request
+from trainspeed.worker.request import Request
 
 SIZES = [(2, 2), (5, 5), (7, 5), (10, 3), (11, 2), (100, 7), (999, 5), (1000, 5), (100, 100)]
 

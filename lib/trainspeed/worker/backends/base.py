@@ -10,6 +10,7 @@ from trainspeed.core.result import Inspection, LinkSum, Seen
 from trainspeed.core.trial import Trial
 from trainspeed.worker.convolution.calls import Convolution
 from trainspeed.worker.data.sets import Images
+from trainspeed.worker.gang import Gang
 from trainspeed.worker.timing import Another
 
 EVALUATION_BATCH = 128  # images, at most: of large ones, those of a training of few did not fit
@@ -57,6 +58,51 @@ class Training(Protocol):
         return {}
 
 
+class PassedOn(Training):
+    """What another training says of itself.
+
+    Attributes:
+        training: The other one.
+    """
+
+    training: Training
+
+    @property
+    def repeats(self) -> int:
+        return self.training.repeats
+
+    @property
+    def link_sums(self) -> tuple[LinkSum, ...]:
+        return self.training.link_sums
+
+    @property
+    def tf32(self) -> tuple[str, ...] | None:
+        return self.training.tf32
+
+    @property
+    def notes(self) -> tuple[AnyNote, ...]:
+        return self.training.notes
+
+    @property
+    def final_loss(self) -> float | None:
+        return self.training.final_loss
+
+    def test_accuracy(self) -> float:
+        return self.training.test_accuracy()
+
+    def skipped_steps(self) -> int | None:
+        return self.training.skipped_steps()
+
+    def peak_memory_bytes(self) -> int | None:
+        return self.training.peak_memory_bytes()
+
+    def inspect(self) -> Inspection:
+        return self.training.inspect()
+
+    def in_effect(self) -> dict[str, Seen]:
+        return self.training.in_effect()
+
+
 class Backend(Protocol):
     """A framework, imported but with no device touched yet: a worker forks after this import."""
 
@@ -66,12 +112,21 @@ class Backend(Protocol):
     def prepare(self, trial: AnyTrial) -> None:
         """Import what only this trial needs: called in the worker, before the fork. Touches no device."""
 
-    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> Training:
+    def start(
+        self,
+        trial: Trial,
+        images: Images,
+        *,
+        device: str,
+        default_allocation: bool,
+        gang: Gang | None = None,
+    ) -> Training:
         """Build the model of a trial on its device.
 
         Args:
             device: "gpu" or "cpu", where each device is one core. On "gpu" nothing trains on the CPU instead.
             default_allocation: Leave the framework's own memory allocation as it is.
+            gang: The nodes that train it together, where there are several.
         Raises:
             Unsupported: The framework or the device cannot run the trial.
         """

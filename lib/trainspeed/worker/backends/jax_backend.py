@@ -22,6 +22,7 @@ from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.environment import Preset
 from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.gang import Gang
 from trainspeed.worker.levers import jax_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
@@ -87,7 +88,15 @@ class JaxBackend(Backend):
         if trial.nodes > 1:
             raise Unsupported("training with JAX on several nodes is not measured")
 
-    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> JaxTraining:
+    def start(
+        self,
+        trial: Trial,
+        images: Images,
+        *,
+        device: str,
+        default_allocation: bool,
+        gang: Gang | None = None,
+    ) -> JaxTraining:
         if default_allocation:
             PREALLOCATE.undo()
         compile_anew()

@@ -43,18 +43,24 @@ class RankWatch:
         ranks: Mapping[int, int],
         *,
         grace_s: float,
+        first: int = 1,
+        elsewhere: Callable[[], str | None] | None = None,
         give_up: Callable[[str], object] = end_process,
         look_again_s: float = LOOK_AGAIN_S,
     ) -> None:
         """Begin to watch.
 
         Args:
-            ranks: Process id -> pipe from which its error is read, of rank 1, 2 and so on. They are reaped here.
+            ranks: Process id -> pipe from which its error is read, of the ranks on this node but the first one, in
+                their order. They are reaped here.
             grace_s: Seconds in which rank 0 may find out by itself that another one has failed.
+            first: Number of the first of these ranks.
+            elsewhere: Returns the error of a rank on another node; asked until the caller asks for the error itself.
             give_up: Ends this process; is told the error.
         """
-        self._ranks = dict(enumerate(ranks.items(), start=1))
+        self._ranks = dict(enumerate(ranks.items(), start=first))
         self._grace_s, self._give_up, self._look_again_s = grace_s, give_up, look_again_s
+        self._elsewhere = elsewhere
         self._report: str | None = None
         self._told, self._asked = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._watch, name="rank watch", daemon=True)
@@ -88,7 +94,7 @@ class RankWatch:
         with selectors.PollSelector() as reports:
             for rank, (_, pipe) in self._ranks.items():
                 reports.register(pipe, selectors.EVENT_READ, rank)
-            while self._ranks:
+            while self._ranks or (self._elsewhere and not self._asked.is_set()):
                 for key, _ in reports.select(self._look_again_s):
                     if text := os.read(key.fd, REPORT_BYTES).decode(errors="replace"):
                         self._tell(text)
@@ -97,6 +103,8 @@ class RankWatch:
                         self._reap(key.data, 0)
                 for rank in [*self._ranks]:
                     self._reap(rank, os.WNOHANG)
+                if self._elsewhere and not self._asked.is_set() and (text := self._elsewhere()):
+                    self._tell(text)
         self._told.set()
 
     def _reap(self, rank: int, how: int) -> None:

@@ -21,6 +21,7 @@ from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.tensorflow_convolution import TensorFlowConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.gang import Gang
 from trainspeed.worker.levers import tensorflow_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
@@ -106,7 +107,13 @@ class TensorFlowBackend(Backend):
             )
 
     def start(
-        self, trial: Trial, images: Images, *, device: str, default_allocation: bool
+        self,
+        trial: Trial,
+        images: Images,
+        *,
+        device: str,
+        default_allocation: bool,
+        gang: Gang | None = None,
     ) -> TensorFlowTraining:
         gpus = _set_up(device, trial.devices, grow=not default_allocation)
         capability = None

@@ -22,6 +22,7 @@ from trainspeed.worker.backends.torch_training import TorchTraining
 from trainspeed.worker.convolution.torch_convolution import TorchConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.failures import Unsupported
+from trainspeed.worker.gang import Gang
 from trainspeed.worker.levers import torch_levers
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
@@ -49,7 +50,15 @@ class TorchBackend(Backend):
                 with contextlib.suppress(ImportError):  # the run itself will say so
                     importlib.import_module(name)
 
-    def start(self, trial: Trial, images: Images, *, device: str, default_allocation: bool) -> Training:
+    def start(
+        self,
+        trial: Trial,
+        images: Images,
+        *,
+        device: str,
+        default_allocation: bool,
+        gang: Gang | None = None,
+    ) -> Training:
         if device == "gpu":
             _reach([])
         main = torch.device("cuda" if device == "gpu" else "cpu")
@@ -63,7 +72,11 @@ class TorchBackend(Backend):
             return _training(trial, images, main)
         # Until the ranks are forked, nothing may touch CUDA but counting: a fork cannot use it again.
         return torch_ranks.start(
-            trial.devices, main, lambda rank: _training(trial, images, main, rank), compiled=trial.compile
+            trial.devices,
+            main,
+            lambda rank, local_rank: _training(trial, images, main, rank, local_rank),
+            compiled=trial.compile,
+            gang=gang,
         )
 
     def convolution(self, trial: Conv2dTrial, *, device: str) -> TorchConvolution:
@@ -84,14 +97,21 @@ def _reach(indices: Iterable[int]) -> None:
     reach(build, torch.cuda.device_count, first_step)
 
 
-def _training(trial: Trial, images: Images, device: torch.device, rank: int = 0) -> Training:
-    """Return the training of one process: on all devices, or as one rank of several."""
+def _training(
+    trial: Trial, images: Images, device: torch.device, rank: int = 0, local_rank: int = 0
+) -> Training:
+    """Return the training of one process: on all devices, or as one rank of several.
+
+    Args:
+        rank: Among all ranks: it has that share of the images.
+        local_rank: Among those on this node: it has that device.
+    """
     if device.type == "cuda":
-        _reach([rank] if trial.strategy == "ddp" else range(trial.devices))
-    capability = torch.cuda.get_device_capability(rank) if device.type == "cuda" else None
+        _reach([local_rank] if trial.strategy == "ddp" else range(trial.devices))
+    capability = torch.cuda.get_device_capability(local_rank) if device.type == "cuda" else None
     check_precision(arithmetic_of(trial), capability)
     if device.type == "cuda":
-        device = torch.device("cuda", rank)
+        device = torch.device("cuda", local_rank)
         torch.cuda.set_device(device)
         torch.cuda.reset_peak_memory_stats(device)
     else:

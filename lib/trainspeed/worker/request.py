@@ -1,0 +1,54 @@
+"""What a worker is asked to measure, and its form as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from trainspeed.core.convolution import AnyTrial, trial_from_dict
+from trainspeed.worker.gang import Gang
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a worker is asked to measure.
+
+    Attributes:
+        trial: The trial to measure, its data set resolved (not `auto`).
+        device: "gpu" where this machine has one to train on, else "cpu".
+        requested_at: `time.monotonic()` of the runner, which shares this machine's clock.
+        evaluate: Whether to measure the test accuracy.
+        inspect: Whether to look up the layer table and the effective layout.
+        turns: Whether to train or call a turn at a time, as the runner says, instead of all in a row.
+        calls_s: How long the whole calls of a convolution that takes no turns last together, about; `trial.calls` of
+            them are made in any case.
+        default_allocation: Whether to leave the framework's memory allocation at its default.
+        gpu_uuids: GPUs in use, to read their energy counters and to see whether another process uses them.
+        runner_pid: Process that all runs of the report descend from, to tell others from them.
+        gang: The nodes that a trial on several is trained by; None for all others. A run that follows trains for as
+            long as that on node 0 does, whatever `turns` says.
+    """
+
+    trial: AnyTrial
+    device: str
+    requested_at: float
+    evaluate: bool = False
+    inspect: bool = False
+    turns: bool = False
+    calls_s: float = 0.0
+    default_allocation: bool = False
+    gpu_uuids: tuple[str, ...] = ()
+    runner_pid: int | None = None
+    gang: Gang | None = None
+
+    def as_json(self) -> bytes:
+        """Return the JSON form, on one line."""
+        return msgspec.json.encode({**vars(self), "trial": self.trial.as_dict()})
+
+    @classmethod
+    def from_json(cls, line: str | bytes) -> Request:
+        """Return the request that `as_json` was called on."""
+        data = msgspec.json.decode(line)
+        values = {**data, "trial": trial_from_dict(data["trial"]), "gpu_uuids": tuple(data["gpu_uuids"])}
+        return cls(**{**values, "gang": msgspec.convert(data["gang"], Gang | None)})

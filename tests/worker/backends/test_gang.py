@@ -1,0 +1,111 @@
+"""Nodes that train together, here two runs of one worker that meet at this machine's own address."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from study_data import tiny_trial
+from trainspeed.conduct.forked_run import RunOutcome
+from trainspeed.core.run import Status
+from trainspeed.sensors.machine import logical_cores
+from trainspeed.sensors.network import free_port, interface_of
+from trainspeed.worker.events import TakeTurn
+from trainspeed.worker.gang import Gang
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(logical_cores() < 2, reason="two devices need two CPU cores"),
+]
+
+LOCALHOST = "127.0.0.1"
+ONE_NODE = tiny_trial(strategy="ddp", devices=2, batch_size=16, images_per_epoch=64, epochs=3)
+TWO_NODES = replace(ONE_NODE, nodes=2)
+SUMS = {"plant": "probes.gang_sums"}
+
+
+def learned(folder: Path) -> dict[int, dict[str, float]]:
+    """Return rank -> how many epochs it trained, the loss of its share, and the sum of its weights."""
+    return {int(path.stem): json.loads(path.read_text()) for path in folder.glob("*.json")}
+
+
+@pytest.fixture(scope="module")
+def on_one_node(shared_worker, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("one node")
+    environment = {"TRAINSPEED_TEST_OUT": str(folder)}
+    outcome = shared_worker("torch").run(ONE_NODE, environment=environment, **SUMS)
+    assert outcome.status == Status.OK, outcome.reason
+    return learned(folder)
+
+
+def begun(worker, **told):
+    """Return the two runs of a trial on two nodes, begun: node 0's takes turns, and the other follows it."""
+    gang = Gang(addresses=(LOCALHOST,) * 2, port=free_port(LOCALHOST), interface=interface_of(LOCALHOST))
+    return [
+        worker.begin(TWO_NODES, gang=replace(gang, node=node), turns=node == 0, **told) for node in (0, 1)
+    ]
+
+
+def end_of(run, *turns: TakeTurn) -> RunOutcome:
+    run.rests()
+    for turn in turns:
+        run.take_turn(turn)
+    return run.finish()
+
+
+def test_two_nodes_learn_what_two_devices_of_one_learn_to_the_last_digit(
+    shared_worker, tmp_path, on_one_node
+):
+    """Node 0 rests after two epochs, and so does the other, which knows of no turns."""
+    leads, follows = begun(shared_worker("torch"), environment={"TRAINSPEED_TEST_OUT": str(tmp_path)}, **SUMS)
+    outcome = end_of(leads, TakeTurn(epochs=1))
+
+    assert (outcome.status, outcome.reason) == (Status.OK, None)
+    assert [len(turn.epoch_s) for turn in outcome.result.turns] == [1]
+    assert follows.end().status == Status.OK
+    assert len({rank["loss"] for rank in on_one_node.values()}) == 2, "each rank has images of its own"
+    assert learned(tmp_path) == on_one_node
+    assert not shared_worker("torch").processes()
+
+
+@pytest.mark.parametrize(
+    ("action", "status", "reason"),
+    [
+        ("die", Status.CRASHED, "on another node a rank ended without a word"),
+        ("run out of memory", Status.OOM, "rank 1: MemoryError: cannot allocate memory"),
+    ],
+)
+def test_a_node_that_fails_ends_the_run_with_its_words(shared_worker, action, status, reason):
+    worker = shared_worker("torch")
+    leads, follows = begun(
+        worker, environment={"TRAINSPEED_TEST_RANK": action}, plant="probes.failing_ranks", timeout_s=60
+    )
+    outcome = end_of(leads)
+
+    assert outcome.status == status and reason in outcome.reason
+    assert outcome.failure.stage == "train"
+    assert follows.end().status in (Status.CRASHED, status)
+    assert not worker.processes()
+
+
+def test_a_trial_for_several_nodes_needs_them(shared_worker):
+    outcome = shared_worker("torch").run(TWO_NODES)
+
+    assert (outcome.status, outcome.reason) == (
+        Status.UNSUPPORTED,
+        "it is for 2 nodes, not for 1: measure it with a fleet",
+    )
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "srun"])
+def test_the_same_training_runs_under_a_launcher_on_two_nodes(shared_worker, tmp_path, on_one_node, launcher):
+    """Both ranks are the first of their node: the rank among all is their share of the images."""
+    trial = tmp_path / "trial.txt"
+    trial.write_text(json.dumps(ONE_NODE.as_dict()))
+    environment = {"TRAINSPEED_TEST_OUT": str(tmp_path)}
+    shared_worker("torch").probed("probes.launched_ranks", launcher, trial, environment=environment)
+
+    assert learned(tmp_path) == on_one_node
