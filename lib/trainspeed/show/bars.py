@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from trainspeed.show.seaborn_alone import sns
 from trainspeed.show.theme import GREY, SMALL_PT, Look
 
 GROUP = 0.8  # share of a group's room that its bars take

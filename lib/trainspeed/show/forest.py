@@ -11,7 +11,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,6 +28,7 @@ from trainspeed.show.rows import (
     succeeded,
     verdict_frame,
 )
+from trainspeed.show.seaborn_alone import sns
 from trainspeed.show.series import handles, marks
 from trainspeed.show.theme import GREY, OUTCOME_STYLES, PALE, SMALL_PT, WIDTH_IN, Look, framework_colour
 

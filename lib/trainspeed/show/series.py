@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 
 from trainspeed.judge import verdict
+from trainspeed.show.seaborn_alone import sns
 from trainspeed.show.theme import SMALL_PT, Look
 
 STEP_PT, IN_A_ROW = 9, 4  # between the marks of runs that failed, and how many fit side by side

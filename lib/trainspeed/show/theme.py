@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
-import seaborn as sns
 from IPython import get_ipython
 from IPython.display import display
 from matplotlib.artist import Artist
@@ -15,6 +14,7 @@ from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import NAMES
+from trainspeed.show.seaborn_alone import sns
 
 # Eight colours that colour-blind readers can tell apart.
 # Source: https://jfly.uni-koeln.de/color/ (Okabe and Ito, 2008)
