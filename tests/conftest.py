@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -27,8 +28,10 @@ from fake_study import run_study
 from trainspeed.conduct.context import Context
 run_study(Context(id="s", out=Path(sys.argv[1])), control=True, blocks=6)
 """
-# Fixture that is made once and takes long -> group of the files that name it, the longest first.
+# What a file has that is made once and takes long -> group of the files that have it, the longest first.
 SHARED = {"shared_worker": "training", "smoke_report": "smoke report", "report_folder": "recorded report"}
+WORKER = re.compile(r"shared_worker(?:\((.*?)\)|\.probed)")
+OF_TORCH = "training by PyTorch alone"  # which another process may do: importing it again takes little
 
 
 class FakeClock:
@@ -113,12 +116,14 @@ def group_of(file: str) -> str:
     if file.startswith("tests/gpu/"):  # whose memory and load are looked at
         return SHARED["shared_worker"]
     text = (ROOT / file).read_text(encoding="utf-8")
+    if {*WORKER.findall(text)} == {'"torch"'}:
+        return OF_TORCH
     return next((group for fixture, group in SHARED.items() if fixture in text), file)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that what is short fills the other process until the end."""
-    first = [*dict.fromkeys(SHARED.values())]
+    first = [*SHARED.values(), OF_TORCH]
 
     def place(item: pytest.Item) -> int:
         group = group_of(item.nodeid.partition("::")[0])

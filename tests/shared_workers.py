@@ -24,6 +24,8 @@ from trainspeed.worker.request import Request
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = {"HF_ENDPOINT": NOWHERE, "HF_HUB_OFFLINE": "", "no_proxy": "", "NO_PROXY": ""}
 OFFLINE |= {"https_proxy": NOWHERE, "HTTPS_PROXY": NOWHERE}
+# A program that runs a few times takes longer to optimise than it saves; what is compiled is the same.
+QUICK_COMPILER = {"XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"}
 SMALL = {"model": "cnn10", "layout": "channels_last", "batch_size": 8, "images_per_epoch": 16}
 SMALL |= {"epochs": 3, "image_size": 8, "dataset": "digits"}
 
@@ -104,7 +106,8 @@ class SharedWorker:
         """Return the worker; a new one where a run took the old one with it."""
         if self._process is None or not self._process.alive:
             home, tests = str(self._folder), Path(__file__).parent
-            environment = {**OFFLINE, "HF_HOME": home, "KERAS_HOME": home, "CUDA_VISIBLE_DEVICES": ""}
+            environment = {**OFFLINE, **QUICK_COMPILER, "CUDA_VISIBLE_DEVICES": ""}
+            environment |= {"HF_HOME": home, "KERAS_HOME": home}
             environment |= {"PYTHONPATH": os.pathsep.join([str(ROOT / "lib"), str(tests)])}
             environment |= {
                 "TRAINSPEED_TEST_FRAMEWORK": self.framework,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import textwrap
@@ -11,6 +12,7 @@ import nbformat
 import pytest
 import yaml
 
+from shared_workers import QUICK_COMPILER
 from tiny_notebooks import code, text
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.files import CHECK
@@ -23,6 +25,7 @@ from trainspeed.sensors.cpu import FLAGS_VARIABLE
 from trainspeed.sensors.machine import logical_cores
 from trainspeed.show.notebook import read_elements
 
+SHORT_RUNS = Path(__file__).parent / "short_runs"
 ADDED = "batch"  # the study of CONTRIBUTING
 TINY = {"blocks": 1, "images_per_epoch": 16, "image_size": 8}
 TWO_DEVICES = ("multi_gpu", "conv2d")  # cannot be measured on one CPU core
@@ -57,6 +60,9 @@ def measure(folder: Path, out: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRAINSPEED_DEVICE", "cpu")
         patch.setenv(FLAGS_VARIABLE, "")
+        patch.setenv("PYTHONPATH", str(SHORT_RUNS), prepend=os.pathsep)
+        for variable, flags in QUICK_COMPILER.items():
+            patch.setenv(variable, flags)
         assert report(preset="smoke", notebooks=names, out=out, folder=folder) == 0
 
 

@@ -38,8 +38,9 @@ if os.environ["TRAINSPEED_TEST_FRAMEWORK"] == "jax":
 
     jax_backend.compile_anew = compile_once
 cores = processes.usable_cores()
-# From the first core on: the report that other tests share is measured at the same time, on the last one.
-processes.usable_cores = lambda: cores[::-1]
+# From the first core on, as the other process of tests uses the last one: for the report that tests share, too.
+if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+    processes.usable_cores = lambda: cores[::-1]
 
 
 def with_its_environment(request_of):

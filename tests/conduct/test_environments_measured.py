@@ -39,7 +39,7 @@ def measured(tmp_path_factory):
             self.tunables = environment.get("GLIBC_TUNABLES")
             super().__init__(*arguments, environment=environment, **options)
 
-    shape = {"model": "cnn10", "layout": "channels_last", "dataset": "digits", "image_size": 8}
+    shape = {"model": "cnn_keras", "layout": "channels_last", "dataset": "digits", "image_size": 12}
     shape |= {"batch_size": 8, "images_per_epoch": 16, "epochs": 3}
     trials = grid(framework=INSTALLED, levers=[[], "huge_pages=on"], **shape)
     together = TrialSet(trials=trials, blocks=1, factors=("framework", "levers"))

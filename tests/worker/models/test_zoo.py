@@ -156,10 +156,12 @@ def worker(request, shared_worker):
     return shared_worker(request.param)
 
 
-def test_small_grey_images_train_a_model_of_others(worker):
-    outcome = run(worker, trial(worker.framework), inspect=True)
+def test_small_grey_images_train_a_model_of_others_which_is_validated_and_saved(worker):
+    """As whole steps alone, such a model trains in `test_precision_arms.py`."""
+    outcome = run(worker, trial(worker.framework, part="fit"), inspect=True)
 
     assert outcome.status == Status.OK, outcome.reason
+    assert len(outcome.result.epoch_s) == 3
     assert outcome.result.parameters == 3_217_226
     assert set(outcome.result.effective_precision.dtypes) == {"float32"}
     assert 0 <= outcome.result.test_accuracy <= 1
@@ -167,14 +169,6 @@ def test_small_grey_images_train_a_model_of_others(worker):
     if worker.framework == "torch":
         assert set(outcome.result.effective_layout) == {"channels_last"}
         assert 0 < outcome.result.profile["matrix_share"] < 1
-
-
-def test_fit_is_measured_and_evaluated_too(worker):
-    outcome = run(worker, trial(worker.framework, part="fit"))
-
-    assert outcome.status == Status.OK, outcome.reason
-    assert len(outcome.result.epoch_s) == 3
-    assert 0 <= outcome.result.test_accuracy <= 1
 
 
 def test_weights_that_cannot_be_downloaded_are_a_row_with_a_line(worker):
