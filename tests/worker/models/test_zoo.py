@@ -157,7 +157,7 @@ def worker(request, shared_worker):
 
 
 def test_small_grey_images_train_a_model_of_others_which_is_validated_and_saved(worker):
-    """As whole steps alone, such a model trains in `test_precision_arms.py`."""
+    """Keras's, as whole steps alone, trains in `test_precision_arms.py`."""
     outcome = run(worker, trial(worker.framework, part="fit"), inspect=True)
 
     assert outcome.status == Status.OK, outcome.reason
@@ -168,7 +168,8 @@ def test_small_grey_images_train_a_model_of_others_which_is_validated_and_saved(
     assert outcome.result.step_flops > 16 * 3 * 2 * 10e6
     if worker.framework == "torch":
         assert set(outcome.result.effective_layout) == {"channels_last"}
-        assert 0 < outcome.result.profile["matrix_share"] < 1
+        alone = run(worker, trial(worker.framework), inspect=True)
+        assert 0 < alone.result.profile["matrix_share"] < 1
 
 
 def test_weights_that_cannot_be_downloaded_are_a_row_with_a_line(worker):
