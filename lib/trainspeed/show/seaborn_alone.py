@@ -1,4 +1,4 @@
-"""seaborn as `sns`, imported without SciPy, which it needs for densities and clusters: no chart here has any.
+"""The seaborn of all charts, imported without SciPy, which it needs for densities and clusters: none is drawn here.
 
 SciPy would take a third of the time in which a notebook's kernel gets ready. What imports it later gets it.
 """
