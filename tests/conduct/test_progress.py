@@ -5,11 +5,19 @@ from dataclasses import dataclass
 
 import pytest
 
+from study_data import make_trial
+from trainspeed.conduct.block_queue import BlockQueue
+from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.progress import Lines, Progress
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.format import minutes
 
 BLOCK_S = 10.0
+ARMS = tuple(Planned(block=0, label="", trial=make_trial(batch_size=size)) for size in (8, 16))
+NAME = (
+    ", ".join(ARMS[0].trial.describe(without=("image_size", "precision", "compile")))
+    + ", in turns with 1 more"
+)
 
 
 @dataclass(frozen=True)
@@ -20,10 +28,20 @@ class TwoArms:
     core: bool = True
     around: bool = False
     most: int = 3
-    blocks: tuple = (("a", "b"),) * 3
+    blocks: tuple = (ARMS,) * 3
 
     def place(self, number: int) -> int:
         return 0
+
+
+def queue_of(table, end_s=math.inf):
+    return BlockQueue(
+        table=table,
+        end_s=end_s,
+        ask=lambda left_s: [],
+        left_of=lambda group, number: group.blocks[number],
+        begin=lambda groups: None,
+    )
 
 
 @pytest.fixture
@@ -31,33 +49,51 @@ def table():
     return Timetable(groups=[TwoArms("x"), TwoArms("y")], block_s=lambda group: BLOCK_S)
 
 
-def run_blocks(progress, table, number):
-    for _ in range(number):
-        progress.starting("a pair")
-        table.took(table.next(math.inf))
-        progress.finished(2)
+@pytest.fixture
+def shown():
+    return []
 
 
-def test_before_the_first_run_has_ended_the_time_left_is_not_known(table):
-    shown = []
-    Progress(table, lambda *values: shown.append(values)).starting("first")
-    assert shown == [(0, 12, None, "first")]
+@pytest.fixture
+def progress_of(fake_clock, monkeypatch, shown):
+    """Return what measures so many blocks of a queue, each in its time, and begins the next one."""
+    monkeypatch.setattr("time.monotonic", fake_clock)
+
+    def measured(queue, blocks):
+        progress = Progress(queue, lambda *values: shown.append(values))
+        for _ in range(blocks):
+            block = queue.take()
+            progress.starting(block.planned)
+            fake_clock.advance(BLOCK_S)
+            queue.finished(block)
+            progress.finished(len(block.planned))
+        progress.starting(queue.take().planned)
+
+    return measured
 
 
-def test_the_time_left_is_that_of_the_blocks_to_come(table):
-    shown = []
-    progress = Progress(table, lambda *values: shown.append(values))
-    run_blocks(progress, table, 5)
-    progress.starting("last")
-    assert shown[-1] == (10, 12, BLOCK_S, "last")
+def test_before_the_first_run_has_ended_the_time_left_is_not_known(table, progress_of, shown):
+    progress_of(queue_of(table), 0)
+    assert shown == [(0, 12, None, NAME)]
 
 
-def test_what_there_is_no_time_for_is_not_to_come(table):
-    shown = []
-    progress = Progress(table, lambda *values: shown.append(values))
-    run_blocks(progress, table, 2)
-    progress.starting("third", 3 * BLOCK_S)
-    assert shown[-1] == (4, 8, 2 * BLOCK_S, "third")
+def test_the_time_left_is_that_of_the_blocks_to_come(table, progress_of, shown):
+    progress_of(queue_of(table), 5)
+    assert shown[-1] == (10, 12, BLOCK_S, NAME)
+
+
+def test_what_there_is_no_time_for_is_not_to_come(table, progress_of, shown, fake_clock):
+    progress_of(queue_of(table, fake_clock() + 5 * BLOCK_S), 2)
+    assert shown[-1] == (4, 8, 2 * BLOCK_S, NAME)
+
+
+def test_two_hands_need_half_the_time_for_what_neither_has_begun(table, progress_of, shown):
+    queue = queue_of(table)
+    progress_of(queue, 1)
+    queue.joined()
+    queue.take()
+    Progress(queue, lambda *values: shown.append(values)).finished(2)
+    assert queue.outlook() == (10, 5 * BLOCK_S / 2)
 
 
 def test_lines_are_sparse(fake_clock, capsys):

@@ -1,6 +1,6 @@
 """Whose block is next, and who measures it: this machine alone, or this machine and its twins side by side.
 
-A block goes to one of them whole. Knows no node and no process.
+A block goes to one of them whole. Each of them is a hand here: knows no node and no process.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ class Block:
 class BlockQueue:
     """Blocks in the order of a timetable, for one or several that measure.
 
+    What is left of the time is that of all hands together: a timetable gives out its sum. No hand begins a block that
+    it would not end in time.
+
     Attributes:
         table: Gives out the time.
         end_s: `time.monotonic()` at which the time is over.
@@ -47,6 +50,8 @@ class BlockQueue:
         begin: Is told of groups that are new in the table.
         starting: Is told of a block that is taken, before the table counts it.
         depends: Whether `ask` may return something.
+        hands: How many measure.
+        problem: What ended it before its time; None where nothing did.
     """
 
     table: Timetable[PlannedGroup]
@@ -57,57 +62,92 @@ class BlockQueue:
     starting: Callable[[Sequence[Planned], float], None] = lambda planned, left_s: None
     depends: bool = False
     hands: int = 1
+    problem: Exception | None = field(default=None, init=False)
     lock: threading.Condition = field(default_factory=threading.Condition)
-    _out: int = field(default=0, init=False)
+    _out: dict[Block, float] = field(default_factory=dict, init=False)  # block -> when it was given out
     _back: list[Block] = field(default_factory=list, init=False)
     _over: bool = field(default=False, init=False)
+    _asked_in_vain: bool = field(default=False, init=False)
+    _kept: bool = field(default=False, init=False)  # what is next, for this machine
 
     @property
     def left_s(self) -> float:
-        """Seconds until the time is over."""
-        return self.end_s - time.monotonic()
+        """Seconds that all hands have together until the time is over, but for what is being measured."""
+        left_s = self.end_s - time.monotonic()
+        return left_s if left_s == math.inf else left_s * self.hands - self._busy_s
 
-    def take(self) -> Block | None:
+    @property
+    def _busy_s(self) -> float:
+        """Seconds that what is being measured still takes."""
+        now_s = time.monotonic()
+        return sum(max(0.0, self.table.block_s(b.group) - now_s + at_s) for b, at_s in self._out.items())
+
+    def outlook(self) -> tuple[int, float]:
+        """Return how many runs are being measured or still to come, and about how many seconds all that takes."""
+        end = self.table.forecast(self.left_s)
+        to_come = (group.blocks[self.table.had(group) : end.had(group)] for group in end.groups)
+        runs = sum(map(len, (block for blocks in to_come for block in blocks)))
+        runs += sum(len(block.planned) for block in (*self._out, *self._back))
+        return runs, (end.forecast_s + self._busy_s) / max(1, self.hands)
+
+    def take(self, *, helps: bool = False, wait: bool = True) -> Block | None:
         """Return the next block, to be measured whole and then given to `finished` or to `lost`; None at the end.
 
-        Waits where others still measure what may decide what is next, or may be lost.
+        Args:
+            helps: Whether it is for a twin. What is measured before and after all others shows whether a machine is
+                still the same: it is for this one alone, and the twins wait.
+            wait: Whether to wait where others still measure what may decide what is next, or may be lost; else None
+                is returned there, too.
         """
         with self.lock:
             while not self._over:
-                if block := self._next():
-                    self._out += 1
-                    return block
-                if not self._out:
-                    self._over = True
+                if block := self._next(helps):
+                    self._out[block] = time.monotonic()
                     self.lock.notify_all()
+                    return block
+                if not self._out and not self._kept:
+                    self.end()
+                elif not wait:
                     break
-                self.lock.wait()
+                else:
+                    self.lock.wait()
             return None
 
-    def finished(self) -> None:
+    def joined(self) -> None:
+        """Say that another one measures from now on."""
+        with self.lock:
+            self.hands += 1
+
+    def left(self) -> None:
+        """Say that one of those that measure does so no longer."""
+        with self.lock:
+            self.hands -= 1
+            self.lock.notify_all()
+
+    def finished(self, block: Block) -> None:
         """Say that a block has been measured."""
         with self.lock:
-            self._out -= 1
+            del self._out[block]
             self.lock.notify_all()
 
-    def lost(self, block: Block) -> None:
+    def lost(self, block: Block, *, begun: bool = True) -> None:
         """Give a block back whose node was lost: it is measured anew, whole, by somebody else.
 
-        Raises:
-            UserError: It has taken too many nodes along.
+        Args:
+            begun: Whether the node had begun to measure it, so that the block may be why.
         """
         with self.lock:
-            self._out -= 1
-            self.hands -= 1
-            if block.losses == MOST_LOSSES:
-                self._over = True
-                self.lock.notify_all()
-                raise UserError(
-                    f"{MOST_LOSSES + 1} nodes were lost while they measured the same block: look at what ends them, "
-                    "then go on with RESUME=1."
+            del self._out[block]
+            if begun and block.losses == MOST_LOSSES:
+                self.fail(
+                    UserError(
+                        f"{MOST_LOSSES + 1} nodes were lost while they measured the same block: look at what ends "
+                        "them, then go on with RESUME=1."
+                    )
                 )
-            self._back.append(replace(block, losses=block.losses + 1))
-            self.lock.notify_all()
+            else:
+                self._back.append(replace(block, losses=block.losses + begun))
+                self.lock.notify_all()
 
     def end(self) -> None:
         """Give out nothing more."""
@@ -115,25 +155,49 @@ class BlockQueue:
             self._over = True
             self.lock.notify_all()
 
-    def _next(self) -> Block | None:
+    def fail(self, problem: Exception) -> None:
+        """Give out nothing more, for a reason that ends the study."""
+        with self.lock:
+            self.problem = self.problem or problem
+            self.end()
+
+    def _next(self, helps: bool) -> Block | None:
+        self._kept = False
+        self.table.longest_s = self.end_s - time.monotonic() if self.hands > 1 else math.inf
+        if block := self._next_of_lost():
+            return block
         while True:
-            if self._back:
-                return self._back.pop(0)
-            left_s = self.left_s * self.hands if self.left_s < math.inf else math.inf
+            left_s = self.left_s
             group = self.table.next(left_s)
             if group is None and self.depends:
                 if self._out:
-                    return None  # what is being measured decides
-                if more := self.ask(left_s):
+                    # What is being measured may decide. Not so between the blocks of a level that was begun after it
+                    # had nothing to ask for: one hand alone would ask between them, many would wait for each other.
+                    if not (self._asked_in_vain and self.table.is_in_level):
+                        return None
+                elif more := self.ask(left_s):
+                    self._asked_in_vain = False
                     self.table.groups += more
                     self.begin(more)
                     continue
+                else:
+                    self._asked_in_vain = True
             group = group or self.table.next_of_more(left_s)
             if group is None:
                 return None
             number = self.table.had(group)
-            if left := self.left_of(group, number):
-                self.starting(left, self.left_s)
+            if group.around and (helps or (number and self._out)):
+                self._kept = True
+                return None
             self.table.took(group)
-            if left:
+            if left := self.left_of(group, number):
                 return Block(group=group, number=number, planned=left)
+
+    def _next_of_lost(self) -> Block | None:
+        """Return a block that was lost; the time may not be enough for it any more, but for a first one."""
+        while self._back:
+            block = self._back.pop(0)
+            if not block.number or self.table.block_s(block.group) <= self.end_s - time.monotonic():
+                return block
+            self.table.gave_back(block.group)
+        return None

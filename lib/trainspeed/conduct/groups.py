@@ -119,17 +119,19 @@ class Pace:
     turn_s: float = TURN_S
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     _took_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
+    _median_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _estimates_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
 
     def learn(self, group: PlannedGroup, wall_s: float) -> None:
-        """Take in what a block took."""
-        self._took_s[group].append(wall_s)
+        """Take in what a block took, whoever measured it."""
+        took_s = self._took_s[group]
+        took_s.append(wall_s)
+        self._median_s[group] = median(took_s[1:] or took_s)  # the first looks up layers and accuracy, too
 
     def block_s(self, group: PlannedGroup) -> float:
         """Return about how many seconds a block of a group takes."""
-        # The first block looks up layers and accuracy, too.
-        if took_s := self._took_s.get(group):
-            return median(took_s[1:] or took_s)
+        if group in self._median_s:
+            return self._median_s[group]
         return self._estimate_s(group) * self._ratio(group.framework)
 
     def _estimate_s(self, group: PlannedGroup) -> float:

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import math
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 
-from trainspeed.conduct.groups import PlannedGroup
-from trainspeed.conduct.timetable import Timetable
+from trainspeed.conduct.block_queue import BlockQueue
+from trainspeed.conduct.plan import Planned
 from trainspeed.core.format import minutes
 
 LINE_EVERY_S = 15.0
 
 
 class Progress:
-    """Counts runs, and forecasts how many there will be and how long they still take.
+    """Counts runs, whoever measures them, and forecasts how many there will be and how long they still take.
 
     Args:
-        table: Which blocks are still to come.
+        queue: Gives out the blocks.
         show: Called with (runs done, total, seconds left or None before the first run has ended, what runs next).
     """
 
-    def __init__(
-        self, table: Timetable[PlannedGroup], show: Callable[[int, int, float | None, str], None]
-    ) -> None:
-        self._table, self._show = table, show
+    def __init__(self, queue: BlockQueue, show: Callable[[int, int, float | None, str], None]) -> None:
+        self._queue, self._show = queue, show
         self._done = 0
 
-    def starting(self, name: str, left_s: float = math.inf) -> None:
-        """Show which run comes next.
-
-        Args:
-            left_s: Seconds until the study's time is up.
-        """
-        end = self._table.forecast(left_s)
-        to_come = sum(
-            len(block)
-            for group in end.groups
-            for block in group.blocks[self._table.had(group) : end.had(group)]
-        )
-        self._show(self._done, self._done + to_come, end.forecast_s if self._done else None, name)
+    def starting(self, group: Sequence[Planned]) -> None:
+        """Show which runs come next."""
+        with self._queue.lock:
+            runs, left_s = self._queue.outlook()
+            self._show(self._done, self._done + runs, left_s if self._done else None, _name_of(group))
 
     def finished(self, runs: int = 1) -> None:
         """Count the run that was started last, or as many as have taken turns since then."""
@@ -82,3 +73,24 @@ class Bar:
         self._bar.n = self._bar.total or 0
         self._bar.set_postfix_str("")
         self._bar.close()
+
+
+@contextmanager
+def shown_progress(study: str, *, in_report: bool) -> Iterator[Lines | Bar]:
+    """Show lines while a report runs, and take them out of the notebook at the end; else show a bar."""
+    in_notebook = "ipykernel" in sys.modules
+    if in_notebook and not in_report:
+        with closing(Bar(study)) as bar:
+            yield bar
+        return
+    yield Lines(study)
+    if in_notebook:
+        from IPython.display import clear_output
+
+        clear_output()
+
+
+def _name_of(group: Sequence[Planned]) -> str:
+    """Return what runs next, for the progress: of runs that take turns the first, and how many others."""
+    first = ", ".join(group[0].trial.describe(without=("image_size", "precision", "compile")))
+    return first + (f", in turns with {len(group) - 1} more" if len(group) > 1 else "")

@@ -10,20 +10,22 @@ from typing import Any
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Run
+from trainspeed.core.runs import machines_of
 from trainspeed.core.system import Difference, differences_text, machine_differences, version_differences
 
 
-def check_same_machine(runs: Iterable[Run], machine: Mapping[str, Any]) -> None:
+def check_same_machine(runs: Iterable[Run], machine: Mapping[str, Any], node: str | None = None) -> None:
     """Raise a UserError where runs of the session were measured on another machine, or with another driver.
 
     Args:
         machine: This one, as in the ledger.
+        node: What the fleet calls it: see `Run`. Runs of a node that is equal to it may be gone on with here.
     """
-    machines: list[Mapping[str, Any]] = []
-    for run in runs:
-        if run.machine and run.machine not in machines:
-            machines.append(run.machine)
-    _check([d for before in machines for d in machine_differences(before, machine)])
+    differences: list[Difference] = []
+    for where, before in machines_of(runs):
+        equal_nodes = None not in (where, node) and where != node
+        differences += machine_differences(before, machine, equal_nodes=equal_nodes)
+    _check(differences)
 
 
 def check_same_versions(runs: Iterable[Run], framework: str, versions: Mapping[str, str]) -> None:

@@ -6,10 +6,9 @@ The one call of a notebook's Run section is `measure`. Knows no chart and no ver
 from __future__ import annotations
 
 import math
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -33,7 +32,7 @@ from trainspeed.conduct.plan import (
     most_cores,
     still_to_do,
 )
-from trainspeed.conduct.progress import Bar, Lines, Progress
+from trainspeed.conduct.progress import Progress, shown_progress
 from trainspeed.conduct.resumed import check_same_machine, check_same_versions
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.start import start_worker
@@ -42,11 +41,13 @@ from trainspeed.conduct.turns import TURN_S
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, append_coverage, read_coverage
 from trainspeed.core.errors import PlanOnly, UserError
+from trainspeed.core.files import CHECK
 from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.monitor_csv import monitor_file
 from trainspeed.core.run import Run
-from trainspeed.core.runs import Measured, RunSet
+from trainspeed.core.runs import Measured, RunSet, elapsed_s
 from trainspeed.core.user_model import is_named, still_holds
 from trainspeed.sensors.memory import allowance_bytes
 from trainspeed.sensors.processes import device_cores
@@ -103,9 +104,10 @@ class _Measuring:
         self._known, self._doubts = self._ledger.read(sessions)
         self._device, self._uuids, self._machine = devices()
         self._begun = [run for run in self._known if context.resume and run.session == context.id]
-        check_same_machine(self._begun, self._machine)
+        check_same_machine(self._begun, self._machine, context.node)
         self._given_up = GivenUp(self._device)
         self._runs: list[Run] = []
+        self._by_key: dict[Any, list[Run]] = {}
         self._pace: Pace | None = None
         self._tried: set[Any] = set()
         self._groups_so_far = 0
@@ -128,8 +130,10 @@ class _Measuring:
             write_plan(context.plan_to, plan)
             raise PlanOnly
         if context.resume:
-            self._runs += (run for run in self._begun if run.study == self._study and still_holds(run))
-            begun_s -= sum(run.busy_s for run in self._runs)
+            for run in self._begun:
+                if run.study == self._study and still_holds(run):
+                    self._keep(run)
+            begun_s -= elapsed_s(self._runs)
         runner = Runner(
             ledger=self._ledger,
             session=context.id,
@@ -137,7 +141,7 @@ class _Measuring:
             device=self._device,
             machine=self._machine,
             gpu_uuids=self._uuids,
-            monitor=f"monitor/{context.id}-{self._study}.csv",
+            monitor=monitor_file(context.id, self._study, context.node),
             node=context.node,
             start=partial(start_worker, self._uuids),
             timeout_s=timeout_s,
@@ -155,10 +159,10 @@ class _Measuring:
         with (
             nullcontext() if context.in_report else measuring_alone(self._device, self._uuids),
             monitoring(context.out / runner.monitor, interval_s, cores),
-            _progress(self._study, context) as show,
+            shown_progress(self._study, in_report=context.in_report) as show,
             closing(runner),
         ):
-            self._run_all(runner, table, end_s, show)
+            self._run_all(runner, table, end_s, show, interval_s)
         if budget_s is not None:
             append_coverage(context.out, self._coverage(table, budget_s, time.monotonic() - begun_s))
         return Measured(
@@ -212,7 +216,12 @@ class _Measuring:
         return [group for group in groups if group.blocks]
 
     def _run_all(
-        self, runner: Runner, table: Timetable[PlannedGroup], end_s: float, show: Callable[..., None]
+        self,
+        runner: Runner,
+        table: Timetable[PlannedGroup],
+        end_s: float,
+        show: Callable[..., None],
+        interval_s: float,
     ) -> None:
         runner.start_all([run.trial for run in self._runs if not run.versions], side_by_side=False)
         self._given_up.learn_again(self._runs, runner.missing)
@@ -221,30 +230,32 @@ class _Measuring:
         first = [planned.trial for runs in to_do for planned in runs]
         trains = all(trial.dataset for trial in first)
         runner.start_all(first, side_by_side=trains)
-        progress = Progress(table, show)
         queue = BlockQueue(
             table=table,
             end_s=end_s,
             ask=lambda left_s: self._asked() or self._spare(left_s),
             left_of=self._left_of,
             begin=partial(self._begin, table),
-            starting=lambda planned, left_s: progress.starting(_name_of(planned), left_s),
             depends=bool(self._plan.more or self._plan.spare),
         )
-        with helped_by(self._twins(runner, first), queue, self._record):
+        progress = Progress(queue, show)
+        with helped_by(self._twins(runner, interval_s, first), queue, partial(self._record, progress)):
             while block := queue.take():
+                progress.starting(block.planned)
                 begun_s = time.monotonic()
                 runner.rounds = block.group.rounds
                 runs = runner.measure_group(block.planned)
                 with queue.lock:
-                    self._record(block, runs, time.monotonic() - begun_s)
-                    progress.finished(len(block.planned))
-                queue.finished()
+                    self._record(progress, block, runs, time.monotonic() - begun_s)
+                queue.finished(block)
 
-    def _twins(self, runner: Runner, first: Sequence[AnyTrial]) -> StudyTwins | None:
-        """Return the equal nodes that share the blocks of this study; None where a report runs without a fleet."""
-        twins = twins_here()
-        return twins and StudyTwins(twins, runner, self._ledger, first)
+    def _twins(self, runner: Runner, interval_s: float, first: Sequence[AnyTrial]) -> StudyTwins | None:
+        """Return the equal nodes that share the blocks of this study; None where a report runs without a fleet.
+
+        What is checked is this machine.
+        """
+        twins = () if self._study == CHECK else twins_here()
+        return StudyTwins(twins, runner, self._ledger, interval_s, first) if twins else None
 
     def _begin(self, table: Timetable[PlannedGroup], groups: Sequence[PlannedGroup]) -> None:
         """Count the blocks that a resumed session has, and take all as tried from now on."""
@@ -255,14 +266,23 @@ class _Measuring:
 
     def _left_of(self, group: PlannedGroup, block: int) -> Sequence[Planned]:
         """Return what there is left to measure of a block of a group."""
-        return still_to_do(group.blocks[block], self._runs, self._given_up.holds)
+        planned = group.blocks[block]
+        done = [run for one in planned for run in self._by_key.get(one.key, ())]
+        return still_to_do(planned, done, self._given_up.holds)
 
-    def _record(self, block: Block, runs: Sequence[Run], seconds: float) -> None:
-        """Take in what a block's runs have shown, and how long it took."""
+    def _record(self, progress: Progress, block: Block, runs: Sequence[Run], seconds: float) -> None:
+        """Take in what a block's runs have shown, whoever measured them, and how long it took."""
         self._pace.learn(block.group, seconds)
+        progress.finished(len(block.planned))
         for run in runs:
-            self._runs.append(run)
+            if run.node != self._context.node:  # the runner has learned from its own
+                self._given_up.learn(run)
+            self._keep(run)
             append_csv(run, self._table)
+
+    def _keep(self, run: Run) -> None:
+        self._runs.append(run)
+        self._by_key.setdefault(run.key, []).append(run)
 
     def _coverage(self, table: Timetable[PlannedGroup], budget_s: float, spent_s: float) -> Coverage:
         return Coverage(
@@ -272,24 +292,3 @@ class _Measuring:
             spent_s=spent_s,
             groups=tuple(group.covered(table.had(group)) for group in table.groups if not group.around),
         )
-
-
-def _name_of(group: Sequence[Planned]) -> str:
-    """Return what runs next, for the progress: of runs that take turns the first, and how many others."""
-    first = ", ".join(group[0].trial.describe(without=("image_size", "precision", "compile")))
-    return first + (f", in turns with {len(group) - 1} more" if len(group) > 1 else "")
-
-
-@contextmanager
-def _progress(study: str, context: Context) -> Iterator[Any]:
-    """Show lines while a report runs, and take them out of the notebook at the end; else show a bar."""
-    in_notebook = "ipykernel" in sys.modules
-    if in_notebook and not context.in_report:
-        with closing(Bar(study)) as bar:
-            yield bar
-        return
-    yield Lines(study)
-    if in_notebook:
-        from IPython.display import clear_output
-
-        clear_output()

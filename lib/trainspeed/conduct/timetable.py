@@ -56,13 +56,16 @@ class Timetable(Generic[G]):
         groups: In the order in which they are given time.
         block_s: Returns about how many seconds a block of a group takes.
         counts: Blocks that each group has had.
-        forecast_s: Of a forecast, the seconds until its end.
+        forecast_s: Of a forecast, the seconds that it gives out until its end.
+        longest_s: Of a block: where several measure side by side, the time of all together may be enough for what no
+            single one can end in time.
     """
 
     groups: list[G]
     block_s: Callable[[G], float]
     counts: dict[G, int] = field(default_factory=dict)
     forecast_s: float = 0.0
+    longest_s: float = math.inf
     _given_up: set[G] = field(default_factory=set)
     _level: int = FEWEST
 
@@ -73,6 +76,15 @@ class Timetable(Generic[G]):
     def took(self, group: G) -> None:
         """Count a block of a group."""
         self.counts[group] = self.had(group) + 1
+
+    def gave_back(self, group: G) -> None:
+        """Take back the count of a block that was lost, and that there is no time for any more."""
+        self.counts[group] = self.had(group) - 1
+
+    @property
+    def is_in_level(self) -> bool:
+        """Whether groups of the level that was begun last still lack blocks of it."""
+        return bool(self._below(filter(self._grows, self.groups), self._level))
 
     def next(self, left_s: float) -> G | None:
         """Return whose block is next until every group has its first ones; None where nothing else of these fits.
@@ -117,7 +129,7 @@ class Timetable(Generic[G]):
         begins = len(block) == len(behind)
         if begins and self._needed_s(block, 1 + self.had(block[0])) > left_s:
             return None
-        return block[0]
+        return block[0] if self.block_s(block[0]) <= self.longest_s else None
 
     def _for_a_look(self, left_s: float) -> G | None:
         unseen = (group for group in self.groups if not self.had(group) and not group.around)
@@ -134,7 +146,7 @@ class Timetable(Generic[G]):
         behind = self._below([group for group in core if self.had(group)], FEWEST)
         while len(behind) > 1 and self._needed_s(behind, FEWEST) > left_s:
             self._given_up.add(behind.pop())
-        if len(behind) == 1 and self.block_s(behind[0]) > left_s:
+        if len(behind) == 1 and self._needed_s(behind, 1 + self.had(behind[0])) > left_s:
             self._given_up.add(behind.pop())
         return self._of_least(behind)[0] if behind else self._revived(left_s)
 
@@ -175,7 +187,10 @@ class Timetable(Generic[G]):
 
     def _needed_s(self, groups: Iterable[G], level: int) -> float:
         """Return the seconds until these groups have so many blocks, or all that were asked for."""
-        return sum(max(0, min(level, g.most) - self.had(g)) * self.block_s(g) for g in groups)
+        missing = [(max(0, min(level, g.most) - self.had(g)), self.block_s(g)) for g in groups]
+        if any(blocks and block_s > self.longest_s for blocks, block_s in missing):
+            return math.inf
+        return sum(blocks * block_s for blocks, block_s in missing)
 
     def forecast(self, left_s: float = math.inf) -> Timetable[G]:
         """Return the timetable at its end, if all takes as long as expected."""

@@ -5,6 +5,8 @@ No reader sees half of a file, and a crash loses no line.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import re
 from pathlib import Path
@@ -44,9 +46,14 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def append_text(path: Path, line: str) -> None:
-    """Append a line, after any cut-off one, and sync it; half a character becomes a question mark."""
+    """Append a line, after any cut-off one, and sync it; half a character becomes a question mark.
+
+    Threads and processes that append at once wait for one another, so that no line gets into another.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
+        with contextlib.suppress(OSError):  # a file system without locks: one writer then
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
         if file.tell():
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":

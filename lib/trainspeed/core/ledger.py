@@ -47,7 +47,8 @@ class Ledger:
 
     def append(self, *runs: Run) -> None:
         """Write a line for each run and sync them to disk; those of a block that are compared, in one go."""
-        append_text(self.path, "\n".join(as_line(run.as_dict()) for run in runs))
+        if runs:
+            append_text(self.path, "\n".join(as_line(run.as_dict()) for run in runs))
 
     def read(self, sessions: Mapping[str, str] | None = None) -> tuple[tuple[Run, ...], tuple[str, ...]]:
         """Return the runs, oldest first, and a doubt for each line that cannot be read.

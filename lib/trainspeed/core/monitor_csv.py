@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +31,18 @@ MOST_DEVICES = 2048  # cores and GPUs of one machine
 MOST = 1e18  # of any sensor
 SHOWN_LETTERS = 100  # of a name
 NOT_THROTTLED = "none"  # an empty cell is a missing sensor
+MONITOR_FILE = re.compile(r"monitor/[\w.+-][\w. +:-]{0,200}\.csv")  # as in the ledger
+CSV_LINE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f]{0,20000}")
+
+
+def monitor_file(session: str, study: str, node: str | None = None) -> str:
+    """Return the name of a study's file, relative to the ledger."""
+    return f"monitor/{session}-{study}{f'-{node}' if node else ''}.csv"
+
+
+def csv_lines(text: str) -> list[str]:
+    """Return the lines of a text from elsewhere that may be some of a monitor's file."""
+    return [line for line in text.split("\n") if line and CSV_LINE.fullmatch(line)]
 
 
 def read_monitors(folder: Path, names: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:

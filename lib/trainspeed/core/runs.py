@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -98,6 +100,40 @@ class RunSet(Sequence[Run]):
         """Return the median of a value over the runs of each trial that ended well and have it."""
         known = self.ok().where(lambda run: value(run) is not None)
         return {trial: median(map(value, runs)) for trial, runs in known.by_trial().items()}
+
+
+def machines_of(runs: Iterable[Run]) -> list[tuple[str | None, Mapping[str, Any]]]:
+    """Return (the node that measured runs, its machine), each once; the node is None where there was no fleet."""
+    found: list[tuple[str | None, Mapping[str, Any]]] = []
+    last: tuple[str | None, Mapping[str, Any]] | None = None
+    for run in runs:
+        if run.machine and (last is None or run.machine is not last[1] or run.node != last[0]):
+            last = run.node, run.machine
+            if last not in found:
+                found.append(last)
+    return found
+
+
+def elapsed_s(runs: Iterable[Run]) -> float:
+    """Return the seconds in which runs were measured: what nodes did side by side counts once.
+
+    On one machine, where nothing is measured side by side, that is the sum of what all runs took. The nodes' clocks
+    need not agree: then it is between what the busiest node took and what all took together.
+    """
+    blocks: dict[Any, tuple[float, float]] = {}
+    for run in runs:
+        key = run.alive_with, run.study, run.block, run.group if run.group is not None else run.key
+        begun_s = (
+            datetime.fromisoformat(run.started_at).timestamp() if run.node and run.started_at else -math.inf
+        )
+        begin, took_s = blocks.get(key, (begun_s, 0.0))
+        blocks[key] = min(begin, begun_s), took_s + run.busy_s
+    total_s, until_s = sum(took_s for begun_s, took_s in blocks.values() if begun_s == -math.inf), -math.inf
+    for begun_s, took_s in sorted(block for block in blocks.values() if block[0] > -math.inf):
+        end_s = begun_s + took_s
+        total_s += max(0.0, end_s - max(begun_s, until_s))
+        until_s = max(until_s, end_s)
+    return total_s
 
 
 def _as_asked(trial: AnyTrial) -> AnyTrial:

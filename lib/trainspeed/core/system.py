@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ FACTS = {
     "driver": "NVIDIA driver",
 }
 GPU_FACTS = ("name", "uuid", "memory_bytes")  # a laptop changes its power limit by itself
+GPU_FACTS_OF_EQUAL_NODES = ("name", "memory_bytes", "power_limit_w")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +36,20 @@ class Difference:
     now: str
 
 
-def machine_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """Return where two machines differ; a fact that one of them does not tell is no difference."""
+def machine_differences(
+    before: Mapping[str, Any], now: Mapping[str, Any], *, equal_nodes: bool = False
+) -> list[Difference]:
+    """Return where two machines differ; a fact that one of them does not tell is no difference.
+
+    Args:
+        equal_nodes: Whether they are two nodes of a fleet's machine: each has GPUs of its own, of one kind.
+    """
     known = [fact for fact in FACTS if fact in before and fact in now]
+    of_gpus = GPU_FACTS_OF_EQUAL_NODES if equal_nodes else GPU_FACTS
     return [
         _difference(FACTS[fact], *(machine_parts(machine)[FACTS[fact]] for machine in (before, now)))
         for fact in known
-        if _value(before, fact) != _value(now, fact)
+        if _value(before, fact, of_gpus) != _value(now, fact, of_gpus)
     ]
 
 
@@ -61,10 +69,10 @@ def _difference(what: str, before: str | None, now: str | None) -> Difference:
     return Difference(what=what, before=before, now=f"another {now}" if now == before else now)
 
 
-def _value(machine: Mapping[str, Any], fact: str) -> Any:
+def _value(machine: Mapping[str, Any], fact: str, of_gpus: Sequence[str]) -> Any:
     value = machine[fact]
     if fact == "gpus":
-        return [tuple(gpu.get(name) for name in GPU_FACTS) for gpu in value or ()]
+        return [tuple(gpu.get(name) for name in of_gpus) for gpu in value or ()]
     return value
 
 

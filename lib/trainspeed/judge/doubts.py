@@ -16,6 +16,7 @@ from trainspeed.core.run import Run, Status
 from trainspeed.judge.clocks import clock_doubts
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.link_sums import link_doubts
+from trainspeed.judge.nodes import node_doubts
 from trainspeed.judge.systems import system_doubts
 from trainspeed.judge.verdict import MIN_BLOCKS
 
@@ -78,7 +79,8 @@ def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
     for run in ok:
         for note in run_doubts(run):
             groups.setdefault((note.kind, note.subject), []).append((note, run))
-    sentences = [*system_doubts(ok), *control_doubts(list(control)), *clock_doubts(ok), *link_doubts(ok)]
+    sentences = [*system_doubts(ok), *node_doubts(ok), *control_doubts(list(control))]
+    sentences += [*clock_doubts(ok), *link_doubts(ok)]
     for group in sorted(groups.values(), key=len, reverse=True):
         frameworks = ", ".join(sorted({NAMES[run.trial.framework] for _, run in group}))
         largest = max((note for note, _ in group), key=lambda note: note.amounts)

@@ -5,24 +5,19 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
-from trainspeed.conduct.cluster.node import Cluster, Node, NodeLost, Refused
-from trainspeed.conduct.cluster.orders import ReportOrder, answer_of, encode
-from trainspeed.core.coverage import COVERAGE_FILE
+from trainspeed.conduct.cluster.node import Cluster
+from trainspeed.conduct.cluster.orders import ReportOrder
 from trainspeed.core.files import FLEET
-from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE
+from trainspeed.core.ledger import RUNS_FILE
 from trainspeed.report.fleet_file import read_fleet
-from trainspeed.report.intake import Intake
+from trainspeed.report.machine_report import MachineReport, check_nodes
 from trainspeed.report.notebooks import INTERRUPTED
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.run import render
 
 AGAIN = "`make render` draws what there is: OUT=<folder of a machine>"
-FILES = (SESSIONS_FILE, RUNS_FILE, COVERAGE_FILE)
 
 
 def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume: bool = False) -> int:
@@ -44,6 +39,7 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
             for folder in (out, *folders.values()):
                 locks.enter_context(locked(folder))
             nodes = {name: cluster.nodes(name, machine.nodes) for name, machine in asked.items()}
+            check_nodes(nodes)
             reports += (MachineReport(n, nodes[n], folders[n], order, cluster, resume=resume) for n in asked)
             _run_side_by_side(reports)
     except KeyboardInterrupt:
@@ -72,53 +68,3 @@ def _run_side_by_side(reports: Sequence[MachineReport]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-
-
-@dataclass
-class MachineReport:
-    """The report of a machine: it runs on one of its nodes, and on the next one where that is lost."""
-
-    name: str
-    nodes: list[Node]
-    folder: Path
-    order: ReportOrder
-    cluster: Cluster
-    resume: bool = False
-    code: int = field(default=1, init=False)
-
-    def run(self) -> None:
-        """Run it to its end, or until no node is left."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        intake, resume = Intake(self.folder), self.resume
-        while self.nodes:
-            node = self.nodes[0]
-            try:
-                self._run_on(node, intake, resume)
-                return
-            except Refused as problem:
-                print(f"{node.name}: {problem}", flush=True)
-                return
-            except NodeLost as problem:
-                print(f"{node.name} was lost: {problem}", flush=True)
-                self.nodes.pop(0)
-                resume = True
-        print(f"{self.name}: no node is left; RESUME=1 goes on with what was measured", flush=True)
-
-    def _run_on(self, node: Node, intake: Intake, resume: bool) -> None:
-        files = {name: (self.folder / name).read_text() for name in FILES if (self.folder / name).is_file()}
-        order = msgspec.structs.replace(
-            self.order,
-            arguments=(*self.order.arguments, *(("--resume",) if resume else ())),
-            files=files,
-            twins=self.cluster.told(self.nodes[1:]),
-        )
-        for line in node.call("report", encode(order)):
-            answer = answer_of(line)
-            if answer.file:
-                intake.take(answer.file, answer.text)
-            if answer.said:
-                print(
-                    "".join(f"{node.name}: {said}\n" for said in answer.said.splitlines()), end="", flush=True
-                )
-            if answer.code is not None:
-                self.code = answer.code

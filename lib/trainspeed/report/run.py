@@ -23,7 +23,7 @@ from trainspeed.core.files import CHECK, SUMMARY
 from trainspeed.core.format import minutes
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
-from trainspeed.core.runs import RunSet
+from trainspeed.core.runs import RunSet, elapsed_s
 from trainspeed.core.user_model import user_models_in
 from trainspeed.report import parameters
 from trainspeed.report.budget import ask_for_plans, check_budget
@@ -59,6 +59,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
     begun_s = time.monotonic()
     wanted = new_session(folder=folder, **choice)
     device, uuids, machine = devices()
+    node = os.environ.get(VARIABLES["node"]) or None
     with locked(out), measuring_alone(device, uuids):
         earlier = _Earlier(out, folder)
         # A check of the instrument beside it is no newer report.
@@ -71,7 +72,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
             names = _to_continue(old, wanted if choice.get("notebooks") else old, folder)
             check_models_named(old, names, wanted)
             runs, _ = Ledger(out).read(dict.fromkeys(old.notebooks, old.session))
-            check_same_machine(runs, machine)
+            check_same_machine(runs, machine, node)
             print("continuing the newest session with its own notebooks and parameters", flush=True)
         else:
             if resume:
@@ -84,7 +85,6 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
                 return INTERRUPTED
             append_line(out / SESSIONS_FILE, asdict(session))
         models = tuple(sorted(user_models_in([session.parameters[name] for name in names])))
-        node = os.environ.get(VARIABLES["node"]) or None
         context = Context(
             id=session.session, out=out, resume=bool(old), in_report=True, user_models=models, node=node
         )
@@ -126,7 +126,7 @@ def _tell_time(session: ReportRequest, out: Path, folder: Path) -> bool:
 def _spent_s(out: Path, session: ReportRequest) -> dict[str, float]:
     """Return study -> seconds that its runs of a session took."""
     runs, _ = Ledger(out).read(dict.fromkeys(session.notebooks, session.session))
-    return {name: RunSet(runs).of_study(name).wall_s for name in session.notebooks}
+    return {name: elapsed_s(RunSet(runs).of_study(name)) for name in session.notebooks}
 
 
 def _to_continue(old: ReportRequest, wanted: ReportRequest, folder: Path) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from IPython.display import HTML, Markdown, display
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.files import METADATA, VERDICTS, write_atomically
-from trainspeed.core.format import NAMES, gigabytes, percent
+from trainspeed.core.format import NAMES, counted, gigabytes, listed, percent
 from trainspeed.core.ledger import shortened
 from trainspeed.core.markdown import escape
 from trainspeed.core.monitor_csv import read_monitors
@@ -25,6 +26,7 @@ from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, as_json
 
+MOST_FILES = 5  # that a sentence names
 SPAN_COLUMNS = ["start", "end", "active", "name", "framework", "epoch_ends"]
 
 
@@ -83,11 +85,32 @@ def read_elements(path: Path) -> list[dict]:
 
 
 def monitor_data(measured: Measured) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
-    """Return the monitor's samples and the time spans of the runs, as `monitor.plot_monitor` takes them, and doubts."""
-    names = sorted({run.monitor for run in measured.runs if run.monitor})
+    """Return the monitor's samples and the time spans of the runs, as `monitor.plot_monitor` takes them, and doubts.
+
+    Where several nodes measured, those of the one that measured most: which, and where the others' are, is one of the
+    sentences.
+    """
+    nodes = [node for node, _ in Counter(run.node for run in measured.runs).most_common()]
+    runs = [run for run in measured.runs if run.node == nodes[0]] if nodes else []
+    names = sorted({run.monitor for run in runs if run.monitor})
     samples, doubts = read_monitors(measured.folder, names)
-    spans = [_span(run) for run in measured.runs if run.started_at and run.stages_s]
-    return samples, pd.DataFrame(spans, columns=SPAN_COLUMNS), shortened(doubts, "more file")
+    spans = [_span(run) for run in runs if run.started_at and run.stages_s]
+    others = sorted({run.monitor for run in measured.runs if run.monitor} - {*names})
+    told = _of_one_node(nodes, others) if len(nodes) > 1 else ()
+    return samples, pd.DataFrame(spans, columns=SPAN_COLUMNS), (*told, *shortened(doubts, "more file"))
+
+
+def _of_one_node(nodes: Sequence[str | None], others: Sequence[str]) -> tuple[str]:
+    """Return which of several nodes the chart shows, and in which files what the monitors of the others saw is."""
+    what = (
+        f"{listed(others[:MOST_FILES])}{' and others' if len(others) > MOST_FILES else ''}"
+        if others
+        else "no file"
+    )
+    return (
+        f"Measured by {counted(len(nodes), 'node')}: the chart is of {nodes[0] or 'the one without a name'}, which "
+        f"measured most. What the monitors of the others saw is in {what}.",
+    )
 
 
 def _span(run: Run) -> dict[str, Any]:

@@ -71,18 +71,19 @@ class RayNode:
 
 
 def nodes_of(told: Mapping[str, Any]) -> tuple[Node, ...]:
-    """Connect from a report, and return the nodes with these names.
+    """Connect from a report, and return the nodes with these names, without those that are gone.
 
     Args:
         told: What `RayCluster.told` returned: address and names.
     Raises:
-        UserError: The head does not answer, or one of them is gone.
+        UserError: The head does not answer.
     """
     _connect(told["address"])
-    try:
-        return tuple(RayNode(name, ray.get_actor(name, namespace=NAMESPACE)) for name in told["names"])
-    except ValueError:
-        raise UserError("a node that was to share the blocks is gone: RESUME=1 goes on without it.") from None
+    nodes = []
+    for name in told["names"]:
+        with contextlib.suppress(ValueError):  # it was lost since then
+            nodes.append(RayNode(name, ray.get_actor(name, namespace=NAMESPACE)))
+    return tuple(nodes)
 
 
 def _connect(address: str) -> None:

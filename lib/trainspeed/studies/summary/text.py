@@ -41,8 +41,9 @@ def check_sentences(report: ReportSummary) -> list[str]:
     checks = all_checks(report.checks)
     if not checks:
         return ["Whether the instrument is right here was not checked: `make check` does."]
-    here = max(report.runs, key=lambda run: run.started_at or "").machine if report.runs else {}
-    if elsewhere := machine_differences(report.checks[0].machine, here):
+    last = max(report.runs, key=lambda run: run.started_at or "", default=None)
+    here, on_node = (last.machine, last.node is not None) if last else ({}, False)
+    if elsewhere := machine_differences(report.checks[0].machine, here, equal_nodes=on_node):
         what = differences_text(elsewhere)
         return [
             "Whether the instrument is right here was not checked: what was checked in this folder is another system "

@@ -1,0 +1,51 @@
+"""What a node is, as far as it decides how long a run takes, and what it measures with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from trainspeed.conduct.machine import devices, find_interpreter
+from trainspeed.core.paths import ROOT
+from trainspeed.core.trial import FRAMEWORKS
+
+INSTALLERS = ("pip", "setuptools", "uv", "wheel")  # what is measured does not need them
+NO_ANSWER_S = 60.0  # an interpreter on a cold disk was seen to take seconds
+LIST_PACKAGES = (
+    "import importlib.metadata as m, json, sys; "
+    "found = {d.metadata['Name'].lower().replace('_', '-'): d.version for d in m.distributions()}; "
+    "print(json.dumps({'python': sys.version.split()[0], **found}))"
+)
+
+
+def node_facts() -> dict[str, Any]:
+    """Return the machine as in the ledger, the packages of each framework's environment, and a hash of the code."""
+    device, _, machine = devices()
+    versions = {name: packages(python) for name in FRAMEWORKS if (python := find_interpreter(name))}
+    return {"machine": dict(machine), "device": device, "versions": versions, "code": code_hash()}
+
+
+@cache
+def packages(python: str) -> dict[str, str]:
+    """Return name -> version of what an interpreter can import, itself among it; nothing where it does not answer."""
+    try:
+        answer = subprocess.run(
+            [python, "-I", "-c", LIST_PACKAGES], capture_output=True, timeout=NO_ANSWER_S, check=True
+        )
+        found = json.loads(answer.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return {}
+    return {name: version for name, version in found.items() if name not in INSTALLERS}
+
+
+@cache
+def code_hash(folder: Path = ROOT / "lib") -> str:
+    """Return the beginning of a hash of the code in a folder: file names and contents."""
+    code = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        code.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return code.hexdigest()[:12]

@@ -1,0 +1,172 @@
+"""Blocks for several that measure side by side, in made-up time: nothing is measured."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from fleet_world import play
+from trainspeed.conduct.block_queue import MOST_LOSSES, BlockQueue
+from trainspeed.conduct.timetable import FEWEST, Timetable
+from trainspeed.core.errors import UserError
+
+
+@dataclass(frozen=True)
+class Arms:
+    name: str
+    core: bool = True
+    most: int = 9
+    cost_s: float = 10.0
+    around: bool = False
+
+    @property
+    def blocks(self) -> tuple:
+        return tuple((self.name, number) for number in range(self.most))
+
+    def place(self, number: int) -> int:
+        return sum(map(ord, self.name)) * (number + 1) % 7
+
+
+groups = some.lists(
+    some.builds(
+        Arms,
+        name=some.text("abcd", min_size=1, max_size=3),
+        core=some.booleans(),
+        most=some.integers(1, 15),
+        cost_s=some.sampled_from([1.0, 4.0, 10.0]),
+    ),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda group: group.name,
+)
+hands = some.lists(some.sampled_from([0.5, 1.0, 2.0]), min_size=1, max_size=5)
+
+
+def table_of(of: list[Arms]) -> Timetable:
+    return Timetable(groups=[*of], block_s=lambda group: group.cost_s)
+
+
+def one_after_the_other(table: Timetable, budget_s: float) -> list:
+    """Return (group, number) in the order in which one machine measured before there were fleets."""
+    now_s, done = 0.0, []
+    while group := table.next(budget_s - now_s) or table.next_of_more(budget_s - now_s):
+        done.append((group, table.had(group)))
+        now_s += table.block_s(group)
+        table.took(group)
+    return done
+
+
+@given(groups, some.sampled_from([math.inf, 30.0, 100.0, 333.0]))
+def test_one_hand_measures_in_the_order_of_the_timetable(of, budget_s):
+    ended = play(table_of(of), [1.0], budget_s)
+
+    assert [(m.block.group, m.block.number) for m in ended] == one_after_the_other(table_of(of), budget_s)
+
+
+@given(groups, hands, some.dictionaries(some.integers(1, 4), some.integers(0, 3), max_size=MOST_LOSSES))
+def test_without_a_limit_every_block_is_measured_once_whoever_is_lost(of, speeds, lost):
+    table = table_of(of)
+    ended = play(table, speeds, math.inf, lost=lost)
+
+    times = Counter((m.block.group, m.block.number) for m in ended)
+    assert times == {(group, number): 1 for group in of for number in range(group.most)}
+    assert {group: table.had(group) for group in of} == {group: group.most for group in of}
+    assert all(m.block.planned == m.block.group.blocks[m.block.number] for m in ended), "whole, on one"
+
+
+@given(groups, hands, some.sampled_from([30.0, 100.0, 333.0]))
+@settings(max_examples=200)
+def test_the_time_of_all_hands_ends_when_that_of_one_does(of, speeds, budget_s):
+    """A hand that is slower than expected begins nothing that it is not expected to end."""
+    ended = play(table_of(of), speeds, budget_s)
+
+    late = [m for m in ended if m.begun_s + m.block.group.cost_s > budget_s]
+    first_of_all = [m for m in ended if m.begun_s == 0.0]
+    if len(speeds) > 1:
+        assert all(m in first_of_all for m in late), "but for the first block, which there is in any case"
+    assert len({(m.block.group, m.block.number) for m in ended}) == len(ended)
+
+
+def test_four_hands_measure_four_times_as_much_in_the_same_time():
+    one, four = (
+        play(table_of([Arms(f"g{n}", most=24) for n in range(4)]), [1.0] * hands, 480.0) for hands in (1, 4)
+    )
+
+    assert len(one) == 48 and len(four) == 96
+
+
+def test_a_slow_hand_does_not_keep_the_others_waiting_for_more_than_its_own_block():
+    ended = play(table_of([Arms("a", most=40)]), [1.0, 1.0, 0.25], math.inf)
+
+    ends = sorted(m.ended_s for m in ended)
+    others = max(m.ended_s for m in ended if m.hand != 2)
+    assert ends[-1] - others <= 40.0
+    assert Counter(m.hand for m in ended)[2] < 7
+
+
+def test_what_is_lost_and_there_is_no_time_for_is_not_counted_as_measured():
+    table = table_of([Arms("a", most=6)])
+    ended = play(table, [1.0, 1.0], 30.0, lost={1: 2})
+
+    assert table.had(table.groups[0]) == len(ended) == 5
+
+
+def test_a_block_that_three_nodes_were_lost_with_ends_the_study():
+    with pytest.raises(UserError, match=r"^3 nodes were lost while they measured the same block"):
+        play(table_of([Arms("a", most=1)]), [1.0] * 4, math.inf, lost={0: 0, 1: 0, 2: 0})
+
+
+def test_nodes_that_were_lost_before_they_began_are_not_held_against_a_block():
+    queue = BlockQueue(
+        table=table_of([Arms("a", most=1)]),
+        end_s=math.inf,
+        ask=lambda left_s: [],
+        left_of=lambda group, number: group.blocks[number],
+        begin=lambda groups: None,
+    )
+    for _ in range(MOST_LOSSES + 3):
+        queue.lost(queue.take(), begun=False)
+
+    assert queue.take().losses == 0 and queue.problem is None
+
+
+def test_what_depends_on_results_waits_for_all_that_are_being_measured():
+    """Six blocks decide what is asked for; between the blocks of a level after that, nobody waits."""
+    measured, asked_after = [], []
+    more = [Arms("more", core=False, most=3)]
+
+    def ask(left_s):
+        asked_after.append(len(measured))
+        return more.pop() and [Arms("more", core=False, most=3)] if more else []
+
+    def left_of(group, number):
+        return group.blocks[number]
+
+    table = table_of([Arms("a", most=FEWEST + 6)])
+    queue = {"ask": ask, "left_of": left_of, "depends": True}
+    by_hand = defaultdict(list)
+    for one in play(table, [1.0] * 3, math.inf, begin=lambda groups: None, **queue):
+        measured.append(one)
+        by_hand[one.hand].append(one.block)
+
+    assert Counter(m.block.group.name for m in measured) == {"a": 12, "more": 3}
+    first_more = min(m.begun_s for m in measured if m.block.group.name == "more")
+    sixth = sorted(m.ended_s for m in measured if m.block.group.name == "a")[FEWEST - 1]
+    assert first_more >= sixth
+    assert all(len(blocks) > 1 for blocks in by_hand.values()), "all three help after it, too"
+
+
+def test_what_is_around_all_others_is_measured_by_this_machine_before_and_after_them():
+    table = table_of([Arms("link", core=False, most=2, around=True), Arms("a", most=6), Arms("b", most=6)])
+    ended = play(table, [1.0, 2.0, 2.0], math.inf)
+
+    links = [m for m in ended if m.block.group.around]
+    others = [m for m in ended if not m.block.group.around]
+    assert [m.hand for m in links] == [0, 0] and len(others) == 12
+    assert links[0].begun_s == 0.0 and links[1].begun_s >= max(m.ended_s for m in others)
+    assert {m.hand for m in others} == {0, 1, 2}

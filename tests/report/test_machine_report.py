@@ -1,0 +1,228 @@
+"""The report of a machine of a fleet whose nodes are only pretended, and lost at every moment."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from asking_study import part_of
+from fleet_world import FACTS, FakeCluster, FakeNode, FakeReport, line_of
+from trainspeed.conduct.cluster.orders import Answer, ReportOrder, encode
+from trainspeed.conduct.plan import schedule
+from trainspeed.core.errors import UserError
+from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger
+from trainspeed.report.intake import Intake
+from trainspeed.report.machine_report import MachineReport, check_nodes
+from trainspeed.report.request import read_sessions
+
+BLOCKS = 4
+PLANNED = schedule([part_of(8, blocks=BLOCKS)], seed=0)
+SESSION = "20261122T200000Z-0001"
+
+
+def report_of(out, *nodes, resume=False) -> MachineReport:
+    cluster = FakeCluster(a10g=[*nodes])
+    return MachineReport("a10g", [*nodes], out, ReportOrder(arguments=()), cluster, resume=resume)
+
+
+def two_nodes(lost_at=None) -> list[FakeNode]:
+    return [
+        FakeNode(name, FakeReport(name, PLANNED), {"report": lost_at} if lost_at and name == "a10g-1" else {})
+        for name in ("a10g-1", "a10g-2")
+    ]
+
+
+@pytest.mark.parametrize("line", range(BLOCKS + 2))
+def test_where_the_first_node_is_lost_the_next_one_goes_on(tmp_path, capsys, line):
+    first, second = two_nodes((0, line))
+    report = report_of(tmp_path, first, second)
+    report.run()
+
+    runs, doubts = Ledger(tmp_path).read()
+    assert report.code == 0 and not doubts
+    assert [run.block for run in runs] == [*range(BLOCKS)], "what was finished is measured once"
+    measured = max(0, line - 1)  # the first line says what is measured
+    assert [run.node for run in runs] == ["a10g-1"] * measured + ["a10g-2"] * (BLOCKS - measured)
+    assert len(read_sessions(tmp_path)) == 1
+    (order,) = second.answer.orders
+    assert ("--resume" in order.arguments) is (line > 0)
+    assert len(order.files.get(RUNS_FILE, "").splitlines()) == measured
+    assert "a10g-1 was lost" in capsys.readouterr().out
+
+
+def test_where_no_node_is_left_resume_goes_on(tmp_path, capsys):
+    first, second = two_nodes((0, 3))
+    second.lost_at = {"report": (0, 1)}
+    report = report_of(tmp_path, first, second)
+    report.run()
+
+    assert report.code == 1
+    assert "a10g: no node is left; RESUME=1 goes on with what was measured" in capsys.readouterr().out
+    (third,) = two_nodes()[:1]
+    again = report_of(tmp_path, third, resume=True)
+    again.run()
+    runs = Ledger(tmp_path).read()[0]
+    assert again.code == 0 and [run.block for run in runs] == [*range(BLOCKS)]
+
+
+def test_three_first_nodes_in_a_row_without_a_run_end_it(tmp_path, capsys):
+    nodes = [FakeNode(f"a10g-{n}", FakeReport("x", PLANNED), {"report": (0, 0)}) for n in range(1, 6)]
+    report_of(tmp_path, *nodes).run()
+
+    assert [node.calls for node in nodes] == [["report"]] * 3 + [[], []]
+    assert "a10g: 3 nodes were lost one after the other; RESUME=1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["no JSON", "{", '{"code": "x"}', "[]", "[" * 100_000])
+def test_a_node_that_answers_nonsense_is_lost(tmp_path, text):
+    nonsense = FakeNode("a10g-1", lambda method, order: iter([text]))
+    second = two_nodes()[1]
+    report = report_of(tmp_path, nonsense, second)
+    report.run()
+
+    assert report.code == 0 and len(Ledger(tmp_path).read()[0]) == BLOCKS
+
+
+def test_older_sessions_stay_and_a_new_report_is_a_new_one(tmp_path):
+    report_of(tmp_path, two_nodes()[0]).run()
+    newer = FakeReport("a10g-1", PLANNED, session="20261122T210000Z-0002")
+    report_of(tmp_path, FakeNode("a10g-1", newer)).run()
+
+    (order,) = newer.orders
+    assert len(order.files[RUNS_FILE].splitlines()) == BLOCKS, "they tell how long a trial takes"
+    assert [request.session for request in read_sessions(tmp_path)] == [SESSION, newer.session]
+    assert len(Ledger(tmp_path).read()[0]) == 2 * BLOCKS
+
+
+# What comes from a node is data.
+
+
+@pytest.fixture
+def intake(tmp_path):
+    taken = Intake(tmp_path)
+    request = {"session": SESSION, "preset": "quick", "notebooks": ["layout"]}
+    taken.take(SESSIONS_FILE, json.dumps(request) + "\n", "a10g-1")
+    return taken
+
+
+def test_a_line_of_another_session_or_study_is_refused(intake, tmp_path):
+    for session, study in ((SESSION, "amp"), ("20250101T000000Z-0000", "layout")):
+        intake.take(RUNS_FILE, line_of(session, study, PLANNED[0], node="a10g-1") + "\n", "a10g-1")
+
+    assert intake.refused == 2 and not (tmp_path / RUNS_FILE).exists()
+
+
+def test_a_second_session_is_refused(intake, tmp_path):
+    request = {"session": "20991231T000000Z-ffff", "preset": "quick", "notebooks": ["amp"]}
+    intake.take(SESSIONS_FILE, json.dumps(request) + "\n", "a10g-1")
+
+    assert intake.refused == 1 and [one.session for one in read_sessions(tmp_path)] == [SESSION]
+
+
+@pytest.mark.parametrize(("claimed", "kept"), [("a10g-2", "a10g-2"), ("h100-1", "a10g-1"), (None, "a10g-1")])
+def test_the_name_of_a_node_is_the_heads(intake, tmp_path, claimed, kept):
+    text = line_of(SESSION, "layout", PLANNED[0], node=claimed) + "\n"
+    intake.take(RUNS_FILE, text, "a10g-1", ["a10g-1", "a10g-2"])
+
+    assert [run.node for run in Ledger(tmp_path).read()[0]] == [kept]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (RUNS_FILE, "garbage\n{}\n"),
+        ("index.html", "<script>alert(1)</script>\n"),
+        ("../runs.jsonl", "{}\n"),
+        ("monitor/../../x.csv", "a,b\n"),
+        ("monitor/.csv", "a\n"),
+        ("monitor/x.csv", "\x1b[31m\n"),
+        (SESSIONS_FILE, "[" * 100_000 + "\n"),
+        ("coverage.jsonl", '{"session": "x"}\n'),
+    ],
+)
+def test_nothing_else_is_kept(intake, tmp_path, name, text):
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    intake.take(name, text, "a10g-1")
+
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+    assert intake.refused == text.count("\n")
+
+
+# Only equal nodes share.
+
+
+def node_with(name, **changed) -> FakeNode:
+    facts = FACTS | changed
+    return FakeNode(name, lambda method, order: iter([encode(Answer(facts=facts))]))
+
+
+def checked(*nodes):
+    check_nodes({"a10g": [*nodes]})
+
+
+@pytest.fixture(autouse=True)
+def _same_code(monkeypatch):
+    monkeypatch.setattr("trainspeed.report.machine_report.code_hash", lambda: FACTS["code"])
+
+
+GPU = {"name": "NVIDIA A10G", "uuid": "a1", "memory_bytes": 24 * 10**9, "power_limit_w": 300.0}
+
+
+@pytest.mark.parametrize(
+    ("machine", "named"),
+    [
+        ({"cpu": "Other CPU"}, "CPU (Example CPU on a10g-1, Other CPU on a10g-2)"),
+        ({"cores": {"physical": 2, "logical": 2, "quota": 1.0}}, "cores ("),
+        ({"memory_bytes": 32_000_000_000}, "memory (16 GB on a10g-1, 32 GB on a10g-2)"),
+        ({"driver": "580.65"}, "NVIDIA driver (not known on a10g-1, 580.65 on a10g-2)"),
+        ({"governor": "powersave"}, "clock governor (not known on a10g-1, powersave on a10g-2)"),
+        ({"os": "Linux 6.1"}, "system (not known on a10g-1, Linux 6.1 on a10g-2)"),
+        ({"gpus": [GPU]}, "GPUs (none on a10g-1, 1 × NVIDIA A10G"),
+    ],
+)
+def test_nodes_that_differ_are_refused_with_what_differs_and_both_values(machine, named):
+    other = node_with("a10g-2", machine={**FACTS["machine"], **machine})
+    with pytest.raises(UserError) as problem:
+        checked(node_with("a10g-1"), other)
+
+    assert str(problem.value).startswith("a10g-1 and a10g-2 are not equal, ") and named in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    ("versions", "named"),
+    [
+        ({"torch": {"torch": "2.16"}}, "PyTorch: torch (2.15 on a10g-1, 2.16 on a10g-2)"),
+        (
+            {"torch": {"torch": "2.15", "numpy": "2.5"}},
+            "PyTorch: numpy (not installed on a10g-1, 2.5 on a10g-2)",
+        ),
+        ({}, "PyTorch (installed on a10g-1, not installed on a10g-2)"),
+    ],
+)
+def test_versions_that_differ_are_named(versions, named):
+    with pytest.raises(UserError) as problem:
+        checked(node_with("a10g-1"), node_with("a10g-2", versions=versions))
+
+    assert named in str(problem.value)
+
+
+def test_each_node_has_gpus_of_its_own_and_a_little_more_or_less_memory():
+    machines = [
+        {**FACTS["machine"], "gpus": [GPU | {"uuid": uuid}], "memory_bytes": size}
+        for uuid, size in (("a1", 16_000_000_000), ("b2", 16_010_000_000))
+    ]
+    checked(*(node_with(f"a10g-{n}", machine=machine) for n, machine in enumerate(machines, 1)))
+
+
+def test_a_node_with_other_code_than_the_head_is_refused():
+    with pytest.raises(UserError, match="a10g-2 has another version of Trainspeed than the head"):
+        checked(node_with("a10g-1"), node_with("a10g-2", code="def"))
+
+
+def test_a_node_that_is_lost_before_it_says_what_it_is_is_left_out(capsys):
+    nodes = {"a10g": [node_with("a10g-1"), FakeNode("a10g-2", FakeReport("x", PLANNED), {"facts": (0, 0)})]}
+    check_nodes(nodes)
+
+    assert [node.name for node in nodes["a10g"]] == ["a10g-1"]
+    assert "a10g-2 was lost" in capsys.readouterr().out
