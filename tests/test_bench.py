@@ -5,10 +5,12 @@ import itertools
 import random
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from trainspeed.core.ledger import Ledger
 from trainspeed.core.result import Turn
 from trainspeed.core.run import Run
 from trainspeed.core.trial import Trial
@@ -278,3 +280,12 @@ def test_the_cpu_use_of_waiting_arms_is_weighted_by_how_long_they_waited(rows):
 
     assert "0.123% (" in line and "at most 2.00% in one of 10 runs" in line
     assert rows.of_waiting([run_of(0, 1.0)])[0].endswith("| | |")
+
+
+def test_a_small_fleet_is_planned_taken_in_resumed_and_compared(tmp_path):
+    """All 600 runs of three machines are kept, whole, on the node that measured them: else it exits."""
+    fleets = load("fleets")
+
+    assert {*fleets.measure(tmp_path, 3)} == {"planning", "taking in", "resuming", "comparing"}
+    nodes = Counter(run.node for run in Ledger(tmp_path / "m1").read()[0])
+    assert nodes == {"m1-1": 100, "m1-2": 100}
