@@ -257,3 +257,16 @@ class TestForecastOfMany:
     def test_efficiency_of_a_thousand_devices_starts_at_zero(self):
         ax = plot_efficiency(make_rows(), self.forecasts(2, 1024)).axes[0]
         assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylim()[0]) == ("log", "linear", 0)
+
+
+def test_devices_on_several_nodes_have_a_panel_and_a_forecast_of_their_own():
+    """Two devices on one node and one on each of two are not one line."""
+    rows = make_rows().query("scaling == 'strong' and framework == 'torch' and devices == 2")
+    rows = pd.concat([rows.assign(nodes=1), rows.assign(nodes=2, speedup=1.2, low=1.1, high=1.3)])
+    forecasts = pd.concat(make_forecasts().assign(nodes=n, speedup=1.0 * n) for n in (1, 2))
+    figure = plot_scaling(rows, forecasts)
+    assert [ax.get_title("left") or ax.get_title() for ax in figure.axes] == [
+        "strong scaling, 1 node: batch 64",
+        "strong scaling, 2 nodes: batch 64",
+    ]
+    assert [list(line(ax, "forecast").get_ydata()[1:]) for ax in figure.axes] == [[1.0] * 3, [2.0] * 3]

@@ -188,7 +188,8 @@ def scaling_of(verdict: Verdict) -> str:
 
 def scaling_frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     """Return a row per verdict: the candidate's fields below, scaling, speedup, low and high."""
-    fields = ["framework", "model", "layout", "precision", "compile", "strategy", "devices", "batch_size"]
+    fields = ["framework", "model", "layout", "precision", "compile", "strategy"]
+    fields += ["devices", "nodes", "batch_size"]
     rows = [
         v.candidate.as_dict() | {"scaling": scaling_of(v), "speedup": v.speedup, "low": v.low, "high": v.high}
         for v in verdicts
