@@ -183,8 +183,8 @@ class BlockQueue:
                 else:
                     self._asked_in_vain = True
             group = group or self.table.next_of_more(left_s)
-            if group is None or (group.around and self.table.had(group) and self._out):
-                return None  # the last block of a group around all others comes when they are done
+            if group is None:
+                return None
             number = self.table.had(group)
             if group.around and (helps or (number and self._out)):
                 self._kept = True
