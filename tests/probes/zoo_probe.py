@@ -21,7 +21,8 @@ from trainspeed.worker.data.sets import resize
 from trainspeed.worker.timing import in_a_row
 
 BATCH, SIZE = 2, 32
-DIGITS, EPOCHS = 8, 4  # pixels
+DIGITS, FITTED = 8, 12  # pixels
+EPOCHS = 4
 
 
 def images() -> np.ndarray:
@@ -41,12 +42,12 @@ def fit(framework: str) -> dict[str, Any]:
     """Train with validation and checkpoints, and note each of them."""
     trial = Trial(
         framework=framework,
-        model="cnn10",
+        model="cnn_keras",
         layout="channels_last",
         batch_size=16,
         images_per_epoch=64,
         epochs=EPOCHS,
-        image_size=DIGITS,
+        image_size=FITTED,
         dataset="digits",
         part="fit",
         folds=5,
