@@ -29,11 +29,13 @@ LEVERS = {
     "tensorflow": ("layout", "precision", "compile", "steps_per_call", "pure_bf16", "uint8"),
 }
 BY_HAND = {"by hand": (), "by hand, compiled": ("compiled",)}  # name -> further arguments of the script
-IMAGES = 128  # of an epoch
-WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": IMAGES}
+WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": 64}  # as quick has it
 CONFIRM_BLOCKS = 9
-BEST_S, SEEDS_S = 150.0, 200.0  # seconds of a search
-SETS, ROUNDS = 2, 6
+BEST_S, SEEDS_S = 140.0, 200.0  # seconds of a search
+BEST_ROUNDS, SEEDS_ROUNDS = (
+    8,
+    16,
+)  # of turns, in one set of processes: `best` takes about 9 minutes, `seeds` 10
 SEEDS = (0, 50_000)  # so far apart that no block has a seed of the other search
 AGREE = 0.03  # between the speeds of what two searches kept
 Measure = Callable[..., dict[str, list[float]]]
@@ -76,8 +78,9 @@ def best(measured: Measure) -> list[str]:
 
 def _best_of(framework: str, measured: Measure) -> list[str]:
     found = search(framework, seed=SEEDS[0], budget_s=BEST_S)
-    programs = partial(_programs, framework, {"plain": found.start, "found": found.best}, tuple(BY_HAND))
-    seconds = measured(programs, sets=SETS, rounds=ROUNDS)
+    trials = {"plain": found.start, "found": found.best}
+    programs = partial(_programs, framework, trials, BEST_ROUNDS, tuple(BY_HAND))
+    seconds = measured(programs, sets=1, rounds=BEST_ROUNDS)
     script = min(BY_HAND, key=lambda name: median(seconds[name]))
     plain, own, by_hand = (seconds[name] for name in ("plain", "found", script))
     against = judge(by_hand, own)
@@ -97,7 +100,7 @@ def seeds(measured: Measure) -> list[str]:
     """
     one, two = (search("torch", seed=seed, budget_s=SEEDS_S) for seed in SEEDS)
     trials = {"plain": one.start, "one": one.best, "two": two.best}
-    seconds = measured(partial(_programs, "torch", trials), sets=SETS, rounds=ROUNDS)
+    seconds = measured(partial(_programs, "torch", trials, SEEDS_ROUNDS), sets=1, rounds=SEEDS_ROUNDS)
     agreement = judge(seconds["one"], seconds["two"])
     gains = [
         f"| torch: what the search with seed {seed} kept ({_kept(found)}) / plain | "
@@ -113,14 +116,14 @@ def seeds(measured: Measure) -> list[str]:
 
 
 def _programs(
-    framework: str, trials: Mapping[str, Any], by_hand: Sequence[str] = ("by hand",)
+    framework: str, trials: Mapping[str, Any], rounds: int, by_hand: Sequence[str] = ("by hand",)
 ) -> dict[str, Program]:
     """Return the scripts by hand, of which the first one sets the pace, and a run of each trial."""
     script = str(HERE / SCRIPTS[framework])
     bare = partial(Bare, framework, script, _work(), environment=MALLOC_THRESHOLDS)
     return {
         **{name: bare(extras=BY_HAND[name]) for name in by_hand},
-        **{name: Ours(trial.in_block(0), ROUNDS) for name, trial in trials.items()},
+        **{name: Ours(trial.in_block(0), rounds) for name, trial in trials.items()},
     }
 
 
