@@ -6,8 +6,10 @@ import pytest
 from bs4 import BeautifulSoup
 
 from showing_data import cells, failed_run, make_frame, make_run, rows
+from study_data import make_trial
 from trainspeed.core.format import MISSING, digits, fixed
 from trainspeed.core.frame import to_frame
+from trainspeed.core.levers.host import ALL_CORES
 from trainspeed.show import tables
 from trainspeed.show.cells import styled
 
@@ -106,6 +108,20 @@ class TestMachine:
         table = {r["what"]: r["value"] for r in rows(tables.machine_table(machine, {}))}
         assert table["GPUs"] == "none: no NVIDIA driver library found"
         assert table["trained on"] == "CPU, one core per device" and "NVIDIA driver" not in table
+
+    def test_of_a_cpu_it_says_how_much_of_it_trials_had(self):
+        one, every = make_trial(), make_trial(levers=(ALL_CORES,))
+        said = {
+            trials: cells(tables.machine_table({"device": "cpu"}, {}, trials), what="trained on")["value"]
+            for trials in ((), (one,), (every,), (one, every))
+        }
+        assert list(said.values()) == [
+            "CPU, one core per device",
+            "CPU, one core per device",
+            "CPU, all cores",
+            "CPU, all cores or one core per device, as each trial says",
+        ]
+        assert cells(tables.machine_table(self.MACHINE, {}, (every,)), what="trained on")["value"] == "GPU"
 
     def test_each_kind_of_gpu_is_described(self):
         gpus = cells(tables.machine_table(self.MACHINE, {}), what="GPUs")["value"]

@@ -62,6 +62,17 @@ def test_several_searches_have_a_column_that_tells_them_apart():
     assert "where" not in tables.not_here_table(both[:1]).data
 
 
+def test_what_a_switch_took_stands_beside_the_plain_setting_that_it_was_measured_with():
+    """The one of the fresh blocks was measured at another time: 4 s and then 0.4 s, here 2 s and then 1 s."""
+    found = whole()
+    runs = [replace(make_run(trial=found.start, label=Role.RECIPE), epoch_s=(4.0, 0.4, 0.4))]
+    table = tables.cost_table([found], runs).data.set_index("setting")
+
+    assert table.loc["plain", "later epochs s"] == "0.400"
+    assert table.loc["channels_last =", "later epochs s"].endswith(" (plain beside it: 1.00)")
+    assert table.loc["channels_last =", "first epoch s"].endswith(" (plain beside it: 2.00)")
+
+
 def test_a_longer_first_epoch_pays_after_as_many_epochs_as_it_takes_to_save_it():
     """Plain 3 s and then 1 s; all together 5 s and then 0.5 s: 2 s more, 0.5 s saved an epoch."""
     found = whole()
