@@ -40,6 +40,17 @@ def test_the_best_of_a_search_is_judged_by_the_script_that_was_written_by_hand(s
     assert searches.best(measured(plain=1.0, found=0.7, by_hand=0.7, **COMPILED))[-1].endswith("yes |")
 
 
+def test_a_framework_whose_turns_cannot_be_paired_costs_the_other_nothing(searches):
+    def measure(programs, **_):
+        if programs.args[0] == "torch":
+            raise SystemExit("bench: only 5 rounds could be paired: measure again.")
+        return measured(plain=1.0, found=0.7, by_hand=0.7, **COMPILED)(programs)
+
+    rows = searches.best(measure)
+    assert "| not measured: bench: only 5 rounds could be paired" in rows[0]
+    assert len(rows) == 4 and rows[-1].endswith("yes |")
+
+
 @pytest.mark.parametrize(("other", "met"), [(1.02, "yes |"), (1.05, "NO |")])
 def test_two_searches_agree_within_three_percent(searches, other, met):
     rows = searches.seeds(measured(plain=1.3, one=1.0, two=other, by_hand=0.9))
