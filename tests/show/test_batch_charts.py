@@ -161,6 +161,21 @@ class TestTimeVsBatch:
         assert legend(figure) == ["TensorFlow"]
         assert figure.get_suptitle().replace("\n", " ") == "Time per epoch: TensorFlow, channels_first"
 
+    def test_one_batch_size_is_a_dot_plot(self, frame):
+        """The arms stand side by side, each with a bar at its median; another panel keeps its lines."""
+        cnn = select(frame, model="cnn10")
+        few = pd.concat([cnn, select(frame, model="wrn28_2", batch_size=8)])
+        lines, lone = batch_charts.plot_time_vs_batch(few).axes
+        rows = data_rows(select(few, model="wrn28_2"))
+        medians = rows[rows["status"] == "ok"].groupby("arm")["median_epoch_s"].median()
+
+        assert (lines.get_xscale(), lone.get_xscale()) == ("log", "linear")
+        assert xticks(lone) == ["8"] and not found(lines, "middle")
+        (bars,) = [artist for artist in lone.collections if artist.get_gid() == "middle"]
+        assert sorted(bar[0, 1] for bar in bars.get_segments()) == pytest.approx(sorted(medians))
+        xs = {float(x) for dots in found(lone, "runs") for x in dots.get_xdata()}
+        assert len(xs) == len(medians) and all(x == int(x) for x in xs)
+
     def test_missing_columns_are_named(self, frame):
         """The message says what is missing, sorted."""
         with pytest.raises(ValueError, match=r"\['batch_size', 'layout'\]"):

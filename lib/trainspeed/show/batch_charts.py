@@ -6,6 +6,7 @@ Knows neither how a number was measured nor what it means: titles say what is sh
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trainspeed.core.errors import check_name
@@ -40,8 +41,7 @@ TIMES = {
     "training_s": ("Training time (100 epochs)", "seconds\n(less is better)"),
     "images_per_s": ("Training throughput", "images per second\n(more is better)"),
 }
-NUDGE = 1.14  # from arm to arm, where one batch size leaves the width of the panel free
-SMALL_NUDGE = 1.03  # else: enough to tell the arms' dots at one batch size apart
+SMALL_NUDGE = 1.03  # from arm to arm: enough to tell the arms' dots at one batch size apart
 
 
 def plot_time_vs_batch(frame: pd.DataFrame, *, y: str = "median_epoch_s") -> Figure:
@@ -97,7 +97,7 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
     data = data.assign(
         value=data["value"].astype(float).where(good),
         failure=data["status"].map(status_name).where(~good, None),
-        x=data["batch_size"],
+        x=data["batch_size"].astype(float),
     )
     models, sizes, arms = list(data["model"].unique()), sorted(data["x"].unique()), list(data["arm"].unique())
     looks = {
@@ -108,10 +108,14 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
         }
         for row in data.drop_duplicates("arm").to_dict("records")
     }
-    moved = nudged(data, arms, NUDGE if len(sizes) == 1 else SMALL_NUDGE)
-    figure, axes = panels(len(models), title)
+    moved = nudged(data, arms, SMALL_NUDGE)
+    figure, axes = panels(len(models), title, share_x=False)
     for ax, model in zip(axes, models, strict=True):
         rows = data["model"] == model
+        lone = data.loc[rows, "x"].nunique() == 1
+        if lone:  # one size makes no line: the arms stand side by side
+            places = data.loc[rows, "arm"].map({arm: place for place, arm in enumerate(arms, 1)})
+            data.loc[rows, "x"] = moved.loc[rows, "x"] = places.astype(float)
         above_pt = mark_failures(data[rows], looks=looks, ax=ax)
         figure.set_figheight(figure.get_figheight() + above_pt / 72)
         ax.set_title(model_of(model), pad=6 + above_pt)
@@ -120,7 +124,10 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
             series(moved[rows], looks=looks, ax=ax)
         else:
             write_sentence(ax, _why_nothing(data[rows]))
-        batch_axis(ax, sizes)
+        if lone:
+            _side_by_side(ax, data[rows], len(arms))
+        else:
+            batch_axis(ax, sizes)
     values = data["value"].dropna()
     for ax in axes:
         if values.empty:
@@ -135,6 +142,15 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
         note_below(axes[-1], how_to_read(rows for _, rows in moved.groupby("model")))
     legend_below(figure, handles(looks))
     return figure
+
+
+def _side_by_side(ax: Axes, data: pd.DataFrame, arms: int) -> None:
+    """Make x the arms of one batch size, each with a bar at its median."""
+    middles = data.dropna(subset="value").groupby("x")["value"].median()
+    ax.hlines(middles, middles.index - 0.3, middles.index + 0.3, color=".35", linewidth=1.5, gid="middle")
+    ax.set_xlim(0.4, arms + 0.6)
+    ax.set_xticks([(arms + 1) / 2], [f"{data['batch_size'].iloc[0]:g}"])
+    ax.grid(visible=False, axis="x")
 
 
 def _why_nothing(data: pd.DataFrame) -> str:

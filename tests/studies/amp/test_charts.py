@@ -13,6 +13,7 @@ from trainspeed.core.frame import to_frame
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, PRECISIONS
 from trainspeed.core.trial import ZOO as ALL_MODELS
+from trainspeed.show.bars import cut_of
 from trainspeed.show.theme import PRECISION_STYLES
 from trainspeed.studies.amp.charts import families, plot_peak_memory, plot_training_times
 
@@ -97,6 +98,31 @@ class TestBars:
     def test_the_second_half_of_the_control_is_no_data(self):
         ax = plot_training_times(frame(run(1.0, label="A"), run(9.0, label="A again"))).axes[0]
         assert heights(ax) == pytest.approx([102])
+
+
+class TestCutBars:
+    def test_a_bar_many_times_as_long_as_the_others_is_cut_off_and_says_its_value(self):
+        """102 s and 51 s beside 2,040 s, which is 34 minutes."""
+        runs = [run(1.0), run(0.5, precision="bf16"), run(20.0, precision="fp16")]
+        figure = plot_training_times(frame(*runs))
+        ax = figure.axes[0]
+
+        assert ax.get_ylim()[1] == pytest.approx(1.3 * 1.7)
+        assert texts(ax, "cut") == ["34 ↑"]
+        assert "a bar with ↑ is cut off" in texts(ax, "note")[0].replace("\n", " ")
+
+    def test_a_bar_three_times_as_long_stays_whole(self):
+        runs = [run(1.0), run(0.5, precision="bf16"), run(3.0, precision="fp16")]
+        ax = plot_training_times(frame(*runs)).axes[0]
+
+        assert texts(ax, "cut") == [] and "cut off" not in texts(ax, "note")[0]
+
+    @pytest.mark.parametrize(
+        ("lengths", "most"),
+        [([], None), ([9.0], None), ([9.0, 1.0], None), ([9.0, 1.0, 0.5], 1.3), ([9, 8, 1, 1, 1, 1], 1.3)],
+    )
+    def test_at_most_a_third_of_the_bars_is_cut_off(self, lengths, most):
+        assert cut_of(lengths) == most
 
 
 class TestFailures:

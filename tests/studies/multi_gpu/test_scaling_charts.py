@@ -132,6 +132,27 @@ class TestLines:
         ]
 
 
+class TestOneNumberOfDevices:
+    def test_is_marks_side_by_side_and_no_lines_from_one_device(self):
+        rows = select(make_rows(), devices=2)
+        strong = plot_scaling(rows).axes[0]
+        xs = [dot.get_xdata()[0] for gid in ("speedup", "hollow") for dot in found(strong, gid)]
+
+        assert not found(strong, "line") and len(set(xs)) == len(xs) == 2
+        assert list(line(strong, "ideal").get_ydata()) == [2, 2]
+        assert list(found(strong, "one")[0].get_ydata()) == [1, 1]
+
+    def test_is_a_share_of_the_ideal_in_the_other_chart(self):
+        strong = plot_efficiency(select(make_rows(), devices=2)).axes[0]
+
+        assert list(line(strong, "ideal").get_ydata()) == [100, 100]
+        assert list(found(strong, "one")[0].get_ydata()) == [50, 50]
+
+    def test_with_a_forecast_it_has_lines(self):
+        figure = plot_scaling(select(make_rows(), devices=2), make_forecasts())
+        assert found(figure.axes[0], "line")
+
+
 class TestVariants:
     def rows(self):
         """Return the rows for a small model in two precisions and for a large one, at fewer batch sizes."""

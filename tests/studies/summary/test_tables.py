@@ -73,8 +73,22 @@ def test_a_verdict_without_a_page_has_no_link_and_an_older_one_says_so(front):
 def test_a_comparison_without_a_pair_of_runs_has_dashes(front):
     (verdict, *_) = front.verdicts
     nothing = replace(verdict.judgement, speedup=None, low=None, high=None, blocks=0)
-    ((_, size, _, ends, blocks, _),) = texts(all_verdicts_table([replace(verdict, judgement=nothing)], front))
+    table = [verdict, replace(verdict, judgement=nothing)]
+    _, (_, size, _, ends, blocks, _) = texts(all_verdicts_table(table, front))
     assert (size, ends, blocks) == ("—", "—", "0")
+
+
+def test_where_nothing_has_an_interval_there_is_no_column_for_it_nor_for_the_outcome(front):
+    few = [verdict for verdict in front.verdicts if verdict.low is None]
+    styler = all_verdicts_table(few, front, caption="First looks")
+
+    assert [cell.get_text() for cell in rows_of(styler)[1].thead("th")] == [
+        "comparison",
+        "speed-up",
+        "blocks",
+        "notebook",
+    ]
+    assert len(texts(styler)) == len(few) == 2
 
 
 def test_no_verdict_is_a_table_without_rows(front):

@@ -13,7 +13,7 @@ from trainspeed.core.frame import ARTICLE_EPOCHS
 from trainspeed.core.trial import ZOO
 from trainspeed.core.user_model import is_user_model
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, note_below, nothing, panels
-from trainspeed.show.bars import bars, patches
+from trainspeed.show.bars import bars, cut_of, patches
 from trainspeed.show.rows import data_rows, memory_unit, require, succeeded
 from trainspeed.show.theme import PRECISION_STYLES, SMALL_PT, framework_name, status_name
 
@@ -68,11 +68,15 @@ def _draw(frame: pd.DataFrame, column: str, title: str) -> Figure:
     height_in = 2.6 if len(models) < TURNED_NAMES_FROM else 3.2
     groups = _groups(data)
     figure, axes = panels(len(groups), title, height_in=height_in, share_y=False)
+    cut = False
     for ax, (name, rows) in zip(axes, groups.items(), strict=True):
-        bars(rows, groups=models, looks=looks, ax=ax)
+        most = cut_of(rows.dropna(subset="value").groupby(["group", "kind"])["value"].median().tolist())
+        bars(rows, groups=models, looks=looks, ax=ax, most=most)
+        cut = cut or most is not None
         ax.set(title=name, ylabel=f"{unit} (less is better)")
     _name_models(axes[-1], models)
-    note_below(axes[-1], textwrap.fill(f"{note}; bars: medians; dots: runs", NOTE_LETTERS))
+    note += "; bars: medians; dots: runs" + "; a bar with ↑ is cut off, its length is written on it" * cut
+    note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
     legend_below(figure, patches(looks))
     return figure
 

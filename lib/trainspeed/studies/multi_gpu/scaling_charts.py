@@ -39,7 +39,7 @@ END_MARGIN = 0.06  # of the axis, left and right of the data
 def plot_scaling(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> Figure:
     """Draw speed-up over devices: a line per framework, strategy and batch size, a panel per kind of scaling.
 
-    Every line starts at one device with 1, by definition. Where `rows` holds
+    Every line starts at one device with 1, by definition; one number of devices makes no lines. Where `rows` holds
     several models, layouts, precisions or settings of the compiler, each has a panel of its own.
 
     Args:
@@ -84,18 +84,22 @@ def _draw(
         expected = expected.assign(speedup=100 * expected["speedup"] / expected["devices"])
     most = max([2, *data["devices"], *expected["devices"]])
     counts = sorted({1, 2, *data["devices"], *expected["devices"]})
+    alone = expected.empty and data["devices"].nunique() == 1  # one number of devices makes no line
     figure, axes = panels(len(names), title)
     looks: dict[str, Look] = {}
     beyond = False
     for ax, name in zip(axes, names, strict=True):
         mine = data[data["panel"] == name]
         foreseen = expected[expected["panel"] == name]
-        looks |= _panel(ax, mine, foreseen, most, of_ideal)
+        looks |= _marks_alone(ax, mine, of_ideal) if alone else _panel(ax, mine, foreseen, most, of_ideal)
         beyond |= _shade(ax, mine["devices"].max(), foreseen["devices"].max())
         batches = ", ".join(f"{batch:g}" for batch in sorted(mine["batch"].unique()))
         per_device = " per device" if name.startswith("weak") else ""
         ax.set(title=f"{name}: batch {batches}{per_device}", ylabel=ylabel)
-    _limit(axes, counts, of_ideal)
+    if alone:
+        _limit_alone(axes, data["devices"].iloc[0], of_ideal)
+    else:
+        _limit(axes, counts, of_ideal)
     note_below(axes[-1], _note(data, beyond))
     looks |= {"ideal": IDEAL} | ({} if expected.empty else {"forecast": FORECAST})
     legend_below(figure, handles(looks))
@@ -155,6 +159,33 @@ def _panel(
         ax.plot([1, *x], [start, *group["y"]], linewidth=1.8, label=label, gid="line", **line)
         marks(ax, group, along="y", look=looks[label], gid="speedup")
     return looks
+
+
+def _marks_alone(ax: Axes, rows: pd.DataFrame, of_ideal: bool) -> dict[str, Look]:
+    """Draw a panel of one number of devices: a mark per series, with what one device does and the ideal as lines."""
+    devices, series = rows["devices"].iloc[0], list(rows.groupby("label", sort=False))
+    one, ideal = (100 / devices, 100) if of_ideal else (1, devices)
+    ax.axhline(ideal, gid="ideal", label="ideal", **IDEAL)
+    ax.axhline(one, color=".3", linewidth=1.2, zorder=1.5, gid="one")
+    looks: dict[str, Look] = {}
+    for number, (label, group) in enumerate(series, 1):
+        framework, strategy = group.iloc[0][["framework", "strategy"]]
+        colour, marker = framework_colour(framework), STRATEGY_MARKERS[strategy]
+        looks[label] = {"color": colour, "linestyle": "none", "marker": marker}
+        x = devices - 0.5 + number / (len(series) + 1)
+        marks(ax, group.assign(x=x, y=group["speedup"]), along="y", look=looks[label], gid="speedup")
+    return looks
+
+
+def _limit_alone(axes: list[Axes], devices: float, of_ideal: bool) -> None:
+    """Set x to the one number of devices, and y to start at 0."""
+    axes[-1].set_xlabel("devices; solid line: one device")
+    for ax in axes:
+        ax.set_xlim(devices - 0.5, devices + 0.5)
+        ax.set_xticks([devices], [f"{devices:g}"])
+        ax.grid(visible=False, axis="x")
+        ax.set_ylim(bottom=0)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}{'' if of_ideal else '×'}")
 
 
 def _shade(ax: Axes, measured: float, foreseen: float) -> bool:

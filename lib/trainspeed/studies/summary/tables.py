@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from pandas.io.formats.style import Styler
 
@@ -40,9 +40,12 @@ def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
 
 
 def all_verdicts_table(
-    verdicts: Iterable[Verdict], report: ReportSummary, *, caption: str = "Every verdict"
+    verdicts: Sequence[Verdict], report: ReportSummary, *, caption: str = "Every verdict"
 ) -> Styler:
-    """Return a row per verdict: what was compared (a link to where), size, outcome, interval, blocks, notebook."""
+    """Return a row per verdict: what was compared (a link to where), size, outcome, interval, blocks, notebook.
+
+    Without any interval nothing is decided, and there is neither a column for it nor one for the outcome.
+    """
     rows = [
         {
             "comparison": _link(verdict.name, report.place_of(verdict)),
@@ -55,6 +58,9 @@ def all_verdicts_table(
         for verdict in verdicts
     ]
     columns = ["comparison", "speed-up", "outcome", "95 % interval", "blocks", "notebook"]
+    if rows and all(verdict.low is None for verdict in verdicts):  # as the caption says
+        columns = [name for name in columns if name not in ("outcome", "95 % interval")]
+        rows = [{name: row[name] for name in columns} for row in rows]
     return _linked_table(rows, "front", caption, columns, FITTING)
 
 
