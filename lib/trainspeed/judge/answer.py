@@ -55,7 +55,7 @@ def shared_words(verdicts: Sequence[Verdict]) -> list[str]:
 def where_measured(verdicts: Iterable[Verdict], runs: RunSet) -> list[str]:
     """Return what the verdicts were measured on, and the versions of it, in words, each once."""
     arms = runs.by_trial()
-    pairs = [trial for verdict in verdicts for trial in (verdict.candidate, verdict.baseline)]
+    pairs = [trial.spec for verdict in verdicts for trial in (verdict.candidate, verdict.baseline)]
     known = [arms[trial][0] for trial in dict.fromkeys(pairs) if trial in arms]
     devices = [device_name(run.machine, run.trial) for run in known]
     versions = [version for run in known for version in run.trial.versions_in_words(run.versions)]

@@ -78,7 +78,7 @@ def _ratio(reach_and_room: tuple[float, float]) -> float:
 def _more_s(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:
     """Return the seconds of the blocks that are missing: all arms of a block run for one verdict of it."""
     arms = runs.by_trial()
-    trials = dict.fromkeys(trial for verdict in verdicts for trial in (verdict.baseline, verdict.candidate))
+    trials = dict.fromkeys(t.spec for verdict in verdicts for t in (verdict.baseline, verdict.candidate))
     seconds = 0.0
     for trial in trials:
         measured = arms.get(trial)

@@ -105,10 +105,12 @@ def test_what_all_names_share_is_said_once_above_the_list():
     verdicts = [verdict(2.0), verdict(1.5), replace(verdict(1.2), candidate=verdict().candidate)]
     shared = shared_words_of(verdicts)
 
-    assert shared_sentences(verdicts) == ["In all of these: PyTorch, cnn10, batch 32."]
+    assert shared_sentences(report_of(*verdicts)) == ["All trainings below: PyTorch, cnn10, batch 32."]
     first, *_ = switch_sentences(report_of(*verdicts), unsaid=shared)
     assert first.startswith("**2.00x** (2.00 to 2.01), faster: channels\\_last vs channels\\_first (")
-    assert shared_sentences(verdicts[:2]) == []  # so few lines are no list
+    assert shared_sentences(report_of(*verdicts[:2])) == []  # so few lines are no list
+    (said,) = shared_sentences(report_of(*verdicts, runs=runs_of("layout")))
+    assert said.startswith("All trainings below: Test CPU (1 core), PyTorch 2.15.0, PyTorch, cnn10")
 
 
 def test_undecided_comes_with_the_blocks_the_time_and_the_command():

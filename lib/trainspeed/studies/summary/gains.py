@@ -8,6 +8,7 @@ from urllib.parse import quote
 from trainspeed.core.format import NAMES, counted, model_of
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role
+from trainspeed.judge.answer import where_measured
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, pair, size_of
@@ -101,10 +102,12 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
     return sentences
 
 
-def shared_sentences(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return what several verdicts have in common beside what they compare: said once, for a whole list of them."""
-    shared = shared_words_of(verdicts)
-    return [f"In all of these: {', '.join(shared)}."] if shared else []
+def shared_sentences(report: ReportSummary) -> list[str]:
+    """Return where the switches of a training were measured, and what their verdicts share: said once for the list."""
+    told = report.headlines
+    setting = [*where_measured(told, report.runs), *shared_words_of(told)]
+    kind = "convolutions" if any(verdict.candidate.phase.calls for verdict in told) else "trainings"
+    return [f"All {kind} below: {', '.join(setting)}."] if setting else []
 
 
 def shared_words_of(verdicts: Sequence[Verdict]) -> list[str]:

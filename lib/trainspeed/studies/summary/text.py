@@ -163,7 +163,7 @@ def doubt_sentences(report: ReportSummary, measured: Measured) -> list[str]:
     )
     again = "The largest gains were measured once more, in [fresh blocks](#confirmed-in-fresh-blocks)."
     never = "Nothing was measured once more in [fresh blocks](#confirmed-in-fresh-blocks): a gain may be partly luck."
-    return [Marked(told), Marked(again if measured.runs else never), *headline_sentences(report)[:1]]
+    return [Marked(told), Marked(again if measured.runs else never)]
 
 
 def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
