@@ -1,5 +1,6 @@
 """The answer of a study, and how sure it is, in words."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from study_data import control_runs, layout_pair
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.runs import Measured, RunSet
-from trainspeed.judge.answer import answers
+from trainspeed.judge.answer import answers, where_measured
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show.answer import answer_text, certainty_sentences, message
@@ -90,6 +91,15 @@ def test_undecided_comes_with_what_would_decide_it(most, said):
 
     assert step.startswith("Undecided: 1 comparison. 12 blocks, about ")
     assert said in step
+
+
+def test_the_answer_of_a_search_holds_where_its_framework_ran():
+    """What it compares, all that was kept, is no trial that ran under this name."""
+    runs = layout_pair([1.3] * 6)
+    verdicts = [replace(v, baseline=replace(v.baseline, model="wrn28_1")) for v in judged(runs)]
+    verdicts = [replace(v, candidate=replace(v.candidate, model="wrn28_1")) for v in verdicts]
+
+    assert where_measured(verdicts, RunSet(tuple(runs))) == ["Test CPU (1 core)", "PyTorch 2.15.0"]
 
 
 def test_without_an_interval_the_next_step_is_six_blocks():

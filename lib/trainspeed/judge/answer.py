@@ -57,6 +57,9 @@ def where_measured(verdicts: Iterable[Verdict], runs: RunSet) -> list[str]:
     arms = runs.by_trial()
     pairs = [trial.spec for verdict in verdicts for trial in (verdict.candidate, verdict.baseline)]
     known = [arms[trial][0] for trial in dict.fromkeys(pairs) if trial in arms]
+    # What a search compares is no trial of its own; its framework ran all the same.
+    frameworks = {} if known else {run.trial.framework: run for run in runs if run.versions}
+    known += [frameworks[name] for name in dict.fromkeys(t.framework for t in pairs) if name in frameworks]
     devices = [device_name(run.machine, run.trial) for run in known]
     versions = [version for run in known for version in run.trial.versions_in_words(run.versions)]
     return [*dict.fromkeys(devices), *dict.fromkeys(versions)]

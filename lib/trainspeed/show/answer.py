@@ -18,6 +18,9 @@ from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import CONFIDENCE, MARGIN, MIN_BLOCKS, Outcome, expected_false
 
 MOST_NAMED = 4  # settings with one outcome that a sentence names
+BLOCKS = {
+    "switches": "confirm_blocks"
+}  # study -> the parameter that says how many blocks it measures at most
 OUTCOMES = {Outcome.SAME: "the same within the margin"}
 NOTHING = f"Nothing is decided: no comparison has {MIN_BLOCKS} blocks or more."
 
@@ -114,4 +117,5 @@ def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | Non
     said = f"`make report NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
     if step.blocks <= asked:
         return f"{said}`"
-    return f"{said} PARAMS=more.yaml` with `{study}: {{blocks: {step.blocks}}}` in that file"
+    parameter = BLOCKS.get(study, "blocks")
+    return f"{said} PARAMS=more.yaml` with `{study}: {{{parameter}: {step.blocks}}}` in that file"

@@ -128,6 +128,8 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
             _side_by_side(ax, data[rows], len(arms))
         else:
             batch_axis(ax, sizes)
+        named = "batch size" if lone else "batch size (log scale)"
+        ax.set_xlabel(named if lone or ax is axes[-1] else "")
     values = data["value"].dropna()
     for ax in axes:
         if values.empty:
@@ -137,7 +139,6 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
             ax.axhline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
         else:
             ax.set_ylim(0, values.max() * 1.08)
-    axes[-1].set_xlabel("batch size (log scale)")
     if len(values):
         note_below(axes[-1], how_to_read(rows for _, rows in moved.groupby("model")))
     legend_below(figure, handles(looks))

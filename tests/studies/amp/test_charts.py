@@ -109,7 +109,7 @@ class TestCutBars:
 
         assert ax.get_ylim()[1] == pytest.approx(1.3 * 1.7)
         assert texts(ax, "cut") == ["34 ↑"]
-        assert "a bar with ↑ is cut off" in texts(ax, "note")[0].replace("\n", " ")
+        assert "↑: cut off, with its value" in texts(ax, "note")[0].replace("\n", " ")
 
     def test_a_bar_three_times_as_long_stays_whole(self):
         runs = [run(1.0), run(0.5, precision="bf16"), run(3.0, precision="fp16")]

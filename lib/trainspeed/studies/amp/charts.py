@@ -75,7 +75,7 @@ def _draw(frame: pd.DataFrame, column: str, title: str) -> Figure:
         cut = cut or most is not None
         ax.set(title=name, ylabel=f"{unit} (less is better)")
     _name_models(axes[-1], models)
-    note += "; bars: medians; dots: runs" + "; a bar with ↑ is cut off, its length is written on it" * cut
+    note += "; bars: medians; dots: runs" + "; ↑: cut off, with its value" * cut
     note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
     legend_below(figure, patches(looks))
     return figure

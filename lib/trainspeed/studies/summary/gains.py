@@ -92,8 +92,9 @@ def slower_sentences(report: ReportSummary, unsaid: Collection[str] = ()) -> lis
 def undecided_sentences(report: ReportSummary) -> list[str]:
     """Return what would decide what is undecided, study by study, with the command; nothing where all is decided."""
     sentences = []
-    for study in dict.fromkeys(verdict.study for verdict in report.switches):
-        own = [v for v in report.switches if v.study == study]
+    compared = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
+    for study in dict.fromkeys(verdict.study for verdict in compared):
+        own = [verdict for verdict in compared if verdict.study == study]
         sure = [verdict for verdict in own if verdict.low is not None]
         runs = report.runs.of_study(study)
         step = next_step(sure or own, runs)

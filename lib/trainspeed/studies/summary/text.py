@@ -163,7 +163,8 @@ def doubt_sentences(report: ReportSummary, measured: Measured) -> list[str]:
     )
     again = "The largest gains were measured once more, in [fresh blocks](#confirmed-in-fresh-blocks)."
     never = "Nothing was measured once more in [fresh blocks](#confirmed-in-fresh-blocks): a gain may be partly luck."
-    return [Marked(told), Marked(again if measured.runs else never)]
+    luck = [] if report.kept and not measured.runs else [Marked(again if measured.runs else never)]
+    return [Marked(told), *luck]
 
 
 def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
