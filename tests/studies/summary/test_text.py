@@ -120,7 +120,7 @@ def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     assert said.startswith("layout: undecided: 1 comparison. 6 blocks, about ")
     assert "`make report NOTEBOOKS=layout BUDGET=" in said
     assert undecided_sentences(report_of(verdict(2.0))) == []
-    open_ = verdict(blocks=2, study="switches", factor="recipe")
+    open_ = replace(verdict(blocks=2), study="switches", factor="recipe")
     assert undecided_sentences(report_of(open_))[0].endswith(
         "with `switches: {confirm_blocks: 6}` in that file."
     )
