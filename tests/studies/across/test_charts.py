@@ -121,6 +121,9 @@ def test_of_several_sides_each_row_names_its_own():
     ax = charts.plot_pairs("layout", found_)
     assert [label.split(":")[0] for label in labels(ax)] == ["B", "C"]
     assert ax.get_title() == "layout: each side against A with 95 % intervals"
+    sides = {f"B{number}": blocks(1.0 + number) for number in range(charts.ROWS_OF_SEVERAL + 2)}
+    ax = charts.plot_pairs("layout", against_first(common_of(A=blocks(2.0), **sides)))
+    assert len(labels(ax)) == charts.ROWS_OF_SEVERAL
 
 
 def test_of_many_trials_those_farthest_from_1_are_drawn_and_the_title_says_so():

@@ -25,6 +25,7 @@ from trainspeed.studies.across.jobs import Aim, Entry, Job, Ranking
 from trainspeed.studies.across.pairs import TrialPair
 
 MOST_ROWS = 40  # nobody reads a taller chart, and the table has all of them
+ROWS_OF_SEVERAL = 16  # the largest differences of several sides are much the same trials again and again
 MOST_JOBS = 8
 ROW_IN = 0.22
 NAME_LETTERS = 22  # of a side, in a line of a label
@@ -138,10 +139,10 @@ def _legend(ax: Axes, aim: Aim, data: pd.DataFrame) -> None:
 def plot_pairs(study: str, pairs: Sequence[TrialPair], *, ax: Axes | None = None) -> Axes:
     """Draw the speed-up of each side over the first: a row per trial and side, dot and interval on a log axis.
 
-    Of more than MOST_ROWS, those trials are drawn whose speed-up is farthest from 1, those with an interval first.
+    Of very many, those are drawn whose speed-up is farthest from 1, those with an interval first.
     """
     sides = dict.fromkeys(pair.other for pair in pairs)
-    drawn = sorted(pairs, key=_rank)[:MOST_ROWS]
+    drawn = sorted(pairs, key=_rank)[: MOST_ROWS if len(sides) == 1 else ROWS_OF_SEVERAL]
     rows = [
         {name: getattr(pair, name) for name in VERDICT_FIELDS} | {"label": _label(pair, named=len(sides) > 1)}
         for pair in drawn
