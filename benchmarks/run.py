@@ -27,6 +27,7 @@ import document
 import fleets
 import ledgers
 import levers
+import links
 import protocol
 import reports
 import searches
@@ -185,7 +186,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"ledger": ledgers.reading, "fleet": fleets.rows, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
-    parts |= levers.parts(turns_of)
+    parts |= levers.parts(turns_of) | links.parts()
     parts |= {"best": lambda: searches.best(turns_of), "seeds": lambda: searches.seeds(turns_of)}
     wanted = {
         name: part
