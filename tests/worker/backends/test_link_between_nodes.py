@@ -33,11 +33,12 @@ def nodes():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rate_mbit", [200, 50])
+@pytest.mark.parametrize("rate_mbit", [50, 20])
 def test_the_bandwidth_that_is_fitted_is_the_one_that_was_set(nodes, rate_mbit):
     """A byte takes its headers and its addition along: what is left of the rate is 0.9 of it, not 1.
 
-    The fastest sum of each size counts: others use this machine too, and no sum is faster than the link.
+    The fastest sum of each size counts: others use this machine too, and no sum is faster than the link. At 200 Mbit/s
+    a packet is due every 64 µs, which a busy machine misses.
     """
     two, whole = nodes
     (sums,) = link_trials([whole], shared_memory=True)

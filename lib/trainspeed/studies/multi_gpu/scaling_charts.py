@@ -18,13 +18,8 @@ from trainspeed.show.theme import PALE, framework_colour, framework_name
 
 SCALING_COLUMNS = ("framework", "strategy", "scaling", "devices", "batch_size", "speedup", "low", "high")
 FORECAST_COLUMNS = ("framework", "scaling", "devices", "speedup")
-PANEL_COLUMNS = (
-    "nodes",
-    "model",
-    "layout",
-    "precision",
-    "compile",
-)  # those that vary have panels of their own
+# Those that vary have panels of their own.
+PANEL_COLUMNS = ("nodes", "model", "layout", "precision", "compile")
 STRATEGY_MARKERS = {"mirrored": "o", "ddp": "s", "data_parallel": "^"}
 # Of the first, second, … batch size.
 BATCH_LINES = ("-", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)))
