@@ -65,7 +65,11 @@ def planned(machine: str) -> Iterator[tuple[str, list[Run]]]:
         begin=lambda groups: None,
         hands=NODES,
     )
-    while blocks := [block for number in range(NODES) if (block := queue.take(helps=number > 0, wait=False))]:
+    while blocks := [
+        block
+        for number in range(NODES)
+        if (block := queue.take(f"twin {number}" if number else "", wait=False))
+    ]:
         for number, block in enumerate(blocks, 1):
             seconds = 1.0 + block.number / 100
             runs = [_run(f"{machine}-{number}", one, seconds) for one in block.planned]

@@ -16,7 +16,7 @@ import msgspec
 from trainspeed.conduct import block_queue
 from trainspeed.conduct.block_queue import Block, BlockQueue
 from trainspeed.conduct.cluster.node import NodeLost
-from trainspeed.conduct.cluster.orders import Answer, BlockOrder, ReportOrder, encode
+from trainspeed.conduct.cluster.orders import Answer, BlockOrder, NodeFacts, ReportOrder, encode
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, as_line
 from trainspeed.core.monitor_csv import MONITOR_COLUMNS, monitor_file
@@ -25,7 +25,7 @@ from trainspeed.report.request import ReportRequest
 
 MACHINE = {"device": "cpu", "cpu": "Example CPU", "cores": {"physical": 2, "logical": 2, "quota": None}}
 MACHINE |= {"gpus": [], "driver": None, "memory_bytes": 16_000_000_000}
-FACTS = {"machine": MACHINE, "device": "cpu", "versions": {"torch": {"torch": "2.15"}}, "code": "abc"}
+FACTS = {"machine": MACHINE, "versions": {"torch": {"torch": "2.15"}}, "code": "abc"}
 
 
 def line_of(
@@ -142,7 +142,7 @@ class FakeReport:
 
     def __call__(self, method: str, order: str) -> Iterator[str]:
         if method == "facts":
-            yield encode(Answer(facts=FACTS))
+            yield encode(Answer(facts=msgspec.convert(FACTS, NodeFacts)))
             return
         asked = msgspec.json.decode(order, type=ReportOrder)
         self.orders.append(asked)
@@ -193,7 +193,7 @@ def play(
         free, busy, taken, order = [*range(len(speeds))], [], [0] * len(speeds), itertools.count()
         while free or busy:
             for hand in [*free]:
-                if block := queue.take(helps=hand > 0, wait=False):
+                if block := queue.take(f"twin {hand}" if hand else "", wait=False):
                     free.remove(hand)
                     takes_s = table.block_s(block.group) / speeds[hand]
                     is_lost = lost.get(hand) == taken[hand]

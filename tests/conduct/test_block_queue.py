@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -92,6 +93,17 @@ def test_the_time_of_all_hands_ends_when_that_of_one_does(of, speeds, budget_s):
     assert len({(m.block.group, m.block.number) for m in ended}) == len(ended)
 
 
+def test_one_hand_that_goes_on_measures_what_each_group_lacks_in_order():
+    """Wherever each of them was interrupted."""
+    table = table_of([Arms("a", most=4), Arms("b", most=4)])
+    for _ in range(3):
+        table.took(table.groups[0])
+    ended = play(table, [1.0], math.inf)
+
+    found = [(m.block.group.name, m.block.number) for m in ended]
+    assert found[:3] == [("b", 0), ("b", 1), ("b", 2)] and {*found[3:]} == {("a", 3), ("b", 3)}
+
+
 def test_four_hands_measure_four_times_as_much_in_the_same_time():
     one, four = (
         play(table_of([Arms(f"g{n}", most=24) for n in range(4)]), [1.0] * hands, 480.0) for hands in (1, 4)
@@ -170,3 +182,13 @@ def test_what_is_around_all_others_is_measured_by_this_machine_before_and_after_
     assert [m.hand for m in links] == [0, 0] and len(others) == 12
     assert links[0].begun_s == 0.0 and links[1].begun_s >= max(m.ended_s for m in others)
     assert {m.hand for m in others} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("speeds", [[1.0, 1.0], [1.0, 0.7], [1.0, 0.9, 1.1, 1.0]])
+def test_a_block_of_all_groups_is_measured_by_one_hand_where_that_can_be(speeds):
+    """Trials of two groups, such as those of two frameworks, are compared block by block if they are of one node."""
+    of = [Arms(name, most=15, cost_s=10.0 + place) for place, name in enumerate("abcde")]
+    by = {(m.block.group, m.block.number): m.hand for m in play(table_of(of), speeds, math.inf)}
+
+    for one, other in combinations(of, 2):
+        assert sum(by[one, number] == by[other, number] for number in range(15)) >= 12

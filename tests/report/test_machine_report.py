@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from asking_study import part_of
 from fleet_world import FACTS, FakeCluster, FakeNode, FakeReport, line_of
-from trainspeed.conduct.cluster.orders import Answer, ReportOrder, encode
+from trainspeed.conduct.cluster.orders import Answer, NodeFacts, ReportOrder, encode
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger
@@ -153,7 +154,7 @@ def test_nothing_else_is_kept(intake, tmp_path, name, text):
 
 
 def node_with(name, **changed) -> FakeNode:
-    facts = FACTS | changed
+    facts = msgspec.convert(FACTS | changed, NodeFacts)
     return FakeNode(name, lambda method, order: iter([encode(Answer(facts=facts))]))
 
 
@@ -226,3 +227,23 @@ def test_a_node_that_is_lost_before_it_says_what_it_is_is_left_out(capsys):
 
     assert [node.name for node in nodes["a10g"]] == ["a10g-1"]
     assert "a10g-2 was lost" in capsys.readouterr().out
+
+
+def test_what_a_node_prints_is_text_without_orders_to_the_terminal(tmp_path, capsys):
+    lines = [encode(Answer(said="\x1b[2Jgone\n\x07")), encode(Answer(code=0))]
+    report_of(tmp_path, FakeNode("a10g-1", lambda method, order: iter(lines))).run()
+
+    assert "\x1b" not in (said := capsys.readouterr().out) and "[2Jgone" in said
+
+
+@pytest.mark.parametrize(
+    "facts", [{}, {"machine": {"gpus": 5}, "versions": {}, "code": "abc"}, {"machine": []}]
+)
+def test_facts_that_are_none_are_no_facts(facts, capsys):
+    nonsense = FakeNode("a10g-2", lambda method, order: iter([json.dumps({"facts": facts})]))
+    nodes = {"a10g": [node_with("a10g-1"), nonsense]}
+    check_nodes(nodes)
+
+    assert [node.name for node in nodes["a10g"]] == [
+        "a10g-1"
+    ] and "a10g-2 was lost" in capsys.readouterr().out

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from trainspeed.conduct.groups import PlannedGroup
 from trainspeed.conduct.plan import Planned
@@ -66,6 +67,10 @@ class BlockQueue:
     lock: threading.Condition = field(default_factory=threading.Condition)
     _out: dict[Block, float] = field(default_factory=dict, init=False)  # block -> when it was given out
     _back: list[Block] = field(default_factory=list, init=False)
+    _given: dict[PlannedGroup, set[int]] = field(default_factory=dict, init=False)  # numbers of its blocks
+    _hand_of: dict[int, str] = field(
+        default_factory=dict, init=False
+    )  # number -> who measures it of all groups
     _over: bool = field(default=False, init=False)
     _asked_in_vain: bool = field(default=False, init=False)
     _kept: bool = field(default=False, init=False)  # what is next, for this machine
@@ -90,18 +95,20 @@ class BlockQueue:
         runs += sum(len(block.planned) for block in (*self._out, *self._back))
         return runs, (end.forecast_s + self._busy_s) / max(1, self.hands)
 
-    def take(self, *, helps: bool = False, wait: bool = True) -> Block | None:
+    def take(self, hand: str = "", *, wait: bool = True) -> Block | None:
         """Return the next block, to be measured whole and then given to `finished` or to `lost`; None at the end.
 
+        What is measured before and after all others shows whether a machine is still the same: it is for this one
+        alone, and the twins wait.
+
         Args:
-            helps: Whether it is for a twin. What is measured before and after all others shows whether a machine is
-                still the same: it is for this one alone, and the twins wait.
+            hand: Name of a twin; empty for this machine.
             wait: Whether to wait where others still measure what may decide what is next, or may be lost; else None
                 is returned there, too.
         """
         with self.lock:
             while not self._over:
-                if block := self._next(helps):
+                if block := self._next(hand):
                     self._out[block] = time.monotonic()
                     self.lock.notify_all()
                     return block
@@ -161,9 +168,10 @@ class BlockQueue:
             self.problem = self.problem or problem
             self.end()
 
-    def _next(self, helps: bool) -> Block | None:
+    def _next(self, hand: str) -> Block | None:
         self._kept = False
         self.table.longest_s = self.end_s - time.monotonic() if self.hands > 1 else math.inf
+        self.table.choose = partial(self._choice, hand) if self.hands > 1 else None
         if block := self._next_of_lost():
             return block
         while True:
@@ -185,10 +193,10 @@ class BlockQueue:
             group = group or self.table.next_of_more(left_s)
             if group is None:
                 return None
-            number = self.table.had(group)
-            if group.around and (helps or (number and self._out)):
+            if group.around and (hand or (self.table.had(group) and self._out)):
                 self._kept = True
                 return None
+            number = self._number_for(hand, group)
             self.table.took(group)
             if left := self.left_of(group, number):
                 return Block(group=group, number=number, planned=left)
@@ -200,4 +208,37 @@ class BlockQueue:
             if not block.number or self.table.block_s(block.group) <= self.end_s - time.monotonic():
                 return block
             self.table.gave_back(block.group)
+            self._given[block.group].remove(block.number)
         return None
+
+    def _choice(self, hand: str, groups: Sequence[PlannedGroup]) -> PlannedGroup:
+        """Return the group whose block a hand is to measure, of those that lack some of a level.
+
+        Trials of two groups are compared block by block, too, if they are of one node: a hand goes on with the same
+        block of all groups, where that can be.
+        """
+
+        def rank(group: PlannedGroup) -> tuple[bool, int, int]:
+            had = self.table.had(group)
+            return not self._own(hand, group), had, group.place(had)
+
+        return min(groups, key=rank)
+
+    def _number_for(self, hand: str, group: PlannedGroup) -> int:
+        """Return which block of a group a hand measures; of a group that may have no second one, the first."""
+        free = self._free(group)
+        new = (number for number in free if number not in self._hand_of)
+        in_order = self.hands == 1 or (not group.core and free[0] == 0)
+        number = free[0] if in_order else next(iter(self._own(hand, group)), next(new, free[0]))
+        self._given[group].add(number)
+        self._hand_of.setdefault(number, hand)
+        return number
+
+    def _own(self, hand: str, group: PlannedGroup) -> list[int]:
+        """Return the blocks that a group lacks and that the hand has measured of others."""
+        return [number for number in self._free(group) if self._hand_of.get(number) == hand]
+
+    def _free(self, group: PlannedGroup) -> list[int]:
+        """Return the blocks that a group lacks."""
+        given = self._given.setdefault(group, {*range(self.table.had(group))})
+        return [number for number in range(group.most) if number not in given]

@@ -59,6 +59,8 @@ class Timetable(Generic[G]):
         forecast_s: Of a forecast, the seconds that it gives out until its end.
         longest_s: Of a block: where several measure side by side, the time of all together may be enough for what no
             single one can end in time.
+        choose: Returns whose block is next of groups that lack some of a level; by default that of the fewest, in
+            their random order.
     """
 
     groups: list[G]
@@ -66,6 +68,7 @@ class Timetable(Generic[G]):
     counts: dict[G, int] = field(default_factory=dict)
     forecast_s: float = 0.0
     longest_s: float = math.inf
+    choose: Callable[[Sequence[G]], G] | None = None
     _given_up: set[G] = field(default_factory=set)
     _level: int = FEWEST
 
@@ -129,7 +132,8 @@ class Timetable(Generic[G]):
         begins = len(block) == len(behind)
         if begins and self._needed_s(block, 1 + self.had(block[0])) > left_s:
             return None
-        return block[0] if self.block_s(block[0]) <= self.longest_s else None
+        group = self._first(behind)
+        return group if self.block_s(group) <= self.longest_s else None
 
     def _for_a_look(self, left_s: float) -> G | None:
         unseen = (group for group in self.groups if not self.had(group) and not group.around)
@@ -148,7 +152,7 @@ class Timetable(Generic[G]):
             self._given_up.add(behind.pop())
         if len(behind) == 1 and self._needed_s(behind, 1 + self.had(behind[0])) > left_s:
             self._given_up.add(behind.pop())
-        return self._of_least(behind)[0] if behind else self._revived(left_s)
+        return self._first(behind) if behind else self._revived(left_s)
 
     def _revived(self, left_s: float) -> G | None:
         """Return a group of the core that was given up and fits now: others were quicker than expected."""
@@ -163,7 +167,7 @@ class Timetable(Generic[G]):
         behind = self._below([group for group in self.groups if group.core and self._grows(group)], STEADY)
         while behind and self._needed_s(behind, STEADY) > left_s:
             behind.pop()
-        return self._of_least(behind)[0] if behind else None
+        return self._first(behind) if behind else None
 
     def _of_others(self, left_s: float, level: int) -> G | None:
         others = (g for g in self.groups if not (g.core or g.around) and g not in self._given_up)
@@ -176,6 +180,9 @@ class Timetable(Generic[G]):
     def _below(self, groups: Iterable[G], level: int) -> list[G]:
         """Return the groups that have had fewer blocks, and are to have more."""
         return [group for group in groups if self.had(group) < min(level, group.most)]
+
+    def _first(self, behind: Sequence[G]) -> G:
+        return self.choose(behind) if self.choose else self._of_least(behind)[0]
 
     def _of_least(self, groups: Sequence[G]) -> list[G]:
         """Return those that have had the fewest blocks, in their random order."""

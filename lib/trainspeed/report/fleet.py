@@ -43,6 +43,8 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
             reports += (MachineReport(n, nodes[n], folders[n], order, cluster, resume=resume) for n in asked)
             _run_side_by_side(reports)
     except KeyboardInterrupt:
+        for report in reports:
+            report.stop()
         if reports:
             print(f"interrupted: RESUME=1 goes on, with the same nodes or others; {AGAIN}", flush=True)
         return INTERRUPTED

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from trainspeed.conduct.cluster.facts import code_hash
 from trainspeed.conduct.cluster.likeness import check_code, check_equal
 from trainspeed.conduct.cluster.node import Cluster, Node, NodeLost, Refused
-from trainspeed.conduct.cluster.orders import ReportOrder, answer_of, encode
+from trainspeed.conduct.cluster.orders import NodeFacts, ReportOrder, answer_of, encode
 from trainspeed.core.errors import UserError
+from trainspeed.core.markdown import visible
 from trainspeed.report.intake import Intake
 
 MOST_ASKED = 64  # nodes at once
@@ -40,6 +40,11 @@ class MachineReport:
     cluster: Cluster
     resume: bool = False
     code: int = field(default=1, init=False)
+    _stopped: bool = field(default=False, init=False)
+
+    def stop(self) -> None:
+        """Go on with no other node."""
+        self._stopped = True
 
     def run(self) -> None:
         """Run it to its end, or until no node is left to go on."""
@@ -55,6 +60,8 @@ class MachineReport:
                 said(f"{node.name}: {problem}")
                 return
             except NodeLost as problem:
+                if self._stopped:
+                    return
                 said(f"{node.name} was lost: {problem}")
             self.nodes.pop(0)
             resume = intake.begun
@@ -98,7 +105,7 @@ def check_nodes(nodes: Mapping[str, list[Node]]) -> None:
     Raises:
         UserError: One has other code than the head, or differs from another one of its machine.
     """
-    known: dict[str, dict[str, Any]] = {}
+    known: dict[str, NodeFacts] = {}
     problems: list[UserError] = []
     every = [node for of_machine in nodes.values() for node in of_machine]
     with ThreadPoolExecutor(MOST_ASKED) as asked:
@@ -118,7 +125,7 @@ def check_nodes(nodes: Mapping[str, list[Node]]) -> None:
             check_equal({node.name: known[node.name] for node in of_machine})
 
 
-def _facts(node: Node) -> dict[str, Any] | NodeLost | Refused:
+def _facts(node: Node) -> NodeFacts | NodeLost | Refused:
     """Return what a node is, or why it does not say it."""
     try:
         answers = [answer_of(line) for line in node.call("facts")]
@@ -130,5 +137,5 @@ def _facts(node: Node) -> dict[str, Any] | NodeLost | Refused:
 
 
 def said(text: str) -> None:
-    """Print a line in one go: the reports of several machines speak at once."""
-    print(f"{text}\n", end="", flush=True)
+    """Print a line in one go: the reports of several machines speak at once. What a node says is only text."""
+    print(f"{visible(text)}\n", end="", flush=True)

@@ -7,8 +7,8 @@ import json
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from trainspeed.conduct.cluster.orders import NodeFacts
 from trainspeed.conduct.machine import devices, find_interpreter
 from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import FRAMEWORKS
@@ -22,11 +22,11 @@ LIST_PACKAGES = (
 )
 
 
-def node_facts() -> dict[str, Any]:
+def node_facts() -> NodeFacts:
     """Return the machine as in the ledger, the packages of each framework's environment, and a hash of the code."""
-    device, _, machine = devices()
+    _, _, machine = devices()
     versions = {name: packages(python) for name in FRAMEWORKS if (python := find_interpreter(name))}
-    return {"machine": dict(machine), "device": device, "versions": versions, "code": code_hash()}
+    return NodeFacts(machine=dict(machine), versions=versions, code=code_hash())
 
 
 @cache

@@ -5,14 +5,16 @@ Knows no engine, and nothing of what the study asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from trainspeed.conduct.alone import measuring_alone
 from trainspeed.conduct.cluster.orders import Answer, BlockOrder
+from trainspeed.conduct.cluster.report_process import write_below
 from trainspeed.conduct.cluster.tails import FileTails
 from trainspeed.conduct.estimates import shortage
 from trainspeed.conduct.machine import devices
@@ -23,6 +25,7 @@ from trainspeed.conduct.start import start_worker
 from trainspeed.core.ledger import RUNS_FILE, as_line
 from trainspeed.core.monitor_csv import monitor_file
 from trainspeed.core.run import Run
+from trainspeed.core.user_model import FOLDER_VARIABLE
 from trainspeed.sensors.memory import allowance_bytes
 from trainspeed.sensors.processes import device_cores
 
@@ -62,7 +65,10 @@ class GuestStudy:
         device, uuids, machine = devices()
         gpus = machine.get("gpus", ()) if device == "gpu" else ()
         file = monitor_file(asked.session, asked.study, node)
+        self._sources = folder / "sources"
+        self._sources.mkdir(parents=True)
         try:
+            self._open.enter_context(_models_below(self._sources))
             self._open.enter_context(measuring_alone(device, uuids))
             planned = [run.planned() for run in asked.runs]
             cores = device_cores(most_cores(planned)) if device == "cpu" else []
@@ -87,6 +93,10 @@ class GuestStudy:
             self._open.close()
             raise
 
+    def take(self, sources: Mapping[str, str]) -> None:
+        """Write down the user's own model files that the next runs name."""
+        write_below(self._sources, sources)
+
     def start(self, planned: list[Planned]) -> None:
         """Import what these runs need."""
         self._runner.start_all([one.trial for one in planned])
@@ -106,3 +116,16 @@ class GuestStudy:
     def _monitored(self) -> Iterator[Answer]:
         for name, text in self._tails.new():
             yield Answer(file=name, text=text)
+
+
+@contextmanager
+def _models_below(folder: Path) -> Iterator[None]:
+    """Have workers that are started meanwhile find the user's models in a folder."""
+    before = os.environ.get(FOLDER_VARIABLE)
+    os.environ[FOLDER_VARIABLE] = str(folder)
+    try:
+        yield
+    finally:
+        del os.environ[FOLDER_VARIABLE]
+        if before is not None:
+            os.environ[FOLDER_VARIABLE] = before

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from trainspeed.conduct.cluster.orders import NodeFacts
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import NAMES, listed
 from trainspeed.core.machine_text import machine_parts
@@ -31,7 +32,7 @@ MEMORY_BYTES = 1e9
 MOST_NAMED = 5
 
 
-def check_equal(facts: Mapping[str, Mapping[str, Any]]) -> None:
+def check_equal(facts: Mapping[str, NodeFacts]) -> None:
     """Raise a UserError where nodes are not equal, with what differs and both values.
 
     Args:
@@ -48,29 +49,29 @@ def check_equal(facts: Mapping[str, Mapping[str, Any]]) -> None:
             )
 
 
-def check_code(facts: Mapping[str, Mapping[str, Any]], code: str) -> None:
+def check_code(facts: Mapping[str, NodeFacts], code: str) -> None:
     """Raise a UserError where a node has other code than the head.
 
     Args:
         code: Hash of the head's.
     """
-    if others := [node for node, known in facts.items() if known.get("code") != code]:
+    if others := [node for node, known in facts.items() if known.code != code]:
         raise UserError(
             f"{listed(others)} {'have' if len(others) > 1 else 'has'} another version of Trainspeed than the head: "
             "bring all to the same one, and `make setup` there."
         )
 
 
-def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+def differences(one: NodeFacts, other: NodeFacts) -> dict[str, tuple[str, str]]:
     """Return what differs between two nodes -> both values in words."""
-    machines = [facts.get("machine") or {} for facts in (one, other)]
+    machines = [one.machine, other.machine]
     words = [machine_parts(machine) for machine in machines]
     found = {
         part: tuple(text[part] or "not known" for text in words)
         for part, fields in PARTS.items()
         if not all(_alike(field, *(machine.get(field) for machine in machines)) for field in fields)
     }
-    versions = [facts.get("versions") or {} for facts in (one, other)]
+    versions = [one.versions, other.versions]
     for framework in dict.fromkeys([*versions[0], *versions[1]]):
         name = NAMES.get(framework, framework)
         packages = [known.get(framework) for known in versions]
@@ -81,8 +82,8 @@ def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, t
             pair = tuple(known.get(package, "not installed") for known in packages)
             if pair[0] != pair[1]:
                 found[f"{name}: {package}"] = pair
-    if one.get("code") != other.get("code"):
-        found["Trainspeed's code"] = str(one.get("code")), str(other.get("code"))
+    if one.code != other.code:
+        found["Trainspeed's code"] = one.code, other.code
     return {what: (a, f"another {b}") if a == b else (a, b) for what, (a, b) in found.items()}
 
 

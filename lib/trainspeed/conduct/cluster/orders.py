@@ -11,7 +11,7 @@ from msgspec import Meta
 from trainspeed.conduct.forecast import PlanSums
 from trainspeed.conduct.plan import Planned
 from trainspeed.core.convolution import trial_from_dict
-from trainspeed.core.quantities import Identifier
+from trainspeed.core.quantities import Identifier, MachineFacts, Name
 
 Text = Annotated[str, Meta(max_length=2**23)]
 
@@ -58,7 +58,11 @@ class PlannedRun(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class BlockOrder(msgspec.Struct, kw_only=True, frozen=True):
-    """A block that a node is to measure for the study of another one. The other fields are those of `Runner`."""
+    """A block that a node is to measure for the study of another one. The other fields are those of `Runner`.
+
+    Attributes:
+        sources: Name -> text of the user's own model files that its runs name.
+    """
 
     session: Identifier
     study: Identifier
@@ -69,6 +73,21 @@ class BlockOrder(msgspec.Struct, kw_only=True, frozen=True):
     accuracy_blocks: int
     rounds: int
     runs: tuple[PlannedRun, ...]
+    sources: Mapping[str, str] = {}
+
+
+class NodeFacts(msgspec.Struct, kw_only=True, frozen=True):
+    """What a node is, as far as it decides how long a run takes.
+
+    Attributes:
+        machine: As in the ledger.
+        versions: Framework -> the packages of its environment -> their versions.
+        code: Beginning of a hash of Trainspeed's own.
+    """
+
+    machine: MachineFacts
+    versions: Mapping[Name, Mapping[Name, Name]]
+    code: Name
 
 
 class Answer(msgspec.Struct, kw_only=True, frozen=True):
@@ -87,7 +106,7 @@ class Answer(msgspec.Struct, kw_only=True, frozen=True):
     text: Text = ""
     said: str | None = None
     code: int | None = None
-    facts: dict[str, Any] | None = None
+    facts: NodeFacts | None = None
     plan: PlanSums | None = None
 
 

@@ -39,8 +39,8 @@ def run_report(asked: ReportOrder, node: str) -> Iterator[Answer]:
     with tempfile.TemporaryDirectory(prefix="trainspeed-") as folder:
         out, sources = Path(folder) / "report", Path(folder) / "sources"
         sources.mkdir()
-        _write(out, asked.files)
-        _write(sources, asked.sources)
+        write_below(out, asked.files)
+        write_below(sources, asked.sources)
         tails = FileTails(out)
         tails.skip()
         # -P: a file of the user's may have the name of a module.
@@ -99,7 +99,12 @@ def _import_path() -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join(paths)}
 
 
-def _write(folder: Path, files: Mapping[str, str]) -> None:
+def write_below(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files, name -> text, below a folder.
+
+    Raises:
+        Refused: A name leads elsewhere.
+    """
     for name, text in files.items():
         path = (folder / name).resolve()
         if not path.is_relative_to(folder.resolve()):

@@ -77,4 +77,5 @@ class Site:
             self._end_guest()
         if self._guest is None:
             self._guest = GuestStudy(asked, self.name, Path(tempfile.mkdtemp(dir=self._folder.name)))
+        self._guest.take(asked.sources)
         return self._guest

@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -22,6 +22,7 @@ from trainspeed.core.files import append_text
 from trainspeed.core.ledger import RUNS_FILE, Ledger, parsed
 from trainspeed.core.monitor_csv import csv_lines, monitor_file
 from trainspeed.core.run import Run
+from trainspeed.core.user_model import find_model, is_user_model
 
 Record = Callable[[Block, Sequence[Run], float], None]
 MOST_LETTERS = 2**27  # of what a node may answer for a block: its lines, and what the monitor saw meanwhile
@@ -148,7 +149,14 @@ class StudyTwins:
             accuracy_blocks=runner.accuracy_blocks,
             rounds=rounds,
             runs=runs,
+            sources=_sources_of([str(run.trial.get("model", "")) for run in runs]),
         )
+
+
+def _sources_of(models: Iterable[str]) -> dict[str, str]:
+    """Return the path of each file of a user's model, as a trial names it -> its text."""
+    own = sorted({model for model in models if is_user_model(model)})
+    return {model.rpartition(":")[0]: find_model(model).read_text(encoding="utf-8") for model in own}
 
 
 def _answer(line: str) -> Answer:
@@ -198,7 +206,7 @@ def _help(twins: StudyTwins, node: Node, queue: BlockQueue, record: Record) -> N
     queue.joined()
     block = None
     try:
-        while block := queue.take(helps=True):
+        while block := queue.take(node.name):
             begun_s = time.monotonic()
             runs = twins.measure(node, block)
             with queue.lock:
