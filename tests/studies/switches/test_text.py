@@ -75,6 +75,18 @@ def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
     )
 
 
+def test_what_fresh_blocks_did_not_show_is_not_said_to_lack_them():
+    """In whole() there are 9 of them."""
+    found = whole(kept=(), decisions=dict.fromkeys(SWITCHES, Decision.UNCONFIRMED))
+
+    (fate,) = text.fate_sentences([found])
+    assert fate.endswith(
+        "9 fresh blocks did not show it: more `confirm_blocks` may, or a machine with nothing beside it."
+    )
+    (fate,) = text.fate_sentences([replace(found, confirmation=None)])
+    assert "fresh blocks decide: raise `confirm_blocks`" in fate
+
+
 @pytest.mark.parametrize(
     ("decision", "words"),
     [

@@ -13,6 +13,7 @@ from trainspeed.core.levers.registry import LEVERS
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.phase_shares import PhaseShares
 from trainspeed.judge.text import interval_of, measured, size_of
+from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.claims import Confirmation
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Stage, Unmeasured
 from trainspeed.search.switch import Switch
@@ -274,6 +275,10 @@ def fate_sentences(found: Iterable[Findings]) -> list[str]:
 def _remedy(found: Findings, decision: Decision) -> str:
     if decision is Decision.UNCONFIRMED and (bad := spoiled(found)):
         return f"a search without {words_of(bad)} decides: name the others in `levers`"
+    total = found.confirmation.total if found.confirmation else None
+    if decision is Decision.UNCONFIRMED and total and total.blocks >= MIN_BLOCKS:
+        blocks = counted(total.blocks, "fresh block")
+        return f"{blocks} did not show it: more `confirm_blocks` may, or a machine with nothing beside it"
     return REMEDIES[decision]
 
 
