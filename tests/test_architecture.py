@@ -116,6 +116,7 @@ def test_an_import_against_the_layers_is_found(tmp_path):
         "core/trial.py": "from trainspeed.sensors.nvml import open_nvml",
         "studies/layout/findings.py": "import trainspeed.studies.amp.findings",
         "conduct/runner.py": "def f():\n    from trainspeed.judge.verdict import judge",
+        "conduct/start.py": "def f():\n    import ray",
     }
     for name, source in wrong.items():
         (tmp_path / "trainspeed" / name).write_text(source)
@@ -125,6 +126,7 @@ def test_an_import_against_the_layers_is_found(tmp_path):
         "trainspeed.core.trial",
         "trainspeed.studies.layout.findings",
         "trainspeed.conduct.runner",
+        "trainspeed.conduct.start",
     ):
         assert module in printed
 

@@ -9,11 +9,12 @@ import pytest
 
 from fake_runner import TRIALS, FakeWorker, measure_all, runner
 from study_data import no_use_after
+from trainspeed.conduct.context import BESIDE_HEAD
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet, schedule, still_to_do
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.notes import EndedAfterMeasuring, NotInspected
+from trainspeed.core.notes import BesideHead, EndedAfterMeasuring, NotInspected
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import Trial
@@ -231,3 +232,16 @@ def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_
 
     assert one._epochs_of_a_turn(group, [1.0, 1.0]) == 5
     assert one._epochs_of_a_turn(group, [0.1, 0.1]) == 5
+
+
+def test_a_run_on_the_machine_of_a_fleets_head_says_so(tmp_path, log, monkeypatch):
+    def notes():
+        return {
+            note
+            for run in measure_all(runner(tmp_path, log), TrialSet(trials=TRIALS, blocks=1))
+            for note in run.notes
+        }
+
+    assert BesideHead() not in notes()
+    monkeypatch.setenv(BESIDE_HEAD, "1")
+    assert BesideHead() in notes()

@@ -15,6 +15,7 @@ from typing import Any
 
 from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.bystanders import Bystanders, Strangers
+from trainspeed.conduct.context import BESIDE_HEAD
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
@@ -24,6 +25,7 @@ from trainspeed.conduct.workers import Start, WorkerKind, Workers
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger, why_not_kept
 from trainspeed.core.notes import (
+    BesideHead,
     EndedAfterMeasuring,
     NotAllTogether,
     NotInspected,
@@ -246,7 +248,8 @@ class Runner:
         # What a library says about a failure may hold paths and names, and a ledger is shared.
         scrub = scrubber(root=ROOT, out=self.ledger.folder.resolve(), addresses=self.addresses)
         result = {field.name: getattr(outcome.result, field.name) for field in fields(RunResult)}
-        result["notes"] = tuple(scrubbed(note, scrub) for note in outcome.result.notes)
+        noted = [*outcome.result.notes, *([BesideHead()] if os.environ.get(BESIDE_HEAD) else [])]
+        result["notes"] = tuple(scrubbed(note, scrub) for note in noted)
         seen = outcome.result.in_effect
         result["in_effect"] = {lever: (value, scrub(how)) for lever, (value, how) in seen.items()}
         run = Run(

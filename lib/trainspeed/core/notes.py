@@ -92,6 +92,10 @@ class BusyWhileWaiting(Note, tag="busy_while_waiting"):
     cores: float
 
 
+class BesideHead(Note, tag="beside_head"):
+    """The services of a fleet's head ran on the machine meanwhile."""
+
+
 class NotAllTogether(Note, tag="not_all_together"):
     """Of so many arms that are compared, only these took turns with one another: memory was not enough for all.
 

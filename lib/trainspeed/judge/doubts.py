@@ -175,6 +175,11 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
                 f"It kept {note.cores:.2f} CPU cores busy while it waited for its turns, which disturbs those that "
                 "had theirs."
             )
+        case notes.BesideHead():
+            return (
+                "The services of the fleet's head ran beside it, and took about 2 % of a core: have the head on a "
+                "machine that measures nothing."
+            )
         case notes.NotAllTogether(together=1):
             return (
                 f"Measured one after the other: the {note.arms} runs that are compared did not fit together into "

@@ -11,6 +11,7 @@ from trainspeed.conduct.cluster.node import Cluster
 from trainspeed.conduct.cluster.orders import ReportOrder
 from trainspeed.core.files import FLEET
 from trainspeed.core.ledger import RUNS_FILE
+from trainspeed.report.compare import compare_reports
 from trainspeed.report.fleet_file import read_fleet
 from trainspeed.report.machine_report import MachineReport, check_nodes
 from trainspeed.report.notebooks import INTERRUPTED
@@ -54,8 +55,6 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
     measured = {name: folder for name, folder in folders.items() if (folder / RUNS_FILE).is_file()}
     codes += [render(out=folder) for folder in measured.values()]
     if len(measured) > 1:
-        from trainspeed.report.compare import compare_reports
-
         prices = [asked[name].usd_per_hour for name in measured]
         codes.append(compare_reports([*measured.values()], prices, out=out, name=FLEET))
         print(f"which machine? {shown(out / FLEET)}.html", flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import yaml
@@ -38,6 +38,18 @@ class Fleet:
     machines: dict[str, MachineOfFleet]
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML in which a name that comes twice is an error; else the last one would hold without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping."""
+        names = [key.value for key, _ in node.value]
+        for name in names:
+            if names.count(name) > 1:
+                raise yaml.constructor.ConstructorError(problem=f"{name!r} is in it twice")
+        return super().construct_mapping(node, deep)
+
+
 def read_fleet(path: Path) -> Fleet:
     """Read a file.
 
@@ -45,7 +57,7 @@ def read_fleet(path: Path) -> Fleet:
         UserError: It is not there, or something in it is wrong.
     """
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except OSError as problem:
         raise UserError(f"cannot read {path} ({problem.strerror}): name a file, FLEET=fleet.yaml") from None
     except (yaml.YAMLError, ValueError) as problem:

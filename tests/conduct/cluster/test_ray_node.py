@@ -5,6 +5,7 @@ import socket
 import pytest
 
 from trainspeed.conduct.cluster import addresses, credentials, ray_node
+from trainspeed.conduct.cluster.node import check_come
 from trainspeed.conduct.cluster.ray_node import command, start, why_refused
 from trainspeed.core.errors import UserError
 
@@ -125,3 +126,8 @@ def test_two_heads_on_one_machine_are_refused(monkeypatch):
     monkeypatch.setattr(addresses, "answers", lambda address, port: True)
     with pytest.raises(UserError, match=r"runs on this machine already"):
         start("", None, "127.0.0.1", measures=False)
+
+
+def test_before_any_node_has_come_the_command_is_told():
+    with pytest.raises(UserError, match=r"no node has come yet: `make node AS=a10g HEAD=…` on each machine"):
+        check_come("a10g", 1, [""])

@@ -13,7 +13,6 @@ from trainspeed.core.errors import UserError, check_name
 
 TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report which equal nodes share its blocks
 NODE_VARIABLE = "TRAINSPEED_NODE"  # tells a report what its own node is called: "a10g-2"
-BESIDE_HEAD_VARIABLE = "TRAINSPEED_BESIDE_HEAD"  # set where the services of the head run on the node, too
 RESOURCE = "trainspeed-"  # before a machine's name, where an engine keeps it
 MACHINE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")  # the only name that gets into pages
 

@@ -136,7 +136,8 @@ class RayCluster:
                     found[name] = actor
             if time.monotonic() > until_s:
                 raise UserError(
-                    f"{most - len(found)} of the nodes of {machine!r} measure for another fleet: wait for its end."
+                    f"{most - len(found)} of {most} nodes of {machine!r} cannot be had: another fleet measures there, "
+                    "wait for its end."
                 )
         for name, actor in found.items():
             _wait_for(actor, name)

@@ -16,7 +16,8 @@ from pathlib import Path
 from types import FrameType
 
 from trainspeed.conduct.cluster import addresses, credentials
-from trainspeed.conduct.cluster.node import BESIDE_HEAD_VARIABLE, MACHINE_NAME, resource_of
+from trainspeed.conduct.cluster.node import MACHINE_NAME, resource_of
+from trainspeed.conduct.context import BESIDE_HEAD
 from trainspeed.core.errors import UserError
 from trainspeed.sensors.machine import logical_cores
 from trainspeed.sensors.processes import adopt_orphans, die_with_parent, end_children
@@ -145,7 +146,7 @@ def start(machine: str, head: str | None, address: str | None, *, measures: bool
         at = own, addresses.PORT
         if addresses.answers(*at):
             raise UserError(ALREADY)
-        variables |= {BESIDE_HEAD_VARIABLE: "1"}
+        variables |= {BESIDE_HEAD: "1"}
     words = command(
         machine, f"{at[0]}:{at[1]}" if head else None, own, measures=measures, cpus=max(1, logical_cores())
     )

@@ -21,7 +21,9 @@ from trainspeed.conduct.cluster.node import NODE_VARIABLE, TWINS_VARIABLE, Refus
 from trainspeed.conduct.cluster.orders import Answer, ReportOrder
 from trainspeed.conduct.cluster.tails import FileTails
 from trainspeed.conduct.forecast import PlanSums
+from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.paths import ROOT
+from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.sensors.processes import die_with_parent
 
 LOOK_EVERY_S = 0.5  # for new lines of a report's files
@@ -34,8 +36,10 @@ def run_report(asked: ReportOrder, node: str) -> Iterator[Answer]:
     Args:
         node: What this node is called: "a10g-2".
     Raises:
-        Refused: The name of a file leads elsewhere.
+        Refused: The name of a file leads elsewhere, or there is no framework here.
     """
+    if not any(map(find_interpreter, FRAMEWORKS)):
+        raise Refused("no framework is installed there: run `make setup`, and look at what it says")
     with tempfile.TemporaryDirectory(prefix="trainspeed-") as folder:
         out, sources = Path(folder) / "report", Path(folder) / "sources"
         sources.mkdir()

@@ -1,0 +1,296 @@
+"""The commands fleet and plan on machines that only pretend: what is asked of them, what is made of their answers."""
+
+import contextlib
+import io
+
+import msgspec
+import pytest
+
+from trainspeed.conduct.cluster.facts import code_hash
+from trainspeed.conduct.cluster.node import NodeLost, Refused, check_come
+from trainspeed.conduct.cluster.orders import Answer, ReportOrder, encode
+from trainspeed.conduct.forecast import PlanSums
+from trainspeed.core.errors import UserError
+from trainspeed.core.ledger import RUNS_FILE
+from trainspeed.report import fleet as fleets
+from trainspeed.report.fleet import fleet
+from trainspeed.report.fleet_file import read_fleet
+from trainspeed.report.fleet_order import PARAMS, order_of
+from trainspeed.report.fleet_plan import plan_fleet
+from trainspeed.report.output_folder import locked
+
+SUMS = PlanSums(seconds=1800.0, runs=120, fewest=6, most=12)
+CODE = code_hash()
+LINE = '{"answer": "kept by the intake, which has tests of its own"}'
+
+
+class PretendedNode:
+    """Answers what it was given, and keeps what it was asked."""
+
+    def __init__(self, name, answers):
+        self.name, self.answers, self.asked = name, answers, []
+
+    def call(self, method, order="{}"):
+        if method == "facts":
+            yield encode(Answer(facts={"code": CODE}))
+            return
+        self.asked.append((method, msgspec.json.decode(order, type=ReportOrder)))
+        for answer in self.answers:
+            if isinstance(answer, BaseException):
+                raise answer
+            yield encode(answer)
+
+
+class PretendedCluster:
+    """Has the nodes that it was given: machine -> what each of its nodes answers."""
+
+    def __init__(self, **machines):
+        self.pretended = {
+            machine: [PretendedNode(f"{machine}-{n}", answers) for n, answers in enumerate(nodes, 1)]
+            for machine, nodes in machines.items()
+        }
+        self.closed = False
+
+    def nodes(self, machine, most):
+        check_come(machine, most, [name for name, nodes in self.pretended.items() for _ in nodes])
+        return self.pretended[machine][:most]
+
+    def told(self, nodes):
+        return " ".join(node.name for node in nodes)
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def file(tmp_path):
+    def written(text):
+        path = tmp_path / "fleet.yaml"
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def printed(call, *arguments, **options):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = call(*arguments, **options)
+    return code, said.getvalue().splitlines()
+
+
+# fleet.yaml
+
+
+def test_a_file_has_machines_how_many_nodes_and_prices(file):
+    machines = read_fleet(file("machines: {a10g: {nodes: 2, usd_per_hour: 1.21}, h100: }")).machines
+    assert [*machines] == ["a10g", "h100"]
+    assert (machines["a10g"].nodes, machines["a10g"].usd_per_hour) == (2, 1.21)
+    assert (machines["h100"].nodes, machines["h100"].usd_per_hour) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("machines: [a10g", "is not YAML"),
+        ("a10g: {nodes: 2}", "missing required field `machines`|unknown field `a10g`"),
+        ("machines: {}", "machines"),
+        ("machines: {a10g: {node: 2}}", "unknown field `node`"),
+        ("machines: {a10g: {nodes: 0}}", "nodes"),
+        ("machines: {a10g: {nodes: two}}", "nodes"),
+        ("machines: {a10g: {usd_per_hour: -1}}", "usd_per_hour"),
+        ("machines: {'../a10g': {}}", "machines"),
+        ("machines: {'a b': {}}", "machines"),
+        ("machines: {a10g: {nodes: 1}, a10g: {nodes: 2}}", "'a10g' is in it twice"),
+        ("machines: {1: {}}", "machines"),
+        ("- a10g", "Expected `object`"),
+        ("", "Expected `object`"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_in_one_line(file, text, told):
+    with pytest.raises(UserError, match=told) as problem:
+        read_fleet(file(text))
+    assert "\n" not in str(problem.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(UserError, match=r"cannot read .*fleet.yaml \(No such file or directory\)"):
+        read_fleet(tmp_path / "fleet.yaml")
+
+
+# What is asked for
+
+
+def test_what_the_user_chose_goes_to_the_nodes_with_the_files_that_it_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRAINSPEED_MODEL_FOLDER", str(tmp_path))
+    (tmp_path / "nets").mkdir()
+    (tmp_path / "nets/mine.py").write_text("import torch\ndef build(): ...\n")
+    (tmp_path / "other.py").write_text("import torch\ndef build(): ...\n")
+    params = tmp_path / "my.yaml"
+    params.write_text("layout: {models: ['other.py:build']}\n")
+
+    order = order_of(
+        "report",
+        preset="smoke",
+        notebooks=("layout",),
+        params_file=params,
+        model="nets/mine.py:build",
+        budget="5m",
+    )
+
+    words = [
+        "--preset",
+        "smoke",
+        "--notebooks",
+        "layout",
+        "--params",
+        PARAMS,
+        "--model",
+        "nets/mine.py:build",
+    ]
+    assert [*order.arguments] == [*words, "--budget=5m"]
+    files = {name: (tmp_path / name).read_text() for name in ("nets/mine.py", "other.py")}
+    assert order.sources == files | {PARAMS: params.read_text()}
+
+
+@pytest.mark.parametrize("wrong", [{"preset": "smok"}, {"notebooks": ("layuot",)}, {"budget": "soon"}])
+def test_what_cannot_be_done_is_told_before_a_node_is_reached(wrong):
+    with pytest.raises(UserError):
+        order_of("report", **wrong)
+
+
+# plan
+
+
+def test_a_plan_is_a_line_for_each_machine_with_its_price(file, tmp_path):
+    cluster = PretendedCluster(a10g=[[Answer(code=0, plan=SUMS)]] * 2, box=[[Answer(code=0, plan=SUMS)]])
+    path = file("machines: {a10g: {nodes: 2, usd_per_hour: 1.2}, box: }")
+    (tmp_path / "out/a10g").mkdir(parents=True)
+    (tmp_path / "out/a10g" / RUNS_FILE).write_text(f"{LINE}\n")
+
+    code, lines = printed(plan_fleet, path, out=tmp_path / "out", order=order_of("plan"), cluster=cluster)
+
+    assert code == 0 and cluster.closed
+    assert lines == [
+        "a10g, 2 nodes: 120 runs in 6 to 12 blocks, about 30 min 00 s, $1.20",
+        "box, 1 node: 120 runs in 6 to 12 blocks, about 30 min 00 s",
+        "All of it, side by side: about 30 min 00 s, $1.20 and what box cost.",
+    ]
+    (method, asked) = cluster.pretended["a10g"][0].asked[0]
+    assert (method, asked.command, asked.arguments[-2:]) == ("report", "plan", ("--hands", "2"))
+    assert asked.files == {RUNS_FILE: f"{LINE}\n"}, "earlier runs tell how long a trial takes"
+
+
+def test_a_machine_without_a_plan_says_why_and_the_others_are_planned(file, tmp_path):
+    refused = [Answer(said="layout: began\ntrainspeed: BUDGET (1 s) is too short\n"), Answer(code=2)]
+    cluster = PretendedCluster(
+        a=[refused], b=[[Refused("it has GPUs")]], c=[[NodeLost("gone")]], d=[[Answer(code=0, plan=SUMS)]]
+    )
+    path = file("machines: {a: , b: , c: , d: }")
+
+    code, lines = printed(plan_fleet, path, out=tmp_path, order=order_of("plan"), cluster=cluster)
+
+    assert code == 1
+    assert lines[:3] == ["a: trainspeed: BUDGET (1 s) is too short", "b: it has GPUs", "c: gone"]
+    assert lines[3].startswith("d, 1 node: 120 runs")
+
+
+# fleet
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The pages that would be drawn."""
+    pages = []
+    monkeypatch.setattr(fleets, "render", lambda *, out: pages.append(out.name) or 0)
+
+    def compare(sides, prices, *, out, name):
+        pages.append((name, [side.name for side in sides], prices))
+        return 0
+
+    monkeypatch.setattr(fleets, "compare_reports", compare)
+    return pages
+
+
+def ran(monkeypatch, code=0):
+    """Have each machine's report write a line and end with a code."""
+
+    def run(report):
+        (report.folder / RUNS_FILE).write_text(f"{LINE}\n")
+        report.code = code
+
+    monkeypatch.setattr(fleets.MachineReport, "run", run)
+
+
+def test_every_machine_gets_its_pages_and_the_last_line_names_the_comparison(
+    file, tmp_path, drawn, monkeypatch
+):
+    ran(monkeypatch)
+    cluster = PretendedCluster(a10g=[[]], h100=[[]])
+    path = file("machines: {a10g: {usd_per_hour: 1.2}, h100: }")
+    monkeypatch.chdir(tmp_path)
+
+    code, lines = printed(fleet, path, out=tmp_path / "out", order=order_of("report"), cluster=cluster)
+
+    assert code == 0 and cluster.closed
+    assert drawn == ["a10g", "h100", ("fleet", ["a10g", "h100"], [1.2, None])]
+    assert lines[-1] == "which machine? out/fleet.html"
+
+
+def test_one_machine_is_compared_with_nothing(file, tmp_path, drawn, monkeypatch):
+    ran(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    cluster = PretendedCluster(a10g=[[]])
+    code, lines = printed(
+        fleet, file("machines: {a10g: }"), out=tmp_path / "out", order=order_of("report"), cluster=cluster
+    )
+    assert (code, drawn) == (0, ["a10g"])
+    assert lines[-1] == "one machine: out/a10g/index.html is the answer"
+
+
+def test_a_report_that_fails_on_one_machine_is_the_exit_code(file, tmp_path, drawn, monkeypatch):
+    ran(monkeypatch, code=1)
+    cluster = PretendedCluster(a10g=[[]])
+    assert (
+        printed(fleet, file("machines: {a10g: }"), out=tmp_path, order=order_of("report"), cluster=cluster)[0]
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("machines: {a10g: {nodes: 3}}", "fleet.yaml asks for 3 nodes of 'a10g', and 2 came"),
+        ("machines: {a10q: }", "unknown machine in fleet.yaml 'a10q': did you mean 'a10g'?"),
+    ],
+)
+def test_nodes_that_did_not_come_are_told_before_anything_is_measured(file, tmp_path, drawn, text, told):
+    cluster = PretendedCluster(a10g=[[], []])
+    with pytest.raises(UserError, match=told):
+        fleet(file(text), out=tmp_path / "out", order=order_of("report"), cluster=cluster)
+    assert cluster.closed and not drawn
+    assert not cluster.pretended["a10g"][0].asked
+
+
+def test_a_folder_that_a_report_is_writing_to_is_refused(file, tmp_path, drawn):
+    cluster = PretendedCluster(a10g=[[]])
+    with locked(tmp_path / "out/a10g"), pytest.raises(UserError, match="another report is writing to"):
+        fleet(file("machines: {a10g: }"), out=tmp_path / "out", order=order_of("report"), cluster=cluster)
+    assert cluster.closed
+
+
+def test_ctrl_c_lets_go_of_the_nodes_and_says_how_to_go_on(file, tmp_path, drawn, monkeypatch):
+    begun = []
+
+    def interrupted(reports):
+        begun.extend(reports)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fleets, "_run_side_by_side", interrupted)
+    cluster = PretendedCluster(a10g=[[]])
+    code, lines = printed(
+        fleet, file("machines: {a10g: }"), out=tmp_path, order=order_of("report"), cluster=cluster
+    )
+    assert code == 130 and cluster.closed and not drawn
+    assert "RESUME=1 goes on" in lines[-1]
+    assert [report._stopped for report in begun] == [True], "nodes that were let go of are no losses"
