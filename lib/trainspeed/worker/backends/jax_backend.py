@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+from typing import Any
 
 os.environ["KERAS_BACKEND"] = "jax"
 
@@ -12,21 +13,23 @@ import jax
 import keras
 import numpy as np
 
-from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.result import CONVOLUTIONS, TF32_WORK
 from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker import hlo
 from trainspeed.worker.backends.base import Backend, evaluation_batch
+from trainspeed.worker.backends.jax_nodes import JaxNodes
 from trainspeed.worker.backends.keras_training import KerasTraining
 from trainspeed.worker.convolution.jax_convolution import JaxConvolution
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.environment import Preset
-from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.levers import jax_levers
 from trainspeed.worker.levers.hook import Levers
+from trainspeed.worker.pipelines.keras_shares import share_of
 from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
+from trainspeed.worker.timing import Another
 
 # XLA reads this once, when the device is first touched.
 PREALLOCATE = Preset("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -49,6 +52,18 @@ class JaxTraining(KerasTraining):
     """Keras's training, compiled by JAX."""
 
     hooks = jax_levers.HOOKS
+    nodes: JaxNodes | None = None
+    node = 0
+
+    def share_of(self, data: dict[str, Any]) -> dict[str, Any]:
+        return share_of(self.trial, data, self.node) if self.nodes else data
+
+    def train(self, another: Another) -> tuple[float, ...]:
+        if self.nodes is None:
+            return super().train(another)
+        epoch_s = super().train(self.nodes.decided(another))
+        self.nodes.part(self.of_images, self.model)
+        return epoch_s
 
     def synchronize(self) -> None:
         # JAX has no device-wide wait: the weights are ready when the last step is.
@@ -84,10 +99,6 @@ class JaxBackend(Backend):
     def versions(self) -> dict[str, str]:
         return {"jax": jax.__version__, "keras": keras.__version__}
 
-    def prepare(self, trial: AnyTrial) -> None:
-        if trial.nodes > 1:
-            raise Unsupported("training with JAX on several nodes is not measured")
-
     def start(
         self,
         trial: Trial,
@@ -102,15 +113,20 @@ class JaxBackend(Backend):
         compile_anew()
         set_tf32(tf32_flag(trial.precision))
         Levers(trial, jax_levers.HOOKS).set_flags(device)
-        first = set_up(device, trial.devices)
+        nodes = JaxNodes(gang) if gang else None
+        first = set_up(device, trial.devices_per_node)
         capability = None
         if first.platform == "gpu":
             capability = tuple(int(part) for part in first.compute_capability.split("."))
         check_precision(arithmetic_of(trial), capability)
         if trial.strategy != SINGLE:
             devices = keras.distribution.list_devices()[: trial.devices]
-            keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
+            # Several nodes feed their own shares.
+            spread = keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
+            keras.distribution.set_distribution(spread)
         training = JaxTraining(trial, images, device)
+        if gang:
+            training.nodes, training.node = nodes, gang.node
         training.tf32 = tf32_work(tf32_allowed(), capability)
         return training
 
@@ -149,27 +165,27 @@ def tf32_allowed() -> tuple[str, ...]:
 
 def peak_memory_bytes() -> int | None:
     """Return the peak of XLA's allocator on the first device; None on a CPU."""
-    device = jax.devices()[0]
+    device = jax.local_devices()[0]
     stats = device.memory_stats() if device.platform != "cpu" else None
     return stats.get("peak_bytes_in_use") if stats else None
 
 
 def set_up(device: str, devices: int) -> jax.Device:
-    """Return the first device; on a CPU, make so many of it. A plugin for GPUs that cannot start raises otherwise."""
+    """Return this node's first device; on a CPU, make so many of it. A plugin for GPUs that cannot start raises."""
     if device == "cpu":
         jax.config.update("jax_platforms", "cpu")
         jax.config.update("jax_num_cpu_devices", devices)
-        return jax.devices()[0]
+        return jax.local_devices()[0]
 
     def first_step() -> None:
-        for one in jax.devices("gpu")[:devices]:
+        for one in jax.local_devices(backend="gpu")[:devices]:
             (jax.device_put(np.zeros(1, np.float32), one) + 1).block_until_ready()
 
     plugins = {name: f"jax_cuda{name}_plugin" for name in CUDA_PLUGINS}
     found = [name for name, module in plugins.items() if importlib.util.find_spec(module)]
     build = Build(framework="JAX", cuda=next(iter(found), None))
-    reach(build, lambda: sum(one.platform == "gpu" for one in jax.devices()), first_step)
-    return jax.devices()[0]
+    reach(build, lambda: sum(one.platform == "gpu" for one in jax.local_devices()), first_step)
+    return jax.local_devices()[0]
 
 
 BACKEND = JaxBackend()

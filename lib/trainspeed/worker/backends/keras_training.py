@@ -111,6 +111,10 @@ class KerasTraining(Training):
         """Return a batch of images where the model computes; it may still be on its way."""
         raise NotImplementedError
 
+    def share_of(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return what this process feeds of the data: all of it, where no other node feeds the rest."""
+        return data
+
     @property
     def final_loss(self) -> float | None:
         """Mean training loss of the last epoch; nan where a weight is not finite; None where nothing was trained.
@@ -133,6 +137,7 @@ class KerasTraining(Training):
             data = keras_pipelines.same_batch(self.trial, self.fed, self.y)
         else:
             data = keras_pipelines.feed(self.trial, self.fed, self.y, **feeding)
+        data = self.share_of(data)
         try:
             train = self._take_input if self.trial.phase is INPUT else self._fit
             epoch_s = train(data, another)
