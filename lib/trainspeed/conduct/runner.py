@@ -17,6 +17,7 @@ from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.bystanders import Bystanders, Strangers
 from trainspeed.conduct.context import BESIDE_HEAD
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
@@ -39,7 +40,10 @@ from trainspeed.core.user_model import version_of
 from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
+from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
+
+FOLLOW_S = 7 * 24 * 3600.0  # a run that follows rests as long as rank 0's does
 
 
 @dataclass(kw_only=True)
@@ -56,11 +60,11 @@ class Runner:
         gpu_uuids: GPUs to use, in the order of CUDA_VISIBLE_DEVICES.
         monitor: Path of the monitor's CSV, relative to the ledger.
         node: The fleet's name of this machine: see `Run`.
-        addresses: Of all nodes that train together, which are in no line.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
         strangers: Returns a note for each of some GPUs that is in use; called when no run is alive.
         shortage: Returns what memory a trial lacks, as a reason not to try it; None where it fits.
         check_versions: See `Workers`.
+        gangs: The nodes that may train with this one; None where there is no other.
         given_up: What earlier runs of the session have shown to be no use; nothing by default.
     """
 
@@ -76,21 +80,23 @@ class Runner:
     gpu_uuids: tuple[str, ...] = ()
     monitor: str | None = None
     node: str | None = None
-    addresses: Sequence[str] = ()
     accuracy_blocks: int = 1
     strangers: Strangers = stranger_notes
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     check_versions: Callable[[str, Mapping[str, str]], None] = lambda framework, versions: None
     given_up: GivenUp | None = None
+    gangs: Gangs | None = None
     _workers: Workers = field(init=False)
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)  # or tried in vain, once
     _not_evaluated: set[Any] = field(default_factory=set, init=False)
     _turn_epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
+    _gang_runs: GangRuns = field(init=False)
     _together: AliveTogether = field(default_factory=AliveTogether, init=False)
 
     def __post_init__(self) -> None:
         self.given_up = self.given_up or GivenUp(self.device)
         self._workers = Workers(self.start, self.check_versions)
+        self._gang_runs = GangRuns(self.gangs)
 
     def measure_group(self, group: Sequence[Planned]) -> list[Run]:
         """Measure runs of one block that are compared: all alive at once, in turns; a single one alone.
@@ -125,7 +131,9 @@ class Runner:
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.strangers)
         outcomes = measure_in_turns(begin, seed, partial(self._turn, group), rounds=self.rounds)
         if outcomes is None:
+            self._gang_runs.forget()
             return None
+        outcomes = [self._gang_runs.ended(*pair) for pair in zip(some, outcomes, strict=True)]
         outcomes, lines = bystanders.noted(outcomes), []
         for planned, outcome, started_at in zip(some, outcomes, started, strict=True):
             worker = self._workers.warm(WorkerKind.of(planned.trial))
@@ -167,7 +175,17 @@ class Runner:
             return ForkedRun.ended(Status.CRASHED, self._workers.why_missing(kind))
         request = replace(self._request(planned), turns=True)
         started.append(_now())
-        return worker.begin(request, self.timeout_s)
+        return self._gang_runs.begin(planned, worker, request, self.timeout_s)
+
+    def follow(self, trial: AnyTrial, gang: Gang) -> RunOutcome:
+        """Fork this node's part of a run of several nodes, and return how it ended: rank 0's says when."""
+        kind = WorkerKind.of(trial)
+        worker = self._workers.ready(kind)
+        if worker is None:
+            return RunOutcome(status=Status.UNSUPPORTED, reason=self._workers.why_missing(kind))
+        planned = Planned(block=0, label="", trial=trial)
+        request = replace(self._request(planned), gang=gang, evaluate=False, inspect=False)
+        return worker.run(request, FOLLOW_S)
 
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; return None where an earlier one has shown that it is no use.
@@ -194,7 +212,8 @@ class Runner:
         elif lacks:
             outcome = RunOutcome(status=Status.OOM, reason=lacks, failure=Failure())
         else:
-            (outcome,) = bystanders.noted([worker.run(self._request(planned), self.timeout_s)])
+            begun = self._gang_runs.begin(planned, worker, self._request(planned), self.timeout_s)
+            (outcome,) = bystanders.noted([self._gang_runs.ended(planned, begun.end())])
         run = self._line(planned, outcome, started_at, worker)
         return self._record([planned], [run])[0]
 
@@ -246,7 +265,7 @@ class Runner:
         self, planned: Planned, outcome: RunOutcome, started_at: str, worker: WorkerProcess | None
     ) -> Run:
         # What a library says about a failure may hold paths and names, and a ledger is shared.
-        scrub = scrubber(root=ROOT, out=self.ledger.folder.resolve(), addresses=self.addresses)
+        scrub = scrubber(root=ROOT, out=self.ledger.folder.resolve(), addresses=self._gang_runs.addresses)
         result = {field.name: getattr(outcome.result, field.name) for field in fields(RunResult)}
         noted = [*outcome.result.notes, *([BesideHead()] if os.environ.get(BESIDE_HEAD) else [])]
         result["notes"] = tuple(scrubbed(note, scrub) for note in noted)

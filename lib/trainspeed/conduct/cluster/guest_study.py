@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from trainspeed.conduct.alone import measuring_alone
-from trainspeed.conduct.cluster.orders import Answer, BlockOrder
+from trainspeed.conduct.cluster.orders import Answer, BlockOrder, FollowOrder
 from trainspeed.conduct.cluster.report_process import write_below
 from trainspeed.conduct.cluster.tails import FileTails
 from trainspeed.conduct.estimates import shortage
@@ -24,10 +24,14 @@ from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.start import start_worker
 from trainspeed.core.ledger import RUNS_FILE, as_line
 from trainspeed.core.monitor_csv import monitor_file
+from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run
+from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import FOLDER_VARIABLE
 from trainspeed.sensors.memory import allowance_bytes
+from trainspeed.sensors.network import interface_of
 from trainspeed.sensors.processes import device_cores
+from trainspeed.worker.gang import Gang
 
 
 @dataclass
@@ -107,6 +111,14 @@ class GuestStudy:
         self._runner.measure_group(planned)
         yield Answer(file=RUNS_FILE, text=self._lines.taken())
         yield from self._monitored()
+
+    def follow(self, asked: FollowOrder) -> Answer:
+        """Fork this node's ranks of a run, which follow rank 0's; return how that ended, without any address."""
+        interface = interface_of(asked.addresses[asked.node])
+        gang = Gang(addresses=asked.addresses, port=asked.port, node=asked.node, interface=interface)
+        outcome = self._runner.follow(asked.runs[0].planned().trial, gang)
+        scrub = scrubber(root=ROOT, addresses=asked.addresses)
+        return Answer(facts={"status": str(outcome.status), "reason": outcome.reason and scrub(outcome.reason)})
 
     def end(self) -> Iterator[Answer]:
         """End the workers and the monitor, and yield what that saw last."""

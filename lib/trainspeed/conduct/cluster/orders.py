@@ -90,6 +90,20 @@ class NodeFacts(msgspec.Struct, kw_only=True, frozen=True):
     code: Name
 
 
+class FollowOrder(BlockOrder, kw_only=True, frozen=True):
+    """A run of several nodes that a node is to follow: see `Gang`."""
+
+    addresses: tuple[str, ...]
+    port: int
+    node: int
+
+
+class AddressOrder(msgspec.Struct, kw_only=True, frozen=True):
+    """Asks a node for its own address on the way to another."""
+
+    towards: str
+
+
 class Answer(msgspec.Struct, kw_only=True, frozen=True):
     """A line of what a node answers.
 

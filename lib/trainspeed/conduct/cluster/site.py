@@ -14,8 +14,9 @@ import msgspec
 from trainspeed.conduct.cluster.clean import clean_process
 from trainspeed.conduct.cluster.facts import node_facts
 from trainspeed.conduct.cluster.guest_study import GuestStudy
-from trainspeed.conduct.cluster.orders import Answer, BlockOrder, ReportOrder, encode
+from trainspeed.conduct.cluster.orders import AddressOrder, Answer, BlockOrder, FollowOrder, ReportOrder, encode
 from trainspeed.conduct.cluster.report_process import run_report
+from trainspeed.sensors.network import address_towards
 
 
 class Site:
@@ -35,6 +36,7 @@ class Site:
         """Yield the answers of a method, by name."""
         methods = {"facts": self.facts, "report": self.report}
         methods |= {"start": self.start, "measure": self.measure, "end": self.end}
+        methods |= {"address": self.address, "follow": self.follow}
         yield from methods[method](order)
 
     def facts(self, order: str) -> Iterator[str]:
@@ -61,6 +63,16 @@ class Site:
         yield encode(Answer())
         for answer in guest.measure([run.planned() for run in asked.runs], asked.rounds):
             yield encode(answer)
+
+    def address(self, order: str) -> Iterator[str]:
+        """Yield this node's address on the way to another."""
+        asked = msgspec.json.decode(order, type=AddressOrder)
+        yield encode(Answer(facts={"address": address_towards(asked.towards)}))
+
+    def follow(self, order: str) -> Iterator[str]:
+        """Fork this node's ranks of a run that several nodes train together, and yield how that ended."""
+        asked = msgspec.json.decode(order, type=FollowOrder)
+        yield encode(self._guest_of(asked).follow(asked))
 
     def end(self, order: str) -> Iterator[str]:
         """End the workers of a study that is measured no longer, and yield what the monitor saw last."""

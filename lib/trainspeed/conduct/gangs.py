@@ -1,0 +1,118 @@
+"""Runs that several nodes train together: the run here is rank 0's, the others' follow it. Knows no engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.worker_process import WorkerProcess
+from trainspeed.core.result import Failure
+from trainspeed.core.run import Status
+from trainspeed.worker.gang import Gang
+from trainspeed.worker.request import Request
+
+
+class Followers(Protocol):
+    """What the other nodes do for one run.
+
+    Attributes:
+        gang: What the run here is to know of them.
+    """
+
+    gang: Gang
+
+    def follow(self, run: ForkedRun) -> None:
+        """Have them end this run where one of them is lost or fails, as it would wait for it."""
+
+    def ended(self, outcome: RunOutcome) -> RunOutcome:
+        """Wait for their ends, and return how the run has ended, given what it says itself."""
+
+
+class Gangs(Protocol):
+    """Other nodes that may train with this one.
+
+    Attributes:
+        nodes: How many there are, with this one.
+        addresses: Theirs, which no text that is kept may hold.
+    """
+
+    nodes: int
+    addresses: Sequence[str]
+
+    def begin(self, request: Request) -> Followers:
+        """Have as many nodes as a request's trial needs begin to follow.
+
+        Raises:
+            GangIncomplete: One of them does not answer, or cannot.
+        """
+
+
+class GangRuns:
+    """Begins runs on a worker, those of several nodes with their followers, and tells how they ended.
+
+    Args:
+        gangs: None where there is no other node.
+    """
+
+    def __init__(self, gangs: Gangs | None) -> None:
+        self._gangs = gangs
+        self._followers: dict[Any, Followers] = {}
+
+    @property
+    def addresses(self) -> Sequence[str]:
+        """Of the nodes that have trained together."""
+        return self._gangs.addresses if self._gangs else ()
+
+    def begin(self, planned: Planned, worker: WorkerProcess, request: Request, timeout_s: float) -> ForkedRun:
+        """Begin a run; a worker itself says of one of several nodes that there is no other."""
+        if self._gangs is None or planned.trial.nodes == 1:
+            return worker.begin(request, timeout_s)
+        try:
+            followers = self._gangs.begin(request)
+        except GangIncomplete as problem:
+            return ForkedRun.ended(Status.CRASHED, str(problem))
+        run = worker.begin(replace(request, gang=followers.gang), timeout_s)
+        self._followers[planned.key] = followers
+        followers.follow(run)
+        return run
+
+    def ended(self, planned: Planned, outcome: RunOutcome) -> RunOutcome:
+        """Return how a run has ended, given what it says itself."""
+        followers = self._followers.pop(planned.key, None)
+        return followers.ended(outcome) if followers else outcome
+
+    def forget(self) -> None:
+        """Let go of the followers of runs that were ended, whose outcome is not wanted."""
+        self._followers.clear()
+
+
+class GangIncomplete(Exception):
+    """A node that was to follow does not; the message says why, without its address."""
+
+
+def lost(who: str) -> RunOutcome:
+    """Return how a run ended whose other node is gone: nothing is known of its trial, which is tried again."""
+    failure = Failure(stage="train", error="NodeLost")
+    return RunOutcome(status=Status.CRASHED, reason=f"a node was lost: {who}", failure=failure)
+
+
+def judged(outcome: RunOutcome, lost_node: str | None, failed: RunOutcome | None) -> RunOutcome:
+    """Return how a run of several nodes has ended.
+
+    Args:
+        outcome: What rank 0's says.
+        lost_node: Name of a node that no longer answers.
+        failed: How the first run that followed has failed.
+    """
+    if outcome.status is Status.OK:
+        return outcome  # all had trained by then
+    if lost_node:
+        return replace(lost(lost_node), result=outcome.result)
+    if failed and failed.status in (Status.OOM, Status.UNSUPPORTED, Status.INVALID):
+        return replace(failed, result=outcome.result)
+    if failed and (outcome.failure is None or outcome.failure.error == "SIGKILL"):
+        return replace(failed, result=outcome.result)  # this one was ended for it
+    return outcome
