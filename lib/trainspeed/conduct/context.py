@@ -33,6 +33,7 @@ VARIABLES = {
     "user_models": "TRAINSPEED_MODELS",
     "node": "TRAINSPEED_NODE",
 }
+TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report within a fleet which equal nodes help it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,12 @@ def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return "1" if value is True else json.dumps(value)
+
+
+def twin_names() -> tuple[str, ...]:
+    """Return the names of the nodes that help this report, as its environment says; none outside a fleet."""
+    told = os.environ.get(TWINS_VARIABLE)
+    return tuple(json.loads(told)["names"]) if told else ()
 
 
 def new_id(now: datetime | None = None) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trainspeed.conduct.context import Context, current, recorded
+from trainspeed.conduct.context import Context, current, recorded, twin_names
 from trainspeed.conduct.plan import TrialSet, one_per_framework
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
@@ -46,6 +46,17 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
         return max((run.trial.devices_per_node for run in measured.runs), default=1), kind
     device, uuids, _ = devices()
     return (len(uuids), "GPU") if device == "gpu" else (detect.logical_cores(), "CPU core")
+
+
+def nodes_here(study: str, context: Context | None = None) -> int:
+    """Return how many equal nodes may train together: this one, and those that the fleet's head has given it.
+
+    While a report is rendered, those are the ones that its runs had.
+    """
+    context = context or current()
+    if context.render_from:
+        return max((run.trial.nodes for run in recorded(study, context, may_be_empty=True).runs), default=1)
+    return 1 + len(twin_names())
 
 
 def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from trainspeed.conduct.cluster.node import Node, NodeLost, Refused
 from trainspeed.conduct.cluster.orders import AddressOrder, FollowOrder, PlannedRun, answer_of, encode
+from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangIncomplete, judged
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
-from trainspeed.sensors.network import interface_of
+from trainspeed.sensors.network import address_towards, interface_of
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
 
@@ -84,7 +88,7 @@ class TwinGangs:
         settings: Fields of the study for `FollowOrder`.
     """
 
-    def __init__(self, nodes: Sequence[Node], address: str, settings: dict) -> None:
+    def __init__(self, nodes: Sequence[Node], address: str, settings: Mapping[str, Any]) -> None:
         self._twins, self._own, self._settings = nodes, address, settings
         self._addresses: dict[str, str] = {}
 
@@ -123,6 +127,18 @@ class TwinGangs:
             except (NodeLost, Refused, ValueError, LookupError, TypeError):
                 raise GangIncomplete(f"a node was lost: {node.name}") from None
         return self._addresses[node.name]
+
+
+def gangs_here(twins: Sequence[Node], **settings: Any) -> TwinGangs | None:
+    """Return this node and its twins, to train together; None where there are none.
+
+    Args:
+        settings: Fields of the study for `FollowOrder`.
+    """
+    if not twins:
+        return None
+    head = json.loads(os.environ[TWINS_VARIABLE])["address"].rpartition(":")[0]
+    return TwinGangs(twins, address_towards(head) or head, settings)
 
 
 def _free_port(address: str) -> int:

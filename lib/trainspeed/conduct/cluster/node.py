@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from trainspeed.conduct.context import TWINS_VARIABLE as TWINS_VARIABLE
 from trainspeed.core.errors import UserError, check_name
 
-TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report which equal nodes share its blocks
 NODE_VARIABLE = "TRAINSPEED_NODE"  # tells a report what its own node is called: "a10g-2"
 RESOURCE = "trainspeed-"  # before a machine's name, where an engine keeps it
 MACHINE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")  # the only name that gets into pages

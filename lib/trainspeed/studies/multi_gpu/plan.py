@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from trainspeed.conduct.machine import cores_here, devices_here
+from trainspeed.conduct.machine import cores_here, devices_here, nodes_here
 from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import Trial
 from trainspeed.studies.multi_gpu.costs import share_trials
@@ -23,6 +23,7 @@ from trainspeed.studies.multi_gpu.scaling import (
     WEAK,
     device_counts,
     images_for,
+    node_counts,
     scaling_trials,
 )
 
@@ -76,6 +77,7 @@ def plan_multi_gpu(
     strategies: Sequence[str],
     devices: Sequence[int],
     max_devices: int,
+    nodes: Sequence[int],
     models: Sequence[str],
     layouts: Sequence[str],
     article_layouts: Sequence[str],
@@ -116,13 +118,17 @@ def plan_multi_gpu(
     """
     available, kind = devices_here("multi_gpu")
     counts = device_counts(devices, max_devices, available)
+    many = node_counts(nodes, nodes_here("multi_gpu"))
+    totals = sorted({count * number for count in counts for number in many})
     fed_counts = device_counts(pipeline_devices or counts, max_devices, available, name="pipeline_devices")
     check_forecast(link_alpha_s, link_bytes_per_s, forecast_devices, forecast_overlap)
     least_steps = LEAST_STEPS[kind]
     kinds = (STRONG, WEAK) if survey_blocks else compared
-    images = images_for(images_per_epoch, batch_sizes, counts, kinds, least_steps)
+    images = images_for(images_per_epoch, batch_sizes, totals, kinds, least_steps)
     equal = {"image_size": image_size, "epochs": epochs, "dataset": dataset, "seed": seed}
-    spread = partial(scaling_trials, asked=devices, images_per_epoch=images, least_steps=least_steps, **equal)
+    spread = partial(
+        scaling_trials, asked=devices, nodes=many, images_per_epoch=images, least_steps=least_steps, **equal
+    )
     scaled = partial(spread, frameworks, strategies, counts, layout=layouts, compile=compile)
     first = precisions[:1]
     core = scaled(kinds=compared, model=models, batch_size=batch_sizes, precision=first)
@@ -158,7 +164,7 @@ def plan_multi_gpu(
     sums = link_trials(core, shared_memory=kind != "GPU") if forecast_here else ()
     controlled = one_per_framework(core, controls)
     # One device has nothing to be compared with.
-    several = max(counts) > 1
+    several = max(totals) > 1
     compared_in = {"blocks": blocks} if several else few
     twice = controlled if several else ()
     return MultiGpuPlan(

@@ -14,7 +14,7 @@ import pandas as pd
 from trainspeed.core.errors import UserError, check_name, check_whole
 from trainspeed.core.format import NAMES, counted, percent
 from trainspeed.core.run import Run
-from trainspeed.core.trial import FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
+from trainspeed.core.trial import ACROSS_NODES, FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
 from trainspeed.judge.comparison import Verdict, compare_with
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
@@ -53,6 +53,7 @@ def scaling_trials(
     *,
     kinds: Sequence[str] = (STRONG, WEAK),
     asked: Sequence[int] = (),
+    nodes: Sequence[int] = (1,),
     least_steps: int = 1,
     **factors: Any,
 ) -> tuple[Trial, ...]:
@@ -63,7 +64,9 @@ def scaling_trials(
     Args:
         strategies: Each framework uses those that it has.
         kinds: The kinds of scaling: the notebook's parameter `compared`.
-        asked: Numbers of devices that the user named: for these, a batch that they cannot share is an error.
+        counts: Numbers of devices of a node.
+        asked: Those that the user named: for these, a batch that they cannot share is an error.
+        nodes: Numbers of nodes; more than one with the strategies that may be asked for across nodes.
         least_steps: Steps that an epoch on several devices has; a batch that leaves fewer is left out.
         factors: As for `grid`; `batch_size` is that of one device.
     Raises:
@@ -79,23 +82,43 @@ def scaling_trials(
         raise UserError("compared is an empty list: name strong, weak or both.")
     named = dict.fromkeys(trial.framework for trial in singles)
     usable = sorted({strategy for name in named for strategy in STRATEGIES[name][1:]})
-    if max(counts, default=1) > 1 and not set(usable) & set(strategies):
+    if max(counts, default=1) * max(nodes, default=1) > 1 and not set(usable) & set(strategies):
         raise UserError(
             f"strategies (={list(strategies)}) has none for {', '.join(named)}: name one or more of "
             f"{', '.join(usable)}, or measure one device alone: devices: [1]."
         )
     spread = [
-        replace(trial, strategy=strategy, devices=count, batch_size=trial.batch_size * times)
+        replace(trial, strategy=strategy, devices=total, nodes=many, batch_size=trial.batch_size * times)
         for trial in singles
+        for many in nodes
         for count in counts
-        if count > 1
-        for strategy in STRATEGIES[trial.framework][1:]
+        if (total := many * count) > 1
+        for strategy in (STRATEGIES[trial.framework][1:] if many == 1 else ACROSS_NODES[trial.framework])
         if strategy in strategies
-        for kind, times in ((STRONG, 1), (WEAK, count))
+        for kind, times in ((STRONG, 1), (WEAK, total))
         if kind in kinds
-        if (kind == STRONG and count in asked) or not _obstacle(kind, trial, count, least_steps)
+        if (kind == STRONG and count in asked) or not _obstacle(kind, trial, total, least_steps)
     ]
     return tuple(dict.fromkeys([*singles, *spread]))
+
+
+def node_counts(nodes: Sequence[int], available: int) -> list[int]:
+    """Return the numbers of nodes to measure: one, and those asked for.
+
+    Raises:
+        UserError: A number that is not whole, is below 1, or is larger than there are nodes.
+    """
+    for count in nodes:
+        check_whole("nodes", count, 1)
+        if count > available:
+            hint = (
+                "Lower nodes, or give the machine more of them in fleet.yaml."
+                if available > 1
+                else "`make fleet FLEET=fleet.yaml NODES=…` measures on several: see docs/fleet.md."
+            )
+            there = counted(available, "equal node")
+            raise UserError("nodes", count, f"is more than there are: {there} to use here. {hint}")
+    return sorted({1, *nodes})
 
 
 def images_for(
@@ -179,6 +202,23 @@ def scaling_verdicts(runs: Sequence[Run]) -> list[Verdict]:
         question = f"Do more devices train faster, at the same {equal}?"
         verdicts += compare_with(runs, baselines, "devices", question=question)
     return sorted(verdicts, key=position)
+
+
+def node_verdicts(runs: Sequence[Run]) -> list[Verdict]:
+    """Return what several nodes are worth over one: with as many devices in all, and with as many on each."""
+
+    def as_many(trial: Trial) -> list[Trial]:
+        return [replace(trial, nodes=1)] if trial.nodes > 1 else []
+
+    def each(trial: Trial) -> list[Trial]:
+        one = replace(trial, nodes=1, devices=trial.devices_per_node) if trial.devices_per_node > 1 else None
+        return [one] if trial.nodes > 1 and one else []
+
+    verdicts: list[Verdict] = []
+    for baselines, equal in ((as_many, "in all"), (each, "on each")):
+        question = f"Does a further node train faster, with as many devices {equal}?"
+        verdicts += compare_with(runs, baselines, "nodes", question=question)
+    return verdicts
 
 
 def scaling_of(verdict: Verdict) -> str:
