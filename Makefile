@@ -12,6 +12,7 @@ NOTEBOOKS ?=
 OUT ?= outputs
 PARAMS ?=
 MODEL ?=
+NODES ?=
 BUDGET ?=
 RESUME ?=
 FROM ?=
@@ -31,7 +32,7 @@ B_USD ?=
 quote = '$(subst ','\'',$(1))'
 option = $(if $(strip $(2)),$(1) $(call quote,$(2)))
 CHOICE = --preset $(call quote,$(PRESET)) $(call option,--notebooks,$(NOTEBOOKS)) \
-	$(call option,--params,$(PARAMS)) $(call option,--model,$(MODEL)) $(if $(strip $(BUDGET)),$(call quote,--budget=$(BUDGET))) --out $(call quote,$(OUT))
+	$(call option,--params,$(PARAMS)) $(call option,--model,$(MODEL)) $(if $(strip $(BUDGET)),$(call quote,--budget=$(BUDGET))) $(call option,--nodes,$(NODES)) --out $(call quote,$(OUT))
 FLEET_CHOICE = $(call option,--fleet,$(FLEET)) $(call option,--head,$(HEAD))
 # Two sides may be named one by one; then a price that is not given is a dash.
 SIDES = $(if $(strip $(A)$(B)),$(call quote,$(A)) $(call quote,$(B)))
@@ -49,7 +50,7 @@ plan: $(if $(strip $(FLEET)),setup-fleet,setup) ## what `make report` would run,
 node: setup-fleet ## make this machine a node of a fleet: AS=a10g HEAD=10.0.0.5; without HEAD it is the head, which measures nothing unless MEASURE=1; ADDRESS=its own address or interface, where it has several
 	@.venv/bin/python -m trainspeed node $(call option,--as,$(AS)) $(call option,--head,$(HEAD)) $(call option,--address,$(ADDRESS)) $(if $(filter-out 0 no false,$(MEASURE)),--measure)
 
-fleet: setup-fleet ## the report on every machine of FLEET=fleet.yaml, side by side in fleet.html; otherwise as `make report`
+fleet: setup-fleet ## the report on every machine of FLEET=fleet.yaml, side by side in fleet.html; NODES=2 trains across nodes, too; otherwise as `make report`
 	@.venv/bin/python -m trainspeed fleet $(CHOICE) $(FLEET_CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
 
 check: setup ## is the instrument right on this machine? about three minutes; writes check.html

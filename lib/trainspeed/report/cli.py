@@ -41,6 +41,8 @@ def _parser() -> argparse.ArgumentParser:
     choice.add_argument("--budget", help=budget)
     model = "a model in place of all others: your own, path/file.py:function, timm/<name> or keras/<name>"
     choice.add_argument("--model", help=model)
+    nodes = "equal nodes that train together, beside one alone: within a fleet"
+    choice.add_argument("--nodes", help=nodes)
 
     where = argparse.ArgumentParser(add_help=False)
     where.add_argument("--fleet", type=Path, help="fleet.yaml: machines, how many of each, prices")
@@ -190,6 +192,7 @@ def _choice(options: argparse.Namespace) -> dict[str, Any]:
         "has_gpu": _has_gpu(options.preset),
         "model": _model(options.model),
         "budget": options.budget,
+        "nodes": options.nodes,
     }
 
 

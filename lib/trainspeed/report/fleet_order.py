@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ def order_of(
     params_file: Path | None = None,
     model: str | None = None,
     budget: str | None = None,
+    nodes: str | None = None,
     folder: Path = NOTEBOOKS,
 ) -> ReportOrder:
     """Return the order that is the same for every machine. The other arguments are those of `new_session`.
@@ -31,13 +32,15 @@ def order_of(
     Raises:
         UserError: A name or a value is wrong.
     """
-    chosen: Mapping[str, Any] = {"preset": preset, "notebooks": notebooks, "model": model, "budget": budget}
+    chosen: dict[str, Any] = {"preset": preset, "notebooks": notebooks, "model": model, "budget": budget}
+    chosen |= {"nodes": nodes}
     session = new_session(folder=folder, params_file=params_file, **chosen)
     arguments = ["--preset", preset]
     arguments += ["--notebooks", " ".join(notebooks)] if notebooks else []
     arguments += ["--params", PARAMS] if params_file else []
     arguments += ["--model", model] if model else []
     arguments += [f"--budget={budget}"] if budget else []
+    arguments += ["--nodes", nodes] if nodes else []
     sources = {PARAMS: params_file.read_text(encoding="utf-8")} if params_file else {}
     models = user_models_in([*session.parameters.values()]) | (
         {model} if model and is_user_model(model) else set()

@@ -30,6 +30,7 @@ from trainspeed.report.budget import PARAMETER, budget_of
 
 MODELS = "models"  # the parameter that a notebook on training has
 IMAGE_SIZE = "image_size"
+NODES = "nodes"  # the parameter that a notebook on several devices has
 SURVEY = "survey_models"  # further models, of which none is left where the user brings one
 
 
@@ -67,6 +68,7 @@ def new_session(
     has_gpu: bool = False,
     model: str | None = None,
     budget: str | None = None,
+    nodes: str | None = None,
 ) -> ReportRequest:
     """Return the request of what a user chose, with all names and parameters checked.
 
@@ -77,6 +79,7 @@ def new_session(
         params_file: YAML: notebook -> parameters, on top of the preset.
         has_gpu: Whether there is a GPU, for the preset auto.
         model: The user's own or a library's, in place of all others; what `params_file` says takes precedence.
+        nodes: Number of equal nodes that are to train together, as typed.
         budget: The time that the whole report may take, such as "15m"; else the preset's, or that of the file.
     Raises:
         UserError: A name or a value is wrong.
@@ -100,6 +103,9 @@ def new_session(
     sharing = [n for n in names if PARAMETER in values[n] and PARAMETER not in from_file.get(n, {})]
     if model is not None:
         values = {name: with_model(values[name], model) | from_file.get(name, {}) for name in names}
+    if nodes:
+        count = _node_count(nodes, values)
+        values = {name: _with_nodes(values[name], count) | from_file.get(name, {}) for name in names}
     now = datetime.now(UTC)
     return ReportRequest(
         session=new_id(now),
@@ -111,6 +117,19 @@ def new_session(
         budget_s=budget_s,
         weights=dict.fromkeys(sharing, (1.0,)) if budget_s is not None else {},
     )
+
+
+def _node_count(nodes: str, values: Mapping[str, Mapping[str, Any]]) -> int:
+    """Return a number of nodes as the user typed it; a UserError where it is none, or no notebook asks for nodes."""
+    if not nodes.strip().isdecimal() or int(nodes) < 1:
+        raise UserError("NODES", nodes, "must be a whole number of nodes: NODES=2.")
+    if not any(NODES in own for own in values.values()):
+        raise UserError("NODES", nodes, "is for notebooks on several devices: NOTEBOOKS=multi_gpu, or all.")
+    return int(nodes)
+
+
+def _with_nodes(values: Mapping[str, Any], count: int) -> dict[str, Any]:
+    return {**values, NODES: [1, count]} if NODES in values else dict(values)
 
 
 def _check_model(model: str) -> None:

@@ -21,6 +21,7 @@ FORECAST_COLUMNS = ("framework", "scaling", "devices", "speedup")
 # Those that vary have panels of their own.
 PANEL_COLUMNS = ("nodes", "model", "layout", "precision", "compile")
 STRATEGY_MARKERS = {"mirrored": "o", "ddp": "s", "data_parallel": "^"}
+NODES_MARKER = "D"  # of several nodes, whatever the strategy
 # Of the first, second, … batch size.
 BATCH_LINES = ("-", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)))
 IDEAL = {"color": ".3", "linestyle": "--"}
@@ -40,7 +41,7 @@ def plot_scaling(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> F
     Args:
         rows: One row per comparison with one device: framework, strategy, scaling ("strong" or "weak"),
             devices, batch_size (summed over all devices), speedup (in throughput), low and high; and
-            PANEL_COLUMNS, where they vary. Without low and high the marker is hollow.
+            PANEL_COLUMNS, where they vary; nodes, where there are several. Without low and high the marker is hollow.
         forecasts: One row per number of devices: framework, scaling, devices, speedup; strategy, where a
             framework has several; and those of PANEL_COLUMNS that vary. Drawn in the panels that `rows` has.
     """
@@ -126,7 +127,9 @@ def _series(rows: pd.DataFrame) -> pd.DataFrame:
     by_scaling = data.groupby("scaling")["batch"]
     several = by_scaling.transform("nunique") > 1
     data["style"] = by_scaling.rank("dense").astype(int) - 1
+    data["nodes"] = data.get("nodes", 1)
     names = data["framework"].map(framework_name) + " " + data["strategy"]
+    names = names.where(data["nodes"] == 1, names + ", " + data["nodes"].map("{} nodes".format))
     batches = ", batch " + data["batch"].map("{:g}".format)
     batches = batches.where(strong, batches + " per device")
     data["label"] = names + batches.where(several, "")
@@ -148,7 +151,8 @@ def _panel(
     for number, (label, group) in enumerate(series):
         framework, strategy, style = group.iloc[0][["framework", "strategy", "style"]]
         line = {"color": framework_colour(framework), "linestyle": BATCH_LINES[style % len(BATCH_LINES)]}
-        looks[label] = line | {"marker": STRATEGY_MARKERS[strategy]}
+        marker = STRATEGY_MARKERS[strategy] if group["nodes"].iloc[0] == 1 else NODES_MARKER
+        looks[label] = line | {"marker": marker}
         x = group["devices"] + (number - (len(series) - 1) / 2) * shift
         group = group.assign(x=x, y=group["speedup"])
         ax.plot([1, *x], [start, *group["y"]], linewidth=1.8, label=label, gid="line", **line)
