@@ -24,6 +24,12 @@ class FakeRun:
         self.outcome = self._end
         return self._end
 
+    def end(self) -> RunOutcome:
+        return self.outcome or self.finish()
+
+    def kill(self) -> None:
+        pass
+
     def stop(self) -> None:
         self.outcome = RunOutcome(status=Status.CRASHED, reason="it was stopped")
 

@@ -18,7 +18,7 @@ from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
 
 SETTINGS = dict(session="s1", study="multi_gpu", device="cpu", timeout_s=9.0, turn_s=0.5)
-SETTINGS |= dict(interval_s=1.0, accuracy_blocks=1, rounds=4)
+SETTINGS |= dict(interval_s=1.0)
 HERE = "127.0.0.1"
 ACROSS = replace(TRIALS[0], framework="torch", strategy="ddp", devices=2, nodes=2)
 CRASH = RunOutcome(
@@ -38,7 +38,7 @@ class Twin:
 
     def call(self, method, order="{}"):
         if method == "address":
-            yield encode(Answer(facts={"address": "127.0.0.2"}))
+            yield encode(Answer(facts={"address": "10.77.0.2"}))
             return
         self.orders.append(msgspec.json.decode(order, type=FollowOrder))
         self.followed.set()
@@ -66,7 +66,7 @@ def test_the_other_node_forks_its_ranks_of_the_same_run(tmp_path):
     (order,) = twin.orders
     assert run.status is Status.OK
     assert (request.gang.node, order.node) == (0, 1)
-    assert order.addresses == request.gang.addresses == (HERE, "127.0.0.2")
+    assert order.addresses == request.gang.addresses == (HERE, "10.77.0.2")
     assert order.port == request.gang.port > 0
     assert order.runs[0].planned().trial == request.trial
 
@@ -109,6 +109,6 @@ def test_more_nodes_than_there_are_cannot_begin(tmp_path):
 
 
 def test_a_reason_holds_no_address(tmp_path):
-    reached = replace(CRASH, reason="Read error [127.0.0.2]:4242")
+    reached = replace(CRASH, reason="Read error [10.77.0.2]:4242")
     run, _ = measured(tmp_path, Twin(status="crashed", reason="closed"), reached)
-    assert "127.0.0.2" not in run.reason
+    assert "10.77.0.2" not in run.reason

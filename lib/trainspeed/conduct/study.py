@@ -16,6 +16,7 @@ from typing import Any
 
 from trainspeed.conduct.alone import measuring_alone
 from trainspeed.conduct.block_queue import Block, BlockQueue
+from trainspeed.conduct.cluster.gang_twins import gangs_here
 from trainspeed.conduct.cluster.twins import StudyTwins, helped_by, twins_here
 from trainspeed.conduct.context import Context, current, recorded
 from trainspeed.conduct.estimates import check_memory, shortage
@@ -134,6 +135,9 @@ class _Measuring:
                 if run.study == self._study and still_holds(run):
                     self._keep(run)
             begun_s -= elapsed_s(self._runs)
+        across = any(run.trial.nodes > 1 for run in planned)
+        settings = {"session": context.id, "study": self._study, "device": self._device}
+        settings |= {"timeout_s": timeout_s, "turn_s": turn_s, "interval_s": interval_s}
         runner = Runner(
             ledger=self._ledger,
             session=context.id,
@@ -150,6 +154,7 @@ class _Measuring:
             check_versions=partial(check_same_versions, self._begun),
             shortage=lacks,
             given_up=self._given_up,
+            gangs=gangs_here(twins_here(), **settings) if across else None,
         )
         cores = device_cores(most_cores(planned)) if self._device == "cpu" else []
         if not is_current(self._table):
@@ -252,9 +257,9 @@ class _Measuring:
     def _twins(self, runner: Runner, interval_s: float, first: Sequence[AnyTrial]) -> StudyTwins | None:
         """Return the equal nodes that share the blocks of this study; None where a report runs without a fleet.
 
-        What is checked is this machine.
+        What is checked is this machine. Nodes that train together measure nothing else.
         """
-        twins = () if self._study == CHECK else twins_here()
+        twins = () if self._study == CHECK or runner.gangs else twins_here()
         return StudyTwins(twins, runner, self._ledger, interval_s, first) if twins else None
 
     def _begin(self, table: Timetable[PlannedGroup], groups: Sequence[PlannedGroup]) -> None:

@@ -16,6 +16,7 @@ from trainspeed.conduct.cluster.orders import AddressOrder, FollowOrder, Planned
 from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangIncomplete, judged
+from trainspeed.conduct.turns import ROUNDS
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
 from trainspeed.sensors.network import address_towards, interface_of
@@ -108,7 +109,15 @@ class TwinGangs:
         run = PlannedRun(block=0, label="", trial=trial.as_dict())
         orders = [
             encode(
-                FollowOrder(runs=(run,), addresses=addresses, port=gang.port, node=number, **self._settings)
+                FollowOrder(
+                    runs=(run,),
+                    addresses=addresses,
+                    port=gang.port,
+                    node=number,
+                    accuracy_blocks=0,
+                    rounds=ROUNDS,
+                    **self._settings,
+                )
             )
             for number in range(1, trial.nodes)
         ]

@@ -118,7 +118,9 @@ class GuestStudy:
         gang = Gang(addresses=asked.addresses, port=asked.port, node=asked.node, interface=interface)
         outcome = self._runner.follow(asked.runs[0].planned().trial, gang)
         scrub = scrubber(root=ROOT, addresses=asked.addresses)
-        return Answer(facts={"status": str(outcome.status), "reason": outcome.reason and scrub(outcome.reason)})
+        return Answer(
+            facts={"status": str(outcome.status), "reason": outcome.reason and scrub(outcome.reason)}
+        )
 
     def end(self) -> Iterator[Answer]:
         """End the workers and the monitor, and yield what that saw last."""

@@ -14,7 +14,14 @@ import msgspec
 from trainspeed.conduct.cluster.clean import clean_process
 from trainspeed.conduct.cluster.facts import node_facts
 from trainspeed.conduct.cluster.guest_study import GuestStudy
-from trainspeed.conduct.cluster.orders import AddressOrder, Answer, BlockOrder, FollowOrder, ReportOrder, encode
+from trainspeed.conduct.cluster.orders import (
+    AddressOrder,
+    Answer,
+    BlockOrder,
+    FollowOrder,
+    ReportOrder,
+    encode,
+)
 from trainspeed.conduct.cluster.report_process import run_report
 from trainspeed.sensors.network import address_towards
 
