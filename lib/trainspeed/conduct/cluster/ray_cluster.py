@@ -20,6 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from trainspeed.conduct.cluster.node import RESOURCE, Node, NodeLost, Refused, check_come
 from trainspeed.core.errors import UserError
+from trainspeed.sensors.network import address_towards
 
 NAMESPACE = "trainspeed"
 REFUSED = "refused"  # the one key of an answer that says why a node cannot do what it was asked for
@@ -89,7 +90,14 @@ def nodes_of(told: Mapping[str, Any]) -> tuple[Node, ...]:
 def _connect(address: str) -> None:
     try:
         with _silent():
-            ray.init(address=address, namespace=NAMESPACE, log_to_driver=False, logging_level="FATAL")
+            ray.init(
+                address=address,
+                namespace=NAMESPACE,
+                log_to_driver=False,
+                logging_level="FATAL",
+                # Nodes answer to it. Ray would take the address on the way to the internet, or that of the host's name.
+                _node_ip_address=address_towards(address.rpartition(":")[0]),
+            )
     except (ConnectionError, RayError, RuntimeError):
         raise UserError(
             "the head no longer answers, or has another token: see `make node`, and docs/fleet.md."
