@@ -14,6 +14,8 @@ from trainspeed.core.run import Status
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
 
+FOLLOW_S = 7 * 24 * 3600.0  # a run that follows rests as long as rank 0's does
+
 
 class Followers(Protocol):
     """What the other nodes do for one run.

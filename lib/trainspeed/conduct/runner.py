@@ -17,7 +17,7 @@ from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.bystanders import Bystanders, Strangers
 from trainspeed.conduct.context import BESIDE_HEAD
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
-from trainspeed.conduct.gangs import GangRuns, Gangs
+from trainspeed.conduct.gangs import FOLLOW_S, GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
@@ -42,8 +42,6 @@ from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
-
-FOLLOW_S = 7 * 24 * 3600.0  # a run that follows rests as long as rank 0's does
 
 
 @dataclass(kw_only=True)
@@ -183,9 +181,8 @@ class Runner:
         worker = self._workers.ready(kind)
         if worker is None:
             return RunOutcome(status=Status.UNSUPPORTED, reason=self._workers.why_missing(kind))
-        planned = Planned(block=0, label="", trial=trial)
-        request = replace(self._request(planned), gang=gang, evaluate=False, inspect=False)
-        return worker.run(request, FOLLOW_S)
+        request = self._request(Planned(block=0, label="", trial=trial))
+        return worker.run(replace(request, gang=gang, evaluate=False, inspect=False), FOLLOW_S)
 
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; return None where an earlier one has shown that it is no use.
