@@ -98,12 +98,12 @@ def test_what_was_measured_between_is_labelled_and_is_a_pair(runs):
 
 def test_the_page_tells_the_articles_times_and_that_one_block_decides_nothing(text):
     assert convolution_sentence() in text
-    assert "Nothing was compared in 6 blocks or more: nothing is decided." in text
+    assert "at this size is undecided: measure more blocks." in text
     assert "1 of the 6 blocks that an interval needs" in text
     assert "what memory allows" in text
 
 
-def test_every_claim_of_the_article_has_an_answer_and_a_reason(page, text):
+def test_every_claim_of_the_article_has_an_answer_and_a_reason(page):
     rows = table(page, "claims")
 
     stated = claims("conv2d")
@@ -112,7 +112,6 @@ def test_every_claim_of_the_article_has_an_answer_and_a_reason(page, text):
         assert said == f"{claim.claim} ({claim.size})"
         assert answer in list(Result)
         assert why.endswith(".")
-        assert f"Article 004, “{claim.claim}”: {answer}." in text
 
 
 @WITH_TENSORFLOW
