@@ -144,6 +144,12 @@ def test_two_switches_that_need_each_other_are_told_with_each_ones_sizes():
     )
 
 
+def test_where_nothing_was_measured_in_combination_no_pair_is_said_to_be_without_effect():
+    assert text.pair_sentences([replace(nothing_yet(), rounds=())]) == [
+        "PyTorch, cnn10: not measured: there was neither a screen nor an elimination."
+    ]
+
+
 def test_the_parts_of_a_step_limit_what_a_switch_can_save():
     row = ("PyTorch, cnn10", 2.0, 1.5, 0.2, 0.1, 0.2, 0.9)
 

@@ -205,12 +205,16 @@ def screen_sentences(found: Iterable[Findings]) -> list[str]:
 
 def pair_sentences(found: Iterable[Findings]) -> list[str]:
     """Return what two switches do to each other, a sentence for each interaction that is beyond its own noise."""
-    return [
-        f"{where(one)}: {_pair(one, interaction)}"
-        for one in found
-        for interaction in one.interactions
-        if abs(interaction.log) > INTERVAL_SE * interaction.se
-    ]
+    sentences = []
+    for one in found:
+        if one.screen is None and not one.rounds:
+            sentences.append(f"{where(one)}: not measured: there was neither a screen nor an elimination.")
+        sentences += [
+            f"{where(one)}: {_pair(one, interaction)}"
+            for interaction in one.interactions
+            if abs(interaction.log) > INTERVAL_SE * interaction.se
+        ]
+    return sentences
 
 
 def _pair(found: Findings, interaction: Interaction) -> str:
