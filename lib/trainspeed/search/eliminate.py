@@ -21,9 +21,9 @@ from trainspeed.search.model import Model, model
 from trainspeed.search.switch import Set, Switch
 
 # Gain, as a logarithm, below which a switch is not worth a line, and standard errors that it has to be sure by: what a
-# null reaches once in 120 times, and there are several rounds in which it may.
-LEAST, SURE = 0.01, 2.4
-PROMISING = 0.7  # standard errors that suffice before the elimination: what a null reaches once in 4 times
+# null reaches once in 70 times, and there are several rounds in which it may.
+LEAST, SURE = 0.01, 2.2
+PROMISING = 0.5  # standard errors that suffice before the elimination: what a null reaches once in 3 times
 HURTS = 2.0  # standard errors below 0: it gets into the way of others
 MOST_ROUNDS = 3
 MOST_INVOLVED = 12  # switches with interactions of which every set is looked at
