@@ -11,7 +11,7 @@ import pytest
 from fake_runner import TRIALS, FakeWorker, runner
 from trainspeed.conduct.cluster.gang_twins import TwinGangs
 from trainspeed.conduct.cluster.node import NodeLost, Refused
-from trainspeed.conduct.cluster.orders import Answer, FollowOrder, encode
+from trainspeed.conduct.cluster.orders import Answer, FollowEnd, FollowOrder, encode
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import Planned
 from trainspeed.core.result import Failure
@@ -33,18 +33,18 @@ class Twin:
 
     def __init__(self, *, status="ok", reason=None, problem=None):
         self.orders: list[FollowOrder] = []
-        self._facts, self._problem = {"status": status, "reason": reason}, problem
+        self._ended, self._problem = FollowEnd(status=status, reason=reason), problem
         self.followed = threading.Event()
 
     def call(self, method, order="{}"):
         if method == "address":
-            yield encode(Answer(facts={"address": "10.77.0.2"}))
+            yield encode(Answer(address="10.77.0.2"))
             return
         self.orders.append(msgspec.json.decode(order, type=FollowOrder))
         self.followed.set()
         if self._problem:
             raise self._problem
-        yield encode(Answer(facts=self._facts))
+        yield encode(Answer(ended=self._ended))
 
 
 def measured(tmp_path, twin, *outcomes, trial=ACROSS):

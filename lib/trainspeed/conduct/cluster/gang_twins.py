@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainspeed.conduct.cluster.node import Node, NodeLost, Refused
-from trainspeed.conduct.cluster.orders import AddressOrder, FollowOrder, PlannedRun, answer_of, encode
+from trainspeed.conduct.cluster.orders import (
+    AddressOrder,
+    FollowEnd,
+    FollowOrder,
+    PlannedRun,
+    answer_of,
+    encode,
+)
 from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangIncomplete, judged
@@ -62,14 +69,13 @@ class TwinFollowers:
 
     def _await(self, node: Node, order: str) -> None:
         try:
-            told = {}
+            told = FollowEnd(status=Status.CRASHED)
             for line in node.call("follow", order):
-                told = answer_of(line).facts or told
-            status = Status(told.get("status", Status.CRASHED))
-            if status is Status.OK:
+                told = answer_of(line).ended or told
+            if told.status is Status.OK:
                 return
-            reason = f"on {node.name}: {told.get('reason') or 'it said nothing'}"
-            self._failed = self._failed or RunOutcome(status=status, reason=reason, failure=Failure())
+            reason = f"on {node.name}: {told.reason or 'it said nothing'}"
+            self._failed = self._failed or RunOutcome(status=told.status, reason=reason, failure=Failure())
         except Refused as problem:
             reason = f"on {node.name}: {problem}"
             self._failed = RunOutcome(status=Status.UNSUPPORTED, reason=reason, failure=Failure())
@@ -132,9 +138,12 @@ class TwinGangs:
         if node.name not in self._addresses:
             try:
                 (line,) = node.call("address", encode(AddressOrder(towards=self._own)))
-                self._addresses[node.name] = answer_of(line).facts["address"]
-            except (NodeLost, Refused, ValueError, LookupError, TypeError):
-                raise GangIncomplete(f"a node was lost: {node.name}") from None
+                address = answer_of(line).address
+            except (NodeLost, Refused, ValueError):
+                address = None
+            if address is None:
+                raise GangIncomplete(f"a node was lost: {node.name}")
+            self._addresses[node.name] = address
         return self._addresses[node.name]
 
 

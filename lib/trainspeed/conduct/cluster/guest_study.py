@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from trainspeed.conduct.alone import measuring_alone
-from trainspeed.conduct.cluster.orders import Answer, BlockOrder, FollowOrder
+from trainspeed.conduct.cluster.orders import Answer, BlockOrder, FollowEnd, FollowOrder
 from trainspeed.conduct.cluster.report_process import write_below
 from trainspeed.conduct.cluster.tails import FileTails
 from trainspeed.conduct.estimates import shortage
@@ -118,9 +118,8 @@ class GuestStudy:
         gang = Gang(addresses=asked.addresses, port=asked.port, node=asked.node, interface=interface)
         outcome = self._runner.follow(asked.runs[0].planned().trial, gang)
         scrub = scrubber(root=ROOT, addresses=asked.addresses)
-        return Answer(
-            facts={"status": str(outcome.status), "reason": outcome.reason and scrub(outcome.reason)}
-        )
+        reason = outcome.reason and scrub(outcome.reason)
+        return Answer(ended=FollowEnd(status=outcome.status, reason=reason))
 
     def end(self) -> Iterator[Answer]:
         """End the workers and the monitor, and yield what that saw last."""

@@ -12,6 +12,7 @@ from trainspeed.conduct.forecast import PlanSums
 from trainspeed.conduct.plan import Planned
 from trainspeed.core.convolution import trial_from_dict
 from trainspeed.core.quantities import Identifier, MachineFacts, Name
+from trainspeed.core.run import Status
 
 Text = Annotated[str, Meta(max_length=2**23)]
 
@@ -104,6 +105,13 @@ class AddressOrder(msgspec.Struct, kw_only=True, frozen=True):
     towards: str
 
 
+class FollowEnd(msgspec.Struct, kw_only=True, frozen=True):
+    """How a run that followed another node's has ended."""
+
+    status: Status
+    reason: Text | None = None
+
+
 class Answer(msgspec.Struct, kw_only=True, frozen=True):
     """A line of what a node answers.
 
@@ -114,6 +122,8 @@ class Answer(msgspec.Struct, kw_only=True, frozen=True):
         code: The exit code, at the end.
         facts: What the node is.
         plan: What a report would take, at the end.
+        address: The node's own.
+        ended: How a run that it followed has ended.
     """
 
     file: str = ""
@@ -122,6 +132,8 @@ class Answer(msgspec.Struct, kw_only=True, frozen=True):
     code: int | None = None
     facts: NodeFacts | None = None
     plan: PlanSums | None = None
+    address: Annotated[str, Meta(max_length=100)] | None = None
+    ended: FollowEnd | None = None
 
 
 def encode(message: msgspec.Struct) -> str:

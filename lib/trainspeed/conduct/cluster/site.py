@@ -74,7 +74,7 @@ class Site:
     def address(self, order: str) -> Iterator[str]:
         """Yield this node's address on the way to another."""
         asked = msgspec.json.decode(order, type=AddressOrder)
-        yield encode(Answer(facts={"address": address_towards(asked.towards)}))
+        yield encode(Answer(address=address_towards(asked.towards)))
 
     def follow(self, order: str) -> Iterator[str]:
         """Fork this node's ranks of a run that several nodes train together, and yield how that ended."""
