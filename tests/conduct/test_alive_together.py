@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import pytest
 
 from fake_runs import FakeRun
+from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.conduct.runner import Runner
@@ -63,11 +64,17 @@ class SmallWorker:
 
 
 @pytest.fixture
-def measure(tmp_path):
+def measure(measure_planned):
     """A function that measures a block of batch sizes with so much memory; every later one goes on."""
+    return lambda worker, *batch_sizes, **changes: measure_planned(worker, group_of(*batch_sizes, **changes))
+
+
+@pytest.fixture
+def measure_planned(tmp_path):
+    """A function that measures some planned runs with so much memory; every later one goes on."""
     runners: list[Runner] = []
 
-    def measure(worker, *batch_sizes, **changes):
+    def measure(worker, planned):
         runners[:] = runners or [
             Runner(
                 ledger=Ledger(tmp_path),
@@ -79,7 +86,7 @@ def measure(tmp_path):
                 timeout_s=9,
             )
         ]
-        return runners[0].measure_group(group_of(*batch_sizes, **changes))
+        return runners[0].measure_group(planned)
 
     return measure
 
@@ -101,6 +108,23 @@ def group_of(*batch_sizes, layouts=("channels_last",), controls=(), bf16=()):
     twice = tuple(trial for trial in trials if trial.batch_size in controls)
     both = TrialSet(trials=trials, controls=twice, blocks=1, factors=("batch_size", "layout", "precision"))
     return schedule([both], seed=0)
+
+
+def across_nodes(*batch_sizes, nodes=2):
+    """Return a block of one device and, at each batch size, of as many nodes."""
+    alone = Trial(
+        framework="torch",
+        model="cnn10",
+        layout="channels_last",
+        images_per_epoch=1024,
+        batch_size=8,
+        epochs=3,
+    )
+    spread = [
+        replace(alone, batch_size=size, devices=nodes, nodes=nodes, strategy="ddp") for size in batch_sizes
+    ]
+    factors = ("batch_size", "devices", "nodes", "strategy")
+    return schedule([TrialSet(trials=(alone, *spread), blocks=3, factors=factors)], seed=0)
 
 
 def subgroups(runs):
@@ -191,3 +215,34 @@ def test_a_control_is_parted_before_a_comparison_is(measure):
         {one.label, other.label} for one, other in combinations(runs, 2) if one.alive_with == other.alive_with
     ]
     assert together == [{Role.DATA, Role.CONTROL}]
+
+
+def test_only_one_arm_of_several_nodes_is_alive_at_a_time(measure_planned):
+    """A node follows one run at a time: the follower of a second one would never begin."""
+    block = [one for one in across_nodes(16, 32, 64) if one.block == 0]
+    runs = measure_planned(SmallWorker(memory=1000), block)
+
+    assert [run.status for run in runs] == [Status.OK] * 4
+    assert sorted(map(sorted, subgroups(runs).values())) == [[8, 16], [32], [64]]
+    assert notes(runs) == {NotAllTogether(arms=4, together=2), NotAllTogether(arms=4, together=1)}
+
+
+def test_a_single_arm_of_several_nodes_stays_in_turns(measure_planned):
+    block = [one for one in across_nodes(16) if one.block == 0]
+    runs = measure_planned(SmallWorker(memory=1000), block)
+    assert (subgroups(runs), notes(runs)) == ({0: {8, 16}}, set())
+
+
+def test_the_same_arm_of_several_nodes_stays_in_turns_in_every_block():
+    planned = across_nodes(16, 32, 64)
+    blocks = [[one for one in planned if one.block == number] for number in range(3)]
+    groups = [AliveTogether().groups(order) for block in blocks for order in (block, block[::-1])]
+
+    assert len({frozenset(one.trial.batch_size for one in first) for first, *_ in groups}) == 1
+    assert {len(of_block) for of_block in groups} == {3}
+
+
+def test_what_is_alive_with_an_arm_of_several_nodes_is_halved_where_memory_is_short(measure_planned):
+    block = [one for one in across_nodes(16, 20) if one.block == 0]
+    runs = measure_planned(SmallWorker(memory=20), block)
+    assert sorted(map(sorted, subgroups(runs).values())) == [[8], [16], [20]]

@@ -1,5 +1,7 @@
 """Which arms of a block are alive at once: all that are compared, or smaller groups where memory is not enough.
 
+Of those that several nodes train, only one is alive: a node follows one run at a time.
+
 Measures nothing: it is told which groups did not fit.
 """
 
@@ -23,6 +25,9 @@ class AliveTogether:
 
     def groups(self, group: Sequence[Planned]) -> list[list[Planned]]:
         """Return a group as the groups to measure: itself, or those that it had to be split into."""
+        if further := _further_across(group):
+            together = [one for one in group if one not in further]
+            return [*self.groups(together), *([one] for one in further)]
         if (half := self._halves.get(_kinds(group))) is None:
             return [list(group)]
         parts = [[one for one in group if (one.kind in half) is inside] for inside in (True, False)]
@@ -38,6 +43,12 @@ class AliveTogether:
         """Take a group as whole again: the one that did not fit is not tried again."""
         kinds = _kinds(group)
         self._halves = {whole: half for whole, half in self._halves.items() if not whole <= kinds}
+
+
+def _further_across(group: Sequence[Planned]) -> list[Planned]:
+    """Return the arms of several nodes beyond the first, which is the same one in every block."""
+    across = [planned for planned in group if planned.trial.nodes > 1]
+    return sorted(across, key=lambda one: (one.label in AGAIN.values(), repr(one.kind)))[1:]
 
 
 def _kinds(group: Sequence[Planned]) -> Kinds:

@@ -183,14 +183,14 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
         case notes.NotAllTogether(together=1):
             return (
                 f"Measured one after the other: the {note.arms} runs that are compared did not fit together into "
-                "memory, or on a GPU that serves one process at a time, so a machine that got slower or faster "
+                "memory, or on a GPU or on nodes that serve one at a time, so a machine that got slower or faster "
                 "meanwhile is in their ratios. Measure more blocks, or compare smaller runs."
             )
         case notes.NotAllTogether():
             return (
-                f"Took turns in groups of {note.together}: all {note.arms} runs that are compared did not fit into "
-                "memory together, so a machine that got slower or faster meanwhile is in the ratios between "
-                "groups. Measure more blocks, or compare smaller runs."
+                f"Took turns in groups of {note.together}: all {note.arms} runs that are compared did not fit together "
+                "into memory, or on nodes that serve one at a time, so a machine that got slower or faster meanwhile "
+                "is in the ratios between groups. Measure more blocks, or compare smaller runs."
             )
         case notes.EpochNotResident():
             return (
