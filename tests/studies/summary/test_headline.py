@@ -9,14 +9,19 @@ from front_data import report_of, runs_of, verdicts_of
 from trainspeed.judge.answer import answers
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary import cards
+from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.headline import headline, to_paste
+from trainspeed.studies.summary.headline import headline, nothing_to_paste, to_paste
 
 HOSTILE = 'x"><img src=//evil onerror=go()>'
 
 
 def verdict(ratio=1.3, *, study="layout", blocks=6, **more):
     return replace(verdicts_of(runs_of(study, ratio, blocks=blocks))[0], **more)
+
+
+UNDECIDED = verdict(1.02, judgement=replace(verdict(1.02).judgement, outcome=Outcome.UNDECIDED))
+OPEN = "[What would decide the rest](#undecided-and-what-would-decide-it)."
 
 
 def test_what_pays_together_is_the_headline_and_leads_to_its_code():
@@ -33,9 +38,68 @@ def test_else_the_largest_gain_that_fresh_blocks_confirm_before_a_larger_one_tha
     confirmed = [Confirmed(first=held, again=verdict(2.0)), Confirmed(first=lost, again=verdict(0.9))]
 
     (said,) = headline(report_of(once, held, lost), confirmed)
+    assert said.endswith("It is the largest that fresh blocks confirmed.")
     assert said.startswith("**2.00 times as fast**") and "; confirmed in fresh blocks." in said
     (said,) = headline(report_of(once, lost), confirmed)
     assert said.startswith("**3.01 times as fast**") and "not yet confirmed" in said
+
+
+def test_a_confirmed_gain_has_the_size_of_the_fresh_blocks_and_is_ranked_by_it():
+    lucky, steady = verdict(1.5), verdict(1.3)
+    confirmed = [Confirmed(first=lucky, again=verdict(1.12)), Confirmed(first=steady, again=verdict(1.25))]
+
+    (said,) = headline(report_of(lucky, steady), confirmed[:1])
+    assert said.startswith("**1.12 times as fast** (1.12 to 1.13)")
+    assert "; confirmed, but smaller in fresh blocks." in said
+    (said,) = headline(report_of(lucky, steady), confirmed)
+    assert said.startswith("**1.25 times as fast**")
+
+
+@pytest.mark.parametrize(
+    ("again", "word"),
+    [
+        (verdict(1.5, blocks=2), "neither confirmed nor refuted, measure 6 blocks or more"),
+        (
+            verdict(1.5, judgement=replace(verdict().judgement, outcome=Outcome.UNDECIDED)),
+            "not confirmed, the",
+        ),
+    ],
+)
+def test_fresh_blocks_that_decide_nothing_refute_nothing(again, word):
+    first = verdict(1.5)
+
+    (said,) = headline(report_of(first), [Confirmed(first=first, again=again)])
+
+    assert said.startswith("**1.50 times as fast**") and f"found once, and in fresh blocks {word}" in said
+    assert to_paste(report_of(first), [Confirmed(first=first, again=again)]) == []
+
+
+@pytest.mark.parametrize(("more", "ends"), [([], "Leave your script as it is."), ([UNDECIDED], OPEN)])
+def test_gains_that_fresh_blocks_refuted_are_said_to_be_so(more, ends):
+    first = verdict(1.5)
+
+    (said,) = headline(report_of(first, *more), [Confirmed(first=first, again=verdict(1.0))])
+
+    assert "what was found first (1 gain) was not confirmed in [fresh blocks]" in said
+    assert said.endswith(ends)
+
+
+def test_what_is_undecided_is_counted_once_and_is_no_reason_to_leave_all_as_it_is():
+    (said,) = headline(report_of(verdict(1.0), UNDECIDED))
+
+    assert said.endswith(f"2 switches compared, 1 of them undecided. {OPEN}")
+
+
+def test_a_gain_that_is_no_line_of_a_program_is_said_to_be_so_with_its_page():
+    best = verdict(2.0, study="multi_gpu", factor="pipeline")
+    page = ReportNotebook(name="multi_gpu", title="", status="ok", page="multi_gpu.html")
+    held = [Confirmed(first=best, again=verdict(2.0, study="multi_gpu"))]
+    report = report_of(best, notebooks=(page,))
+
+    assert to_paste(report, held) == []
+    said = nothing_to_paste(report, held)
+    assert "is not a line of a program" in said and "(multi_gpu.html)" in said
+    assert "no single one was confirmed" in nothing_to_paste(report)
 
 
 def test_a_convolution_is_a_headline_only_where_nothing_was_trained():
@@ -62,6 +126,28 @@ def test_without_a_gain_the_headline_says_so(verdicts, said):
 
 
 # Cards.
+
+
+def test_a_card_says_what_fresh_blocks_say_and_marks_no_gain_that_they_refuted():
+    lost, held = verdict(1.5), verdict(1.3, baseline=replace(verdict().baseline, batch_size=7))
+    again = {lost: Confirmed(first=lost, again=verdict(0.8)), held: Confirmed(first=held, again=verdict(1.3))}
+    told = cards.remarked([lost, held], report_of(lost, held), again)
+    (answer,) = answers(told)
+
+    said = cards.card_text(answer, told)
+    assert "(1.30x; confirmed in fresh blocks)" in said
+    assert "<strong>undecided</strong> for" in said
+    assert "(1.50x; not confirmed, but slower in fresh blocks)" in said
+    assert [*cards.card_rows([*told])["kind"]] == ["faster", "undecided"]
+
+
+def test_a_card_says_what_is_of_an_earlier_session():
+    old = verdict(1.5, session="20260101T000000Z-abcd")
+    newer = ReportNotebook(name="amp", title="", status="ok", session="20260201T000000Z-abcd")
+
+    told = cards.remarked([old], report_of(old, notebooks=(newer,)), {})
+
+    assert [*told.values()] == ["; from an earlier session"]
 
 
 def test_a_card_has_the_question_the_answer_and_a_chart_that_is_described(capsys):

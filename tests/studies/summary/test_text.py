@@ -83,7 +83,7 @@ def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
 
     place = " in [fresh blocks](#confirmed-in-fresh-blocks)."
     assert first.endswith(f"([layout](layout.html)); confirmed{place}")
-    assert second.endswith(f"([layout](layout.html)); **not confirmed**{place}")
+    assert second.endswith(f"([layout](layout.html)); not confirmed, but slower{place}")
     assert third.endswith("([layout](layout.html)).")
 
 

@@ -6,7 +6,8 @@ import base64
 import html
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -21,6 +22,7 @@ from trainspeed.show.axes import ratio_axis
 from trainspeed.show.forest import forest
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
+from trainspeed.studies.summary.confirmation import Confirmed
 
 MOST_ROWS = 5  # of a card's chart
 MOST_NAMED = 2  # settings with one outcome
@@ -29,18 +31,43 @@ WIDTH_IN, ROW_IN = 4.4, 0.38
 LABEL_LETTERS = 26
 DPI = 100
 EMPTY = "Nothing is decided: no comparison has 6 blocks or more."
+NO_REMARKS: Mapping[Verdict, str] = {}
 OUTCOMES = {Outcome.SAME: "the same within the margin"}
 
 
-def show_cards(report: ReportSummary) -> None:
-    """Show a card for each study of the report that compares something."""
+def show_cards(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> None:
+    """Show a card for each study of the report that compares something.
+
+    Args:
+        confirmed: What became of some of the gains in fresh blocks; one that they refuted is no gain on its card.
+    """
+    again = {c.first: c for c in confirmed if c.again}
     cards = "".join(
         card
         for ran in report.notebooks
-        if (card := _card(ran, [v for v in report.verdicts if v.study == ran.name]))
+        if (card := _card(ran, [v for v in report.verdicts if v.study == ran.name], report, again))
     )
     if cards:
         display(HTML(f'<div class="cards">{cards}</div>'))
+
+
+def remarked(
+    verdicts: Sequence[Verdict], report: ReportSummary, again: Mapping[Verdict, Confirmed]
+) -> dict[Verdict, str]:
+    """Return the verdicts with what a card has to say beside each: what fresh blocks say of it, and how old it is.
+
+    What fresh blocks refuted is undecided: one measurement says so, the other one not.
+    """
+    remarks = {}
+    for verdict in verdicts:
+        one = again.get(verdict)
+        said = [f"{one.word} in fresh blocks"] if one else []
+        said += ["from an earlier session"] if report.is_older(verdict.session) else []
+        if one and one.refuted:
+            open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
+            verdict = replace(verdict, judgement=open_)
+        remarks[verdict] = "".join(f"; {remark}" for remark in said)
+    return remarks
 
 
 def headline_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
@@ -48,24 +75,32 @@ def headline_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return [v for v in verdicts if v.quantity == "time" and v.row.choice and v.low is not None]
 
 
-def _card(ran: ReportNotebook, verdicts: Sequence[Verdict]) -> str:
+def _card(
+    ran: ReportNotebook,
+    verdicts: Sequence[Verdict],
+    report: ReportSummary,
+    again: Mapping[Verdict, Confirmed],
+) -> str:
     if not any(verdict.row.choice for verdict in verdicts):
         return ""
     title = html.escape(ran.title)
     link = f'<a href="{html.escape(ran.page, quote=True)}">{title}</a>' if ran.page else title
-    told = headline_verdicts(verdicts)
+    told = remarked(headline_verdicts(verdicts), report, again)
     groups = answers(told)
-    said = "".join(f"<p>{card_text(answer)}</p>" for answer in groups[:MOST_ANSWERS])
+    said = "".join(f"<p>{card_text(answer, told)}</p>" for answer in groups[:MOST_ANSWERS])
     more = sum(len(several) for answer in groups[MOST_ANSWERS:] for several in answer.settings.values())
     rest = f"<p>{counted(more, 'more comparison')} on its page.</p>" if more else ""
-    return f'<div class="card"><h3>{link}</h3>{said or f"<p>{EMPTY}</p>"}{rest}{_picture(told, ran)}</div>'
+    return f'<div class="card"><h3>{link}</h3>{said or f"<p>{EMPTY}</p>"}{rest}{_picture([*told], ran)}</div>'
 
 
-def card_text(answer: Answer) -> str:
-    """Return one comparison's answer as HTML, in short."""
+def card_text(answer: Answer, remarks: Mapping[Verdict, str] = NO_REMARKS) -> str:
+    """Return one comparison's answer as HTML, in short; remarks are as of `remarked`."""
     said = []
     for outcome, settings in answer.settings.items():
-        names = [f"{html.escape(name)} ({size_of(verdict)})" for name, verdict in settings[:MOST_NAMED]]
+        names = [
+            f"{html.escape(name)} ({size_of(verdict)}{html.escape(remarks.get(verdict, ''))})"
+            for name, verdict in settings[:MOST_NAMED]
+        ]
         names += [f"{len(settings) - MOST_NAMED} more"] if len(settings) > MOST_NAMED else []
         said.append(
             f"<strong>{html.escape(OUTCOMES.get(outcome, str(outcome)))}</strong> for {', '.join(names)}"

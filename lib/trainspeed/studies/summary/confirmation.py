@@ -41,6 +41,12 @@ class Confirmed:
         return decided and self.again.outcome == self.first.outcome
 
     @property
+    def refuted(self) -> bool:
+        """Whether enough fresh blocks decide otherwise; too few of them, or an undecided verdict, refute nothing."""
+        decided = self.again is not None and self.again.outcome in (*DECIDED, Outcome.SAME)
+        return decided and self.first.outcome is not Outcome.UNDECIDED and not self.holds
+
+    @property
     def sentence(self) -> str:
         """What the fresh blocks say, next to the first ones."""
         first = f"{self.first.name}: {_size(self.first)} at first"

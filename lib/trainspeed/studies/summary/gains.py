@@ -18,10 +18,6 @@ from trainspeed.show.answer import step_sentences
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed
 
-NOTHING_TO_PASTE = (
-    "No switches that pay together were found, and no single one was confirmed in fresh blocks: there is nothing to "
-    "paste. The lines of each gain are on its study's page."
-)
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
 
@@ -42,7 +38,7 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
     ):
         if (study, framework, model) not in found:
             where = escape(f"{NAMES[framework]}, {model_of(model)}")
-            link = _study(study, next((ran.page for ran in report.notebooks if ran.name == study), None))
+            link = study_link(study, next((ran.page for ran in report.notebooks if ran.name == study), None))
             sentences.append(
                 Marked(f"{where}: nothing that pays together was confirmed in fresh blocks ({link}).")
             )
@@ -128,18 +124,18 @@ def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
 
 
 def _in_fresh_blocks(confirmed: Confirmed) -> str:
-    word = confirmed.word if confirmed.holds else "**not confirmed**"
-    return f"; {word} in [fresh blocks](#confirmed-in-fresh-blocks)" if confirmed.again else ""
+    return f"; {confirmed.word} in [fresh blocks](#confirmed-in-fresh-blocks)" if confirmed.again else ""
 
 
 def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
     size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
     outcome = OUTCOME_WORDS.get(verdict.outcome, verdict.outcome)
     page = report.place_of(verdict)
-    study = _study(verdict.study, page)
+    study = study_link(verdict.study, page)
     older = ", from an earlier session" if report.is_older(verdict.session) else ""
     return Marked(f"**{size}** ({ends}), {outcome}: {escape(name or verdict.name)} ({study}{older}){more}.")
 
 
-def _study(name: str, page: str | None) -> str:
+def study_link(name: str, page: str | None) -> str:
+    """Return a link, as Markdown, to where a study shows something; its name alone where it has no page."""
     return f"[{escape(name)}]({quote(page, safe='#')})" if page else escape(name)

@@ -12,21 +12,23 @@ from trainspeed.judge.text import interval_of
 from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.gains import study_link
 
 MOST = 3  # sentences on recipes
+UNDECIDED = "#undecided-and-what-would-decide-it"
 PASTED = ("layout", "precision", "compile")  # factors whose gain is a line or two in a program
 
 
 def best_gain(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Verdict | None:
-    """Return the largest gain by a single switch that fresh blocks did not refute, those that they confirmed first.
+    """Return the gain by a single switch that is largest in fresh blocks, or else the largest that they did not refute.
 
     A single convolution is no training, and counts only where nothing was trained.
     """
-    again = {c.first: c for c in confirmed if c.again}
-    lost = [first for first, one in again.items() if not one.holds]
+    lost = [c.first for c in confirmed if c.refuted]
     gains = [verdict for verdict in report.gains if verdict not in lost]
     gains = [verdict for verdict in gains if not verdict.candidate.phase.calls] or gains
-    return next((verdict for verdict in gains if verdict in again), gains[0] if gains else None)
+    held = [c for c in confirmed if c.holds and c.first in gains]
+    return max(held, key=lambda c: c.again.speedup).first if held else next(iter(gains), None)
 
 
 def to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[tuple[Trial, Trial]]:
@@ -34,10 +36,26 @@ def to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
     if kept := report.kept:
         return [(verdict.baseline, verdict.candidate) for verdict in kept]
     best = best_gain(report, confirmed)
-    sure = best is not None and any(c.first == best and c.holds for c in confirmed)
-    if not sure or best.candidate.phase.calls or best.factor not in PASTED:
+    held = _again(best, confirmed)
+    if not (held and held.holds) or best.candidate.phase.calls or best.factor not in PASTED:
         return []
     return [(best.baseline, best.candidate)]
+
+
+def nothing_to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Marked:
+    """Return why there is no code to paste where `to_paste` has none."""
+    best = best_gain(report, confirmed)
+    held = _again(best, confirmed)
+    if held and held.holds:
+        name = escape(best.row.versus(best.baseline, best.candidate))
+        page = study_link(best.study, report.place_of(best))
+        return Marked(
+            f"What fresh blocks confirmed, {name}, is not a line of a program: the page of its study, {page}, has it."
+        )
+    return Marked(
+        "No switches that pay together were found, and no single one was confirmed in fresh blocks: there is nothing "
+        "to paste. The lines of each gain are on its study's page."
+    )
 
 
 def headline(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Marked]:
@@ -50,8 +68,13 @@ def headline(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
     if kept:
         return [_recipe(verdict) for verdict in kept[:MOST]]
     if best := best_gain(report, confirmed):
-        return [_gain(best, sure=any(c.first == best and c.again for c in confirmed))]
-    return [Marked(escape(_nothing(report)))]
+        return [_gain(best, _again(best, confirmed))]
+    return [_nothing(report)]
+
+
+def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed | None:
+    """Return what became of a verdict in fresh blocks; None where there were none."""
+    return next((c for c in confirmed if c.first == verdict and c.again), None)
 
 
 def _times(verdict: Verdict) -> str:
@@ -66,18 +89,33 @@ def _recipe(verdict: Verdict) -> Marked:
     )
 
 
-def _gain(verdict: Verdict, *, sure: bool) -> Marked:
-    remark = "confirmed in fresh blocks" if sure else "found once, and not yet confirmed in fresh blocks"
-    return Marked(f"{_times(verdict)}: {escape(verdict.name)}; {remark}. It is the best single switch here.")
-
-
-def _nothing(report: ReportSummary) -> str:
-    judged = [verdict for verdict in report.switches if verdict.low is not None]
-    undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
-    if not judged and not report.recipes:
-        return "Nothing is decided yet: no switch was compared in 6 blocks or more."
-    rest = f", and {undecided} more undecided" if undecided else ""
-    return (
-        f"Nothing was found that trains faster here by more than {percent(MARGIN)}: "
-        f"{counted(len(judged), 'switch', 'switches')} compared{rest}. Leave your script as it is."
+def _gain(verdict: Verdict, again: Confirmed | None) -> Marked:
+    """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
+    name = escape(verdict.name)
+    if again is None:
+        return Marked(f"{_times(verdict)}: {name}; found once, and not yet confirmed in fresh blocks.")
+    if not again.holds:
+        return Marked(f"{_times(verdict)}: {name}; found once, and in fresh blocks {again.word}.")
+    return Marked(
+        f"{_times(again.again)}: {name}; {again.word} in fresh blocks. It is the largest that fresh blocks confirmed."
     )
+
+
+def _nothing(report: ReportSummary) -> Marked:
+    judged = [verdict for verdict in report.switches if verdict.low is not None]
+    if not judged and not report.recipes:
+        return Marked("Nothing is decided yet: no switch was compared in 6 blocks or more.")
+    undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
+    counts = f"{counted(len(judged), 'switch', 'switches')} compared"
+    counts += f", {undecided} of them undecided" if undecided else ""
+    found = f"Nothing was found that trains faster here by more than {percent(MARGIN)}: {counts}."
+    if gains := report.gains:
+        found = (
+            "Nothing was confirmed that trains faster here: what was found first "
+            f"({counted(len(gains), 'gain')}) was not confirmed in [fresh blocks](#confirmed-in-fresh-blocks); "
+            f"{counts}."
+        )
+    times = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
+    if any(verdict.outcome is Outcome.UNDECIDED for verdict in times):
+        return Marked(f"{found} [What would decide the rest]({UNDECIDED}).")
+    return Marked(f"{found} Leave your script as it is.")
