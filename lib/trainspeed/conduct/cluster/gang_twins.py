@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -20,13 +19,14 @@ from trainspeed.conduct.cluster.orders import (
     answer_of,
     encode,
 )
+from trainspeed.conduct.cluster.twins import sources_of
 from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangIncomplete, judged
 from trainspeed.conduct.turns import ROUNDS
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
-from trainspeed.sensors.network import address_towards, interface_of
+from trainspeed.sensors.network import address_towards, free_port, interface_of
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
 
@@ -42,23 +42,16 @@ class TwinFollowers:
     gang: Gang
     nodes: Sequence[Node]
     orders: Sequence[str]
-    _run: ForkedRun | None = field(default=None, init=False)
     _lost: str | None = field(default=None, init=False)
     _failed: RunOutcome | None = field(default=None, init=False)
     _threads: list[threading.Thread] = field(default_factory=list, init=False)
-    _known: threading.Event = field(default_factory=threading.Event, init=False)
-
-    def __post_init__(self) -> None:
-        for node, order in zip(self.nodes, self.orders, strict=True):
-            thread = threading.Thread(target=self._await, args=(node, order), name=node.name, daemon=True)
-            self._threads.append(thread)
-            thread.start()
 
     def follow(self, run: ForkedRun) -> None:
         """See `Followers.follow`."""
-        self._run = run
-        if self._known.is_set():
-            run.kill()
+        for node, order in zip(self.nodes, self.orders, strict=True):
+            words = {"target": self._await, "args": (node, order, run), "name": node.name}
+            self._threads.append(threading.Thread(**words, daemon=True))
+            self._threads[-1].start()
 
     def ended(self, outcome: RunOutcome) -> RunOutcome:
         """See `Followers.ended`."""
@@ -67,7 +60,7 @@ class TwinFollowers:
             thread.join(max(0.0, until_s - time.monotonic()))
         return judged(outcome, self._lost, self._failed)
 
-    def _await(self, node: Node, order: str) -> None:
+    def _await(self, node: Node, order: str, run: ForkedRun) -> None:
         try:
             told = FollowEnd(status=Status.CRASHED)
             for line in node.call("follow", order):
@@ -81,9 +74,8 @@ class TwinFollowers:
             self._failed = RunOutcome(status=Status.UNSUPPORTED, reason=reason, failure=Failure())
         except (NodeLost, ValueError):
             self._lost = node.name
-        self._known.set()
-        while self._run and self._run.outcome is None:  # else it waits for a rank that never comes
-            self._run.kill()
+        while run.outcome is None:  # else it waits for a rank that never comes
+            run.kill()
             time.sleep(FORKED_S)
 
 
@@ -111,7 +103,7 @@ class TwinGangs:
         if len(others) < trial.nodes - 1:
             raise GangIncomplete(f"it is for {trial.nodes} nodes, and there are {self.nodes}")
         addresses = (self._own, *map(self._address_of, others))
-        gang = Gang(addresses=addresses, port=_free_port(self._own), interface=interface_of(self._own))
+        gang = Gang(addresses=addresses, port=free_port(self._own), interface=interface_of(self._own))
         run = PlannedRun(block=0, label="", trial=trial.as_dict())
         orders = [
             encode(
@@ -122,6 +114,7 @@ class TwinGangs:
                     node=number,
                     accuracy_blocks=0,
                     rounds=ROUNDS,
+                    sources=sources_of([trial.model]),
                     **self._settings,
                 )
             )
@@ -155,11 +148,5 @@ def gangs_here(twins: Sequence[Node], **settings: Any) -> TwinGangs | None:
     """
     if not twins:
         return None
-    head = json.loads(os.environ[TWINS_VARIABLE])["address"].rpartition(":")[0]
+    head = json.loads(os.environ[TWINS_VARIABLE])["address"].rpartition(":")[0].strip("[]")
     return TwinGangs(twins, address_towards(head) or head, settings)
-
-
-def _free_port(address: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((address, 0))
-        return probe.getsockname()[1]

@@ -149,11 +149,11 @@ class StudyTwins:
             accuracy_blocks=runner.accuracy_blocks,
             rounds=rounds,
             runs=runs,
-            sources=_sources_of([str(run.trial.get("model", "")) for run in runs]),
+            sources=sources_of([str(run.trial.get("model", "")) for run in runs]),
         )
 
 
-def _sources_of(models: Iterable[str]) -> dict[str, str]:
+def sources_of(models: Iterable[str]) -> dict[str, str]:
     """Return the path of each file of a user's model, as a trial names it -> its text."""
     own = sorted({model for model in models if is_user_model(model)})
     return {model.rpartition(":")[0]: find_model(model).read_text(encoding="utf-8") for model in own}
