@@ -16,7 +16,7 @@ from trainspeed.worker.backends.rank_variables import NCCL_INTERFACE
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.timing import Another
 
-REST_MS = 7 * 24 * 3600 * 1000  # nodes may rest as long as others have their turns
+REST_MS = 3600 * 1000  # nodes may rest as long as others have their turns
 YES, NO = "yes", "no"
 NO_PROXY = "no_grpc_proxy"
 
