@@ -1,6 +1,10 @@
 """Crashes that come again and again are given up, those that come now and then are not."""
 
-from trainspeed.conduct.crashes import Crashes
+from dataclasses import replace
+
+from trainspeed.conduct.crashes import NODE_LOST, Crashes
+from trainspeed.conduct.given_up import GivenUp
+from trainspeed.conduct.plan import Planned
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import Trial
@@ -95,3 +99,19 @@ def test_crashes_of_one_framework_do_not_count_for_another():
 
     assert not crashes.has_given_up(trial())
     assert not crashes.has_given_up(trial("torch"))
+
+
+def test_a_lost_node_never_ends_a_trial_nor_a_framework():
+    crashes, lost = Crashes(), Failure(stage="train", error=NODE_LOST)
+    runs = judged(crashes, *(run(lost, batch_size=size, devices=2) for size in (8, 8, 8, 8, 16, 32)))
+
+    assert [(one.is_final, one.reason) for one in runs] == [(False, "killed")] * 6
+    assert not crashes.has_given_up(trial(devices=2))
+
+
+def test_a_resumed_session_learns_no_end_from_a_lost_node():
+    given_up, lost = GivenUp("cpu"), Failure(stage="start", error=NODE_LOST)
+    runs = [replace(run(lost, block=block, devices=2), versions={"jax": "1"}) for block in range(4)]
+    given_up.learn_again(runs, ())
+
+    assert not given_up.holds(Planned(block=4, label="", trial=trial(devices=2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 
@@ -9,13 +10,23 @@ import msgspec
 import pytest
 
 from fake_runner import TRIALS, FakeWorker, runner
-from trainspeed.conduct.cluster.gang_twins import TwinGangs
+from trainspeed.conduct.cluster import gang_twins
+from trainspeed.conduct.cluster.gang_twins import TwinGangs, gangs_here
 from trainspeed.conduct.cluster.node import NodeLost, Refused
 from trainspeed.conduct.cluster.orders import Answer, FollowEnd, FollowOrder, encode
+from trainspeed.conduct.context import TWINS_VARIABLE, Context
+from trainspeed.conduct.crashes import NODE_LOST
 from trainspeed.conduct.forked_run import RunOutcome
+from trainspeed.conduct.gangs import FOLLOW_S, judged
+from trainspeed.conduct.machine import nodes_here
 from trainspeed.conduct.plan import Planned
+from trainspeed.core.errors import UserError
+from trainspeed.core.paths import ROOT
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
+from trainspeed.core.user_model import FOLDER_VARIABLE
+from trainspeed.studies.multi_gpu.scaling import node_counts
+from trainspeed.worker.request import Request
 
 SETTINGS = dict(session="s1", study="multi_gpu", device="cpu", timeout_s=9.0, turn_s=0.5)
 SETTINGS |= dict(interval_s=1.0)
@@ -45,6 +56,24 @@ class Twin:
         if self._problem:
             raise self._problem
         yield encode(Answer(ended=self._ended))
+
+
+class LateFork:
+    """A run here that cannot be ended before it has forked."""
+
+    def __init__(self):
+        self.outcome, self.kills = None, 0
+
+    def kill(self):
+        self.kills += 1
+        self.outcome = CRASH if self.kills > 2 else None
+
+
+class AtOnce:
+    """A thread that is over when it has started."""
+
+    def __init__(self, *, target, args, **_):
+        self.start = lambda: target(*args)
 
 
 def measured(tmp_path, twin, *outcomes, trial=ACROSS):
@@ -106,9 +135,78 @@ def test_more_nodes_than_there_are_cannot_begin(tmp_path):
     run, requests = measured(tmp_path, Twin(), trial=replace(ACROSS, devices=3, nodes=3, batch_size=6))
     assert run.status is Status.CRASHED and not requests
     assert run.reason == "it is for 3 nodes, and there are 2"
+    assert run.failure.error == NODE_LOST
 
 
 def test_a_reason_holds_no_address(tmp_path):
     reached = replace(CRASH, reason="Read error [10.77.0.2]:4242")
     run, _ = measured(tmp_path, Twin(status="crashed", reason="closed"), reached)
     assert "10.77.0.2" not in run.reason
+
+
+def test_a_node_that_fails_before_the_run_here_has_forked_ends_it(monkeypatch):
+    monkeypatch.setattr(gang_twins.threading, "Thread", AtOnce)
+    monkeypatch.setattr(gang_twins, "FORKED_S", 0.0)
+    gangs, run = TwinGangs([Twin(problem=NodeLost(""))], HERE, SETTINGS), LateFork()
+    gangs.begin(Request(trial=ACROSS, device="cpu", requested_at=0.0)).follow(run)
+
+    assert run.outcome is CRASH
+
+
+def test_where_this_one_waited_for_a_follower_that_had_failed_its_failure_is_the_runs():
+    late = RunOutcome(status=Status.TIMEOUT, reason="not finished", failure=Failure(stage="train"))
+    followed = replace(CRASH, reason="on a-2: closed")
+    assert judged(late, None, followed).reason == "on a-2: closed"
+    assert judged(late, None, None) is late
+
+
+def test_a_run_of_several_nodes_without_another_one_is_a_lost_node(tmp_path):
+    log = []
+    one = runner(tmp_path, log, lambda name: FakeWorker(log, name))
+    runs = [one.measure(Planned(block=n, label="", trial=ACROSS.in_block(n))) for n in range(4)]
+
+    assert {(run.status, run.is_final, run.failure.error) for run in runs} == {
+        (Status.CRASHED, False, NODE_LOST)
+    }
+    assert runs[0].reason == "it is for 2 nodes, and there is no other"
+
+
+def test_a_users_model_goes_to_the_nodes_that_train_it(tmp_path, monkeypatch):
+    (tmp_path / "net.py").write_text("def build(): ...\n")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    twin = Twin()
+    measured(tmp_path, twin, trial=replace(ACROSS, model="net.py:build"))
+
+    assert twin.orders[0].sources == {"net.py": "def build(): ...\n"}
+
+
+def test_nodes_of_a_fleet_in_ipv6_train_together(monkeypatch):
+    asked = []
+    monkeypatch.setenv(TWINS_VARIABLE, json.dumps({"address": "[fd00::1]:6379", "names": ["a-2"]}))
+    monkeypatch.setattr(gang_twins, "address_towards", lambda peer: asked.append(peer))
+
+    assert gangs_here((Twin(),), **SETTINGS).addresses == ("fd00::1",)
+    assert asked == ["fd00::1"]
+
+
+def test_a_resumed_session_keeps_to_the_nodes_that_it_was_begun_with(tmp_path, monkeypatch):
+    monkeypatch.delenv(TWINS_VARIABLE, raising=False)
+    measured(tmp_path, Twin())
+    begun = Context(id="s1", out=tmp_path, resume=True)
+
+    assert nodes_here("layout", begun) == 2
+    assert node_counts([2], nodes_here("layout", begun)) == [1, 2]
+    with pytest.raises(UserError, match="more than there are"):
+        node_counts([2], nodes_here("layout", replace(begun, id="s2")))
+    assert nodes_here("layout", replace(begun, resume=False)) == 1
+
+
+@pytest.mark.parametrize("module", ["torch_ranks.REST_S", "jax_nodes.REST_MS"])
+def test_a_run_whose_rank_0_is_gone_keeps_its_node_for_an_hour_at_most(module):
+    """Read as text: the modules import their frameworks."""
+    name, constant = module.split(".")
+    text = (ROOT / f"lib/trainspeed/worker/backends/{name}.py").read_text()
+    (line,) = [line for line in text.splitlines() if line.startswith(f"{constant} = ")]
+    value = eval(line.partition("=")[2].partition("#")[0], {"__builtins__": {}})
+    assert FOLLOW_S <= 3600
+    assert value <= 3600 * (1000 if constant.endswith("_MS") else 1)

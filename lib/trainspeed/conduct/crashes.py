@@ -18,6 +18,9 @@ from trainspeed.core.result import Failure
 from trainspeed.core.run import Run, Status
 
 IN_A_ROW = 3
+NODE_LOST = (
+    "NodeLost"  # error of a run that another node did not train along with: it tells nothing of its trial
+)
 
 _Likeness = tuple[str | None, ...]
 
@@ -40,6 +43,8 @@ class Crashes:
         Args:
             kind: The same for the runs of a trial in all blocks.
         """
+        if run.failure is not None and run.failure.error == NODE_LOST:
+            return run
         framework = _framework_of(run.trial)
         if run.status is not Status.CRASHED:
             self._alike.pop(kind, None)

@@ -65,12 +65,12 @@ class ForkedRun:
         self.outcome: RunOutcome | None = None
 
     @classmethod
-    def ended(cls, status: Status, reason: str) -> ForkedRun:
+    def ended(cls, status: Status, reason: str, failure: Failure | None = None) -> ForkedRun:
         """Return a run that never began."""
         ours, theirs = Channel.pair()
         theirs.close()
         run = cls(ours, 0.0, lambda: 0)
-        run._close(RunOutcome(status=status, reason=reason))
+        run._close(RunOutcome(status=status, reason=reason, failure=failure))
         return run
 
     def rests(self) -> events.TurnEnded | None:

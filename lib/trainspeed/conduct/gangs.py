@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from trainspeed.conduct.crashes import NODE_LOST
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.worker_process import WorkerProcess
@@ -14,7 +15,8 @@ from trainspeed.core.run import Status
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
 
-FOLLOW_S = 7 * 24 * 3600.0  # a run that follows rests as long as rank 0's does
+# A run that follows rests as long as rank 0's does; where that is gone without a word, as long as this keeps its node.
+FOLLOW_S = 3600.0
 
 
 class Followers(Protocol):
@@ -69,13 +71,15 @@ class GangRuns:
         return self._gangs.addresses if self._gangs else ()
 
     def begin(self, planned: Planned, worker: WorkerProcess, request: Request, timeout_s: float) -> ForkedRun:
-        """Begin a run; a worker itself says of one of several nodes that there is no other."""
-        if self._gangs is None or planned.trial.nodes == 1:
+        """Begin a run; one of several nodes has ended at once where these are not there."""
+        if planned.trial.nodes == 1:
             return worker.begin(request, timeout_s)
         try:
+            if self._gangs is None:
+                raise GangIncomplete(f"it is for {planned.trial.nodes} nodes, and there is no other")
             followers = self._gangs.begin(request)
         except GangIncomplete as problem:
-            return ForkedRun.ended(Status.CRASHED, str(problem))
+            return ForkedRun.ended(Status.CRASHED, str(problem), _node_lost("start"))
         run = worker.begin(replace(request, gang=followers.gang), timeout_s)
         self._followers[planned.key] = followers
         followers.follow(run)
@@ -97,8 +101,11 @@ class GangIncomplete(Exception):
 
 def lost(who: str) -> RunOutcome:
     """Return how a run ended whose other node is gone: nothing is known of its trial, which is tried again."""
-    failure = Failure(stage="train", error="NodeLost")
-    return RunOutcome(status=Status.CRASHED, reason=f"a node was lost: {who}", failure=failure)
+    return RunOutcome(status=Status.CRASHED, reason=f"a node was lost: {who}", failure=_node_lost("train"))
+
+
+def _node_lost(stage: str) -> Failure:
+    return Failure(stage=stage, error=NODE_LOST)
 
 
 def judged(outcome: RunOutcome, lost_node: str | None, failed: RunOutcome | None) -> RunOutcome:
@@ -115,6 +122,7 @@ def judged(outcome: RunOutcome, lost_node: str | None, failed: RunOutcome | None
         return replace(lost(lost_node), result=outcome.result)
     if failed and failed.status in (Status.OOM, Status.UNSUPPORTED, Status.INVALID):
         return replace(failed, result=outcome.result)
-    if failed and (outcome.failure is None or outcome.failure.error == "SIGKILL"):
+    waited = outcome.status is Status.TIMEOUT  # for one that had ended
+    if failed and (waited or outcome.failure is None or outcome.failure.error == "SIGKILL"):
         return replace(failed, result=outcome.result)  # this one was ended for it
     return outcome

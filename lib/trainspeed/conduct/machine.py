@@ -15,6 +15,7 @@ from trainspeed.conduct.context import Context, current, recorded, twin_names
 from trainspeed.conduct.plan import TrialSet, one_per_framework
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.errors import UserError
+from trainspeed.core.ledger import Ledger
 from trainspeed.core.machine_text import machine_parts
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Role
@@ -51,12 +52,14 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
 def nodes_here(study: str, context: Context | None = None) -> int:
     """Return how many equal nodes may train together: this one, and those that the fleet's head has given it.
 
-    While a report is rendered, those are the ones that its runs had.
+    While a report is rendered, those are the ones that its runs had. One that is resumed keeps to what it was begun
+    with: where a node has been lost since then, the runs across nodes say so, and the others go on.
     """
     context = context or current()
     if context.render_from:
         return max((run.trial.nodes for run in recorded(study, context, may_be_empty=True).runs), default=1)
-    return 1 + len(twin_names())
+    begun = Ledger(context.out).read({study: context.id})[0] if context.resume else ()
+    return max([1 + len(twin_names()), *(run.trial.nodes for run in begun)])
 
 
 def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
