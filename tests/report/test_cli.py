@@ -44,6 +44,7 @@ def test_options_reach_the_report(called):
         "has_gpu": False,
         "model": None,
         "budget": "15m",
+        "nodes": None,
     }
 
 
