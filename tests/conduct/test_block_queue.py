@@ -184,6 +184,17 @@ def test_what_is_around_all_others_is_measured_by_this_machine_before_and_after_
     assert {m.hand for m in others} == {0, 1, 2}
 
 
+@pytest.mark.parametrize("hands", [1, 2, 4])
+def test_the_last_block_around_all_others_ends_in_time_however_many_share_them(hands):
+    """One hand measures it while the others wait: it takes the seconds of all of them."""
+    link = Arms("link", core=False, most=2, cost_s=40.0, around=True)
+    table = table_of([link, *(Arms(name, most=99) for name in "abcd")])
+    ended = play(table, [1.0] * hands, 400.0)
+
+    assert (ended[-1].block.group, ended[-1].block.number) == (link, 1)
+    assert 300.0 < ended[-1].ended_s <= 400.0
+
+
 @pytest.mark.parametrize("speeds", [[1.0, 1.0], [1.0, 0.7], [1.0, 0.9, 1.1, 1.0]])
 def test_a_block_of_all_groups_is_measured_by_one_hand_where_that_can_be(speeds):
     """Trials of two groups, such as those of two frameworks, are compared block by block if they are of one node."""

@@ -234,3 +234,10 @@ def test_what_is_left_when_a_session_goes_on_comes_before_the_last_block():
     group = around()
     table = Timetable(groups=[*cores(1), group], block_s=block_s, counts={group: 1})
     assert table.next(math.inf).name == "core 0"
+
+
+def test_a_forecast_of_several_hands_counts_the_time_in_which_all_wait_for_one():
+    groups = [*cores(2, most=6), around(cost_s=30.0)]
+    end = Timetable(groups=groups, block_s=block_s, hands=3).forecast()
+    assert end.forecast_s == 2 * 6 * CORE_S + 3 * 2 * 30.0
+    assert Timetable(groups=groups, block_s=block_s, hands=3).forecast(end.forecast_s).counts == end.counts

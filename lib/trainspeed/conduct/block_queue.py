@@ -89,6 +89,7 @@ class BlockQueue:
 
     def outlook(self) -> tuple[int, float]:
         """Return how many runs are being measured or still to come, and about how many seconds all that takes."""
+        self.table.hands = max(1, self.hands)
         end = self.table.forecast(self.left_s)
         to_come = (group.blocks[self.table.had(group) : end.had(group)] for group in end.groups)
         runs = sum(map(len, (block for blocks in to_come for block in blocks)))
@@ -170,7 +171,9 @@ class BlockQueue:
 
     def _next(self, hand: str) -> Block | None:
         self._kept = False
-        self.table.longest_s = self.end_s - time.monotonic() if self.hands > 1 else math.inf
+        self.table.hands = max(1, self.hands)
+        one_s = self.end_s - time.monotonic() - self.table.after_s
+        self.table.longest_s = one_s if self.hands > 1 else math.inf
         self.table.choose = partial(self._choice, hand) if self.hands > 1 else None
         if block := self._next_of_lost():
             return block

@@ -56,7 +56,8 @@ class Timetable(Generic[G]):
         groups: In the order in which they are given time.
         block_s: Returns about how many seconds a block of a group takes.
         counts: Blocks that each group has had.
-        forecast_s: Of a forecast, the seconds that it gives out until its end.
+        forecast_s: Of a forecast, the seconds of all hands that it gives out until its end.
+        hands: How many measure side by side: the seconds that are left are those of all of them.
         longest_s: Of a block: where several measure side by side, the time of all together may be enough for what no
             single one can end in time.
         choose: Returns whose block is next of groups that lack some of a level; by default that of the fewest, in
@@ -67,6 +68,7 @@ class Timetable(Generic[G]):
     block_s: Callable[[G], float]
     counts: dict[G, int] = field(default_factory=dict)
     forecast_s: float = 0.0
+    hands: int = 1
     longest_s: float = math.inf
     choose: Callable[[Sequence[G]], G] | None = None
     _given_up: set[G] = field(default_factory=set)
@@ -94,7 +96,7 @@ class Timetable(Generic[G]):
 
         The first group of the core gets a block in any case, so that a study is never empty.
         """
-        left_s -= self._after_s
+        left_s -= self.hands * self.after_s  # all wait for the one hand that measures these
         return (
             self._around(before=True)
             or self._of_core(left_s)
@@ -105,7 +107,7 @@ class Timetable(Generic[G]):
 
     def next_of_more(self, left_s: float) -> G | None:
         """Return whose block is next after those; None where no further level fits, or the machine got slower."""
-        return self._larger(left_s - self._after_s) or self._around(before=False)
+        return self._larger(left_s - self.hands * self.after_s) or self._around(before=False)
 
     def _around(self, *, before: bool) -> G | None:
         """Return a group around all others that lacks its first block, or its last ones."""
@@ -113,7 +115,7 @@ class Timetable(Generic[G]):
         return next((g for g in around if self.had(g) < (min(1, g.most) if before else g.most)), None)
 
     @property
-    def _after_s(self) -> float:
+    def after_s(self) -> float:
         """Seconds of the last blocks of the groups around all others; those that they have had count too."""
         return sum((g.most - 1) * self.block_s(g) for g in self.groups if g.around and g.most)
 
@@ -203,11 +205,13 @@ class Timetable(Generic[G]):
         """Return the timetable at its end, if all takes as long as expected."""
         # Looked up once: they do not change meanwhile, and a plan may have hundreds of groups.
         block_s = {group: self.block_s(group) for group in self.groups}
-        copy = Timetable(groups=self.groups, block_s=block_s.__getitem__, counts=dict(self.counts))
+        block_of = block_s.__getitem__
+        copy = Timetable(groups=self.groups, block_s=block_of, counts=dict(self.counts), hands=self.hands)
         copy._given_up, copy._level = set(self._given_up), self._level
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:
-                copy.forecast_s += block_s[group]
-                left_s -= block_s[group]
+                takes_s = block_s[group] * (self.hands if group.around else 1)
+                copy.forecast_s += takes_s
+                left_s -= takes_s
                 copy.took(group)
         return copy
