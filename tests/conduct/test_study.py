@@ -167,7 +167,7 @@ def test_planning_hands_over_runs_and_time_and_measures_nothing(tmp_path):
         run_study(Context(id="s1", out=tmp_path, plan_to=file))
 
     plan = read_plan(file)
-    assert plan.study == "layout" and not plan.depends
+    assert plan.study == "layout" and not plan.depends and plan.shared
     assert sum(group.most * len(group.arms) for group in plan.groups) == RUNS
     assert all(group.block_s > 0 and group.core for group in plan.groups)
     assert list(tmp_path.iterdir()) == [file]

@@ -11,7 +11,9 @@ from asking_study import part_of
 from fleet_world import FakeNode, FakeTwin, Gate
 from trainspeed.conduct import study
 from trainspeed.conduct.context import Context
+from trainspeed.conduct.forecast import read_plan
 from trainspeed.conduct.plan import Plan
+from trainspeed.core.errors import PlanOnly
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Status
 from trainspeed.judge.comparison import value_pairs
@@ -113,6 +115,14 @@ def test_what_checks_this_machine_is_not_shared(shared, tmp_path):
     shared(node, name="check")
 
     assert node.calls == []
+
+
+@pytest.mark.parametrize(("name", "is_shared"), [("s", True), ("check", False)])
+def test_a_plan_says_whether_nodes_share_the_blocks(shared, tmp_path, name, is_shared):
+    with pytest.raises(PlanOnly):
+        shared(name=name, plan_to=tmp_path / "plan.json")
+
+    assert read_plan(tmp_path / "plan.json").shared is is_shared
 
 
 def test_a_fault_of_ours_in_a_twins_thread_ends_the_study(shared, monkeypatch):

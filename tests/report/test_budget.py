@@ -181,6 +181,19 @@ def test_without_a_limit_a_plan_says_how_long_everything_takes():
     assert lines[-1] == "All of it: about 4 min 12 s."
 
 
+def test_what_nodes_do_not_share_takes_as_long_as_on_one():
+    link = group("link", core=False, most=2, block_s=40.0, around=True)
+    shared = StudyPlan(study="multi_gpu", groups=(group("core", most=6), link))
+    alone = replace(shared, shared=False)
+
+    assert shared.spent_s(None, 3) == WORKERS_START_S + 6 * 10.0 / 3 + 2 * 40.0
+    assert alone.spent_s(None, 3) == alone.spent_s(None) == WORKERS_START_S + 6 * 10.0 + 2 * 40.0
+    assert alone.forecast(100.0, 3).counts == alone.forecast(100.0).counts
+    lines = plan_lines(session(None), {"layout": shared}, 2)
+    assert lines[1] == "  6 x core with: about 15 s" and lines[3] == "  2 x link with: about 40 s"
+    assert plan_lines(session(None), {"layout": alone}, 2) == plan_lines(session(None), {"layout": alone})
+
+
 @pytest.mark.parametrize(("preset", "told"), [("article", True), ("smoke", False)])
 def test_a_report_of_days_tells_its_time_before_it_measures_anything(
     preset, told, tmp_path, monkeypatch, capsys

@@ -48,11 +48,13 @@ class StudyPlan:
 
     Attributes:
         depends: Whether it measures more that depends on what these runs find.
+        shared: Whether equal machines share its blocks: not what checks one, nor what they train together.
     """
 
     study: str
     groups: tuple[ForecastGroup, ...]
     depends: bool = False
+    shared: bool = True
 
     @property
     def needs_s(self) -> tuple[float, ...]:
@@ -84,12 +86,18 @@ class StudyPlan:
         Args:
             hands: Number of equal machines that share the blocks.
         """
+        hands = self.hands_of(hands)
         left_s = math.inf if budget_s is None else (budget_s - WORKERS_START_S) * hands
-        return Timetable(groups=list(self.groups), block_s=lambda group: group.block_s).forecast(left_s)
+        table = Timetable(groups=list(self.groups), block_s=lambda group: group.block_s, hands=hands)
+        return table.forecast(left_s)
+
+    def hands_of(self, hands: int) -> int:
+        """Return how many of equal machines measure its blocks."""
+        return hands if self.shared else 1
 
     def spent_s(self, budget_s: float | None, hands: int = 1) -> float:
         """Return how much of a time it takes."""
-        return WORKERS_START_S + self.forecast(budget_s, hands).forecast_s / hands
+        return WORKERS_START_S + self.forecast(budget_s, hands).forecast_s / self.hands_of(hands)
 
 
 class PlanSums(msgspec.Struct, kw_only=True, frozen=True):
@@ -112,12 +120,14 @@ def plan_of(
     pace: Pace,
     *,
     depends: bool,
+    shared: bool = True,
     foreseen: Sequence[PlannedGroup] = (),
 ) -> StudyPlan:
     """Return the plan of a study's groups."""
     return StudyPlan(
         study=study,
         depends=depends,
+        shared=shared,
         groups=tuple(_forecast(group, pace, group in foreseen) for group in (*groups, *foreseen)),
     )
 

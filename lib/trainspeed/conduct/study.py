@@ -25,14 +25,7 @@ from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.groups import Pace, PlannedGroup, groups_of
 from trainspeed.conduct.machine import devices, devices_here, with_data_sets
 from trainspeed.conduct.monitoring import monitoring
-from trainspeed.conduct.plan import (
-    Plan,
-    Planned,
-    TrialSet,
-    check_devices,
-    most_cores,
-    still_to_do,
-)
+from trainspeed.conduct.plan import Plan, Planned, TrialSet, check_devices, most_cores, still_to_do
 from trainspeed.conduct.progress import Progress, shown_progress
 from trainspeed.conduct.resumed import check_same_machine, check_same_versions
 from trainspeed.conduct.runner import Runner
@@ -124,10 +117,11 @@ class _Measuring:
         planned = [run for group in groups for block in group.blocks for run in block]
         check_devices(planned, *devices_here(self._study, context))
         check_memory(planned, **lacks.keywords)
+        across = any(run.trial.nodes > 1 for run in planned)
         if context.plan_to:
             foreseen = [group for part in self._plan.foreseen for group in self._groups([part])]
-            depends = self._plan.more is not None
-            plan = plan_of(self._study, groups, self._pace, depends=depends, foreseen=foreseen)
+            words = {"depends": self._plan.more is not None, "shared": self._study != CHECK and not across}
+            plan = plan_of(self._study, groups, self._pace, foreseen=foreseen, **words)
             write_plan(context.plan_to, plan)
             raise PlanOnly
         if context.resume:
@@ -135,7 +129,6 @@ class _Measuring:
                 if run.study == self._study and still_holds(run):
                     self._keep(run)
             begun_s -= elapsed_s(self._runs)
-        across = any(run.trial.nodes > 1 for run in planned)
         settings = {"session": context.id, "study": self._study, "device": self._device}
         settings |= {"timeout_s": timeout_s, "turn_s": turn_s, "interval_s": interval_s}
         runner = Runner(
