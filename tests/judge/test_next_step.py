@@ -1,8 +1,11 @@
 """What would decide what is undecided."""
 
+from dataclasses import replace
+
 import pytest
 
 from study_data import layout_pair
+from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import compare
 from trainspeed.judge.next_step import MOST_BLOCKS, blocks_to_decide, next_step
@@ -42,6 +45,17 @@ def test_the_step_counts_the_blocks_that_are_missing_and_what_they_take():
 
     assert (len(step.open), step.near, step.blocks) == (1, (), 6)
     assert step.more_s == pytest.approx(runs.wall_s * 2)
+
+
+def test_of_a_search_its_fresh_blocks_count_and_not_what_else_its_trials_ran_in():
+    """Two fresh blocks of three runs: four are missing, which take twice as long, whatever was screened."""
+    fresh = [replace(run, label=Role.RECIPE) for run in layout_pair([1.5] * 2)]
+    again = [replace(run, label=Role.PLAIN_AGAIN) for run in fresh[::2]]
+    screened = [replace(run, label=f"{Role.SCREEN}1", block=9 + run.block) for run in layout_pair([1.5] * 9)]
+    verdicts = compare(layout_pair([1.5] * 2), *LAYOUTS, question="?")
+    step = next_step(verdicts, RunSet((*fresh, *again, *screened)))
+
+    assert step.more_s == pytest.approx(2 * RunSet((*fresh, *again)).wall_s)
 
 
 def test_what_is_decided_needs_no_step():

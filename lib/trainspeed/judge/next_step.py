@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement, Outcome
@@ -76,14 +77,21 @@ def _ratio(reach_and_room: tuple[float, float]) -> float:
 
 
 def _more_s(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:
-    """Return the seconds of the blocks that are missing: all arms of a block run for one verdict of it."""
-    arms = runs.by_trial()
-    trials = dict.fromkeys(t.spec for verdict in verdicts for t in (verdict.baseline, verdict.candidate))
-    seconds = 0.0
-    for trial in trials:
-        measured = arms.get(trial)
-        if not measured:
+    """Return the seconds of the blocks that are missing: all arms of a block run for one verdict of it.
+
+    A search runs its trials in many other blocks as well: where its fresh blocks hold both of a verdict, those count.
+    """
+    arms, fresh = runs.by_trial(), runs.role(Role.RECIPE, Role.PLAIN_AGAIN)
+    searched = fresh.by_trial()
+    repeated: dict[object, RunSet] = {}
+    for verdict in verdicts:
+        pair = verdict.baseline.spec, verdict.candidate.spec
+        if all(trial in searched for trial in pair):
+            search = pair[0].framework, pair[0].model
+            repeated[search] = RunSet(tuple(r for r in fresh if (r.trial.framework, r.trial.model) == search))
+        elif all(trial in arms for trial in pair):
+            repeated |= {trial: arms[trial] for trial in pair}
+        else:
             return None
-        in_blocks = len({run.block for run in measured})
-        seconds += measured.wall_s / in_blocks * max(0, blocks - in_blocks)
-    return seconds
+    measured = [(own.wall_s, len({run.block for run in own})) for own in repeated.values()]
+    return sum(seconds / in_blocks * max(0, blocks - in_blocks) for seconds, in_blocks in measured)
