@@ -53,6 +53,16 @@ def test_what_saves_most_is_on_top_and_what_is_slow_is_at_the_bottom():
     assert len(figure.axes) == 2
 
 
+def test_a_slow_down_many_times_as_large_is_cut_off_and_its_value_is_written():
+    effects = effect_rows([whole()])
+    extent = charts.plot_effects(effects).axes[0].get_xlim()[1]
+    huge = effects.assign(value=[400.0, *effects["value"][1:]], high=[450.0, *effects["high"][1:]])
+    ax = charts.plot_effects(huge).axes[0]
+
+    assert [text.get_text() for text in with_gid(ax, "cut")] == ["+400 % →"]
+    assert ax.get_xlim()[1] < 100 and extent < 100
+
+
 def test_what_was_not_in_effect_has_no_mark():
     effects = effect_rows(found())
 

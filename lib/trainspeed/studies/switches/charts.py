@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from trainspeed.show.axes import legend_below, note_below, nothing, panels
-from trainspeed.show.bars import patches, stack
+from trainspeed.show.bars import cut_of, patches, stack
 from trainspeed.show.forest import HOLLOW, LABEL_LETTERS, ROW_IN, forest
 from trainspeed.show.rows import require
 from trainspeed.show.series import handles
-from trainspeed.show.theme import GREY, OKABE_ITO, PALE, Look
+from trainspeed.show.theme import GREY, OKABE_ITO, PALE, SMALL_PT, Look
 
 WHERE_LETTERS = 22  # of a name beside its bar
 BAR_ROW_IN, PANEL_EDGES_IN = 0.55, 0.7  # height of a bar's row; of a panel's title and labels
@@ -31,6 +31,7 @@ PIECES: Mapping[str, Look] = {
     "validation and checkpoint": {"facecolor": OKABE_ITO["purple"], "hatch": "\\\\"},
 }
 
+ENDS = ["value", "low", "high"]
 EFFECT_COLUMNS = ["where", "label", "kind", "value", "low", "high", "band"]
 KEPT, DROPPED, ALREADY_ON, BRAKE = "kept", "not kept", "already on: losing it", "a brake: having it"
 # The shape of the mark tells the kinds apart without colour.
@@ -84,13 +85,15 @@ def plot_effects(effects: pd.DataFrame) -> Figure:
     lines = {name: _lines(rows[rows["where"] == name]["label"]) for name in names}
     heights = [PANEL_EDGES_IN + ROW_IN * lines[name] for name in names]
     figure, axes = panels(len(names), "What each switch does to a step", height_in=heights, share_y=False)
+    most = _most(rows)
     for ax, name in zip(axes, names, strict=True):
         own = rows[rows["where"] == name]
-        forest(own, looks=KINDS, ax=ax)
+        forest(own.assign(**own[ENDS].clip(upper=most)), looks=KINDS, ax=ax)
+        _write_cut(ax, own["value"], most)
         _draw_band(ax, own["band"])
         ax.axvline(0, color=".3", linewidth=1.2, zorder=1.5, gid="zero")
         ax.set_title(name)
-    ends = rows[["value", "low", "high"]].stack()
+    ends = rows[ENDS].clip(upper=most).stack()
     ends = pd.concat([ends, rows["band"], -rows["band"]])
     axes[-1].set_xlim(min(EDGE * ends.min(), -1.0), max(EDGE * ends.max(), 1.0))
     axes[-1].set_xlabel("change of a step's time in % (less is better)")
@@ -103,6 +106,22 @@ def plot_effects(effects: pd.DataFrame) -> Figure:
         entries.append(Patch(color=PALE, label="noise alone"))
     legend_below(figure, entries)
     return figure
+
+
+def _most(rows: pd.DataFrame) -> float | None:
+    """Return where the axis ends, if some slow-downs are cut off there; no interval of another one is cut."""
+    cut = cut_of(rows["value"].abs())
+    if cut is None or not (rows["value"] > cut).any():
+        return None
+    return max(cut, rows.loc[rows["value"] <= cut, ENDS].max(axis=None))
+
+
+def _write_cut(ax: Axes, values: pd.Series, most: float | None) -> None:
+    """Write the value beside each mark that is not where it belongs."""
+    for y, value in zip(ax.get_yticks(), values, strict=True):
+        if most is not None and value > most:
+            where = {"xytext": (-8, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
+            ax.annotate(f"+{value:.0f} % →", (most, y), fontsize=SMALL_PT, gid="cut", **where)
 
 
 def _lines(labels: pd.Series) -> float:
