@@ -2,8 +2,10 @@
 
 import pytest
 
-from sides_data import blocks, jobs_of
+from sides_data import blocks, common_of, jobs_of
+from trainspeed.studies.across import facts
 from trainspeed.studies.across.answers import answer_sentences, best_in_words, price_sentences
+from trainspeed.studies.across.jobs import find_jobs
 
 SIZES = (16, 32, 64)
 
@@ -60,6 +62,42 @@ def test_the_first_side_is_told_with_the_next_one():
     assert best_in_words(job.fastest) == (
         "a, 128 images per second; next is b with 0.50x that (95 % interval 0.50 to 0.50)"
     )
+
+
+def test_a_side_with_too_few_blocks_is_neither_the_next_one_nor_the_size_of_the_best():
+    lucky = [run for size in SIZES for run in blocks(0.1, count=2, image_size=size)]
+    (job,) = jobs_of({"a": blocks(1.0), "b": blocks(2.0), "c": blocks(0.1, count=2)})
+
+    assert "next is b with 0.50x that" in best_in_words(job.fastest)
+    sides = {"a": sizes(1.0, 1.0, 1.0), "b": sizes(0.5, 0.5, 0.5), "c": lucky}
+    assert said(sides)[0] == "Fastest (images per second): b in all 3 jobs (2.00x to 2.00x a)."
+
+
+def test_of_two_sides_between_which_nothing_recorded_differs_neither_is_called_fastest():
+    """One machine, measured again while it had something else to do."""
+    sides = {"a": blocks(1.0), "b": blocks(1.8), "c": blocks(5.0, started_at="2026-11-21", machine={})}
+    common = common_of(**sides)
+    kinds = facts.kinds({side: facts.facts(runs) for side, runs in common.runs.items()})
+    (job,) = find_jobs(common, dict.fromkeys(sides), kinds)
+
+    assert job.fastest.best == ["a", "b"]
+    assert best_in_words(job.fastest).endswith(
+        "nothing that was recorded differs between them, so neither is called fastest; the same machine measured twice "
+        "differs by 1.80x"
+    )
+    (paid,) = find_jobs(common, {"a": 1.0, "b": 9.0, "c": 1.0}, kinds)
+    assert paid.cheapest.best == ["a"], "a price is a difference"
+    assert jobs_of(sides)[0].fastest.best == ["a"]
+
+
+def test_of_several_jobs_it_is_said_how_far_a_machine_is_from_itself():
+    common = common_of(a=sizes(1.0, 1.0, 1.0), b=sizes(1.8, 1.5, 1.0))
+    found = find_jobs(common, {"a": None, "b": None}, {"a": 0, "b": 0})
+
+    assert (
+        "In 2 of 3 jobs nothing that was recorded differs between the best side and the next, so neither is called "
+        "fastest: the same machine measured twice differs by up to 1.80x."
+    ) in answer_sentences(found, {"a": None, "b": None})
 
 
 def test_sides_that_are_not_told_apart_are_one_of():

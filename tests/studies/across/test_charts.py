@@ -67,7 +67,9 @@ def test_the_best_is_told_by_letters_shape_and_colour_and_a_tie_by_others(sides)
 def test_the_chart_is_of_dollars_where_prices_are_given(sides):
     ax = charts.plot_jobs(jobs_of(sides, A=1.0, B=4.0), [*sides])
     assert labels(ax) == ["A", "B"]
-    assert ax.get_title() == "Images per dollar, without 2 sides that have no price"
+    assert ax.get_title() == (
+        "Images per dollar, 1 of 2 jobs have prices, without 2 sides that\nhave no price"
+    )
     assert ax.get_xlabel() == "images per dollar / those of A, log scale\n(more is better)"
     assert bold(ax) == ["A"]
 
@@ -78,6 +80,14 @@ def test_sides_and_jobs_that_are_not_drawn_are_counted(sides):
     ax = charts.plot_jobs(jobs_of({"A": runs, "B": runs}), ["A", "B"])
     assert len(texts(ax, "job")) == charts.MOST_JOBS
     assert ax.get_title() == "Images per second, 8 of 10 jobs"
+
+
+def test_jobs_without_prices_are_counted_in_the_title():
+    a, b = ([*blocks(s), *blocks(s, image_size=32)] for s in (1.0, 2.0))
+    sides = {"A": a, "B": b, "C": blocks(1.0, image_size=48), "D": blocks(2.0, image_size=48)}
+    title = charts.plot_jobs(jobs_of(sides, A=1.0, B=1.0), [*sides]).get_title()
+
+    assert title == "Images per dollar, 2 of 3 jobs have prices"
 
 
 def test_without_a_job_the_chart_is_a_sentence():

@@ -84,7 +84,7 @@ def test_memory_and_accuracy_are_shown_where_two_sides_have_them():
 
 
 def test_a_failure_names_its_side_reason_and_share(common):
-    (failure,) = read(tables.failed_table(common.trials, ["A", "B"])).to_dict("records")
+    (failure,) = read(tables.failed_table(common)).to_dict("records")
     assert failure == {
         "study": "layout",
         "trial": "batch 128",
@@ -94,7 +94,15 @@ def test_a_failure_names_its_side_reason_and_share(common):
         "blocks": 1,
         "of which failed": 1,
     }
-    assert tables.failed_table(common.trials, ["B"]) is None
+    assert tables.failed_table(common_of(A=blocks(1.0), B=blocks(1.0))) is None
+
+
+def test_failures_of_sides_that_no_other_table_shows_are_told():
+    oom = make_run(status=Status.OOM, reason="12 GB asked for", dataset="digits")
+    sides = {f"B{number}": blocks(1.0 + number) for number in range(MANY)}
+    failures = read(tables.failed_table(common_of(**sides, last=[oom])))
+
+    assert list(failures["side"]) == ["last"]
 
 
 def test_the_sides_are_a_table_of_facts():

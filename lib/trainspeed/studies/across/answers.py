@@ -25,6 +25,7 @@ def answer_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
             )
         elif rankings:
             sentences.append(_overall(aim, [ranking for _, ranking in rankings]))
+            sentences += _repeated_sentences([ranking for _, ranking in rankings])
     if not sentences:
         return ["No model was trained by two sides or more, so there is no job to name the best side for."]
     return [*sentences, *_unsure_sentences(jobs), *price_sentences(prices)]
@@ -55,7 +56,7 @@ def _sizes(best: Sequence[str], rankings: Sequence[Ranking]) -> str:
     if len(best) > 1 or any(ranking.reference in best for ranking in rankings):
         return ""
     references = {ranking.reference for ranking in rankings}
-    sizes = sorted(ranking.entries[0].speedup for ranking in rankings)
+    sizes = sorted(ranking.of(best[0]).speedup for ranking in rankings)
     span = f"{sizes[0]:.2f}x" if len(sizes) == 1 else f"{sizes[0]:.2f}x to {sizes[-1]:.2f}x"
     return f" ({span} {references.pop()})" if len(references) == 1 else ""
 
@@ -77,13 +78,29 @@ def best_in_words(ranking: Ranking) -> str:
         return f"undecided, {_too_few()}"
     if len(ranking.best) > 1:
         values = [f"{side} ({_amount(ranking, entries[side])})" for side in ranking.best]
+        if size := ranking.repeated:
+            return (
+                f"one of {side_names(values)}: nothing that was recorded differs between them, so neither is called "
+                f"{ranking.aim}; the same machine measured twice differs by {size:.2f}x"
+            )
         return f"one of {side_names(values)}, whose intervals overlap or which are the same within {percent(MARGIN)}"
     best = entries[ranking.best[0]]
     said = f"{best.side}, {_amount(ranking, best)}"
     if best.side != ranking.reference:
         return f"{said}, {_times(best)} {ranking.reference}{_ends(best)}"
-    after = next(entry for entry in ranking.entries if entry.side != best.side)
+    after = next(entry for entry in ranking.entries if entry.side not in (best.side, *ranking.unsure))
     return f"{said}; next is {after.side} with {_times(after)} that{_ends(after)}"
+
+
+def _repeated_sentences(rankings: Sequence[Ranking]) -> list[str]:
+    """Return, in at most one sentence, in how many jobs the two best sides differ in nothing that was recorded."""
+    sizes = [size for ranking in rankings if (size := ranking.repeated)]
+    if not sizes:
+        return []
+    return [
+        f"In {_of(len(sizes), len(rankings))} nothing that was recorded differs between the best side and the next, so "
+        f"neither is called {rankings[0].aim}: the same machine measured twice differs by up to {max(sizes):.2f}x."
+    ]
 
 
 def _amount(ranking: Ranking, entry: Entry) -> str:

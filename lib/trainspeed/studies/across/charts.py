@@ -46,6 +46,7 @@ def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = No
     """
     ranked = [(job, job.rankings[-1]) for job in jobs if job.rankings]
     aim = Aim.CHEAPEST if any(ranking.aim is Aim.CHEAPEST for _, ranking in ranked) else Aim.FASTEST
+    known_jobs = len(ranked)
     ranked = [(job, ranking) for job, ranking in ranked if ranking.aim is aim]
     title = UNITS[aim].capitalize()
     if not ranked:
@@ -65,7 +66,8 @@ def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = No
     ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
     references = {ranking.reference for _, ranking in ranked[:MOST_JOBS]}
     over = references.pop() if len(references) == 1 else "the first side of the job"
-    ax.set_title(f"{title}{_of_all(len(ranked), ranked, shown)}")
+    priced = f", {len(ranked)} of {known_jobs} jobs have prices" if len(ranked) < known_jobs else ""
+    ax.set_title(textwrap.fill(f"{title}{priced}{_of_all(len(ranked), ranked, shown)}", 2 * LABEL_LETTERS))
     ax.set_xlabel(f"{UNITS[aim]} / those of {over}, log scale\n(more is better)")
     _legend(ax, aim, data)
     return ax

@@ -88,6 +88,16 @@ def repeated_sentences(runs: Mapping[str, Iterable[Run]]) -> list[str]:
     ]
 
 
+def kinds(known: Mapping[str, Facts]) -> dict[str, object]:
+    """Return for each side a value that is the same for sides between which no fact differs; dates aside.
+
+    Args:
+        known: Side -> its facts.
+    """
+    names = [name for name in _names(known) if name != DATE]
+    return {side: tuple(own.get(name, NOT_KNOWN) for name in names) for side, own in known.items()}
+
+
 def fact_rows(known: Mapping[str, Facts], shown: Sequence[str]) -> list[dict[str, str]]:
     """Return a row per fact that one of the sides shown knows: its name, each one's value, and whether they differ."""
     rows = []

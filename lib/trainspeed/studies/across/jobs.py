@@ -7,7 +7,7 @@ price is that of a whole machine, whichever of its devices a training uses.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
 from statistics import median
@@ -79,20 +79,38 @@ class Ranking:
 
     Attributes:
         reference: The side that the others are compared with: the first one that is in here.
+        kinds: Side -> what is the same for sides between which nothing that was recorded differs.
     """
 
     aim: Aim
     reference: str
     entries: Sequence[Entry]
+    kinds: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     @cached_property
     def best(self) -> Sequence[str]:
         """The best side; several where it is not told apart from the next; none where too few have an interval."""
-        sure = [entry for entry in self.entries if len(entry.amounts) >= MIN_BLOCKS]
-        if len(sure) < 2:
+        if len(self._sure) < 2:
             return ()
-        leader = sure[0]
-        return [leader.side, *(entry.side for entry in sure[1:] if not self._beats(leader, entry))]
+        leader, *others = self._sure
+        told = [leader.side, *(entry.side for entry in others if not self._beats(leader, entry))]
+        return told if len(told) > 1 or not self._alike(leader, others[0]) else [leader.side, others[0].side]
+
+    @cached_property
+    def repeated(self) -> float | None:
+        """How many times as good the best side is as the next, where nothing that was recorded explains it."""
+        leader, after = self._sure[:2] if len(self._sure) > 1 else (None, None)
+        repeated = leader is not None and self._alike(leader, after) and self._beats(leader, after)
+        return leader.images / after.images if repeated else None
+
+    @cached_property
+    def _sure(self) -> Sequence[Entry]:
+        return [entry for entry in self.entries if len(entry.amounts) >= MIN_BLOCKS]
+
+    def _alike(self, one: Entry, other: Entry) -> bool:
+        kinds = [self.kinds.get(entry.side) for entry in (one, other)]
+        priced = self.aim is Aim.CHEAPEST and one.usd_per_hour != other.usd_per_hour
+        return None not in kinds and kinds[0] == kinds[1] and not priced
 
     @cached_property
     def unsure(self) -> Sequence[str]:
@@ -145,11 +163,12 @@ class Job:
         return ", ".join([*words, *["augmented"] * trial.augment])
 
 
-def find_jobs(common: Common, prices: Prices) -> list[Job]:
+def find_jobs(common: Common, prices: Prices, kinds: Mapping[str, object] | None = None) -> list[Job]:
     """Return the jobs that at least two sides tried, those first about which most is known.
 
     A setting counts that several sides have; and one of more devices whose other parts, and whose batch as a whole or
     on each device, several sides have.
+    `kinds` are as of `Ranking`, none where that is not known.
     """
     shared = {(trial.study, trial.trial) for trial in common.trials}
     known = {_alike(trial.trial) for trial in common.trials if _is_training(trial.trial)}
@@ -159,7 +178,7 @@ def find_jobs(common: Common, prices: Prices) -> list[Job]:
             if _is_training(trial) and ((study, trial) in shared or _counterparts(trial) & known):
                 job = tuple(getattr(trial, name) for name in JOB)
                 tried.setdefault(job, {}).setdefault(side, []).append((trial, runs))
-    jobs = [_job(of_sides, prices) for of_sides in tried.values() if len(of_sides) > 1]
+    jobs = [_job(of_sides, prices, kinds or {}) for of_sides in tried.values() if len(of_sides) > 1]
     return sorted(jobs, key=_most_known)
 
 
@@ -183,16 +202,16 @@ def _counterparts(trial: Trial) -> set[tuple]:
     return {_alike(trial), _alike(trial, trial.batch_size / trial.devices)} if trial.devices > 1 else set()
 
 
-def _job(tried: Mapping[str, Sequence[tuple[Trial, RunSet]]], prices: Prices) -> Job:
-    ran = {
-        side: [(trial, own) for trial, runs in all_ if (own := timed(runs))] for side, all_ in tried.items()
-    }
+def _job(
+    tried: Mapping[str, Sequence[tuple[Trial, RunSet]]], prices: Prices, kinds: Mapping[str, object]
+) -> Job:
+    ran = {side: [(trial, own) for trial, runs in a if (own := timed(runs))] for side, a in tried.items()}
     ran = {side: settings for side, settings in ran.items() if settings}
     priced = {side: settings for side, settings in ran.items() if prices[side] is not None}
     return Job(
         trial=next(iter(tried.values()))[0][0],
-        fastest=_ranking(Aim.FASTEST, ran, prices),
-        cheapest=_ranking(Aim.CHEAPEST, priced, prices),
+        fastest=_ranking(Aim.FASTEST, ran, prices, kinds),
+        cheapest=_ranking(Aim.CHEAPEST, priced, prices, kinds),
         failed={
             side: list(dict.fromkeys(run.status for _, runs in all_ for run in failed(runs)))
             for side, all_ in tried.items()
@@ -202,7 +221,10 @@ def _job(tried: Mapping[str, Sequence[tuple[Trial, RunSet]]], prices: Prices) ->
 
 
 def _ranking(
-    aim: Aim, ran: Mapping[str, Sequence[tuple[Trial, Sequence[Run]]]], prices: Prices
+    aim: Aim,
+    ran: Mapping[str, Sequence[tuple[Trial, Sequence[Run]]]],
+    prices: Prices,
+    kinds: Mapping[str, object],
 ) -> Ranking | None:
     if len(ran) < 2:
         return None
@@ -224,7 +246,8 @@ def _ranking(
         )
         for side, (trial, runs, amounts) in best.items()
     ]
-    return Ranking(aim=aim, reference=reference, entries=sorted(entries, key=lambda one: -one.images))
+    entries.sort(key=lambda one: -one.images)
+    return Ranking(aim=aim, reference=reference, entries=entries, kinds=kinds)
 
 
 def _amounts(aim: Aim, trial: Trial, runs: Sequence[Run], usd_per_hour: float | None) -> list[float]:

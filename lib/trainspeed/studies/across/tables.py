@@ -18,7 +18,7 @@ from trainspeed.judge.verdict import Judged, Outcome
 from trainspeed.show.cells import styled, styled_failures
 from trainspeed.show.rows import memory_unit
 from trainspeed.show.theme import status_name
-from trainspeed.studies.across.common import CommonTrial, failed, median_of, timed
+from trainspeed.studies.across.common import Common, CommonTrial, failed, median_of, timed
 from trainspeed.studies.across.jobs import Entry, Job, Ranking
 from trainspeed.studies.across.pairs import TrialPair, by_side
 
@@ -198,8 +198,11 @@ def resources_table(study: str, trials: Sequence[CommonTrial], shown: Sequence[s
     return styled(columns, "resources", caption) if trials else None
 
 
-def failed_table(trials: Iterable[CommonTrial], shown: Sequence[str]) -> Styler | None:
-    """Return a row per trial, side and kind of failure, with the reason; None where no run failed."""
+def failed_table(common: Common) -> Styler | None:
+    """Return a row per trial, side and kind of failure, with the reason; None where no run failed.
+
+    It has all sides, however many: no other part of the page tells of a failure of one that is not shown.
+    """
     rows = [
         {
             "study": trial.study,
@@ -209,10 +212,9 @@ def failed_table(trials: Iterable[CommonTrial], shown: Sequence[str]) -> Styler 
             "reason": or_nothing(run.reason),
             "blocks": len(trial.runs[side]),
         }
-        for trial in trials
-        for side in shown
-        if side in trial.runs
-        for run in failed(trial.runs[side])
+        for trial in common.trials
+        for side, own in trial.runs.items()
+        for run in failed(own)
     ]
     return styled_failures(
         rows, caption="Runs that failed, of the trials that several sides tried", name="of which failed"
