@@ -1,5 +1,7 @@
 """Sums that measured a link before and after a study: what is fitted, and what is doubted."""
 
+from dataclasses import replace
+
 import pytest
 
 from study_data import make_run, make_trial
@@ -72,3 +74,11 @@ def test_classes_of_link_are_told_apart_and_a_mixed_one_is_fitted_to_neither():
     within, between = (fitted_points(runs, link) for link in LinkClass)
     assert within == [(2, SMALL, pytest.approx(1e-3)), (2, LARGE, pytest.approx(0.1))]
     assert between == [(2, SMALL, pytest.approx(1e-3)), (2, LARGE, pytest.approx(0.2))]
+
+
+def test_a_size_that_was_not_measured_again_has_no_time_from_before():
+    """The bucket was empty: after the study there was no time for the large size."""
+    slow = sums(1, small_s=2e-3)
+    slow = replace(slow, link_sums=slow.link_sums[:1])
+    points = fitted_points([sums(0), slow], LinkClass.WITHIN)
+    assert points == [(2, SMALL, pytest.approx(2e-3))]

@@ -49,7 +49,8 @@ def fitted_points(runs: Iterable[Run], link: LinkClass) -> list[tuple[int, float
     """Return (devices, size in bytes, seconds) of each size that was summed over one class of link.
 
     Where a size took longer or shorter after the study than before, beyond what either scattered, the later time
-    counts: it is nearer to what lasts. Between nodes only sums of one device a node are of that link alone.
+    counts: it is nearer to what lasts. A size that the last measure had no time for counts no more: its time would be
+    from before, beside later ones. Between nodes only sums of one device a node are of that link alone.
     """
     points = []
     for trial, known in _measured(runs).items():
@@ -57,7 +58,10 @@ def fitted_points(runs: Iterable[Run], link: LinkClass) -> list[tuple[int, float
         if link_of(trial) is not link or not alone:
             continue
         changed = {change.size_bytes for change in _changes(trial, known)}
+        lasting = _by_size(known[-1:])
         for size, series in _by_size(known).items():
+            if size not in lasting:
+                continue
             seconds = series[-1] if size in changed else [s for one in series for s in one]
             points.append((trial.devices, size, median(seconds)))
     return points
