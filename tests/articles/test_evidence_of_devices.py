@@ -49,6 +49,7 @@ def test_a_statement_about_a_second_device_is_checked_on_ours(name, framework, r
         {"factor": "layout", "values": ("channels_first", "channels_last")},
         {"pipeline": "threads"},
         {"part": "compute"},
+        {"nodes": (1, 2)},
     ],
 )
 def test_what_was_not_stated_is_not_measured(other):

@@ -190,3 +190,8 @@ def test_a_cpus_time_has_no_number_of_devices():
     theirs = data[data["kind"] == "published"].groupby("series")["x"].agg(list)
     assert theirs["V100 (article 004)"] == theirs["K80 (article 004)"] == list(range(1, 9))
     assert theirs[["CPU, scipy (article 004)"]].explode().isna().all()
+
+
+def test_a_second_machine_is_no_second_device():
+    rows = second_device([make_verdict(1.25), make_verdict(0.5, nodes=(1, 2))])
+    assert ours_of(rows)["value"].tolist() == [pytest.approx(1.25)]

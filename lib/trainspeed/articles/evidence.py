@@ -71,7 +71,7 @@ def _fits(claim: Claim, one: Trial, other: Trial, as_fp32: Collection[str]) -> b
     """Return whether two trials are the statement's, in its setting: plain 32 bits, not compiled, in whole steps.
 
     Accuracy may be that of compiled models, and the batch may grow with the devices where a generator's
-    gain is claimed: what it has to do in an epoch is the same at every batch size.
+    gain is claimed: what it has to do in an epoch is the same at every batch size. The articles had one machine.
     """
     if claim.factor == "devices":
         arms = one.devices == 1 < other.devices
@@ -83,6 +83,7 @@ def _fits(claim: Claim, one: Trial, other: Trial, as_fp32: Collection[str]) -> b
     where = ("model", "framework", "layout", "pipeline")
     return (
         arms
+        and one.nodes == other.nodes == 1
         and all(getattr(claim, name) in ("", getattr(one, name)) for name in where)
         and one.precision in PLAIN
         and (claim.kind == "none_worse" or not one.compile)
