@@ -129,6 +129,9 @@ class FakeCluster:
     def told(self, nodes) -> str:
         return json.dumps([node.name for node in nodes]) if nodes else ""
 
+    def renewed(self, nodes) -> list[FakeNode]:
+        return [node for node in nodes if not node.lost]
+
     def close(self) -> None:
         self.closed += 1
 

@@ -77,6 +77,12 @@ def main(folder):
                 except NodeLost:
                     answers[node.name] = "lost"
         found["after"] = sorted(answers.values())
+        ray_cluster.LET_GO_S, ray_cluster.PLACE_S = 20.0, 20.0
+        (alive,) = [name for name, answer in answers.items() if answer != "lost"]
+        again = cluster.renewed(nodes)
+        found["renewed"] = [node.name == alive for node in again]
+        found["still_run"] = len(workers_below(os.getpid()))
+        found["answer"] = [len(list(node.call("facts"))) for node in again]
     finally:
         cluster.close()
         machines.shutdown()

@@ -52,6 +52,19 @@ def test_where_the_first_node_is_lost_the_next_one_goes_on(tmp_path, capsys, lin
     assert "a10g-1 was lost" in capsys.readouterr().out
 
 
+def test_what_is_left_of_a_lost_nodes_report_is_ended_before_the_next_one_is_called(tmp_path):
+    """Else the next one, which may follow a run whose rank 0 is gone, would answer within an hour."""
+    nodes = [FakeNode(f"a10g-{n}", FakeReport("x", PLANNED)) for n in (1, 2, 3)]
+    nodes[0].lost_at = {"report": (0, 2)}
+    report = report_of(tmp_path, *nodes)
+    called = []
+    report.cluster.renewed = lambda left: called.append([[*node.calls] for node in left]) or left[1:]
+    report.run()
+
+    assert called == [[[], []]]
+    assert (nodes[1].calls, nodes[2].calls, report.code) == ([], ["report"], 0), "the second one is lost, too"
+
+
 def test_where_no_node_is_left_resume_goes_on(tmp_path, capsys):
     first, second = two_nodes((0, 3))
     second.lost_at = {"report": (0, 1)}

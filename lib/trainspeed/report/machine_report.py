@@ -63,7 +63,8 @@ class MachineReport:
                 if self._stopped:
                     return
                 said(f"{node.name} was lost: {problem}")
-            self.nodes.pop(0)
+            del self.nodes[0]
+            self.nodes[:] = self.cluster.renewed(self.nodes)
             resume = intake.begun
             # What nodes are lost with again and again, before anything is measured, may be why.
             losses = 1 if intake.taken > taken else losses + 1

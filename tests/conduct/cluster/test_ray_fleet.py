@@ -53,6 +53,10 @@ def test_a_node_that_is_gone_is_lost_and_the_others_go_on(found):
     assert found["after"] == ["1 line", "lost"]
 
 
+def test_nodes_that_are_renewed_have_ended_what_they_did_and_answer(found):
+    assert (found["renewed"], found["still_run"], found["answer"]) == ([True], 0, [1])
+
+
 def test_no_address_is_in_what_a_node_says(found):
     assert not re.search(
         r"\d+\.\d+\.\d+\.\d+", json.dumps([found["lines"], found["refused"], found["facts"]])

@@ -80,5 +80,8 @@ class Cluster(Protocol):
     def told(self, nodes: Sequence[Node]) -> str:
         """Return what a report needs to reach these nodes, as text; empty where there are none."""
 
+    def renewed(self, nodes: Sequence[Node]) -> list[Node]:
+        """End whatever these nodes do, and return them, without those that are lost, free for what comes next."""
+
     def close(self) -> None:
         """End what was begun on the nodes, and let go of them."""

@@ -127,6 +127,8 @@ class RayCluster:
 
     address: str
     _actors: list[Any] = field(default_factory=list, init=False)
+    _placed_on: dict[str, Mapping[str, Any]] = field(default_factory=dict, init=False)
+    _closed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         _connect(self.address)
@@ -162,6 +164,7 @@ class RayCluster:
             time.sleep(LOOK_AGAIN_S)
             return None
         self._actors.append(actor)
+        self._placed_on[name] = node
         return actor
 
     def told(self, nodes: Sequence[Node]) -> str:
@@ -169,8 +172,28 @@ class RayCluster:
         names = [node.name for node in nodes]
         return json.dumps({"address": self.address, "names": names}) if names else ""
 
+    def renewed(self, nodes: Sequence[Node]) -> list[Node]:
+        """See `Cluster.renewed`. An actor has one thread, and may follow a run whose rank 0 is gone."""
+        for node in nodes:
+            with contextlib.suppress(RayError):
+                ray.kill(node.actor)
+        until_s, found = time.monotonic() + LET_GO_S, {}
+        while len(found) < len(nodes) and time.monotonic() < until_s:
+            for name in [node.name for node in nodes if node.name not in found]:
+                if self._closed:  # Ctrl-C; Ray would begin a cluster of its own here
+                    return []
+                if actor := self._place(name, self._placed_on[name]):
+                    found[name] = actor
+        again = []
+        for name, actor in found.items():
+            with contextlib.suppress(UserError):  # it is lost, too
+                _wait_for(actor, name)
+                again.append(RayNode(name, actor))
+        return again
+
     def close(self) -> None:
         """See `Cluster.close`."""
+        self._closed = True
         for actor in self._actors:
             with contextlib.suppress(RayActorError):
                 ray.kill(actor)
