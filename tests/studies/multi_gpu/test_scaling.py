@@ -194,6 +194,27 @@ def test_settings_are_given_where_more_devices_were_faster_and_only_there():
     ]
 
 
+def test_several_nodes_have_lines_of_their_own_and_only_where_they_were_faster():
+    across = {"frameworks": ("torch",), "strategies": ("ddp",), "nodes": (1, 2), "kinds": (STRONG,)}
+    both = strategy_settings(scaling_verdicts(measured(halved, **across)))
+    alone = strategy_settings(scaling_verdicts(measured(lambda t: 4.0 / t.devices * t.nodes**2, **across)))
+    nodes = strategy_settings(scaling_verdicts(measured(lambda t: 4.0 / t.nodes, **across)))
+
+    assert ["--nnodes 2" in text for text in both] == [False, True]
+    assert "2 nodes" not in both[0].partition("```")[0] and "ddp on 2 nodes" in both[1]
+    assert ["--nnodes" in text for text in alone] == [False]
+    assert ["--nnodes 2" in text for text in nodes] == [True]
+
+
+def test_jax_on_several_nodes_has_them_meet_first():
+    (text,) = strategy_settings(
+        scaling_verdicts(
+            measured(lambda t: 4.0 / t.nodes, frameworks=("jax",), nodes=(1, 2), kinds=(STRONG,))
+        )
+    )
+    assert 'jax.distributed.initialize("HEAD:PORT", num_processes=2, process_id=NODE)' in text
+
+
 def test_without_runs_there_is_an_empty_frame_with_its_columns():
     frame = scaling_frame([])
     assert {"framework", "model", "strategy", "scaling", "devices", "speedup"} <= set(frame.columns)

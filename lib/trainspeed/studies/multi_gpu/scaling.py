@@ -261,7 +261,10 @@ def scaling_sentences(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def strategy_settings(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return, for each framework, the strategy to copy as Markdown: only where more devices were faster."""
+    """Return, for each framework, the strategy to copy as Markdown: only where more devices were faster.
+
+    Several nodes have lines of their own, for each number of them.
+    """
     texts = []
     for framework in FRAMEWORKS:
         mine = [v for v in verdicts if v.candidate.framework == framework]
@@ -270,12 +273,14 @@ def strategy_settings(verdicts: Sequence[Verdict]) -> list[str]:
             decided = any(v.outcome != Outcome.UNDECIDED for v in mine)
             advice = "were not faster; use one" if decided else "are undecided: measure more blocks"
             texts.append(f"**{NAMES[framework]}**: more devices {advice}.")
-        for strategy in dict.fromkeys(v.candidate.strategy for v in wins):
+        arms = dict.fromkeys((v.candidate.nodes, v.candidate.strategy) for v in wins)
+        for nodes, strategy in sorted(arms, key=lambda arm: arm[0]):
             gains = [
                 (f"{v.label}, {scaling_of(v)} scaling", v.speedup)
                 for v in wins
-                if v.candidate.strategy == strategy
+                if (v.candidate.nodes, v.candidate.strategy) == (nodes, strategy)
             ]
-            lines = code.lines("strategy", framework=framework, strategy=strategy)
-            texts.append(code.faster_block(framework, strategy, gains, lines))
+            lines = code.lines("strategy", framework=framework, strategy=strategy, nodes=nodes)
+            name = f"{strategy} on {nodes} nodes" if nodes > 1 else strategy
+            texts.append(code.faster_block(framework, name, gains, lines))
     return texts
