@@ -22,7 +22,7 @@ from trainspeed.conduct.machine import nodes_here
 from trainspeed.conduct.plan import Planned
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
-from trainspeed.core.result import Failure
+from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.core.user_model import FOLDER_VARIABLE
 from trainspeed.studies.multi_gpu.scaling import node_counts
@@ -210,3 +210,11 @@ def test_a_run_whose_rank_0_is_gone_keeps_its_node_for_an_hour_at_most(module):
     value = eval(line.partition("=")[2].partition("#")[0], {"__builtins__": {}})
     assert FOLLOW_S <= 3600
     assert value <= 3600 * (1000 if constant.endswith("_MS") else 1)
+
+
+def test_the_energy_of_one_node_is_not_that_of_the_run(tmp_path):
+    metered = RunResult(epoch_s=(2.0, 1.0), images_per_epoch=16, energy_j=100.0, metered_s=2.0)
+    both, _ = measured(tmp_path, Twin(), RunOutcome(status=Status.OK, result=metered))
+    alone, _ = measured(tmp_path, Twin(), RunOutcome(status=Status.OK, result=metered), trial=TRIALS[0])
+    assert (both.epoch_s, both.energy_j, both.power_w) == ((2.0, 1.0), None, None)
+    assert alone.energy_j == 100.0

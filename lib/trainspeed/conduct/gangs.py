@@ -88,7 +88,11 @@ class GangRuns:
     def ended(self, planned: Planned, outcome: RunOutcome) -> RunOutcome:
         """Return how a run has ended, given what it says itself."""
         followers = self._followers.pop(planned.key, None)
-        return followers.ended(outcome) if followers else outcome
+        if followers is None:
+            return outcome
+        ended = followers.ended(outcome)
+        # The counters that were read are those of this node alone.
+        return replace(ended, result=replace(ended.result, energy_j=None, metered_s=None))
 
     def forget(self) -> None:
         """Let go of the followers of runs that were ended, whose outcome is not wanted."""

@@ -197,7 +197,8 @@ class RunResult(Inspection, CallTimes):
         peak_memory_bytes: Peak on the fullest device by the framework's allocator; on a CPU what the
             process added to its resident memory. None where it cannot be read.
         gpu_memory: What the framework's default allocation took; None of a run that was not for that.
-        energy_j: Joules that the devices in use consumed over `metered_s`, by their counters.
+        energy_j: Joules that the devices in use consumed over `metered_s`, by their counters; None of several nodes,
+            as only one of them reads its own.
         metered_s: Seconds of the epochs after the first that their counters were read over; of a run that took turns,
             of these alone. None where there is no counter, or where the time was too short for it, and in older lines,
             whose `energy_j` is that of all turns; without turns, of all epochs, the first among them.
