@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from trainspeed.conduct.context import Context
 from trainspeed.conduct.forecast import read_plan
 from trainspeed.conduct.plan import Plan
 from trainspeed.core.errors import PlanOnly
-from trainspeed.core.ledger import Ledger
+from trainspeed.core.ledger import Ledger, as_line
 from trainspeed.core.run import Status
 from trainspeed.judge.comparison import value_pairs
 
@@ -107,6 +108,27 @@ def test_a_twin_that_answers_with_other_runs_is_out(shared, tmp_path, wrong):
     written = Ledger(tmp_path).read()[0]
     assert {run.node for run in written} == {"a10g-1"} and len(written) == 2 * BLOCKS
     assert node.calls.count("measure") == 1
+
+
+@pytest.mark.parametrize(
+    "sick",
+    [
+        lambda lines: [],
+        lambda lines: lines[:1],
+        lambda lines: [
+            as_line(json.loads(line) | {"status": "unsupported", "versions": {}, "epoch_s": []})
+            for line in lines
+        ],
+    ],
+)
+def test_a_twin_that_has_given_up_what_this_node_measures_swallows_no_block(shared, tmp_path, capsys, sick):
+    node = FakeNode("a10g-2", FakeTwin(lines=sick, before=shared.gate.open))
+    shared(node)
+
+    written = Ledger(tmp_path).read()[0]
+    assert whole_blocks(written) == {block: {"a10g-1"} for block in range(BLOCKS)}
+    assert len(written) == 2 * BLOCKS and node.calls.count("measure") == 1
+    assert "a10g-2 was lost" in capsys.readouterr().out
 
 
 def test_what_checks_this_machine_is_not_shared(shared, tmp_path):

@@ -21,7 +21,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.files import append_text
 from trainspeed.core.ledger import RUNS_FILE, Ledger, parsed
 from trainspeed.core.monitor_csv import csv_lines, monitor_file
-from trainspeed.core.run import Run
+from trainspeed.core.run import Run, Status
 from trainspeed.core.user_model import find_model, is_user_model
 
 Record = Callable[[Block, Sequence[Run], float], None]
@@ -76,8 +76,8 @@ class StudyTwins:
         """Have a twin measure a block, and write its runs into the ledger when it has all of them.
 
         Raises:
-            NodeLost: It is gone, or did not answer with the runs of that block.
-            LostInBlock: It had begun.
+            NodeLost: It is gone, did not answer with the runs of that block, or can no longer measure all of them.
+            LostInBlock: It was lost when it had begun.
             Refused: It cannot do that.
         """
         order = self._order(tuple(map(PlannedRun.of, block.planned)), block.group.rounds)
@@ -89,6 +89,7 @@ class StudyTwins:
             runs = self._checked(lines, node, block)
         except NodeLost as problem:
             raise LostInBlock(str(problem)) from None
+        self._check_measures(runs, block)  # the twin is why, not the block
         self._ledger.append(*runs)
         return runs
 
@@ -136,6 +137,20 @@ class StudyTwins:
                 )
             )
         return runs
+
+    def _check_measures(self, runs: Sequence[Run], block: Block) -> None:
+        """Raise NodeLost where a twin lacks what this node has, or has given up what this one has not.
+
+        It would answer every block at once and without these runs, and each would count as measured.
+        """
+        for run in runs:
+            framework = run.trial.framework
+            started = run.versions or framework in self._runner.missing
+            if run.status is Status.UNSUPPORTED and not started:
+                raise NodeLost(f"{framework} cannot be started there")
+        come = {run.key for run in runs}
+        if any(one.key not in come and not self._runner.given_up.holds(one) for one in block.planned):
+            raise NodeLost("it no longer measures what it was asked for")
 
     def _order(self, runs: tuple[PlannedRun, ...], rounds: int = ROUNDS) -> BlockOrder:
         runner = self._runner
