@@ -123,7 +123,7 @@ class FakeCluster:
     def __init__(self, **machines: list[FakeNode]) -> None:
         self.machines, self.closed = machines, 0
 
-    def nodes(self, machine: str, most: int | None = None) -> list[FakeNode]:
+    def nodes(self, machine: str, most: int | None = None, *, after: int = 0) -> list[FakeNode]:
         return [*self.machines.get(machine, [])][:most]
 
     def told(self, nodes) -> str:

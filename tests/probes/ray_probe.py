@@ -56,8 +56,12 @@ def main(folder):
     found = {}
     cluster = ray_cluster.RayCluster(machines.address)
     try:
-        nodes = cluster.nodes("box", 2)
+        nodes = cluster.nodes("box", 2, after=2)
         found["names"] = [node.name for node in nodes]
+        told = json.loads(cluster.told(nodes))
+        found["told"] = told["names"]
+        for actor in told["actors"]:
+            ray_cluster.ray.get_actor(actor, namespace=ray_cluster.NAMESPACE)
         facts = [json.loads(line) for line in nodes[0].call("facts")]
         found["facts"] = sorted(facts[-1]["facts"])
         found["lines"] = list(nodes[0].call("start", json.dumps(ORDER)))

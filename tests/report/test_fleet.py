@@ -6,12 +6,13 @@ import io
 import msgspec
 import pytest
 
+from study_data import make_run
 from trainspeed.conduct.cluster.facts import code_hash
 from trainspeed.conduct.cluster.node import NodeLost, Refused, check_come
 from trainspeed.conduct.cluster.orders import Answer, ReportOrder, encode
 from trainspeed.conduct.forecast import PlanSums
 from trainspeed.core.errors import UserError
-from trainspeed.core.ledger import RUNS_FILE
+from trainspeed.core.ledger import RUNS_FILE, Ledger
 from trainspeed.report import fleet as fleets
 from trainspeed.report.fleet import fleet
 from trainspeed.report.fleet_file import read_fleet
@@ -49,9 +50,10 @@ class PretendedCluster:
             machine: [PretendedNode(f"{machine}-{n}", answers) for n, answers in enumerate(nodes, 1)]
             for machine, nodes in machines.items()
         }
-        self.closed = False
+        self.closed, self.after = False, {}
 
-    def nodes(self, machine, most):
+    def nodes(self, machine, most, *, after=0):
+        self.after[machine] = after
         check_come(machine, most, [name for name, nodes in self.pretended.items() for _ in nodes])
         return self.pretended[machine][:most]
 
@@ -280,6 +282,21 @@ def test_a_folder_that_a_report_is_writing_to_is_refused(file, tmp_path, drawn):
     with locked(tmp_path / "out/a10g"), pytest.raises(UserError, match="another report is writing to"):
         fleet(file("machines: {a10g: }"), out=tmp_path / "out", order=order_of("report"), cluster=cluster)
     assert cluster.closed
+
+
+def test_nodes_of_a_fleet_that_goes_on_have_names_that_no_earlier_one_had(file, tmp_path, drawn, monkeypatch):
+    """Nodes that are started again come in another order: a10g-1 may be another machine."""
+    monkeypatch.setattr(fleets.MachineReport, "run", lambda report: None)
+    nodes = ("a10g-2", "a10g-11", "a10g-x-99", "h100-40", None)
+    Ledger(tmp_path / "a10g").append(*(make_run(node=node, block=n) for n, node in enumerate(nodes)))
+    path = file("machines: {a10g: , h100: }")
+    after = []
+    for resume in (False, True):
+        cluster = PretendedCluster(a10g=[[]], h100=[[]])
+        printed(fleet, path, out=tmp_path, order=order_of("report"), cluster=cluster, resume=resume)
+        after.append(cluster.after)
+
+    assert after == [{"a10g": 0, "h100": 0}, {"a10g": 11, "h100": 0}]
 
 
 def test_ctrl_c_lets_go_of_the_nodes_and_says_how_to_go_on(file, tmp_path, drawn, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from trainspeed.conduct.cluster.node import Cluster
 from trainspeed.conduct.cluster.orders import ReportOrder
 from trainspeed.core.files import FLEET
-from trainspeed.core.ledger import RUNS_FILE
+from trainspeed.core.ledger import RUNS_FILE, Ledger
 from trainspeed.report.compare import compare_reports
 from trainspeed.report.fleet_file import read_fleet
 from trainspeed.report.machine_report import MachineReport, check_nodes
@@ -39,7 +40,8 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
         with contextlib.ExitStack() as locks:
             for folder in (out, *folders.values()):
                 locks.enter_context(locked(folder))
-            nodes = {name: cluster.nodes(name, machine.nodes) for name, machine in asked.items()}
+            after = {name: last_number(folders[name], name) if resume else 0 for name in asked}
+            nodes = {n: cluster.nodes(n, machine.nodes, after=after[n]) for n, machine in asked.items()}
             check_nodes(nodes)
             reports += (MachineReport(n, nodes[n], folders[n], order, cluster, resume=resume) for n in asked)
             _run_side_by_side(reports)
@@ -61,6 +63,16 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
     elif measured:
         print(f"one machine: {shown(*measured.values())}/index.html is the answer", flush=True)
     return max(codes, default=1)
+
+
+def last_number(folder: Path, machine: str) -> int:
+    """Return the largest number of a node of a machine that a folder has runs of; 0 where it has none.
+
+    Nodes that are started again come in another order: one that had its name anew would pass for the earlier one.
+    """
+    named = re.compile(re.escape(machine) + r"-(\d{1,9})")
+    found = (named.fullmatch(run.node or "") for run in Ledger(folder).read()[0])
+    return max((int(match[1]) for match in found if match), default=0)
 
 
 def _run_side_by_side(reports: Sequence[MachineReport]) -> None:

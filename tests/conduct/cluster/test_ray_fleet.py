@@ -26,8 +26,8 @@ def found():
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_nodes_have_the_machines_name_and_a_number(found):
-    assert found["names"] == ["box-1", "box-2"]
+def test_nodes_have_the_machines_name_and_a_number_after_those_that_were_given(found):
+    assert found["names"] == found["told"] == ["box-3", "box-4"]
     assert {"machine", "code"} <= set(found["facts"])
 
 

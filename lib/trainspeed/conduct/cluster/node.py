@@ -70,9 +70,11 @@ class Node(Protocol):
 class Cluster(Protocol):
     """The nodes that have come together under a head."""
 
-    def nodes(self, machine: str, most: int) -> list[Node]:
+    def nodes(self, machine: str, most: int, *, after: int = 0) -> list[Node]:
         """Return so many nodes of a machine, in a stable order, each reserved whole.
 
+        Args:
+            after: The largest number that an earlier fleet has given to one, which may have been another.
         Raises:
             UserError: Fewer have come, or another fleet has them.
         """

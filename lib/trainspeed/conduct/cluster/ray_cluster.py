@@ -75,15 +75,15 @@ def nodes_of(told: Mapping[str, Any]) -> tuple[Node, ...]:
     """Connect from a report, and return the nodes with these names, without those that are gone.
 
     Args:
-        told: What `RayCluster.told` returned: address and names.
+        told: What `RayCluster.told` returned: address, names, and the names of their actors.
     Raises:
         UserError: The head does not answer.
     """
     _connect(told["address"])
     nodes = []
-    for name in told["names"]:
+    for name, actor in zip(told["names"], told["actors"], strict=True):
         with contextlib.suppress(ValueError):  # it was lost since then
-            nodes.append(RayNode(name, ray.get_actor(name, namespace=NAMESPACE)))
+            nodes.append(RayNode(name, ray.get_actor(actor, namespace=NAMESPACE)))
     return tuple(nodes)
 
 
@@ -133,12 +133,12 @@ class RayCluster:
     def __post_init__(self) -> None:
         _connect(self.address)
 
-    def nodes(self, machine: str, most: int) -> list[Node]:
-        """See `Cluster.nodes`."""
+    def nodes(self, machine: str, most: int, *, after: int = 0) -> list[Node]:
+        """See `Cluster.nodes`. Their order is that of Ray's ids, which are others once nodes are started again."""
         alive = [node for node in ray.nodes() if node["Alive"]]
         check_come(machine, most, [_machine_of(node) for node in alive])
         own = sorted((n for n in alive if _machine_of(n) == machine), key=lambda node: node["NodeID"])
-        names = {f"{machine}-{number}": node for number, node in enumerate(own, 1)}
+        names = {f"{machine}-{number}": node for number, node in enumerate(own, after + 1)}
         until_s, found = time.monotonic() + LET_GO_S, {}
         while len(found) < most:
             for name in [name for name in names if name not in found]:
@@ -157,7 +157,9 @@ class RayCluster:
         """Begin an actor that has a node whole; None where another fleet has it."""
         whole = {"num_cpus": node["Resources"].get("CPU", 0), "num_gpus": node["Resources"].get("GPU", 0)}
         strategy = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        options = dict(name=name, scheduling_strategy=strategy, max_restarts=0, max_task_retries=0, **whole)
+        options = dict(
+            name=_actor_on(node), scheduling_strategy=strategy, max_restarts=0, max_task_retries=0, **whole
+        )
         try:
             actor = ray.remote(_Actor).options(**options).remote(name)
         except ValueError:  # there is one of that name
@@ -170,7 +172,8 @@ class RayCluster:
     def told(self, nodes: Sequence[Node]) -> str:
         """See `Cluster.told`. The token is not in it: each node has its own copy."""
         names = [node.name for node in nodes]
-        return json.dumps({"address": self.address, "names": names}) if names else ""
+        actors = [_actor_on(self._placed_on[name]) for name in names]
+        return json.dumps({"address": self.address, "names": names, "actors": actors}) if names else ""
 
     def renewed(self, nodes: Sequence[Node]) -> list[Node]:
         """See `Cluster.renewed`. An actor has one thread, and may follow a run whose rank 0 is gone."""
@@ -207,6 +210,11 @@ def _wait_for(actor: Any, name: str) -> None:
         raise UserError(f"{name} does not begin: something else has reserved it.") from None
     except RayError:
         raise UserError(f"{name} was lost as it began: see the terminal of its `make node`.") from None
+
+
+def _actor_on(node: Mapping[str, Any]) -> str:
+    """Return the name of the actor that has a node: whatever another fleet calls the node, it has one."""
+    return f"{NAMESPACE}-{node['NodeID']}"
 
 
 def _machine_of(node: Mapping[str, Any]) -> str:
