@@ -110,13 +110,20 @@ def test_a_run_on_one_node_needs_nobody(tmp_path):
     ("twin", "status", "reason"),
     [
         (Twin(problem=NodeLost("it no longer answers")), Status.CRASHED, "a node was lost: a-2"),
-        (Twin(problem=Refused("no torch")), Status.UNSUPPORTED, "on a-2: no torch"),
         (Twin(status="oom", reason="no memory"), Status.OOM, "on a-2: no memory"),
     ],
 )
 def test_why_another_node_did_not_follow_is_the_runs_reason(tmp_path, twin, status, reason):
     run, _ = measured(tmp_path, twin, CRASH)
     assert (run.status, run.reason) == (status, reason)
+
+
+def test_a_node_that_refuses_to_follow_is_no_end_of_a_trial(tmp_path):
+    """Another report measures there, or its disk is full: the next block may find it otherwise."""
+    killed = RunOutcome(status=Status.CRASHED, reason="killed", failure=Failure(error="SIGKILL"))
+    run, _ = measured(tmp_path, Twin(problem=Refused("another report is measuring")), killed)
+    assert (run.status, run.reason) == (Status.CRASHED, "on a-2: another report is measuring")
+    assert not run.is_final
 
 
 def test_a_lost_node_is_no_end_of_a_trial(tmp_path):

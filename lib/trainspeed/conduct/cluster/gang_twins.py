@@ -71,7 +71,8 @@ class TwinFollowers:
             self._failed = self._failed or RunOutcome(status=told.status, reason=reason, failure=Failure())
         except Refused as problem:
             reason = f"on {node.name}: {problem}"
-            self._failed = RunOutcome(status=Status.UNSUPPORTED, reason=reason, failure=Failure())
+            # Another report measures there, its disk is full: that may end, and what is unsupported is final.
+            self._failed = RunOutcome(status=Status.CRASHED, reason=reason, failure=Failure())
         except (NodeLost, ValueError):
             self._lost = node.name
         while run.outcome is None:  # else it waits for a rank that never comes
