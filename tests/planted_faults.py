@@ -59,8 +59,8 @@ FAULTS = (
     _fault(
         "runs are paired by order, not by block",
         "judgement: comparison",
-        "{block: (known[0][block], known[1][block]) for block in sorted(known[0].keys() & known[1].keys())}",
-        "dict(enumerate(zip(known[0].values(), known[1].values(), strict=False)))",
+        "[(known[0][key], known[1][key]) for _, key in sorted(both.items())]",
+        "list(zip(known[0].values(), known[1].values(), strict=False))",
         "comparison",
     ),
     _fault(
