@@ -279,6 +279,12 @@ class TestForecastOfMany:
         ax = plot_efficiency(make_rows(), self.forecasts(2, 1024)).axes[0]
         assert (ax.get_xscale(), ax.get_yscale(), ax.get_ylim()[0]) == ("log", "linear", 0)
 
+    def test_a_slow_down_beside_them_is_not_cut_off_by_another_panel(self):
+        rows = make_rows()
+        rows.loc[rows["scaling"] == "strong", ["speedup", "low", "high"]] = 0.6, 0.5, 0.8
+        ax = plot_scaling(rows, self.forecasts(2, 64, 1024)).axes[0]
+        assert ax.get_ylim()[0] < 0.5
+
 
 def test_devices_on_several_nodes_have_a_panel_and_a_forecast_of_their_own():
     """Two devices on one node and one on each of two are not one line."""

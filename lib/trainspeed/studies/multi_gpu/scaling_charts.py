@@ -200,11 +200,13 @@ def _limit(axes: list[Axes], counts: list[float], of_ideal: bool) -> None:
     most, unit = counts[-1], "" if of_ideal else "×"
     margin = END_MARGIN * (most - 1)
     axes[-1].set_xlabel("devices")
+    # Panels may share an axis: the last one's limits would cut off what others have below.
+    low, high = min(ax.dataLim.y0 for ax in axes), max(ax.dataLim.y1 for ax in axes)
     for ax in axes:
         if most > LOG_FROM:
             size_axis(ax, counts, base=2)
             if not of_ideal:
-                log_axis(ax.yaxis, 0.8 * ax.dataLim.y0, 1.2 * ax.dataLim.y1, unit=unit)
+                log_axis(ax.yaxis, 0.8 * low, 1.2 * high, unit=unit)
                 continue
         else:
             ax.set_xlim(max(0.5, 1 - margin), most + margin)
