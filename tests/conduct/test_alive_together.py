@@ -17,6 +17,7 @@ from trainspeed.core.notes import NotAllTogether
 from trainspeed.core.result import RunResult, Turn
 from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import Trial
+from trainspeed.worker.gang import Gang
 
 TURNS = tuple(Turn(round=number, place=0, start_s=1.0, epoch_s=(1.0,)) for number in range(4))
 GOOD = RunOutcome(status=Status.OK, result=RunResult(epoch_s=(2.0, *[1.0] * 5), turns=TURNS))
@@ -69,6 +70,21 @@ def measure(measure_planned):
     return lambda worker, *batch_sizes, **changes: measure_planned(worker, group_of(*batch_sizes, **changes))
 
 
+class OtherNode:
+    """A second node that follows whatever it is asked to."""
+
+    nodes, addresses, gang = 2, (), Gang(addresses=("10.0.0.1", "10.0.0.2"), port=1)
+
+    def begin(self, request):
+        return self
+
+    def follow(self, run):
+        pass
+
+    def ended(self, outcome):
+        return outcome
+
+
 @pytest.fixture
 def measure_planned(tmp_path):
     """A function that measures some planned runs with so much memory; every later one goes on."""
@@ -84,6 +100,7 @@ def measure_planned(tmp_path):
                 machine={},
                 start=lambda *_: worker,
                 timeout_s=9,
+                gangs=OtherNode(),
             )
         ]
         return runners[0].measure_group(planned)
