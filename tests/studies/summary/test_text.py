@@ -101,6 +101,13 @@ def test_without_a_gain_it_says_whether_anything_is_decided(verdicts, sentence):
     assert switch_sentences(report_of(*verdicts)) == [sentence]
 
 
+def test_beside_a_search_that_found_something_nothing_else_is_said_to_be_faster():
+    report = report_of(verdict(0.5), verdict(1.1, factor="recipe"))
+    assert report.recipes
+    said = ["Beside what the search kept, nothing that was compared was found to be faster here."]
+    assert switch_sentences(report) == said
+
+
 def test_what_all_names_share_is_said_once_above_the_list():
     verdicts = [verdict(2.0), verdict(1.5), replace(verdict(1.2), candidate=verdict().candidate)]
     shared = shared_words_of(verdicts)

@@ -62,7 +62,8 @@ def switch_sentences(
         ]
         return largest + _rest(gains, "smaller gain")
     if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.switches):
-        return ["Nothing that was compared was found to be faster here."]
+        beside = "Beside what the search kept, nothing" if report.recipes else "Nothing"
+        return [f"{beside} that was compared was found to be faster here."]
     if not report.switches and report.recipes:
         return []  # the search was all that there is
     return [f"Nothing is decided: a verdict needs {MIN_BLOCKS} blocks or more."]
