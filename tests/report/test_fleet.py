@@ -15,8 +15,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, Ledger
 from trainspeed.report import fleet as fleets
 from trainspeed.report.fleet import fleet
-from trainspeed.report.fleet_file import read_fleet
-from trainspeed.report.fleet_order import PARAMS, order_of
+from trainspeed.report.fleet_order import order_of
 from trainspeed.report.fleet_plan import plan_fleet
 from trainspeed.report.output_folder import locked
 
@@ -67,101 +66,10 @@ class PretendedCluster:
         self.closed = True
 
 
-@pytest.fixture
-def file(tmp_path):
-    def written(text):
-        path = tmp_path / "fleet.yaml"
-        path.write_text(text)
-        return path
-
-    return written
-
-
 def printed(call, *arguments, **options):
     with contextlib.redirect_stdout(io.StringIO()) as said:
         code = call(*arguments, **options)
     return code, said.getvalue().splitlines()
-
-
-# fleet.yaml
-
-
-def test_a_file_has_machines_how_many_nodes_and_prices(file):
-    machines = read_fleet(file("machines: {a10g: {nodes: 2, usd_per_hour: 1.21}, h100: }")).machines
-    assert [*machines] == ["a10g", "h100"]
-    assert (machines["a10g"].nodes, machines["a10g"].usd_per_hour) == (2, 1.21)
-    assert (machines["h100"].nodes, machines["h100"].usd_per_hour) == (1, None)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("machines: [a10g", "is not YAML"),
-        ("a10g: {nodes: 2}", "missing required field `machines`|unknown field `a10g`"),
-        ("machines: {}", "machines"),
-        ("machines: {a10g: {node: 2}}", "unknown field `node`"),
-        ("machines: {a10g: {nodes: 0}}", "nodes"),
-        ("machines: {a10g: {nodes: two}}", "nodes"),
-        ("machines: {a10g: {usd_per_hour: -1}}", "usd_per_hour"),
-        ("machines: {'../a10g': {}}", "machines"),
-        ("machines: {'a b': {}}", "machines"),
-        ("machines: {a10g: {nodes: 1}, a10g: {nodes: 2}}", "'a10g' is in it twice"),
-        ("machines: {1: {}}", "machines"),
-        ("- a10g", "Expected `object`"),
-        ("", "Expected `object`"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_told_in_one_line(file, text, told):
-    with pytest.raises(UserError, match=told) as problem:
-        read_fleet(file(text))
-    assert "\n" not in str(problem.value)
-
-
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(UserError, match=r"cannot read .*fleet.yaml \(No such file or directory\)"):
-        read_fleet(tmp_path / "fleet.yaml")
-
-
-# What is asked for
-
-
-def test_what_the_user_chose_goes_to_the_nodes_with_the_files_that_it_names(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TRAINSPEED_MODEL_FOLDER", str(tmp_path))
-    (tmp_path / "nets").mkdir()
-    (tmp_path / "nets/mine.py").write_text("import torch\ndef build(): ...\n")
-    (tmp_path / "other.py").write_text("import torch\ndef build(): ...\n")
-    params = tmp_path / "my.yaml"
-    params.write_text("layout: {models: ['other.py:build']}\n")
-
-    order = order_of(
-        "report",
-        preset="smoke",
-        notebooks=("layout",),
-        params_file=params,
-        model="nets/mine.py:build",
-        budget="5m",
-    )
-
-    words = [
-        "--preset",
-        "smoke",
-        "--notebooks",
-        "layout",
-        "--params",
-        PARAMS,
-        "--model",
-        "nets/mine.py:build",
-    ]
-    assert [*order.arguments] == [*words, "--budget=5m"]
-    files = {name: (tmp_path / name).read_text() for name in ("nets/mine.py", "other.py")}
-    assert order.sources == files | {PARAMS: params.read_text()}
-
-
-@pytest.mark.parametrize("wrong", [{"preset": "smok"}, {"notebooks": ("layuot",)}, {"budget": "soon"}])
-def test_what_cannot_be_done_is_told_before_a_node_is_reached(wrong):
-    with pytest.raises(UserError):
-        order_of("report", **wrong)
 
 
 # plan

@@ -49,7 +49,6 @@ class BlockQueue:
         ask: Returns further groups, given the seconds that are left: what depends on the runs so far.
         left_of: Returns what is left to measure of a group's block.
         begin: Is told of groups that are new in the table.
-        starting: Is told of a block that is taken, before the table counts it.
         depends: Whether `ask` may return something.
         hands: How many measure.
         problem: What ended it before its time; None where nothing did.
@@ -60,7 +59,6 @@ class BlockQueue:
     ask: Callable[[float], list[PlannedGroup]]
     left_of: Callable[[PlannedGroup, int], Sequence[Planned]]
     begin: Callable[[Sequence[PlannedGroup]], None]
-    starting: Callable[[Sequence[Planned], float], None] = lambda planned, left_s: None
     depends: bool = False
     hands: int = 1
     problem: Exception | None = field(default=None, init=False)

@@ -14,14 +14,14 @@ from trainspeed.judge.answer import ORDER, Answer, shared_words, where_measured
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.next_step import NextStep, next_step
-from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
 from trainspeed.judge.verdict import CONFIDENCE, MARGIN, MIN_BLOCKS, Outcome, expected_false
 
 MOST_NAMED = 4  # settings with one outcome that a sentence names
 BLOCKS = {
     "switches": "confirm_blocks"
 }  # study -> the parameter that says how many blocks it measures at most
-OUTCOMES = {Outcome.SAME: "the same within the margin"}
+OUTCOMES = {Outcome.SAME: OUTCOME_WORDS[Outcome.SAME]}
 NOTHING = f"Nothing is decided: no comparison has {MIN_BLOCKS} blocks or more."
 
 

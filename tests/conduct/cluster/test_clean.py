@@ -8,7 +8,8 @@ import pytest
 from trainspeed.conduct import worker_process
 from trainspeed.conduct.cluster import clean
 from trainspeed.conduct.cluster.clean import clean_process
-from trainspeed.conduct.cluster.node import TWINS_VARIABLE, Refused
+from trainspeed.conduct.cluster.node import Refused
+from trainspeed.conduct.context import TWINS_VARIABLE
 
 BEGUN_BY_AN_ENGINE = """
 import os, signal

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from trainspeed.conduct.context import TWINS_VARIABLE as TWINS_VARIABLE
 from trainspeed.core.errors import UserError, check_name
 
 NODE_VARIABLE = "TRAINSPEED_NODE"  # tells a report what its own node is called: "a10g-2"

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from trainspeed.conduct.cluster.node import NODE_VARIABLE, TWINS_VARIABLE, Refused
+from trainspeed.conduct.cluster.node import NODE_VARIABLE, Refused
 from trainspeed.conduct.cluster.orders import Answer, ReportOrder
 from trainspeed.conduct.cluster.tails import FileTails
+from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.forecast import PlanSums
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.paths import ROOT

@@ -13,8 +13,9 @@ from dataclasses import replace
 from functools import cache
 
 from trainspeed.conduct.block_queue import Block, BlockQueue
-from trainspeed.conduct.cluster.node import TWINS_VARIABLE, Node, NodeLost, Refused
+from trainspeed.conduct.cluster.node import Node, NodeLost, Refused
 from trainspeed.conduct.cluster.orders import Answer, BlockOrder, PlannedRun, answer_of, encode
+from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.turns import ROUNDS
 from trainspeed.core.convolution import AnyTrial

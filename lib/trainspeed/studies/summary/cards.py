@@ -18,6 +18,7 @@ from trainspeed.judge.answer import ORDER, Answer, answers
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import MARGIN, Outcome
+from trainspeed.show.answer import OUTCOMES
 from trainspeed.show.axes import ratio_axis
 from trainspeed.show.forest import forest
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
@@ -32,7 +33,6 @@ LABEL_LETTERS = 26
 DPI = 100
 EMPTY = "Nothing is decided: no comparison has 6 blocks or more."
 NO_REMARKS: Mapping[Verdict, str] = {}
-OUTCOMES = {Outcome.SAME: "the same within the margin"}
 
 
 def show_cards(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> None:
