@@ -73,6 +73,23 @@ def test_what_there_is_no_time_for_is_not_measured_and_is_on_record(clocked, tmp
     assert len(table) == 1 and "batch 4" in str(table.iloc[0].to_dict())
 
 
+@pytest.mark.parametrize(("in_report", "blocks"), [(False, 5), (True, 6)])
+def test_in_a_report_what_gets_slower_ends_its_six_blocks_and_the_next_notebooks_share_less(
+    clocked, tmp_path, fake_clock, in_report, blocks
+):
+    ends = clocked.ends
+
+    def slower(request):
+        fake_clock.advance(0.1 * RUN_S if len(clocked.requests) > 2 else 0.0)
+        return ends(request)
+
+    clocked.ends = slower
+
+    runs = measured(tmp_path, 6 * RUN_S, part_of(8, blocks=9), in_report=in_report)
+
+    assert sizes(runs) == {8: blocks}
+
+
 def test_rendering_shows_the_same_record(clocked, tmp_path):
     runs = measured(tmp_path, 6 * RUN_S, part_of(8, 4, blocks=9))
 

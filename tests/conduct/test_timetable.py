@@ -40,9 +40,15 @@ def others(number: int, **fields) -> list[FakeGroup]:
     ]
 
 
-def spend(groups: list[FakeGroup], budget_s: float, slower_after_s: float = math.inf, factor: float = 1.0):
+def spend(
+    groups: list[FakeGroup],
+    budget_s: float,
+    slower_after_s: float = math.inf,
+    factor: float = 1.0,
+    grace_s: float = 0.0,
+):
     """Return the table at the end of a time in which every block takes as long as expected, and what was done."""
-    table = Timetable(groups=groups, block_s=block_s)
+    table = Timetable(groups=groups, block_s=block_s, grace_s=grace_s)
     now_s, done = 0.0, []
     for pick in (table.next, table.next_of_more):
         while (group := pick(budget_s - now_s)) is not None:
@@ -167,6 +173,25 @@ def test_a_machine_that_gets_slower_loses_groups_and_not_the_time():
 
     assert spent_s <= time_s + 3 * CORE_S
     assert counts(table)["core 0"] >= counts(table)["core 3"]
+
+
+def test_what_was_begun_of_the_core_ends_its_six_blocks_within_the_grace():
+    time_s = 6 * 2 * CORE_S
+    slower = {"slower_after_s": 2 * CORE_S, "factor": 1.15}
+    groups = [*cores(2), *others(1)]
+
+    without, _, _ = spend(groups, time_s, **slower)
+    table, _, spent_s = spend(groups, time_s, **slower, grace_s=0.2 * time_s)
+
+    assert sorted(counts(without).values())[:2] != [6, 6]
+    assert counts(table) == {"core 0": 6, "core 1": 6, "other 0": 0}
+    assert time_s < spent_s <= 1.2 * time_s
+
+
+def test_a_grace_begins_nothing_and_does_not_pay_for_blocks_without_an_interval():
+    assert counts(spend(cores(2), 6 * CORE_S, grace_s=3 * CORE_S)[0]) == {"core 0": 6, "core 1": 0}
+    _, _, spent_s = spend(cores(1), 4 * CORE_S, grace_s=CORE_S)
+    assert spent_s == 4 * CORE_S
 
 
 def test_a_forecast_changes_nothing_and_is_what_comes_true():

@@ -46,6 +46,8 @@ from trainspeed.core.user_model import is_named, still_holds
 from trainspeed.sensors.memory import allowance_bytes
 from trainspeed.sensors.processes import device_cores
 
+GRACE = 0.2  # of a notebook's share of a report's time: what it takes beyond that, those after it share less
+
 
 def measure(
     study: str,
@@ -153,7 +155,8 @@ class _Measuring:
         if not is_current(self._table):
             write_csv(self._ledger.read()[0], self._table)
         end_s = math.inf if budget_s is None else begun_s + budget_s
-        table = Timetable(groups=groups, block_s=self._pace.block_s)
+        grace_s = GRACE * budget_s if context.in_report and budget_s is not None else 0.0
+        table = Timetable(groups=groups, block_s=self._pace.block_s, grace_s=grace_s)
         with (
             nullcontext() if context.in_report else measuring_alone(self._device, self._uuids),
             monitoring(context.out / runner.monitor, interval_s, cores),

@@ -12,6 +12,9 @@ The order in which time is given out, and the reverse of the order in which grou
 What was left out of the core comes back where others were quicker than expected. Only time decides, never a result,
 so that no verdict can be stopped at when it looks good.
 
+A group of the core that was begun and turns out slower than expected may end its 6 blocks after the time, within a
+grace: 5 blocks have no interval, and all their time would be lost.
+
 Groups around all others have their first block before them and their last one after them, in any case: their time
 is kept for them.
 """
@@ -58,6 +61,7 @@ class Timetable(Generic[G]):
         counts: Blocks that each group has had.
         forecast_s: Of a forecast, the seconds of all hands that it gives out until its end.
         hands: How many measure side by side: the seconds that are left are those of all of them.
+        grace_s: Seconds beyond the time that what was begun of the core may take to its 6 blocks.
         longest_s: Of a block: where several measure side by side, the time of all together may be enough for what no
             single one can end in time.
         choose: Returns whose block is next of groups that lack some of a level; by default that of the fewest, in
@@ -69,6 +73,7 @@ class Timetable(Generic[G]):
     counts: dict[G, int] = field(default_factory=dict)
     forecast_s: float = 0.0
     hands: int = 1
+    grace_s: float = 0.0
     longest_s: float = math.inf
     choose: Callable[[Sequence[G]], G] | None = None
     _given_up: set[G] = field(default_factory=set)
@@ -150,10 +155,13 @@ class Timetable(Generic[G]):
                     return group
                 self._given_up.add(group)
         behind = self._below([group for group in core if self.had(group)], FEWEST)
-        while len(behind) > 1 and self._needed_s(behind, FEWEST) > left_s:
+        while len(behind) > 1 and self._needed_s(behind, FEWEST) > left_s + self.grace_s:
             self._given_up.add(behind.pop())
-        if len(behind) == 1 and self._needed_s(behind, 1 + self.had(behind[0])) > left_s:
-            self._given_up.add(behind.pop())
+        if len(behind) == 1:
+            # Where not even this one can have 6, as many as fit.
+            six_s, next_s = (self._needed_s(behind, level) for level in (FEWEST, 1 + self.had(behind[0])))
+            if six_s > left_s + self.grace_s and next_s > left_s:
+                self._given_up.add(behind.pop())
         return self._first(behind) if behind else self._revived(left_s)
 
     def _revived(self, left_s: float) -> G | None:
@@ -207,6 +215,7 @@ class Timetable(Generic[G]):
         block_s = {group: self.block_s(group) for group in self.groups}
         block_of = block_s.__getitem__
         copy = Timetable(groups=self.groups, block_s=block_of, counts=dict(self.counts), hands=self.hands)
+        copy.grace_s = self.grace_s
         copy._given_up, copy._level = set(self._given_up), self._level
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:
