@@ -9,6 +9,7 @@ import pytest
 
 from found_switches import nothing_yet, whole
 from study_data import make_trial
+from trainspeed.show import waterfall
 from trainspeed.show.theme import set_theme
 from trainspeed.studies.switches import charts, combination_charts
 from trainspeed.studies.switches.views import effect_rows, pair_rows, way_rows
@@ -83,7 +84,7 @@ def test_a_pair_has_its_size_below_the_diagonal_and_a_small_one_no_sign():
 
 
 def test_the_bars_lead_from_plain_to_the_total():
-    ax = combination_charts.plot_way(way_rows([whole()])).axes[0]
+    ax = waterfall.plot_way(way_rows([whole()])).axes[0]
 
     steps = [bar for kind in ("step", "rest") for bar in with_gid(ax, kind)]
     (total,) = with_gid(ax, "total")
@@ -99,7 +100,7 @@ def test_the_bars_lead_from_plain_to_the_total():
     [
         (charts.plot_effects, effect_rows),
         (combination_charts.plot_interactions, pair_rows),
-        (combination_charts.plot_way, way_rows),
+        (waterfall.plot_way, way_rows),
     ],
 )
 def test_without_a_finding_a_sentence_says_so(plot, rows):
@@ -111,7 +112,7 @@ def test_all_letters_are_within_the_picture():
     for figure in (
         charts.plot_effects(effect_rows(found())),
         combination_charts.plot_interactions(pair_rows(found())),
-        combination_charts.plot_way(way_rows(found())),
+        waterfall.plot_way(way_rows(found())),
     ):
         figure.draw_without_rendering()
         width = figure.bbox.width

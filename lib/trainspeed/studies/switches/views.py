@@ -18,6 +18,7 @@ from trainspeed.judge.verdict import Judgement
 from trainspeed.search.claims import Bar
 from trainspeed.search.findings import Decision, Estimate, Findings
 from trainspeed.search.switch import Set, Switch, combined
+from trainspeed.show.waterfall import GROUP, REST, STEP, TOTAL, WAY_COLUMNS
 from trainspeed.studies.switches.charts import (
     ALREADY_ON,
     BRAKE,
@@ -25,14 +26,7 @@ from trainspeed.studies.switches.charts import (
     EFFECT_COLUMNS,
     KEPT,
 )
-from trainspeed.studies.switches.combination_charts import (
-    GROUP,
-    PAIR_COLUMNS,
-    REST,
-    STEP,
-    TOTAL,
-    WAY_COLUMNS,
-)
+from trainspeed.studies.switches.combination_charts import PAIR_COLUMNS
 
 INTERVAL_SE = 1.96  # standard errors on either side of an estimate
 TOGETHER_QUESTION = "What do all switches that were kept bring together?"

@@ -1,0 +1,75 @@
+"""The way from a plain setting to all that a search kept, as bars: read off the verdicts. Decides nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from trainspeed.core.format import NAMES, listed, model_of
+from trainspeed.core.trial import Trial
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.text import size_of
+from trainspeed.show.waterfall import QUESTION, REST, STEP, TOTAL, WAY_COLUMNS
+from trainspeed.studies.summary.collect import ReportSummary
+
+MOST = 3  # recipes, as in the headline
+SMALLEST_REST = 1.005  # what is less, either way, is written as 1.00
+
+
+def recipes(report: ReportSummary) -> list[Verdict]:
+    """Return the searches whose way is drawn, the largest speed-up first: each has verdicts on single switches."""
+    kept = sorted((v for v in report.kept if v.quantity == "time"), key=lambda v: -v.speedup)
+    return [verdict for verdict in kept[:MOST] if _steps(report, verdict)]
+
+
+def way_rows(report: ReportSummary) -> pd.DataFrame:
+    """Return the bars from plain to best, as `show.waterfall.plot_way` takes them, the largest step first.
+
+    A step is what fresh blocks lose without that switch, all others on. What the steps leave of the total is the last
+    bar but one: smaller switches, which have no verdict of their own, and what several do only together.
+    """
+    rows = []
+    for recipe in recipes(report):
+        place = _place(recipe.candidate)
+        so_far = 1.0
+        for step in _steps(report, recipe):
+            ends = (None if end is None else so_far * end for end in (step.low, step.high))
+            rows.append((place, f"+ {_words(step)}", STEP, so_far, so_far * step.speedup, *ends))
+            so_far *= step.speedup
+        rest = recipe.speedup / so_far
+        if abs(math.log(rest)) > math.log(SMALLEST_REST):
+            words = "+ the rest, and together" if rest > 1 else "less: overlap"
+            rows.append((place, words, REST, so_far, recipe.speedup, None, None))
+        rows.append((place, "all together", TOTAL, 1.0, recipe.speedup, recipe.low, recipe.high))
+    return pd.DataFrame(rows, columns=WAY_COLUMNS)
+
+
+def way_title(report: ReportSummary) -> str:
+    """Return what the searches found: how many times as fast with everything that they kept."""
+    kept = recipes(report)
+    if len(kept) == 1:
+        return f"{size_of(kept[0], times='')} times as fast with all switches together"
+    found = [f"{size_of(v, times='')} times as fast in {_place(v.candidate)}" for v in kept]
+    return f"All switches together: {listed(found)}" if found else QUESTION
+
+
+def _steps(report: ReportSummary, recipe: Verdict) -> Sequence[Verdict]:
+    """Return the verdicts on leaving one switch out of all that this search kept, the largest gain first."""
+    of_best = (v for v in report.verdicts if v.study == recipe.study and v.candidate == recipe.candidate)
+    alone = [v for v in of_best if v.quantity == "time" and v.row.choice and v.factor != recipe.factor]
+    return sorted((v for v in alone if v.speedup), key=lambda verdict: -verdict.speedup)
+
+
+def _words(step: Verdict) -> str:
+    """Return what the switch is called: by what both sides differ in, or else by the value that is better."""
+    return (
+        step.row.versus(step.baseline, step.candidate)
+        if step.row.contrast
+        else step.row.words(step.candidate)
+    )
+
+
+def _place(trial: Trial) -> str:
+    return f"{NAMES[trial.framework]}, {model_of(trial.model)}"

@@ -1,0 +1,67 @@
+"""The front page's way from plain to best: its bars, from verdicts alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from found_switches import whole
+from front_data import report_of
+from study_data import make_run
+from trainspeed.judge.verdict import Outcome
+from trainspeed.show.waterfall import QUESTION
+from trainspeed.studies.summary.way import way_rows, way_title
+from trainspeed.studies.switches.views import switch_verdicts
+
+KEPT = tuple(switch_verdicts([whole()], [make_run(study="switches")]))
+
+
+def undecided(verdicts):
+    """Return the verdicts with all that was kept, together, undecided."""
+    return [
+        replace(v, judgement=replace(v.judgement, outcome=Outcome.UNDECIDED)) if v.factor == "recipe" else v
+        for v in verdicts
+    ]
+
+
+def test_the_bars_lead_from_plain_to_the_total_the_largest_step_first():
+    rows = way_rows(report_of(*KEPT))
+
+    assert list(rows["step"]) == ["+ channels_last", "+ bf16", "+ the rest, and together", "all together"]
+    assert list(rows["before"]) == pytest.approx([1, 1.35, 1.62, 1], rel=0.01)
+    assert list(rows["after"]) == pytest.approx([1.35, 1.62, 1.7, 1.7], rel=0.01)
+    known = rows[rows["low"].notna()]
+    assert list(known["step"]) == ["+ channels_last", "+ bf16", "all together"]
+    assert ((known["low"] <= known["after"]) & (known["after"] <= known["high"])).all()
+    assert set(rows["where"]) == {"PyTorch, cnn10"}
+
+
+def test_its_title_says_how_many_times_as_fast():
+    assert way_title(report_of(*KEPT)) == "1.70 times as fast with all switches together"
+
+
+@pytest.mark.parametrize(
+    "verdicts",
+    [
+        [],
+        undecided(KEPT),
+        [v for v in KEPT if v.factor == "recipe"],
+        [v for v in KEPT if v.factor != "recipe"],
+    ],
+    ids=["nothing", "undecided", "one switch alone", "no search"],
+)
+def test_without_something_kept_in_steps_there_is_no_way(verdicts):
+    report = report_of(*verdicts)
+
+    assert way_rows(report).empty and way_title(report) == QUESTION
+
+
+def test_what_overlaps_goes_back():
+    less = [
+        replace(v, judgement=replace(v.judgement, speedup=1.5, low=1.45, high=1.55))
+        if v.factor == "recipe"
+        else v
+        for v in KEPT
+    ]
+    row = way_rows(report_of(*less)).iloc[-2]
+
+    assert row["step"] == "less: overlap" and row["after"] < row["before"]
