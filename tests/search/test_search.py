@@ -17,6 +17,7 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.search.feasible import was_seen
 from trainspeed.search.findings import Decision, Effect, Stage
 from trainspeed.search.search import Search
+from trainspeed.search.sizes import options
 from trainspeed.search.switch import Candidates, Switch
 
 GAINS = {0: 0.2, 1: 0.08, 2: -0.1}
@@ -286,3 +287,8 @@ def test_slow_ways_are_measured_and_never_kept():
     (lost,) = found.findings.slow_ways
     assert lost.alone.outcome is Outcome.SLOWER
     assert kept(found) == {0, 1}
+
+
+@pytest.mark.parametrize(("asked", "counted"), [(1, 1), (9, 9), (15, 9)])
+def test_more_fresh_blocks_than_are_usual_make_no_stage_smaller(asked, counted):
+    assert max(sizes.confirm for sizes in options(8, asked)) == counted

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from trainspeed.core.run import Role
-from trainspeed.search.confirm import LARGE, LARGES
+from trainspeed.search.confirm import BLOCKS, LARGE, LARGES
 from trainspeed.search.design import COLUMNS, PARTS
 from trainspeed.search.findings import Feasible
 from trainspeed.search.known import Known
@@ -64,11 +64,11 @@ def options(count: int, confirm: int) -> list[Sizes]:
     """Return what a search of so many switches may be, the largest first: see the module.
 
     Args:
-        confirm: Fresh blocks that were asked for.
+        confirm: Fresh blocks that were asked for; more than are usual come out of time that is left over.
     """
     whole = columns_for(count)
-    fewest = min(confirm, 6)
-    full = Sizes(races=RACE_BLOCKS, columns=whole, eliminate=ELIMINATE_BLOCKS, large=LARGE, confirm=confirm)
+    fewest, usual = min(confirm, 6), min(confirm, BLOCKS)
+    full = Sizes(races=RACE_BLOCKS, columns=whole, eliminate=ELIMINATE_BLOCKS, large=LARGE, confirm=usual)
     found = [full]
 
     def less(**fewer: int) -> None:

@@ -237,14 +237,16 @@ def undecided(ratio, **more):
     return replace(one, judgement=replace(one.judgement, outcome=Outcome.UNDECIDED, speedup=ratio))
 
 
-def test_after_the_largest_gains_come_the_others_and_then_the_largest_that_are_undecided():
+def test_after_the_largest_gains_come_the_others_then_what_is_undecided_then_what_is_slower():
     first, second = verdict(1.5), verdict(1.2, batch_size=128)
     small, large = undecided(1.05, batch_size=16), undecided(0.8, batch_size=8)
     unknown = undecided(None, batch_size=4)
 
-    found = next_largest([small, second, unknown, large, first], [first])
+    slower, convolution = verdict(0.5, batch_size=2), convolutions(9.0)
 
-    assert found == [second, large, small]
+    found = next_largest([convolution, slower, small, second, unknown, large, first], [first])
+
+    assert found == [second, large, small, slower, convolution]
     assert next_largest([first, first], []) == [first]
     assert next_largest([undecided(1.1, devices=4)], [], devices=1) == []
 

@@ -87,7 +87,8 @@ def test_gains_that_fresh_blocks_refuted_are_said_to_be_so(more, ends):
 def test_what_is_undecided_is_counted_once_and_is_no_reason_to_leave_all_as_it_is():
     (said,) = headline(report_of(verdict(1.0), UNDECIDED))
 
-    assert said.endswith(f"2 switches compared, 1 of them undecided. {OPEN}")
+    assert "2 switches compared, 1 of them undecided. Nearest to it, and undecided: channels" in said
+    assert said.endswith(f"1.02x (1.02 to 1.03). {OPEN}")
 
 
 def test_a_gain_that_is_no_line_of_a_program_is_said_to_be_so_with_its_page():
@@ -107,6 +108,14 @@ def test_a_convolution_is_a_headline_only_where_nothing_was_trained():
 
     assert headline(report_of(convolution, verdict(1.2)))[0].startswith("**1.20 times")
     assert headline(report_of(convolution))[0].startswith(f"**{convolution.speedup:.2f} times")
+    (said,) = headline(report_of(convolution, UNDECIDED), [Confirmed(first=convolution, again=convolution)])
+    assert said.startswith("Nothing was found that trains faster here by more than 2 %: 1 switch compared")
+
+
+def test_an_undecided_switch_is_named_only_where_its_interval_lies_above_1():
+    about_1 = replace(UNDECIDED, judgement=replace(UNDECIDED.judgement, low=0.99))
+
+    assert "Nearest" not in headline(report_of(about_1))[0]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 CONFIRM_SEED_OFFSET = 200_000  # seed of the fresh blocks, which no block of a study has
 DECIDED = (Outcome.FASTER, Outcome.SLOWER)
+OPEN = (Outcome.FASTER, Outcome.UNDECIDED, Outcome.SLOWER)  # what is worth measuring again, in this order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,16 +110,22 @@ def largest(verdicts: Iterable[Verdict], of_each: int, devices: int | None = Non
 def next_largest(
     verdicts: Iterable[Verdict], top: Iterable[Verdict], devices: int | None = None
 ) -> list[Verdict]:
-    """Return what is worth measuring again after `top`: other gains, then what is undecided, the largest first.
+    """Return what is worth measuring again after `top`: other gains, what is undecided, what is slower.
+
+    The largest come first; trainings before single convolutions, which nobody switches on.
 
     Args:
         devices: As of `largest`.
     """
     pairs = {_pair(verdict) for verdict in top}
     chosen = []
-    for verdict in sorted(verdicts, key=lambda one: (one.outcome not in DECIDED, -gain(one))):
-        open_ = verdict.outcome in (*DECIDED, Outcome.UNDECIDED) and verdict.speedup is not None
-        if open_ and _can_be_confirmed(verdict, devices) and _pair(verdict) not in pairs:
+    known = [one for one in verdicts if one.outcome in OPEN and one.speedup is not None]
+
+    def rank(one: Verdict) -> tuple[bool, int, float]:
+        return one.candidate.phase.calls, OPEN.index(one.outcome), -gain(one)
+
+    for verdict in sorted(known, key=rank):
+        if _can_be_confirmed(verdict, devices) and _pair(verdict) not in pairs:
             chosen.append(verdict)
             pairs.add(_pair(verdict))
     return chosen

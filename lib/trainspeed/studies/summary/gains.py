@@ -54,16 +54,19 @@ def switch_sentences(
         confirmed: What became of some of the gains in fresh blocks, so that luck does not pass for a gain.
         unsaid: Words that the names of verdicts leave out, as they are said above the list.
     """
-    if gains := report.gains:
+    gains, single = _apart(report, report.gains)
+    if gains:
         again = {c.first: _in_fresh_blocks(c) for c in confirmed}
         largest = [
             _linked(report, verdict, again.get(verdict, ""), name=_short(verdict, unsaid))
             for verdict in gains[:MAX_SENTENCES]
         ]
-        return largest + _rest(gains, "smaller gain")
-    if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.switches):
+        return [*largest, *_rest(gains, "smaller gain"), *_convolutions(report, single)]
+    if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.headlines):
         beside = "Beside what the search kept, nothing" if report.recipes else "Nothing"
-        return [f"{beside} that was compared was found to be faster here."]
+        return [f"{beside} that was compared was found to be faster here.", *_convolutions(report, single)]
+    if single:
+        return _convolutions(report, single)
     if not report.switches and report.recipes:
         return []  # the search was all that there is
     return [f"Nothing is decided: a verdict needs {MIN_BLOCKS} blocks or more."]
@@ -76,14 +79,15 @@ def slower_sentences(report: ReportSummary, unsaid: Collection[str] = ()) -> lis
         unsaid: As of `switch_sentences`.
     """
     slower = [verdict for verdict in report.switches[::-1] if verdict.outcome is Outcome.SLOWER]
-    slower.sort(key=lambda verdict: verdict.candidate.phase.calls)
+    slower, single = _apart(report, slower)
     worse = [verdict for verdict in report.verdicts if verdict.outcome is Outcome.WORSE]
     same = [verdict for verdict in report.switches if verdict.outcome is Outcome.SAME]
     losses, others = (
         [_linked(report, verdict, name=_short(verdict, unsaid)) for verdict in several]
         for several in (slower[:MAX_SENTENCES], (*in_order(worse), *same[:MAX_SENTENCES]))
     )
-    return [*losses, *_rest(slower, "smaller loss", "smaller losses"), *others]
+    rest = _rest(slower, "smaller loss", "smaller losses")
+    return [*losses, *rest, *_convolutions(report, single), *others]
 
 
 def undecided_sentences(report: ReportSummary) -> list[str]:
@@ -117,6 +121,23 @@ def shared_words_of(verdicts: Sequence[Verdict]) -> list[str]:
 def _short(verdict: Verdict, unsaid: Collection[str]) -> str:
     versus, *words = name_words(verdict.baseline, verdict.candidate, verdict.factor)
     return ", ".join([versus, *(word for word in words if word not in unsaid)])
+
+
+def _apart(report: ReportSummary, verdicts: Sequence[Verdict]) -> tuple[list[Verdict], list[Verdict]]:
+    """Return the verdicts on trainings, and those on single convolutions; where nothing was trained, all at first."""
+    trains = any(not verdict.candidate.phase.calls for verdict in report.switches)
+    single = [verdict for verdict in verdicts if trains and verdict.candidate.phase.calls]
+    return [verdict for verdict in verdicts if verdict not in single], single
+
+
+def _convolutions(report: ReportSummary, verdicts: Sequence[Verdict]) -> list[str]:
+    """Return how many verdicts on single convolutions there are, and the first one's size: nobody trains with one."""
+    if not verdicts:
+        return []
+    first = verdicts[0]
+    page = study_link(first.study, report.place_of(first))
+    count = counted(len(verdicts), "single convolution")
+    return [Marked(f"{count}, {size_of(first)} ({interval_of(first)}) at most: {page}.")]
 
 
 def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:

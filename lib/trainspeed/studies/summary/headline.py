@@ -8,7 +8,7 @@ from trainspeed.core.format import NAMES, counted, model_of, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -22,11 +22,10 @@ PASTED = ("layout", "precision", "compile")  # factors whose gain is a line or t
 def best_gain(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Verdict | None:
     """Return the gain by a single switch that is largest in fresh blocks, or else the largest that they did not refute.
 
-    A single convolution is no training, and counts only where nothing was trained.
+    A single convolution is no training, and counts only where none was compared.
     """
     lost = [c.first for c in confirmed if c.refuted]
-    gains = [verdict for verdict in report.gains if verdict not in lost]
-    gains = [verdict for verdict in gains if not verdict.candidate.phase.calls] or gains
+    gains = [v for v in report.headlines if v.outcome is Outcome.FASTER and v not in lost]
     held = [c for c in confirmed if c.holds and c.first in gains]
     return max(held, key=lambda c: c.again.speedup).first if held else next(iter(gains), None)
 
@@ -102,20 +101,29 @@ def _gain(verdict: Verdict, again: Confirmed | None) -> Marked:
 
 
 def _nothing(report: ReportSummary) -> Marked:
-    judged = [verdict for verdict in report.switches if verdict.low is not None]
+    judged = report.headlines
     if not judged and not report.recipes:
         return Marked("Nothing is decided yet: no switch was compared in 6 blocks or more.")
     undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
     counts = f"{counted(len(judged), 'switch', 'switches')} compared"
     counts += f", {undecided} of them undecided" if undecided else ""
     found = f"Nothing was found that trains faster here by more than {percent(MARGIN)}: {counts}."
-    if gains := report.gains:
+    if gains := [verdict for verdict in judged if verdict.outcome is Outcome.FASTER]:
         found = (
             "Nothing was confirmed that trains faster here: what was found first "
             f"({counted(len(gains), 'gain')}) was not confirmed in [fresh blocks](#confirmed-in-fresh-blocks); "
             f"{counts}."
         )
-    times = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
-    if any(verdict.outcome is Outcome.UNDECIDED for verdict in times):
-        return Marked(f"{found} [What would decide the rest]({UNDECIDED}).")
+    times = [*judged, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
+    if open_ := [verdict for verdict in times if verdict.outcome is Outcome.UNDECIDED]:
+        return Marked(f"{found}{_nearest(open_)} [What would decide the rest]({UNDECIDED}).")
     return Marked(f"{found} Leave your script as it is.")
+
+
+def _nearest(undecided: Sequence[Verdict]) -> str:
+    """Return which undecided switch may well be a gain: the largest whose interval lies above 1; empty for none."""
+    above = [verdict for verdict in undecided if verdict.low is not None and verdict.low > 1]
+    if not above:
+        return ""
+    best = max(above, key=lambda verdict: verdict.speedup)
+    return f" Nearest to it, and undecided: {escape(best.name)}, {size_of(best)} ({interval_of(best)})."
