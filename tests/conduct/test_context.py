@@ -9,7 +9,7 @@ from trainspeed.report.jupyter_kernel import kernel_environment
 
 def test_a_notebook_opened_by_hand_measures_into_outputs_under_a_fresh_id():
     session = current({})
-    assert session == Context(id=session.id, out=ROOT / "outputs")
+    assert session == Context(id=session.id, out=ROOT / "outputs", by_hand=True)
     assert not session.resume
     assert session.render_from is None
     assert session.plan_to is None
@@ -47,7 +47,7 @@ def test_no_kernel_inherits_what_was_told_to_another(tmp_path, monkeypatch):
 
 def test_an_empty_variable_is_as_good_as_none():
     session = current(dict.fromkeys(EVERYTHING.environment(), ""))
-    assert session == Context(id=session.id, out=ROOT / "outputs")
+    assert session == Context(id=session.id, out=ROOT / "outputs", by_hand=True)
 
 
 def test_ids_sort_by_time_and_two_at_once_differ():

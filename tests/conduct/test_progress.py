@@ -8,7 +8,7 @@ import pytest
 from study_data import make_trial
 from trainspeed.conduct.block_queue import BlockQueue
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.progress import Lines, Progress
+from trainspeed.conduct.progress import Bar, Lines, Progress
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.format import minutes
 
@@ -106,6 +106,37 @@ def test_lines_are_sparse(fake_clock, capsys):
         "layout: run 16 of 31, 1 min 00 s left: run 15",
         "layout: run 31 of 31, 1 min 00 s left: run 30",
     ]
+
+
+class Display:
+    """Stands in for a notebook's output: keeps what it shows, newest last."""
+
+    def __init__(self) -> None:
+        self.shown = []
+
+    def __call__(self, data, **options):
+        assert options == {"raw": True, "display_id": True}
+        self.update(data, raw=True)
+        return self
+
+    def update(self, data, *, raw):
+        self.shown.append(data)
+
+
+def test_a_bar_says_the_time_left_and_leaves_nothing(monkeypatch):
+    display = Display()
+    monkeypatch.setattr("IPython.display.display", display)
+    bar = Bar("layout")
+    bar(0, 12, None, "first")
+    bar(4, 12, 90.0, "<b>")
+    bar.close()
+
+    assert "value" not in display.shown[0]["text/html"], "it cannot say how far it is"
+    assert "when the first runs have ended: first" in display.shown[1]["text/html"]
+    assert 'value="4" max="12"' in display.shown[2]["text/html"]
+    assert display.shown[2]["text/html"].endswith("4 of 12 runs, 1 min 30 s left: &lt;b&gt;")
+    assert display.shown[2]["text/plain"] == "layout: 4 of 12 runs, 1 min 30 s left: <b>"
+    assert display.shown[3] == {}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -49,6 +50,7 @@ class Context:
             `trainspeed.studies.summary.collect`.
         user_models: The models of the user's own that the report was asked to measure; others are not run.
         node: The fleet's name of this machine: see `Run`.
+        by_hand: Whether a reader runs the notebook, in JupyterLab: it may be interrupted and run again.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Context:
     notebook_statuses: tuple[Mapping[str, Any], ...] = ()
     user_models: tuple[str, ...] = ()
     node: str | None = None
+    by_hand: bool = False
 
     def environment(self) -> dict[str, str]:
         """Return the variables with which a kernel runs its notebook in this context."""
@@ -99,7 +102,17 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         notebook_statuses=tuple(json.loads(given["notebook_statuses"] or "[]")),
         user_models=tuple(json.loads(given["user_models"] or "[]")),
         node=given["node"] or None,
+        by_hand=not any(text for name, text in given.items() if name != "out"),
     )
+
+
+def in_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")
 
 
 def recorded(study: str, context: Context, may_be_empty: bool = False) -> Measured:

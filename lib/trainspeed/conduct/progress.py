@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import html
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from trainspeed.conduct.block_queue import BlockQueue
+from trainspeed.conduct.context import in_notebook
 from trainspeed.conduct.plan import Planned
 from trainspeed.core.format import minutes
 
@@ -49,45 +50,56 @@ class Lines:
         now = self._clock()
         if self._last is None or now - self._last >= LINE_EVERY_S:
             self._last = now
-            left = "" if left_s is None else f", {minutes(left_s)} left"
+            left = "" if left_s is None else f", {_left(left_s)}"
             print(f"{self._study}: run {done + 1} of {total}{left}: {name}", flush=True)
 
 
 class Bar:
-    """A tqdm bar: a widget in JupyterLab."""
+    """A bar in a notebook, with the time left; nothing of it stays when it is closed.
+
+    Plain HTML that is drawn again: it asks for no widgets, and a notebook that is saved meanwhile holds no state.
+    """
 
     def __init__(self, study: str) -> None:
-        from tqdm.auto import tqdm
+        from IPython.display import display
 
-        layout = "{desc} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} {postfix}"
-        self._bar = tqdm(desc=study, dynamic_ncols=True, bar_format=layout)
+        self._study = study
+        self._output = display(self._drawn(0, None, "getting ready"), raw=True, display_id=True)
 
     def __call__(self, done: int, total: int, left_s: float | None, name: str) -> None:
-        """Move the bar."""
-        self._bar.total, self._bar.n = total, done
-        left = "" if left_s is None else f"{minutes(left_s)} left, "
-        self._bar.set_postfix_str(left + name)
+        """Draw the bar anew."""
+        left = "how long it takes shows when the first runs have ended" if left_s is None else _left(left_s)
+        self._output.update(self._drawn(done, total, f"{done} of {total} runs, {left}: {name}"), raw=True)
 
     def close(self) -> None:
-        """Leave the bar as it is."""
-        self._bar.n = self._bar.total or 0
-        self._bar.set_postfix_str("")
-        self._bar.close()
+        """Take the bar away."""
+        self._output.update({}, raw=True)
+
+    def _drawn(self, done: int, total: int | None, text: str) -> dict[str, str]:
+        """Return the bar by type of content; one that only moves to and fro where the total is not known."""
+        where = "" if total is None else f' value="{done}" max="{max(total, 1)}"'
+        study, said = html.escape(self._study), html.escape(text)
+        bar = f'<progress{where} aria-label="{study}" style="width: 100%; max-width: 30em"></progress>'
+        return {"text/html": f"{bar}<br>{study}: {said}", "text/plain": f"{self._study}: {text}"}
 
 
 @contextmanager
 def shown_progress(study: str, *, in_report: bool) -> Iterator[Lines | Bar]:
     """Show lines while a report runs, and take them out of the notebook at the end; else show a bar."""
-    in_notebook = "ipykernel" in sys.modules
-    if in_notebook and not in_report:
+    is_shown = in_notebook()
+    if is_shown and not in_report:
         with closing(Bar(study)) as bar:
             yield bar
         return
     yield Lines(study)
-    if in_notebook:
+    if is_shown:
         from IPython.display import clear_output
 
         clear_output()
+
+
+def _left(seconds: float) -> str:
+    return f"{minutes(seconds)} left"
 
 
 def _name_of(group: Sequence[Planned]) -> str:

@@ -14,8 +14,25 @@ from trainspeed.core.runs import machines_of
 from trainspeed.core.system import Difference, differences_text, machine_differences, version_differences
 
 
+class OtherSystem(UserError):
+    """A session that cannot go on here.
+
+    Attributes:
+        what: The error without what a user of the command line can do.
+    """
+
+    def __init__(self, differences: Sequence[Difference]) -> None:
+        """Say what has changed."""
+        changed = differences_text(differences)
+        self.what = f"this session was begun on another system: {changed}. Its blocks would mix the two."
+        super().__init__(
+            f"{self.what} Leave RESUME out to begin a new report (what was measured stays), or go back to what it was "
+            "begun with."
+        )
+
+
 def check_same_machine(runs: Iterable[Run], machine: Mapping[str, Any], node: str | None = None) -> None:
-    """Raise a UserError where runs of the session were measured on another machine, or with another driver.
+    """Raise an OtherSystem where runs of the session were measured on another machine, or with another driver.
 
     Args:
         machine: This one, as in the ledger.
@@ -29,7 +46,7 @@ def check_same_machine(runs: Iterable[Run], machine: Mapping[str, Any], node: st
 
 
 def check_same_versions(runs: Iterable[Run], framework: str, versions: Mapping[str, str]) -> None:
-    """Raise a UserError where runs of the session had other versions of a framework or of its libraries.
+    """Raise an OtherSystem where runs of the session had other versions of a framework or of its libraries.
 
     Args:
         versions: Those of its worker here.
@@ -40,7 +57,4 @@ def check_same_versions(runs: Iterable[Run], framework: str, versions: Mapping[s
 
 def _check(differences: Sequence[Difference]) -> None:
     if differences:
-        raise UserError(
-            f"this session was begun on another system: {differences_text(differences)}. Its blocks would mix the two. "
-            "Leave RESUME out to begin a new report (what was measured stays), or go back to what it was begun with."
-        )
+        raise OtherSystem(differences)

@@ -32,6 +32,7 @@ from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.start import start_worker
 from trainspeed.conduct.timetable import FEWEST, Timetable
 from trainspeed.conduct.turns import TURN_S
+from trainspeed.conduct.unfinished import going_on
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, append_coverage, read_coverage
 from trainspeed.core.errors import PlanOnly, UserError
@@ -61,7 +62,8 @@ def measure(
 ) -> Measured:
     """Measure every run of a plan that is not in the ledger yet and that the time is enough for; return them all.
 
-    While a report is rendered, nothing is measured: the newest session of the study is returned.
+    While a report is rendered, nothing is measured: the newest session of the study is returned. In JupyterLab, a
+    session that was interrupted goes on.
 
     Args:
         timeout_s: Seconds after which a run is ended; it becomes a row with status `timeout`.
@@ -84,7 +86,8 @@ def measure(
     if context.render_from:
         measured = recorded(study, context, plan.may_be_empty)
     else:
-        measured = _Measuring(study, plan, context).run(timeout_s, interval_s, turn_s, budget_s)
+        with going_on(study, plan, context) as context:
+            measured = _Measuring(study, plan, context).run(timeout_s, interval_s, turn_s, budget_s)
     arm()
     return measured
 

@@ -15,7 +15,7 @@ EMPTY_FORM = "{field} is an empty list: {rule}"
 class UserError(ValueError):
     """Wrong input, in one line: what is wrong, the value, and what to do.
 
-    The command line prints it without a traceback and exits with code 2.
+    The command line prints it without a traceback and exits with code 2; a notebook shows it likewise.
     """
 
     def __init__(
@@ -42,6 +42,10 @@ class UserError(ValueError):
     def named(self, names: Mapping[str, str]) -> UserError:
         """Return the error under the names of a notebook's parameters: field -> parameter."""
         return UserError(self._sentence(names))
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows in place of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
 
     def _sentence(self, names: Mapping[str, str]) -> str:
         wrong, value, rule, form, others = self._parts

@@ -1,0 +1,100 @@
+"""A study that was interrupted in JupyterLab goes on when its cell is run again: which session that is.
+
+A report is resumed by its command (`RESUME=1`). In a notebook there is none, so a study has a small file while it
+measures, which is left where it does not end. What was measured is in the ledger either way.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TextIO
+
+from trainspeed.conduct.context import Context
+from trainspeed.conduct.plan import Plan
+from trainspeed.conduct.resumed import OtherSystem
+from trainspeed.core.errors import UserError
+from trainspeed.core.format import counted
+from trainspeed.core.ledger import Ledger
+
+FOLDER = "unfinished"  # of these files, beside the ledger
+REPEATS = "blocks"  # how a parameter ends that says how often something is measured: more may be asked for
+
+
+class Interrupted(KeyboardInterrupt):
+    """The reader has interrupted the kernel: a notebook shows its one line, not where it was at that moment."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+@contextmanager
+def going_on(study: str, plan: Plan, context: Context) -> Iterator[Context]:
+    """Give the context in which to measure: by hand, that of a session of the same plan that has not ended.
+
+    A session goes on whatever ended it (an interrupt, a restart of the kernel, an error), unless the study has been
+    measured since then, or other trials are asked for now. Only the numbers of blocks may be others.
+
+    Raises:
+        UserError: The session was begun on another system; the next time, a new one begins.
+        Interrupted: By the reader.
+    """
+    if not context.by_hand:
+        yield context
+        return
+    path = context.out / FOLDER / f"{study}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until it is closed, or the kernel has ended
+        except OSError:  # another notebook measures the study on another GPU, or there are no locks here
+            yield context
+            return
+        planned = plan_id(plan)
+        ledger, session = Ledger(context.out), _unfinished(file, planned)
+        if session is not None and ledger.newest().get(study) == session:
+            context = replace(context, id=session, resume=True)
+            kept = counted(len(ledger.read({study: session})[0]), "run")
+            print(
+                f"{study}: goes on with the session that did not end, and keeps its {kept}. To measure all of it anew, "
+                f"delete {FOLDER}/{path.name} in the output folder.",
+                flush=True,
+            )
+        file.truncate(0)
+        file.write(json.dumps({"session": context.id, "plan": planned}) + "\n")
+        file.flush()
+        try:
+            yield context
+        except OtherSystem as problem:
+            path.unlink(missing_ok=True)
+            raise UserError(f"{problem.what} Run this cell again to begin a new session.") from None
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"{study}: interrupted. What was measured is kept: run this cell again to go on."
+            ) from None
+        path.unlink(missing_ok=True)
+
+
+def plan_id(plan: Plan) -> str:
+    """Return what two plans have in common that differ in the numbers of their blocks alone."""
+    sets = [(name, replace(part, blocks=1, parameter=REPEATS)) for name, part in plan.named_sets]
+    asked = getattr(
+        plan.remake, "keywords", {}
+    )  # of a plan that depends on its runs, the sets do not say all
+    parameters = {name: value for name, value in asked.items() if not name.endswith(REPEATS)}
+    return hashlib.sha256(repr((sets, plan.seed, sorted(parameters.items()))).encode()).hexdigest()[:16]
+
+
+def _unfinished(file: TextIO, planned: str) -> str | None:
+    """Return the session that a file names for this plan; None where it names none."""
+    file.seek(0)
+    try:
+        data: Any = json.loads(file.read())
+    except ValueError:
+        return None
+    same = isinstance(data, dict) and data.get("plan") == planned
+    return data.get("session") if same else None

@@ -1,0 +1,123 @@
+"""A study that is interrupted in JupyterLab, and run again there: workers only pretend."""
+
+from __future__ import annotations
+
+import fcntl
+
+import pytest
+
+import asking_study
+from asking_study import Asking, measured, part_of
+from trainspeed.conduct import context
+from trainspeed.conduct.plan import Plan, planner
+from trainspeed.conduct.unfinished import FOLDER, plan_id
+from trainspeed.core.errors import UserError
+from trainspeed.core.ledger import Ledger
+
+
+@pytest.fixture
+def interrupted(workers, tmp_path):
+    """Measure one of two blocks by hand, as session s1; return the folder."""
+    real = workers.ends
+
+    def ends(request):
+        if len(workers.requests) > 1:
+            raise KeyboardInterrupt
+        return real(request)
+
+    workers.ends = ends
+    with pytest.raises(
+        KeyboardInterrupt, match=r"^s: interrupted\. What was measured is kept: run this cell again"
+    ):
+        by_hand(tmp_path, part_of(8, blocks=2))
+    workers.ends = real
+    return tmp_path
+
+
+def by_hand(out, *parts, session="s1", **options):
+    return measured(out, Asking(), *parts, id=session, by_hand=True, **options)
+
+
+def sessions_and_blocks(out):
+    return [(run.session, run.block) for run in Ledger(out).read()[0]]
+
+
+def test_the_next_start_measures_what_is_left_in_the_same_session(interrupted, capsys):
+    again = by_hand(interrupted, part_of(8, blocks=2), session="s2")
+
+    assert again.session == "s1" and [run.block for run in again.runs] == [0, 1]
+    assert sessions_and_blocks(interrupted) == [("s1", 0), ("s1", 1)]
+    assert "goes on with the session that did not end, and keeps its 1 run. " in capsys.readouterr().out
+
+
+def test_more_blocks_may_be_asked_for_then(interrupted):
+    assert [run.block for run in by_hand(interrupted, part_of(8, blocks=3), session="s2").runs] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("sizes", [(16,), (8, 16)])
+def test_another_plan_begins_anew(interrupted, sizes):
+    assert by_hand(interrupted, part_of(*sizes, blocks=2), session="s2").session == "s2"
+
+
+def test_what_ended_is_measured_anew(interrupted):
+    for session in ("s2", "s3"):
+        by_hand(interrupted, part_of(8, blocks=2), session=session)
+
+    assert sessions_and_blocks(interrupted) == [("s1", 0), ("s1", 1), ("s3", 0), ("s3", 1)]
+    assert list((interrupted / FOLDER).iterdir()) == []
+
+
+def test_what_was_measured_since_then_by_a_report_counts_as_the_newer_session(interrupted):
+    measured(interrupted, Asking(), part_of(8, blocks=2), id="s2")
+
+    assert by_hand(interrupted, part_of(8, blocks=2), session="s3").session == "s3"
+
+
+def test_a_report_goes_on_with_nothing_by_itself(interrupted):
+    assert measured(interrupted, Asking(), part_of(8, blocks=2), id="s2").session == "s2"
+
+
+def test_a_damaged_file_is_as_none(interrupted):
+    (interrupted / FOLDER / "s.json").write_text('{"session": "s1", ')
+
+    assert by_hand(interrupted, part_of(8, blocks=2), session="s2").session == "s2"
+
+
+def test_a_session_that_another_notebook_is_measuring_is_left_to_it(interrupted):
+    with (interrupted / FOLDER / "s.json").open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert by_hand(interrupted, part_of(8, blocks=2), session="s2").session == "s2"
+    assert by_hand(interrupted, part_of(8, blocks=2), session="s3").session == "s3", "s2 is newer"
+
+
+def test_on_another_system_it_says_so_once_and_then_begins_anew(interrupted, monkeypatch):
+    monkeypatch.setitem(asking_study.VERSIONS, "torch", {"torch": "2.16.0", "cuda": "13.0"})
+
+    with pytest.raises(
+        UserError, match=r"another system: .*2\.16\.0\)\. .* Run this cell again to begin a new"
+    ):
+        by_hand(interrupted, part_of(8, blocks=2), session="s2")
+    assert by_hand(interrupted, part_of(8, blocks=2), session="s3").session == "s3"
+
+
+def test_a_plan_that_depends_on_its_runs_is_another_one_with_other_parameters():
+    @planner
+    def plan(*, blocks, steps):
+        return Plan(others=(part_of(8, blocks=blocks),), more=Asking())
+
+    assert plan_id(plan(blocks=1, steps=2)) == plan_id(plan(blocks=6, steps=2))
+    assert plan_id(plan(blocks=1, steps=2)) != plan_id(plan(blocks=1, steps=3))
+
+
+@pytest.mark.parametrize(
+    ("environment", "is_by_hand"),
+    [
+        ({}, True),
+        ({"TRAINSPEED_OUT": "x"}, True),
+        ({"TRAINSPEED_REPORT": "1"}, False),
+        ({"TRAINSPEED_SESSION": "s"}, False),
+        ({"TRAINSPEED_RENDER": "x"}, False),
+    ],
+)
+def test_a_notebook_is_run_by_hand_where_no_command_runs_it(environment, is_by_hand):
+    assert context.current(environment).by_hand is is_by_hand
