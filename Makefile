@@ -71,8 +71,9 @@ setup-fleet:
 data: setup ## download CIFAR-10 and MNIST, and check them
 	@.venv/bin/python -m trainspeed data
 
+# The panel's Measure edits and runs a notebook through what the option exposes.
 lab: setup ## open the notebooks in JupyterLab
-	@.venv/bin/jupyter lab --notebook-dir notebooks
+	@.venv/bin/jupyter lab --notebook-dir notebooks --expose-app-in-browser
 
 test: setup-fleet lint ## lint, then all tests; they need no GPU
 	@.venv/bin/python -m pytest -n 2

@@ -97,7 +97,7 @@ def parameters_of(notebook: nbformat.NotebookNode, name: str) -> dict[str, Param
     """Return the parameters of a notebook by name, in its order."""
     for cell in notebook.cells:
         if TAG in cell.metadata.get("tags", []):
-            return _parse(cell.source, name)
+            return parse(cell.source, name)
     return {}
 
 
@@ -154,7 +154,8 @@ def check_parameters(notebook: str, known: Mapping[str, Parameter], values: Mapp
             raise UserError(f"{notebook}: {problem}")
 
 
-def _parse(source: str, notebook: str) -> dict[str, Parameter]:
+def parse(source: str, notebook: str) -> dict[str, Parameter]:
+    """Return the parameters of the text of a cell by name, in its order."""
     try:
         lines = ast.parse(source).body
     except SyntaxError as problem:
