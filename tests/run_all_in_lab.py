@@ -1,0 +1,78 @@
+"""Run the project's notebooks in a real JupyterLab, as a reader does, with real frameworks and the smoke preset.
+
+python tests/run_all_in_lab.py FOLDER [NOTEBOOK…]
+
+Prints a line for each notebook: whether a bar was seen and is gone, what failed, which cells showed something last.
+FOLDER gets the notebooks as they were saved, the ledger, and a picture of each. Takes minutes; what of it runs among
+the tests is in `tests/lab`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from browser_helper import browser
+from lab_helper import Lab, errors_in, place_of, server
+from trainspeed.core.files import COMPARE, SUMMARY, notebook_names
+from trainspeed.core.paths import ROOT
+from trainspeed.report.parameter_text import with_values
+from trainspeed.report.parameters import TAG, read_file
+
+NOTEBOOKS = ROOT / "notebooks"
+LONG_MS = 900_000  # for a notebook
+
+
+def copy_of(name: str, folder: Path) -> Path:
+    """Write a notebook with the parameters of the smoke preset."""
+    notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4)
+    cell = next(cell for cell in notebook.cells if TAG in cell.metadata.get("tags", []))
+    preset = read_file(NOTEBOOKS / "presets/smoke.yaml", NOTEBOOKS).get(name, {})
+    cell.source = with_values(cell.source, preset)
+    path = folder / f"{name}.ipynb"
+    nbformat.write(notebook, path)
+    return path
+
+
+def run(lab: Lab, name: str, folder: Path) -> str:
+    """Restart and run all cells of a notebook; return what was seen, in a line."""
+    begun = time.monotonic()
+    lab.open(name)
+    last = max(place for place, cell in enumerate(lab.cells()) if cell["cell_type"] == "code")
+    lab.restart_and_run_all()
+    bar = lab.page.locator("progress")
+    if name != COMPARE:
+        bar.first.wait_for(state="attached", timeout=LONG_MS)
+    lab.wait_for_run(last, timeout_ms=LONG_MS)
+    cells, seconds = lab.cells(), time.monotonic() - begun
+    lab.save()
+    explored = next((n for n, cell in enumerate(cells) if cell["id"] == "explore-text"), len(cells))
+    showing = [cell["id"] for cell in cells[:explored] if cell["cell_type"] == "code" and cell["outputs"]]
+    lab.select(place_of(cells, showing[-1]))
+    lab.page.screenshot(path=folder / f"{name}.png")
+    return (
+        f"{name}: {seconds:.0f} s; bars left: {bar.count()}; failed: {errors_in(cells) or 'nothing'}; "
+        f"last before Explore: {', '.join(showing[-3:])}"
+    )
+
+
+def main(folder: Path, *names: str) -> None:
+    """Run the notebooks one after another, the front page last."""
+    names = names or tuple(sorted(notebook_names(NOTEBOOKS), key=lambda name: (name == SUMMARY, name)))
+    (folder / "notebooks").mkdir(parents=True)
+    for name in names:
+        copy_of(name, folder / "notebooks")
+    environment = {"TRAINSPEED_OUT": str(folder / "out"), "PYTHONPATH": str(ROOT / "lib")}
+    with server(folder, folder / "notebooks", environment, startup="") as address, browser() as started:
+        lab = Lab(started.new_page(), address)
+        for name in names:
+            print(run(lab, name, folder), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve(), *sys.argv[2:])
