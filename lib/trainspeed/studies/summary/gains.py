@@ -136,8 +136,8 @@ def _convolutions(report: ReportSummary, verdicts: Sequence[Verdict]) -> list[st
         return []
     first = verdicts[0]
     page = study_link(first.study, report.place_of(first))
-    count = counted(len(verdicts), "single convolution")
-    return [Marked(f"{count}, {size_of(first)} ({interval_of(first)}) at most: {page}.")]
+    size = f"{len(verdicts)} {first.outcome}, the largest difference {size_of(first)} ({interval_of(first)})"
+    return [Marked(f"Single convolutions: {size}: {page}.")]
 
 
 def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
