@@ -39,7 +39,7 @@ SIDES = $(if $(strip $(A)$(B)),$(call quote,$(A)) $(call quote,$(B)))
 PRICES = $(or $(strip $(USD)),$(if $(strip $(A_USD)$(B_USD)),$(or $(strip $(A_USD)),-) $(or $(strip $(B_USD)),-)))
 SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
-.PHONY: setup setup-fleet report plan check render compare node fleet test lint bench lab data clean help
+.PHONY: setup setup-fleet report plan check render compare history node fleet test lint bench lab data clean help
 
 report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function|timm/<name>|keras/<name> BUDGET=15m RESUME=1
 	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
@@ -61,6 +61,9 @@ render: setup ## write the report again from runs that exist: FROM=folder (defau
 
 compare: setup ## which of several folders or ledgers is fastest, and which cheapest: RUNS="outputs/a10g outputs/h100 data/measured/xyz" USD="1.2 3.9 -", prices of an hour; of two also A= B= A_USD= B_USD=
 	@.venv/bin/python -m trainspeed compare $(SIDES) --out $(call quote,$(OUT)) $(call option,--runs,$(RUNS)) $(if $(strip $(PRICES)),$(call quote,--usd=$(PRICES)))
+
+history: setup ## what changed from one session of OUT to the next, and since when training is slower or faster; sessions of several folders: RUNS="ci/1 ci/2"
+	@.venv/bin/python -m trainspeed history --out $(call quote,$(OUT)) $(call option,--runs,$(RUNS))
 
 setup: ## build the environments: quick when they are up to date; PYTHON=python3.12 chooses the interpreter
 	@$(PYTHON) lib/setup_environments.py

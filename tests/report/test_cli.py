@@ -187,6 +187,14 @@ def test_make_hands_over_all_sides_also_where_one_is_missing(given, words):
 
 
 @needs_make
+def test_make_hands_over_the_folders_of_a_history():
+    said = make("history", "RUNS=ci/1 'ci 2'")
+    words = subprocess.run(["bash", "-c", f"printf '<%s>\\n' {said}"], capture_output=True, text=True).stdout
+    expected = ["history", "--out", "outputs", "--runs", "ci/1 'ci 2'"]
+    assert words.splitlines()[3:] == [f"<{word}>" for word in expected]
+
+
+@needs_make
 @pytest.mark.parametrize("value", ["", "0", "no"])
 def test_make_does_not_resume_unasked(value):
     assert "--resume" not in make("report", f"RESUME={value}")
@@ -202,6 +210,7 @@ def test_make_alone_lists_the_commands():
         "plan",
         "render",
         "compare",
+        "history",
         "setup",
         "data",
         "lab",

@@ -2,6 +2,7 @@ import pytest
 
 from tiny_notebooks import code, write
 from trainspeed.core.errors import UserError
+from trainspeed.core.files import DRAWING
 from trainspeed.report.parameters import (
     check_notebooks,
     notebook_names,
@@ -163,7 +164,7 @@ def test_a_damaged_notebook_is_one_line(folder):
 @pytest.mark.parametrize("preset", ["smoke", "quick", "standard", "article"])
 def test_no_preset_asks_for_seven_or_eight_blocks(preset):
     """Their intervals are wider than that of six, and end at the extremes as well; nine leave one out of line."""
-    names = [name for name in notebook_names(NOTEBOOKS) if name != "compare"]
+    names = [name for name in notebook_names(NOTEBOOKS) if name not in DRAWING]
     asked = resolve_parameters(names, NOTEBOOKS, preset=preset)
     blocks = {
         f"{name}, {key}": value

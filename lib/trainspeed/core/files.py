@@ -16,6 +16,8 @@ METADATA = "trainspeed"
 SUMMARY = "summary"  # the front page: it draws on the other notebooks' runs, so it comes last
 CHECK = "check"  # of the instrument itself: it comes first
 COMPARE = "compare"  # a command of its own
+HISTORY = "history"  # another command of its own
+DRAWING = (COMPARE, HISTORY)  # notebooks that draw ledgers, and that no report runs
 FLEET = "fleet"  # the same notebook, of all machines of a fleet
 VERDICTS = "verdicts.json"
 

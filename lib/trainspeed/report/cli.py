@@ -73,6 +73,13 @@ def _parser() -> argparse.ArgumentParser:
     price = 'price of an hour of each side\'s machine, in US dollars, such as "1.2 - 3.9"; -: not known'
     compare.add_argument("--usd", help=price)
     compare.set_defaults(run=_compare)
+    history_help = "show the sessions of a folder, or of several, in the order of time"
+    history = commands.add_parser("history", parents=[out], help=history_help)
+    history.add_argument(
+        "ledgers", metavar="LEDGER", nargs="*", default=[], help="folder with runs (default: --out)"
+    )
+    history.add_argument("--runs", metavar="LEDGERS", help="the same in one text, with spaces between")
+    history.set_defaults(run=_history)
     check_help = "check on this machine that times, work and memory are measured right"
     commands.add_parser("check", parents=[out], help=check_help).set_defaults(run=_check)
     node = commands.add_parser("node", help="make this machine a node of a fleet")
@@ -129,6 +136,12 @@ def _compare(options: argparse.Namespace) -> int:
 
     sides = sides_typed(options.sides, options.runs)
     return compare_reports(sides, prices_typed(options.usd), out=options.out)
+
+
+def _history(options: argparse.Namespace) -> int:
+    from trainspeed.report.compare import draw_history, sides_typed
+
+    return draw_history(sides_typed(options.ledgers, options.runs), out=options.out)
 
 
 def _node(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The command compare: check the sides first, then run, save and export the notebook that shows them beside each other.
+"""The commands compare and history: check the ledgers first, then run, save and export the notebook that shows them.
 
 Does not know what is compared: the notebook does that.
 """
@@ -8,18 +8,20 @@ from __future__ import annotations
 import json
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import COMPARE
+from trainspeed.core.files import COMPARE, HISTORY
 from trainspeed.core.format import counted
 from trainspeed.core.paths import ROOT
 from trainspeed.report.notebooks import Job, ReportRun
 from trainspeed.report.output_folder import locked
 from trainspeed.studies.across.common import common_trials
-from trainspeed.studies.across.sides import PATHS_VARIABLE, read_sides
+from trainspeed.studies.across.sessions import sessions_of
+from trainspeed.studies.across.sides import PATHS_VARIABLE, Side, read_sides
 
 NOTEBOOKS = ROOT / "notebooks"
 NOT_KNOWN = "-"  # in place of a price
@@ -48,21 +50,54 @@ def compare_reports(
     """
     read = read_sides([str(side) for side in sides], usd_per_hour, seen_from=Path.cwd(), environment={})
     common = common_trials({side.name: side.runs for side in read})
+    trials = counted(len(common.trials), "trial")
+    about = f"{trials} that at least two of {len(read)} sides have"
+    parameters = {"runs": [side.name for side in read], "usd_per_hour": _prices(usd_per_hour)}
+    return _draw(read, about, parameters, out=out, name=name, notebook=COMPARE, folder=folder)
+
+
+def draw_history(ledgers: Sequence[Path | str] = (), *, out: Path, folder: Path = NOTEBOOKS) -> int:
+    """Write `history.ipynb` and `history.html`, the sessions of ledgers in the order of time; return the exit code.
+
+    Args:
+        ledgers: Folders with runs, or ledgers, relative to the user's working directory; none: that of `out`.
+    Raises:
+        UserError: Something is wrong, or there are fewer than two sessions, and nothing has been written.
+    """
+    named = [str(ledger) for ledger in ledgers] or [str(out)]
+    read = read_sides(named, fewest=1, seen_from=Path.cwd(), environment={})
+    sessions = sessions_of(run for side in read for run in side.runs)
+    common = common_trials({session.label: session.runs for session in sessions})
+    about = f"{counted(len(common.trials), 'trial')} that at least two of {len(sessions)} sessions have"
+    parameters = {"runs": [side.name for side in read]}
+    return _draw(read, about, parameters, out=out, name=HISTORY, notebook=HISTORY, folder=folder)
+
+
+def _draw(
+    read: Sequence[Side],
+    about: str,
+    parameters: Mapping[str, Any],
+    *,
+    out: Path,
+    name: str,
+    notebook: str,
+    folder: Path,
+) -> int:
+    """Run and export a notebook that shows ledgers; its environment alone knows where they are."""
     with locked(out), tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as paths:
         json.dump([str(side.path.resolve()) for side in read], paths)
         paths.flush()
         job = Job(
             name=name,
             context=Context(id="", out=out, in_report=True),
-            parameters={"runs": [side.name for side in read], "usd_per_hour": _prices(usd_per_hour)},
+            parameters=parameters,
             variables={PATHS_VARIABLE: paths.name},
             rendered=True,
-            notebook=COMPARE,
+            notebook=notebook,
         )
         for doubt in (doubt for side in read for doubt in side.doubts):
             print(doubt, flush=True)
-        trials = counted(len(common.trials), "trial")
-        print(f"{name}: {trials} that at least two of {len(read)} sides have", flush=True)
+        print(f"{name}: {about}", flush=True)
         return ReportRun([job], None, out=out, folder=folder).run()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import COMPARE, FLEET, VERDICTS
+from trainspeed.core.files import DRAWING, FLEET, VERDICTS
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, parsed, read_lines
 from trainspeed.core.ledger_line import OtherSchema
 from trainspeed.core.paths import ROOT
@@ -117,7 +117,7 @@ def _is_marked(out: Path) -> bool:
 
 def _written() -> set[str]:
     """Return the names of the files that a report writes."""
-    names = {*notebook_names(ROOT / "notebooks"), COMPARE, FLEET, "index"}
+    names = {*notebook_names(ROOT / "notebooks"), *DRAWING, FLEET, "index"}
     ends = (".html", ".ipynb", ".failed.ipynb")
     return {f"{name}{end}" for name in names for end in ends} | {
         RUNS_FILE,

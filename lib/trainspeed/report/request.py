@@ -20,7 +20,7 @@ from msgspec import Meta
 from trainspeed.conduct.context import new_id
 from trainspeed.core import user_model
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import CHECK, COMPARE, SUMMARY
+from trainspeed.core.files import CHECK, COMPARE, DRAWING, SUMMARY
 from trainspeed.core.ledger import SESSIONS_FILE, read_lines
 from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.quantities import Duration, Elapsed, Identifier, Name
@@ -86,19 +86,20 @@ def new_session(
     """
     if preset == "auto":
         preset = "standard" if has_gpu else "quick"
-    names = tuple(notebooks) or tuple(n for n in parameters.notebook_names(folder) if n != COMPARE)
+    names = tuple(notebooks) or tuple(n for n in parameters.notebook_names(folder) if n not in DRAWING)
     if not names:
         raise UserError(f"no notebooks in {folder}")
     names = tuple(sorted(parameters.check_notebooks(names, folder), key=_place))
-    if COMPARE in names:
-        raise UserError(f"{COMPARE} measures nothing, so no report runs it: `make compare RUNS=…` does.")
+    if drawing := next((name for name in names if name in DRAWING), None):
+        command = f"make {drawing}{' RUNS=…' if drawing == COMPARE else ''}"
+        raise UserError(f"{drawing} measures nothing, so no report runs it: `{command}` does.")
     if model is not None:
         _check_model(model)
         names = _notebooks_of_models(names, folder, asked=bool(notebooks))
     values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
     from_file = parameters.read_file(params_file, folder) if params_file else {}
     files = [folder / "presets" / f"{preset}.yaml", *filter(None, [params_file])]
-    every = [name for name in parameters.notebook_names(folder) if name not in (COMPARE, CHECK)]
+    every = [name for name in parameters.notebook_names(folder) if name not in (*DRAWING, CHECK)]
     budget_s = budget_of(budget, files, [name for name in names if name != CHECK], every)
     sharing = [n for n in names if PARAMETER in values[n] and PARAMETER not in from_file.get(n, {})]
     if model is not None:

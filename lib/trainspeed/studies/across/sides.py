@@ -26,6 +26,7 @@ from trainspeed.judge.cost import check_price
 # Names a file with the ledgers' paths as a JSON list, so that no path of a machine gets into a notebook.
 PATHS_VARIABLE = "TRAINSPEED_COMPARE"
 FEWEST = 2
+USAGE_OF_ONE = 'make history RUNS="outputs"'
 USAGE = 'make compare RUNS="outputs/old data/measured/xyz"'
 
 
@@ -52,6 +53,7 @@ def read_sides(
     runs: Sequence[str],
     usd_per_hour: Sequence[float | None] = (),
     *,
+    fewest: int = FEWEST,
     seen_from: Path = ROOT,
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[Side, ...]:
@@ -60,13 +62,14 @@ def read_sides(
     Args:
         runs: A folder, or the ledger itself, for each side.
         usd_per_hour: A price for each side, None where it is not known; none at all where no price is.
+        fewest: One for the sessions of a single ledger.
         seen_from: Folder that relative paths start in; for a notebook, the project's.
         environment: The PATHS_VARIABLE in it takes precedence over `runs`.
     Raises:
-        UserError: There are fewer than two; one is missing, is no ledger, is of another schema or has no runs; two are
+        UserError: There are fewer; one is missing, is no ledger, is of another schema or has no runs; two are
             the same; or the prices are none.
     """
-    _check_count(runs)
+    _check_count(runs, fewest)
     prices = check_prices(runs, usd_per_hour)
     paths = [_ledger(text, seen_from) for text in _given(runs, environment)]
     _check_different(runs, paths)
@@ -112,15 +115,18 @@ def told_apart(names: Sequence[str]) -> list[str]:
     return told
 
 
-def _check_count(runs: Sequence[str]) -> None:
+def _check_count(runs: Sequence[str], fewest: int) -> None:
     for place, text in enumerate(runs, 1):
         if not text.strip():
             raise UserError(
                 f"ledger {place} of {len(runs)} is missing: name a folder with runs, as in `{USAGE}`."
             )
-    if len(runs) < FEWEST:
+    if len(runs) < fewest:
         given = f"RUNS (={runs[0]}) names one ledger" if runs else "RUNS names no ledger"
-        raise UserError(f"{given}: name two or more folders with runs, as in `{USAGE}`.")
+        wanted = "two or more folders" if fewest == FEWEST else "one folder or more"
+        raise UserError(
+            f"{given}: name {wanted} with runs, as in `{USAGE if fewest == FEWEST else USAGE_OF_ONE}`."
+        )
 
 
 def _given(runs: Sequence[str], environment: Mapping[str, str]) -> Sequence[str]:

@@ -17,7 +17,7 @@ import msgspec
 
 from trainspeed.core.coverage import Coverage, read_coverage
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.files import CHECK, COMPARE, FLEET, METADATA, SUMMARY, VERDICTS, notebook_names, slug
+from trainspeed.core.files import CHECK, DRAWING, FLEET, METADATA, SUMMARY, VERDICTS, notebook_names, slug
 from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.page_order import WHOLE, page_order
@@ -29,7 +29,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 
 PAGE = "index.html"
-FILES = ("runs.csv", "runs.jsonl", VERDICTS, f"{COMPARE}.html")
+FILES = ("runs.csv", "runs.jsonl", VERDICTS, *(f"{name}.html" for name in DRAWING))
 HEADING = re.compile(r"#{1,4} ")
 NO_RUNS = RunSet(())
 
@@ -116,7 +116,7 @@ class ReportSummary:
     @property
     def missing(self) -> list[str]:
         """Names of the project's notebooks that are not in this report."""
-        present = {SUMMARY, COMPARE, CHECK, *(notebook.name for notebook in self.notebooks)}
+        present = {SUMMARY, *DRAWING, CHECK, *(notebook.name for notebook in self.notebooks)}
         return [name for name in notebook_names(ROOT / "notebooks") if name not in present]
 
     @property
@@ -209,7 +209,7 @@ def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple
     rows = {row["name"]: dict(row) for row in statuses}
     for path in sorted(out.glob("*.ipynb")):
         name = path.name.removesuffix(".ipynb").removesuffix(".failed")
-        if path.name.startswith(".") or name in (SUMMARY, COMPARE, FLEET):
+        if path.name.startswith(".") or name in (SUMMARY, *DRAWING, FLEET):
             continue
         if not path.is_file():
             continue

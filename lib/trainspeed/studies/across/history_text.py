@@ -1,0 +1,201 @@
+"""One machine over time in sentences: since when what is slower or faster, and how sure that is. Decides nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from trainspeed.core.format import counted, interval, listed
+from trainspeed.core.markdown import Marked, escape
+from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
+from trainspeed.studies.across.changes import CHANGES, Change, Finding, TrialHistory
+from trainspeed.studies.across.common import Common
+from trainspeed.studies.across.sessions import Session, changes_text
+
+MOST_NAMED = 3  # trials, in a sentence
+MOST_ALONE = 2  # sentences on newest sessions before which nothing changed
+
+
+def letters(sessions: Iterable[Session]) -> dict[str, str]:
+    """Return session's id -> the letter of what changed before it: A, B, … Z, AA, AB, …"""
+    changed = [session.id for session in sessions if session.changes]
+    return {name: _letter(number) for number, name in enumerate(changed)}
+
+
+def _letter(number: int) -> str:
+    more, last = divmod(number, 26)
+    return (_letter(more - 1) if more else "") + chr(ord("A") + last)
+
+
+def answer_blocks(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> list[Marked]:
+    """Return what became slower or faster since when, as Markdown: the newest change first; else that nothing did."""
+    changes = [change for history in trials for change in history.changes]
+    if not changes:
+        return [*_alone(trials), _unchanged(sessions, trials)]
+    blocks = [
+        _since(own)
+        for own in _by_change(changes).values()
+        if any(change.finding in CHANGES for change in own)
+    ]
+    return [*(blocks or [_nothing(sessions, changes)]), *_alone(trials)]
+
+
+def _by_change(changes: Iterable[Change]) -> dict[tuple[str, str], list[Change]]:
+    """Return the trials' changes by what changed and when, the newest first."""
+    found: dict[tuple[str, str], list[Change]] = {}
+    for change in changes:
+        found.setdefault((change.session.label, changes_text(change.differences)), []).append(change)
+    return dict(sorted(found.items(), reverse=True))
+
+
+def _since(changes: Sequence[Change]) -> Marked:
+    first = changes[0]
+    what = escape(changes_text(first.differences))
+    parts = []
+    for finding in CHANGES:
+        own = sorted((c for c in changes if c.finding is finding), key=lambda c: -c.size)
+        if own:
+            more = len(own) - MOST_NAMED
+            names = [f"{escape(c.name)}, {size_text(c)}" for c in own[:MOST_NAMED]]
+            parts.append(f"**{finding}**: {'; '.join(names)}{f'; and {more} more' if more > 0 else ''}")
+    others = Counter(c.finding for c in changes if c.finding not in CHANGES)
+    told = ", ".join(f"{count} {finding}" for finding, count in others.items())
+    rest = f". Of {counted(len(changes), 'trial')}, {told}" if told else ""
+    return Marked(f"{_span(changes)} ({what}), {'; '.join(parts)}{rest}.")
+
+
+def _span(changes: Sequence[Change]) -> str:
+    """Return from when on something holds; until when, where something else has changed since."""
+    begins = changes[0].session.label
+    if all(change.is_last for change in changes):
+        return f"Since {begins}"
+    ends = max(change.after[-1].session.label for change in changes)
+    return f"On {begins}" if ends == begins else f"From {begins} to {ends}"
+
+
+def size_text(change: Change) -> str:
+    """Return how large a change is, with its interval: "1.08 times as long (1.03 to 1.12)"."""
+    if change.speedup is None:
+        return "no time on both sides"
+    slower = change.speedup < 1
+    words = f"{change.size:.2f} times as {'long' if slower else 'fast'}"
+    judged = change.judgement.turned if slower else change.judgement
+    return f"{words} ({interval(judged.low, judged.high)})" if judged.low is not None else words
+
+
+def _nothing(sessions: Sequence[Session], changes: Sequence[Change]) -> Marked:
+    counts = Counter(change.finding for change in changes)
+    told = listed(f"{counts[finding]} {finding}" for finding in Finding if counts[finding])
+    return Marked(
+        f"**No change of versions made training slower or faster** beyond noise: "
+        f"{counted(len(sessions), 'session')}, {sessions[0].label} to {sessions[-1].label}; of "
+        f"{counted(len(changes), 'comparison')} before and after a change, {told}."
+    )
+
+
+def _unchanged(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> Marked:
+    span = f"{counted(len(sessions), 'session')}, {sessions[0].label} to {sessions[-1].label}"
+    if not any(len(points) > 1 for history in trials for points in history.by_machine.values()):
+        return Marked(
+            f"**No trial has a time in two sessions of one machine** ({span}), so nothing is compared."
+        )
+    return Marked(f"**Nothing that was recorded changed** on any machine between its sessions ({span}).")
+
+
+def _alone(trials: Sequence[TrialHistory]) -> list[Marked]:
+    """Return what differs in a machine's newest session although nothing that was recorded changed."""
+    found: dict[tuple[str, Finding], list[Change]] = {}
+    for change in (change for history in trials for change in history.alone if change.finding in CHANGES):
+        found.setdefault((change.session.label, change.finding), []).append(change)
+    blocks = []
+    for (label, finding), own in [*found.items()][:MOST_ALONE]:
+        largest = max(own, key=lambda change: change.size)
+        name = escape(largest.name)
+        many = f"{len(own)} trials were {finding} than before, the most {name}, {size_text(largest)}"
+        one = f"{name} was {finding} than before, {size_text(largest)}"
+        blocks.append(
+            Marked(
+                f"On {label}, {many if len(own) > 1 else one}, and **nothing that was recorded had changed**: the luck "
+                "of a day, or something that no ledger records. Measure once more."
+            )
+        )
+    return blocks
+
+
+def certainty_sentences(trials: Sequence[TrialHistory]) -> list[str]:
+    """Return how sure the answer is: blocks, noise, days, chance."""
+    changes = [change for history in trials for change in (*history.changes, *history.alone)]
+    sure = [change for change in changes if change.low is not None]
+    if not sure:
+        return [f"Nothing is decided: no trial has {MIN_BLOCKS} blocks before a change and as many after it."]
+    noise = [change.noise for change in sure if change.noise is not None]
+    confidence = sure[0].judgement.confidence
+    sentences = [
+        f"{counted(len(sure), 'interval')} at {100 * confidence:g} % confidence, over all ratios of a block after to a "
+        f"block before: on average {expected_false(len(sure), confidence):.1f} of so many miss by the luck of blocks "
+        "alone."
+    ]
+    if noise:
+        sentences.append(
+            f"The same takes up to {max(noise):.2f} times as long where nothing differs: A/A controls within a "
+            "session, and sessions between which nothing changed. A change that is no larger than that of its own "
+            "trial and sessions is called noise."
+        )
+    if unknown := len(sure) - len(noise):
+        sentences.append(
+            f"What noise does is not known for {counted(unknown, 'comparison')}: these sessions hold no A/A control of "
+            f"{MIN_BLOCKS} blocks, and no two of them are alike."
+        )
+    found = [change for change in sure if change.finding in CHANGES]
+    days = [change for change in found if min(len(change.before), len(change.after)) == 1]
+    if days:
+        sentences.append(
+            f"{counted(len(days), 'change')} of {len(found)} {'rests' if len(days) == 1 else 'rest'} on a single "
+            "session before or after: two sessions differ in more than versions (a warmer day, another tenant of the "
+            "host), and no interval holds that. Another `make report` without a change tells."
+        )
+    several = [change for change in found if len(change.differences) > 1]
+    if several:
+        sentences.append(
+            f"Of {counted(len(several), 'change')}, several things changed at once, so a difference cannot be ascribed "
+            "to one of them."
+        )
+    return sentences
+
+
+def machine_label(session: Session) -> str:
+    """Return what tells the machine of a session from the others, with its number."""
+    return f"machine {session.machine + 1}"
+
+
+def machine_sentences(sessions: Sequence[Session]) -> list[str]:
+    """Return on which machines was measured: one, or where each other one came in and in what it differs."""
+    if len({session.machine for session in sessions}) == 1:
+        return [f"All {len(sessions)} sessions were measured on one machine: {sessions[-1].machine_words}."]
+    sentences, seen = [], set()
+    for session in sessions:
+        if session.machine not in seen:
+            seen.add(session.machine)
+            differs = ", ".join(f"{d.what} {d.before} → {d.now}" for d in session.new)
+            apart = f", another one than before ({differs})" if differs else ""
+            sentences.append(
+                f"{machine_label(session).capitalize()}, from {session.label} on: {session.machine_words}{apart}."
+            )
+    return [*sentences, "Times of different machines are not joined by a line and not compared."]
+
+
+def left_out_sentences(sessions: Sequence[Session], common: Common) -> list[str]:
+    """Return, in at most one sentence for each kind, what is in one session only."""
+    alone = sum(map(len, common.alone.values()))
+    sentences = (
+        [f"{counted(alone, 'trial')} {'is' if alone == 1 else 'are'} in one session only."] if alone else []
+    )
+    strangers: Mapping[str, object] = common.data
+    without = [
+        session.label
+        for session in sessions
+        if session.label in strangers and session.label not in common.runs
+    ]
+    if without:
+        sentences.append(f"No trial of any other session was measured on {listed(without)}.")
+    return sentences

@@ -1,0 +1,150 @@
+"""A trial over the sessions of a machine: an upgrade that makes it slower, and what is no more than noise."""
+
+import pytest
+
+from sessions_data import day, history_of, machine, upgraded_twice
+from study_data import make_run
+from trainspeed.core.run import Status
+from trainspeed.studies.across.changes import Finding
+from trainspeed.studies.across.history_text import (
+    answer_blocks,
+    certainty_sentences,
+    machine_sentences,
+    size_text,
+)
+
+OLD, NEW = "2.14.0", "2.15.0"
+
+
+def changes(*several):
+    (history,) = history_of(*several)[1]
+    return history.changes
+
+
+def answer(*several):
+    return answer_blocks(*history_of(*several))
+
+
+def test_an_upgrade_that_makes_slower_is_said_with_its_date_versions_and_interval():
+    before, after = [day(1), day(2)], [day(5, 1.08, NEW), day(6, 1.08, NEW)]
+    (change,) = changes(*before, *after)
+    assert (change.finding, change.is_last, len(change.before), len(change.after)) == (
+        Finding.SLOWER,
+        True,
+        2,
+        2,
+    )
+    assert change.size == pytest.approx(1.08) and change.low < change.speedup < change.high < 1
+    assert answer(*before, *after) == [
+        "Since 2026-11-05 (PyTorch 2.14.0 → 2.15.0), **slower**: PyTorch, cnn10, 1.08 times as long (1.07 to 1.09)."
+    ]
+
+
+def test_an_upgrade_after_which_another_came_says_until_when():
+    said = answer(day(1), day(2, 0.8, "2.14.1"), day(3, 0.8, NEW))
+    assert said == [
+        "On 2026-11-02 (PyTorch 2.14.0 → 2.14.1), **faster**: PyTorch, cnn10, 1.25 times as fast (1.24 to 1.26)."
+    ]
+
+
+def test_a_noisy_day_makes_no_change():
+    """The day of the upgrade was slow, and the one after it was not."""
+    (change,) = changes(day(1), day(2), day(5, 1.12, NEW), day(6, 1.0, NEW))
+    assert change.finding is not Finding.SLOWER
+    assert change.noise == pytest.approx(1.12)
+    (change,) = changes(day(1, 1.0), day(2, 1.10), day(5, 1.15, NEW))
+    assert change.outcome == "slower" and change.finding is Finding.NOISE
+    said = answer(day(1, 1.0), day(2, 1.10), day(5, 1.15, NEW))
+    assert said[0].startswith(
+        "**No change of versions made training slower or faster** beyond noise: 3 sessions"
+    )
+    assert said[0].endswith("of 1 comparison before and after a change, 1 no more than noise.")
+
+
+@pytest.mark.parametrize(("control", "finding"), [(0.01, Finding.SLOWER), (0.1, Finding.NOISE)])
+def test_a_change_within_what_controls_show_is_none(control, finding):
+    (change,) = changes(day(1, control=control), day(2, 1.08, NEW, control=control))
+    assert change.noise == pytest.approx(1 + control, rel=0.02)
+    assert change.finding is finding
+
+
+def test_an_upgrade_that_changes_nothing_is_the_same():
+    (change,) = changes(day(1), day(2, 1.001, NEW))
+    assert change.finding is Finding.SAME and change.noise is None
+
+
+def test_too_few_blocks_decide_nothing():
+    (change,) = changes(day(1), day(2, 2.0, NEW)[:5])
+    assert change.finding is Finding.UNDECIDED
+    assert size_text(change) == "2.00 times as long"
+
+
+def test_two_machines_are_never_compared():
+    other = machine(cpu="Another CPU")
+    ordered, (history,) = history_of(day(1), day(2, 3.0, NEW, machine=other))
+    assert history.changes == history.alone == []
+    assert [len(points) for points in history.by_machine.values()] == [1, 1]
+    (said,) = answer_blocks(ordered, [history])
+    assert said.startswith("**No trial has a time in two sessions of one machine** (2 sessions")
+    assert machine_sentences(ordered)[1] == (
+        "Machine 2, from 2026-11-02 on: Another CPU, no GPU used, another one than before (CPU Test CPU → Another CPU)."
+    )
+
+
+def test_versions_that_are_not_known_are_no_upgrade():
+    ordered, (history,) = history_of(day(1, torch=None), day(2, torch=None))
+    assert history.changes == []
+    assert answer_blocks(ordered, [history]) == [
+        "**Nothing that was recorded changed** on any machine between its sessions (2 sessions, 2026-11-01 to "
+        "2026-11-02)."
+    ]
+
+
+def test_a_newest_session_that_is_slower_without_a_reason_is_called_so():
+    ordered, trials = history_of(day(1), day(2), day(3, 1.3))
+    said = answer_blocks(ordered, trials)
+    assert said[0].startswith("On 2026-11-03, PyTorch, cnn10 was slower than before, 1.30 times as long (")
+    assert "**nothing that was recorded had changed**" in said[0]
+
+
+def test_with_six_sessions_on_both_sides_a_session_is_one_value():
+    old = [day(n, 1 + n / 1000) for n in range(1, 7)]
+    (change,) = changes(*old, *(day(n, 1.2 + n / 1000, NEW) for n in range(11, 17)))
+    assert change.blocks == 6 and change.finding is Finding.SLOWER
+    assert change.noise is None, "what a day makes is in the interval"
+
+
+def test_a_change_before_a_session_without_the_trial_counts_for_the_next_one():
+    between = [
+        make_run(
+            1.0, batch_size=64, session="20261103T080000Z-abcd", versions={"torch": NEW}, dataset="digits"
+        )
+    ]
+    (change,) = changes(day(1), between, day(5, 1.5, NEW))
+    assert change.finding is Finding.SLOWER and change.session.label == "2026-11-05"
+
+
+def test_a_trial_that_failed_after_an_upgrade_has_its_point_and_no_change():
+    oom = [
+        make_run(
+            status=Status.OOM, session="20261102T080000Z-abcd", versions={"torch": NEW}, dataset="digits"
+        )
+    ]
+    _, (history,) = history_of(day(1), oom)
+    assert history.changes == [] and history.points[1].statuses == (Status.OOM,)
+
+
+def test_the_largest_change_that_has_a_reason_comes_first():
+    _, trials = history_of(upgraded_twice())
+    assert [history.trial.trial.model for history in trials] == ["resnet50", "cnn10", "vgg16", "wrn28_10"]
+
+
+def test_how_sure_it_is_tells_of_chance_noise_days_and_of_several_changes():
+    sentences = certainty_sentences(history_of(upgraded_twice())[1])
+    assert sentences[0].startswith("12 intervals at 95 % confidence")
+    assert "on average 0.6 of so many miss" in sentences[0]
+    assert sentences[2].startswith("1 change of 4 rests on a single session before or after")
+    assert sentences[3].startswith("Of 2 changes, several things changed at once")
+    assert certainty_sentences(history_of(day(1)[:2], day(2, 2.0, NEW)[:2])[1]) == [
+        "Nothing is decided: no trial has 6 blocks before a change and as many after it."
+    ]

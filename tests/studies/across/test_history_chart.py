@@ -1,0 +1,98 @@
+"""The chart and the tables of one machine over time."""
+
+import pandas as pd
+import pytest
+
+from sessions_data import day, history_of, machine, upgraded_twice
+from study_data import make_run
+from trainspeed.core.run import Status
+from trainspeed.studies.across.history_chart import MOST_PANELS, plot_history
+from trainspeed.studies.across.history_tables import changes_table, sessions_table
+
+
+def drawn(*several):
+    ordered, trials = history_of(*several)
+    return plot_history(trials, ordered)
+
+
+def of(ax, gid):
+    return [artist for artist in ax.get_children() if artist.get_gid() == gid]
+
+
+def legend(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def test_a_panel_per_trial_says_since_when_it_is_slower():
+    figure = drawn(upgraded_twice())
+    assert [ax.get_title().replace("\n", " ") for ax in figure.axes] == [
+        "PyTorch, resnet50: 1.11 times as fast since A, 1.07 times as fast since B",
+        "PyTorch, cnn10: 1.08 times as long since B",
+        "PyTorch, vgg16: 1.15 times as long on 2026-11-22, nothing changed",
+        "PyTorch, wrn28_10: the same",
+    ]
+    assert legend(figure) == [
+        "A, 2026-11-09: PyTorch 2.13.1 → 2.14.0",
+        "B, 2026-11-19: PyTorch 2.14.0 → 2.15.0, NVIDIA driver 580.65 → 590.11",
+    ]
+
+
+def test_a_mark_stands_before_the_session_in_which_something_was_new():
+    ax = drawn(upgraded_twice()).axes[0]
+    assert [line.get_xdata()[0] for line in of(ax, "change")] == [1.5, 3.5]
+    assert [text.get_text() for text in of(ax, "letter")] == ["A", "B"]
+
+
+def test_times_are_relative_to_the_first_session():
+    (ax,) = drawn(day(1, 0.05), day(2, 0.06)).axes
+    (line,) = of(ax, "machine")
+    assert list(line.get_ydata()) == pytest.approx([1.0, 1.2])
+    assert [text.get_text() for text in of(ax, "first")] == ["first:\n50.1 ms"]
+
+
+def test_a_machine_that_changed_is_not_joined_by_a_line():
+    other = machine(cpu="Another CPU")
+    figure = drawn(day(1), day(2), day(3, 3.0, machine=other), day(4, 3.3, machine=other))
+    lines = of(figure.axes[0], "machine")
+    assert [list(line.get_xdata()) for line in lines] == [[0, 1], [2, 3]]
+    assert [list(line.get_ydata()) for line in lines] == [pytest.approx([1, 1]), pytest.approx([1, 1.1])]
+    assert legend(figure) == ["machine 1", "machine 2"]
+
+
+def test_a_session_with_few_blocks_is_hollow_and_one_that_failed_says_how():
+    oom = [make_run(status=Status.OOM, session="20261103T080000Z-abcd", versions={}, dataset="digits")]
+    figure = drawn(day(1), day(2)[:3], oom)
+    ax = figure.axes[0]
+    assert [len(line.get_xdata()) for line in of(ax, "hollow")] == [1]
+    assert [text.get_text() for text in of(ax, "failure")] == ["OOM"]
+    assert legend(figure) == ["fewer than 6 blocks: no interval"]
+
+
+def test_of_many_trials_the_largest_changes_are_drawn():
+    sizes = range(8, 16)
+    old, new = (
+        [run for size in sizes for run in day(n, s + size * m, t, batch_size=size, images_per_epoch=size)]
+        for n, s, t, m in ((1, 1.0, "2.14", 0.0), (2, 1.0, "2.15", 0.1))
+    )
+    figure = drawn(old, new)
+    assert len(figure.axes) == MOST_PANELS
+    assert "batch 15" in figure.axes[0].get_title()
+    assert "6 of 8 trials" in figure.get_suptitle()
+
+
+def test_a_year_that_all_share_is_said_once():
+    labels = [text.get_text() for text in drawn(day(1), day(2)).axes[-1].get_xticklabels()]
+    assert labels == ["11-01", "11-02"]
+
+
+def test_the_tables_have_every_session_and_every_change():
+    ordered, trials = history_of(upgraded_twice())
+    table = sessions_table(ordered).data
+    assert list(table["mark"]) == ["", "", "A", "", "B", ""]
+    assert table["what had changed"][0] == "the first one"
+    table = changes_table(trials, ordered).data
+    assert len(table) == 12
+    row = table[(table["trial"] == "PyTorch, cnn10") & (table["change"] == "B")].iloc[0]
+    assert (row["since"], row["it is"], row["speed-up"]) == ("2026-11-19", "slower", "0.93×")
+    assert (row["before ms"], row["after ms"]) == ("40.1", "43.3")
+    assert not pd.isna(table).any().any()
