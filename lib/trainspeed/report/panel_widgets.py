@@ -65,6 +65,7 @@ PASTE = (
     "Where nothing runs now (JupyterLab was not started by <code>make lab</code>), put this into the cell above, and "
     "run it and all below."
 )
+EDITED = "The parameters cell was edited, and not run since then. Write the panel's values over it?"
 WRONG = "var(--jp-error-color1, #b00020)"
 OTHERS = "All other parameters"
 WRITE_AND_RUN = """
@@ -73,7 +74,9 @@ for (const panel of window.jupyterapp?.shell.widgets("main") ?? []) {
   const cells = panel.content.widgets;
   const place = cells.findIndex((cell) => (cell.model.getMetadata("tags") ?? []).includes(%(tag)s));
   if (place < 0) continue;
-  cells[place].model.sharedModel.setSource(%(source)s);
+  const cell = cells[place].model.sharedModel;
+  if (cell.getSource().trimEnd() !== %(before)s.trimEnd() && !confirm(%(edited)s)) continue;
+  cell.setSource(%(source)s);
   panel.content.deselectAll();
   panel.content.activeCellIndex = place;
   window.jupyterapp.shell.activateById(panel.id);
@@ -165,17 +168,17 @@ class Panel:
 
 def display_panel(notebook: str) -> None:
     """Display the panel of a notebook below its parameters cell."""
-    script = ipywidgets.Output()
+    script, before = ipywidgets.Output(), executed_source(notebook)
 
     def run(source: str) -> None:
-        names = {"kernel": _kernel_id(), "tag": TAG, "source": source}
+        names = {"kernel": _kernel_id(), "tag": TAG, "before": before, "edited": EDITED, "source": source}
         code = WRITE_AND_RUN % {name: json.dumps(text) for name, text in names.items()}
         script.outputs = (
             {"output_type": "display_data", "data": {"application/javascript": code}, "metadata": {}},
         )
         script.outputs = ()  # a notebook that is opened again is not to run by itself
 
-    panel = Panel(notebook, executed_source(notebook), run)
+    panel = Panel(notebook, before, run)
     panel.box.children = (*panel.box.children, script)
     display(panel.box)
 
@@ -244,7 +247,6 @@ def _boxes(parameter: Parameter, choices: Sequence[Any]) -> Field:
 
 
 def _row(first: ipywidgets.Widget, parameter: Parameter, *others: ipywidgets.Widget) -> ipywidgets.HBox:
-    told = ipywidgets.HTML(f"<small>{html.escape(parameter.help)}</small>")
-    return ipywidgets.HBox(
-        [first, *others, told], layout={"align_items": "baseline", "flex_flow": "row wrap"}
-    )
+    help_text = f"<small>{html.escape(parameter.help)}</small>"
+    told = ipywidgets.HTML(help_text, layout={"flex": "1 1 10em", "margin": "2px 2px 2px 1em"})
+    return ipywidgets.HBox([first, *others, told], layout={"align_items": "baseline"})
