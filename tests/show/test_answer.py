@@ -11,7 +11,7 @@ from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.answer import answers, where_measured
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.verdict import Outcome
-from trainspeed.show.answer import answer_text, certainty_sentences, message
+from trainspeed.show.answer import answer_text, certainty_sentences
 
 SESSION = "20261120T100000Z-abcd"
 
@@ -54,11 +54,6 @@ def test_the_fifth_setting_is_only_counted():
     (answer,) = answers(judged(runs))
 
     assert answer_text(answer).endswith(" and 2 more.")
-
-
-def test_a_chart_says_what_was_found():
-    assert message(judged(several())) == "Speed-up: 2 faster, 1 slower, 1 undecided"
-    assert message([]) == ""
 
 
 def test_certainty_tells_where_blocks_noise_and_doubts():

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from showing_data import failed_run, found, legend, make_frame, make_ratios, make_run, select, texts
+from showing_data import dots, failed_run, found, legend, make_frame, make_ratios, make_run, select, texts
 from trainspeed.core.frame import to_frame
 from trainspeed.show import batch_charts
 from trainspeed.show.rows import data_rows, on_lines
@@ -82,7 +82,9 @@ class TestTimeVsBatch:
         """Six runs of two models are three of each."""
         few = pd.concat([frame.assign(model=name) for name in "ab"])
         few = select(few[few["batch_size"] != 32], framework="jax", layout="channels_last")
-        assert texts(batch_charts.plot_time_vs_batch(few).axes[-1], "note") == ["dot: one run; line: median"]
+        assert texts(batch_charts.plot_time_vs_batch(few).axes[-1], "note") == [
+            "dot: one run; line: median; of a run, the median of its epochs 2…"
+        ]
 
     def test_all_lines_are_named_in_one_legend_below(self, time_figure):
         assert legend(time_figure) == [
@@ -100,7 +102,8 @@ class TestTimeVsBatch:
     def test_a_precision_of_one_framework_only_is_in_its_name(self):
         """bf16 in PyTorch against fp32 in TensorFlow must not read as framework against framework."""
         runs = [make_run("torch", precision="bf16"), make_run("tensorflow", precision="fp32")]
-        assert legend(batch_charts.plot_time_vs_batch(to_frame(runs))) == ["TensorFlow fp32", "PyTorch bf16"]
+        ax = batch_charts.plot_time_vs_batch(to_frame(runs)).axes[0]
+        assert [label.get_text() for label in ax.get_yticklabels()] == ["TensorFlow fp32", "PyTorch bf16"]
 
     def test_compiled_jax_next_to_plain_torch_is_no_variant(self, time_figure):
         """JAX is always compiled: its name needs no addition."""
@@ -158,11 +161,11 @@ class TestTimeVsBatch:
     def test_one_run_is_a_dot_with_its_name(self, frame):
         """What the rows share moves from the line's name into the title."""
         figure = batch_charts.plot_time_vs_batch(frame.iloc[:1])
-        assert legend(figure) == ["TensorFlow"]
+        assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["TensorFlow"]
         assert figure.get_suptitle().replace("\n", " ") == "Time per epoch: TensorFlow, channels_first"
 
     def test_one_batch_size_is_a_dot_plot(self, frame):
-        """The arms stand side by side, each with a bar at its median; another panel keeps its lines."""
+        """The arms are rows, each with its name and a bar at its median; another panel keeps its lines."""
         cnn = select(frame, model="cnn10")
         few = pd.concat([cnn, select(frame, model="wrn28_2", batch_size=8)])
         lines, lone = batch_charts.plot_time_vs_batch(few).axes
@@ -170,11 +173,26 @@ class TestTimeVsBatch:
         medians = rows[rows["status"] == "ok"].groupby("arm")["median_epoch_s"].median()
 
         assert (lines.get_xscale(), lone.get_xscale()) == ("log", "linear")
-        assert xticks(lone) == ["8"] and not found(lines, "middle")
-        (bars,) = [artist for artist in lone.collections if artist.get_gid() == "middle"]
-        assert sorted(bar[0, 1] for bar in bars.get_segments()) == pytest.approx(sorted(medians))
-        xs = {float(x) for dots in found(lone, "runs") for x in dots.get_xdata()}
-        assert len(xs) == len(medians) and all(x == int(x) for x in xs)
+        assert lone.get_title() == "wrn28_2, batch 8" and "seconds" in lone.get_xlabel()
+        names = [label.get_text() for label in lone.get_yticklabels()]
+        middles = {names[round(bar.get_ydata()[0])]: bar.get_xdata()[0] for bar in found(lone, "median")}
+        assert middles == pytest.approx(dict(medians))
+        assert len(dots(lone, "runs")) == (rows["status"] == "ok").sum()
+        assert texts(lone, "missing") == ["1 timeout"] and lone.get_xlim()[0] == 0
+
+    def test_rows_of_six_runs_have_an_interval(self, frame):
+        """The note says so only then."""
+        many, few = (
+            batch_charts.plot_time_vs_batch(select(frame, model="cnn10", batch_size=n)) for n in (32, 8)
+        )
+        assert len(found(many.axes[0], "interval")) == 6 and not found(few.axes[0], "interval")
+        notes = [texts(figure.axes[0], "note")[0] for figure in (many, few)]
+        assert ["interval" in note for note in notes] == [True, False]
+
+    def test_a_title_says_what_was_found_and_the_panels_what_they_share(self, frame):
+        figure = batch_charts.plot_time_vs_batch(select(frame, framework="torch"), title="Last is faster")
+        assert figure.get_suptitle() == "Last is faster"
+        assert [ax.get_title() for ax in figure.axes] == ["cnn10, PyTorch", "wrn28_2, PyTorch"]
 
     def test_missing_columns_are_named(self, frame):
         """The message says what is missing, sorted."""
@@ -192,11 +210,11 @@ class TestMemory:
         ax = batch_charts.plot_memory(
             select(frame, model="cnn10", framework="tensorflow", batch_size=8)
         ).axes[0]
-        assert ax.get_ylabel().startswith("peak memory in MB")
-        assert max(found(ax, "runs")[0].get_ydata()) == pytest.approx(248)
+        assert ax.get_xlabel().startswith("peak memory in MB")
+        assert max(x for x, _ in dots(ax, "runs")) == pytest.approx(248)
         large = batch_charts.plot_memory(to_frame([make_run(peak_memory_bytes=20_000_000_000)])).axes[0]
-        assert large.get_ylabel().startswith("peak memory in GB")
-        assert list(found(large, "runs")[0].get_ydata()) == [20]
+        assert large.get_xlabel().startswith("peak memory in GB")
+        assert [x for x, _ in dots(large, "runs")] == [20]
 
     def test_oom_is_marked(self, frame):
         """The batch size that did not fit stands at the top edge."""

@@ -5,6 +5,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from trainspeed.show import theme
+from trainspeed.show.fitting import NARROW, SVG
 
 mpl.use("Agg")
 
@@ -21,7 +22,7 @@ def own_style():
 def displayed(monkeypatch):
     """Collect what is displayed, with its metadata."""
     calls = []
-    monkeypatch.setattr(theme, "display", lambda thing, metadata: calls.append((thing, metadata)))
+    monkeypatch.setattr(theme, "display", lambda data, *, raw, metadata: calls.append((data, metadata)))
     return calls
 
 
@@ -68,17 +69,37 @@ def test_figures_are_retina_only_in_ipython(monkeypatch):
 
 def test_show_hands_over_the_alt_text_and_closes_the_figure(displayed):
     """An open figure would be shown a second time at the end of the cell."""
-    figure = plt.figure()
-    theme.show(figure, "Time per epoch.")
-    assert displayed == [(figure, {"image/png": {"alt": "Time per epoch."}})]
+    theme.show(plt.figure(), "Time per epoch.")
+    ((_, metadata),) = displayed
+    assert metadata[SVG]["alt"] == "Time per epoch."
     assert plt.get_fignums() == []
+
+
+def test_the_title_is_in_the_text_for_those_who_cannot_see_it(displayed):
+    for title in ("channels_last:\nfaster", "Which is faster?"):
+        plt.figure().suptitle(title)
+        theme.show(plt.gcf(), "Time per epoch.")
+    assert [metadata[SVG]["alt"] for _, metadata in displayed] == [
+        "channels_last: faster. Time per epoch.",
+        "Which is faster? Time per epoch.",
+    ]
+
+
+def test_a_figure_is_shown_as_wide_as_a_page_and_for_a_narrow_screen(displayed):
+    theme.show(plt.figure(), "Time per epoch.")
+    ((data, metadata),) = displayed
+    assert data[SVG].startswith("<?xml") and data[NARROW].startswith("data:image/svg+xml;base64,")
+    widths = [metadata[mime]["width"] for mime in (SVG, NARROW)]
+    assert widths == pytest.approx([100 * theme.WIDE_IN, 100 * theme.NARROW_IN])
 
 
 def test_show_takes_axes_too(displayed):
     """A plot that returns an Axes is shown as its figure."""
+    theme.set_theme()
     _, ax = plt.subplots()
+    ax.set_xlabel("times as fast")
     theme.show(ax, "Speed-ups.")
-    assert displayed[0][0] is ax.figure
+    assert "times as fast</text>" in displayed[0][0][SVG]
 
 
 def test_show_refuses_a_figure_without_alt_text(displayed):

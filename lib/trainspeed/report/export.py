@@ -24,7 +24,7 @@ from traitlets.config import Config
 from trainspeed.core.files import METADATA, write_atomically
 from trainspeed.core.markdown import visible
 from trainspeed.core.page_order import WHOLE, page_order, parts_of
-from trainspeed.report.clean import clean_html
+from trainspeed.report.clean import PICTURE, clean_html
 from trainspeed.report.execute import title_of
 from trainspeed.report.parameters import TAG, parameters_of
 from trainspeed.report.polish import local_picture, polish
@@ -109,6 +109,7 @@ class _Exporter(HTMLExporter):
         """Add the filters that the template passes HTML through."""
         yield from super().default_filters()
         yield "clean", self._clean
+        yield "picture", lambda source: source if PICTURE.fullmatch(source or "") else ""
         yield "clean_cell", lambda html: self._clean(html, of_cell=True)
 
     def _clean(self, html: str, *, of_cell: bool = False) -> str:

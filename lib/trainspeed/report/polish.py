@@ -107,7 +107,8 @@ def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:
         if file := local_picture(image["src"], pictures):
             mime = mimetypes.guess_type(file.name)[0]
             image["src"] = f"data:{mime};base64,{base64.b64encode(file.read_bytes()).decode()}"
-        if float(image.get("height") or 0) > TALL_RATIO * float(image.get("width") or 1):
+        printed = image.find_previous_sibling("source") or image  # the wide drawing, where there are two
+        if float(printed.get("height") or 0) > TALL_RATIO * float(printed.get("width") or 1):
             image["class"] = [*image.get("class", []), "tall"]  # on paper it goes on over several pages
         if image.get("alt", NO_ALT) == NO_ALT:
             doubts.append("an image has no description for readers who cannot see it")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import counted, listed, minutes, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.runs import Measured
-from trainspeed.judge.answer import ORDER, Answer, shared_words, where_measured
+from trainspeed.judge.answer import Answer, shared_words, where_measured
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.next_step import NextStep, next_step
@@ -41,13 +40,6 @@ def _named(settings: Sequence[tuple[str, Verdict]]) -> str:
     ]
     more = len(settings) - MOST_NAMED
     return listed([*names, f"{more} more"] if more > 0 else names)
-
-
-def message(verdicts: Sequence[Verdict]) -> str:
-    """Return a chart's title that says what was found: "Speed-up: 2 faster, 1 undecided"; empty without any."""
-    counts = Counter(verdict.outcome for verdict in verdicts)
-    found = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ORDER if counts[outcome])
-    return f"Speed-up: {found}" if found else ""
 
 
 def certainty_sentences(

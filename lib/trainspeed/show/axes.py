@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -11,11 +12,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import three
-from trainspeed.show.theme import GREY, SMALL_PT, WIDTH_IN
+from trainspeed.show.fitting import at_width, in_columns
+from trainspeed.show.theme import FONT_PT, GREY, SMALL_PT, WIDTH_IN
 
 LOG_DIGITS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))  # in each decade
 MAX_TICKS = {"x": 6, "y": 8}  # of a log axis: on x their labels stand side by side
@@ -23,6 +26,15 @@ LETTER_PT = 0.6 * SMALL_PT  # about as wide as the mean letter
 SIZES_PT = 380  # about as long as an axis of sizes
 ROW_PT = 1.6 * SMALL_PT  # height of a row of a legend
 NOTE_LETTERS = 76  # in a line of a note
+NOTE_LETTERS_PER_IN, NOTE_LINE_IN = 13.5, 1.35 * SMALL_PT / 72
+NOTE_BELOW_PT, LABEL_LINE_PT = (
+    25,
+    17,
+)  # from a panel to its note: room of the ticks, and of each line of a label
+LABELS_IN = 0.8  # left of a panel, where its note begins
+TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 8.3, 1.3 * (FONT_PT + 1) / 72  # bold letters are wider
+BESIDE_FROM_IN = 8.0  # width of a figure in which two panels stand side by side
+MOST_COLUMNS, HANDLE = 5, 2.6  # of a legend, and the length of its lines in letters
 
 
 def panels(
@@ -32,21 +44,60 @@ def panels(
     height_in: float | Sequence[float] = 2.7,
     share_x: bool = True,
     share_y: bool = True,
+    beside: bool = True,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with its panels, one below the other: side by side they are too narrow for a phone.
+    """Return a figure with its panels, one below the other; where it is shown wide, two stand side by side.
 
     Args:
         title: Of the whole figure, at its left edge; a long one is broken into lines.
         height_in: Of every panel, or one height for each.
+        beside: Whether they may stand side by side.
     """
     if not count:
         raise UserError("the frame has no rows to draw: measure first.")
     heights = [height_in] * count if isinstance(height_in, float) else list(height_in)
     figure = plt.figure(figsize=(WIDTH_IN, sum(heights) + 0.9), layout="constrained")
     grid = figure.subplots(count, sharex=share_x, sharey=share_y, squeeze=False, height_ratios=heights)
+    axes = list(grid[:, 0])
     if title:
-        figure.suptitle(textwrap.fill(title, 54), x=0.01, ha="left")
-    return figure, list(grid[:, 0])
+        name_figure(figure, title)
+    if beside and count > 1:
+        in_columns(figure, lambda width_in: 2 if width_in >= BESIDE_FROM_IN else 1)
+        at_width(figure, lambda _width_in, columns: _arrange(figure, axes, heights, columns))
+    return figure, axes
+
+
+def _arrange(figure: Figure, axes: Sequence[Axes], heights_in: Sequence[float], columns: int) -> float:
+    """Put panels into so many columns, row by row; return by how many inches the figure is higher than in one."""
+    rows = [heights_in[start : start + columns] for start in range(0, len(axes), columns)]
+    ratios = [max(row) for row in rows]
+    grid = GridSpec(len(rows), columns, figure=figure, height_ratios=ratios)
+    of_all = axes[-1].xaxis.label
+    for index, ax in enumerate(axes):
+        ax.set_subplotspec(grid[divmod(index, columns)])
+        label, is_lowest = ax.xaxis.label, index + columns >= len(axes)
+        if ax.get_shared_x_axes().joined(ax, axes[-1]):
+            ax.tick_params(axis="x", labelbottom=is_lowest)
+        # One label at the very bottom is that of all panels.
+        if ax is not axes[-1]:
+            if not label.get_text():
+                label.set_gid("lowest")
+            if label.get_gid() == "lowest":
+                label.set_text(of_all.get_text() if is_lowest else "")
+    return sum(ratios) - sum(heights_in)
+
+
+def name_figure(figure: Figure, title: str) -> None:
+    """Write a figure's title at its left edge; a long one is broken into as many lines as its width needs."""
+
+    def fit(width_in: float, _columns: int) -> float:
+        lines = textwrap.wrap(title, int(TITLE_LETTERS_PER_IN * width_in))
+        text.set_text("\n".join(lines))
+        return TITLE_LINE_IN * (len(lines) - made)
+
+    text = figure.suptitle(textwrap.fill(title, int(TITLE_LETTERS_PER_IN * WIDTH_IN)), x=0.01, ha="left")
+    made = text.get_text().count("\n") + 1
+    at_width(figure, fit)
 
 
 def size_axis(ax: Axes, sizes: Sequence[float], *, base: float = 10) -> None:
@@ -120,13 +171,44 @@ def nothing(sentence: str, *, title: str = "", ax: Axes | None = None) -> Axes:
 
 
 def note_below(ax: Axes, text: str) -> None:
-    """Write how to read the marks, small, below the label of the x axis, or in its place without one."""
-    look = {"fontsize": SMALL_PT, "color": GREY, "gid": "note"}
-    if ax.get_xlabel():
-        offset = {"xycoords": "axes fraction", "xytext": (0, -42), "textcoords": "offset points"}
-        ax.annotate(text, (0, 0), va="top", **offset, **look)
-    else:
-        ax.set_xlabel(text, loc="left", **look)
+    """Write how to read the marks, small, below the label of the x axis, or in its place without one.
+
+    A long line is broken where the width of the panel ends.
+    """
+    below_pt = NOTE_BELOW_PT + (LABEL_LINE_PT * (ax.get_xlabel().count("\n") + 1) if ax.get_xlabel() else 0)
+    where = {"xycoords": "axes fraction", "xytext": (0, -below_pt), "textcoords": "offset points"}
+    note = ax.annotate(text, (0, 0), va="top", fontsize=SMALL_PT, color=GREY, gid="note", **where)
+    made, paragraphs = text.count("\n") + 1, _paragraphs(text)
+
+    def fit(width_in: float, columns: int) -> float:
+        names_pt = _names_pt(ax)  # below names there is room, and little beside them
+        note.xyann = (-names_pt, -below_pt)
+        letters = int(NOTE_LETTERS_PER_IN * (width_in / columns - (0 if names_pt else LABELS_IN)))
+        lines = [line for paragraph in paragraphs for line in textwrap.wrap(paragraph, letters)]
+        note.set_text("\n".join(lines))
+        return NOTE_LINE_IN * (len(lines) - made)
+
+    at_width(ax.get_figure(root=True), fit)
+
+
+def _names_pt(ax: Axes) -> float:
+    """Return about how much room the names at the left of an Axes take, in points; 0 where they are numbers."""
+    names = [line for label in ax.get_yticklabels() for line in label.get_text().split("\n")]
+    longest = max(map(len, names), default=0)
+    return LETTER_PT * longest if any(re.search(r"[^\W\d_]{2}", name) for name in names) else 0.0
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Return the lines of a note; one that was broken for its length alone is whole again."""
+    first, *others = text.split("\n")
+    paragraphs, last = [first], first
+    for line in others:
+        if len(last) + 1 + len(line.partition(" ")[0]) > NOTE_LETTERS:
+            paragraphs[-1] += f" {line}"
+        else:
+            paragraphs.append(line)
+        last = line
+    return paragraphs
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
@@ -137,7 +219,17 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
     named = {handle.get_label(): handle for handle in handles}
     if not named:
         return
-    columns = max(1, min(4, int(72 * WIDTH_IN / (LETTER_PT * max(map(len, named)) + 5 * SMALL_PT))))
-    figure.set_figheight(figure.get_figheight() + ROW_PT * math.ceil(len(named) / columns) / 72)
-    look = {"fontsize": SMALL_PT, "handlelength": 3, "columnspacing": 1}
-    figure.legend(named.values(), named, loc="outside lower left", ncols=columns, **look)
+
+    def draw(width_in: float) -> float:
+        """Draw the legend for this width; return its height in inches."""
+        for old in figure.legends[:]:
+            old.remove()
+        columns = int(72 * width_in / (LETTER_PT * max(map(len, named)) + (HANDLE + 2) * SMALL_PT))
+        columns = max(1, min(MOST_COLUMNS, columns, len(named)))
+        look = {"fontsize": SMALL_PT, "handlelength": HANDLE, "columnspacing": 1}
+        figure.legend(named.values(), named, loc="outside lower left", ncols=columns, **look)
+        return ROW_PT * math.ceil(len(named) / columns) / 72
+
+    made = draw(WIDTH_IN)
+    figure.set_figheight(figure.get_figheight() + made)
+    at_width(figure, lambda width_in, _columns: draw(width_in) - made)

@@ -1,16 +1,17 @@
 """Charts over batch size: time, memory, framework against framework; a panel per model.
 
-Knows neither how a number was measured nor what it means: titles say what is shown, not what was found.
+Knows neither how a number was measured nor what it means: what was found comes as the title.
 """
 
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from trainspeed.core.errors import check_name
 from trainspeed.core.format import model_of
+from trainspeed.show import dot_rows
 from trainspeed.show.axes import (
     batch_axis,
     legend_below,
@@ -36,43 +37,49 @@ from trainspeed.show.theme import FILLS, LAYOUT_STYLES, framework_colour, framew
 COLUMNS = ("framework", "layout", "model", "status", "label", "batch_size")
 # What y may be: the title, and the axis with the direction that is better.
 TIMES = {
-    "median_epoch_s": ("Time per epoch", "seconds, median of epochs 2…\n(less is better)"),
+    "median_epoch_s": ("Time per epoch", "seconds per epoch\n(less is better)"),
     "first_epoch_s": ("Time of the first epoch", "seconds\n(less is better)"),
     "training_s": ("Training time (100 epochs)", "seconds\n(less is better)"),
     "images_per_s": ("Training throughput", "images per second\n(more is better)"),
 }
+EPOCHS_NOTE = "; of a run, the median of its epochs 2…"
+LINES_IN = 3.0  # height of a panel of lines
 SMALL_NUDGE = 1.03  # from arm to arm: enough to tell the arms' dots at one batch size apart
 
 
-def plot_time_vs_batch(frame: pd.DataFrame, *, y: str = "median_epoch_s") -> Figure:
+def plot_time_vs_batch(frame: pd.DataFrame, *, y: str = "median_epoch_s", title: str = "") -> Figure:
     """Draw time against batch size: a line per framework and layout, a dot per run, a panel per model.
 
+    A model that ran with one batch size has rows of dots in place of lines.
+
     Args:
+        title: What the chart says (see `show.messages`), by default what it shows.
         y: A column in seconds, or images_per_s: see `TIMES`.
     """
     check_name("y", y, TIMES)
     require(frame, (*COLUMNS, y))
-    title, ylabel = TIMES[y]
+    shown, ylabel = TIMES[y]
     data = data_rows(on_lines(frame)).assign(value=lambda rows: rows[y])
-    return _by_batch(data, title + shared_factors(data), ylabel)
+    return _titled(data, title, shown, ylabel)
 
 
-def plot_memory(frame: pd.DataFrame) -> Figure:
+def plot_memory(frame: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw peak memory against batch size: a line per framework and layout, OOM at the top edge.
 
-    The unit is MB (1e6 bytes), or GB (1e9 bytes) from 10 GB on.
+    The unit is MB (1e6 bytes), or GB (1e9 bytes) from 10 GB on. The title is as in `plot_time_vs_batch`.
     """
     require(frame, (*COLUMNS, "peak_memory_bytes"))
     data = data_rows(frame)
     divisor, unit = memory_unit(data["peak_memory_bytes"])
     data["value"] = data["peak_memory_bytes"].astype(float) / divisor
-    return _by_batch(data, "Peak memory" + shared_factors(data), f"peak memory in {unit}\n(less is better)")
+    return _titled(data, title, "Peak memory", f"peak memory in {unit}\n(less is better)")
 
 
-def plot_ratio_trend(frame: pd.DataFrame) -> Figure:
+def plot_ratio_trend(frame: pd.DataFrame, *, title: str = "") -> Figure:
     """Draw framework against framework over batch size: a dot per block, the median as line.
 
     Args:
+        title: What the chart says, by default what it shows.
         frame: One row per block: baseline, candidate (framework names), layout, model, batch_size and
             ratio, the baseline's time divided by the candidate's. Rows without a ratio are left out. Without
             any row, as when one framework ran alone, the chart is a sentence.
@@ -87,19 +94,40 @@ def plot_ratio_trend(frame: pd.DataFrame) -> Figure:
     data["arm"] = data["candidate"].map(framework_name) + " " + data["variant"]
     if not one_layout:
         data["arm"] += " " + data["layout"]
-    title = "Speed-up of one framework over another" + (f": {data['layout'].iloc[0]}" if one_layout else "")
-    return _by_batch(data, title, "speed-up, log scale\n(above 1: first named faster)", ratio=True)
+    layout = data["layout"].iloc[0] if one_layout else ""
+    shown = "Speed-up of one framework over another" + f": {layout}" * one_layout
+    beside_name = f", {layout}" * (one_layout and bool(title))
+    ylabel = "speed-up, log scale\n(above 1: first named faster)"
+    return _by_batch(data, title or shown, ylabel, beside_name=beside_name, ratio=True)
 
 
-def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = False) -> Figure:
-    """Draw the column `value` over batch size: what the three charts above share."""
+def _titled(data: pd.DataFrame, title: str, shown: str, ylabel: str) -> Figure:
+    """Draw under the title, or under what is shown; what all rows share is in the names of the panels, or there."""
+    shared = shared_factors(data)
+    return _by_batch(
+        data, title or shown + shared, ylabel, beside_name=shared.replace(": ", ", ") if title else ""
+    )
+
+
+def _by_batch(
+    data: pd.DataFrame, title: str, ylabel: str, *, beside_name: str = "", ratio: bool = False
+) -> Figure:
+    """Draw the column `value` over batch size: what the three charts above share.
+
+    Args:
+        beside_name: What stands after the name of each panel's model.
+    """
     good = succeeded(data)
     data = data.assign(
         value=data["value"].astype(float).where(good),
         failure=data["status"].map(status_name).where(~good, None),
         x=data["batch_size"].astype(float),
     )
-    models, sizes, arms = list(data["model"].unique()), sorted(data["x"].unique()), list(data["arm"].unique())
+    # First what ran most.
+    models = list(
+        data.groupby("model", sort=False)["model"].count().sort_values(ascending=False, kind="stable").index
+    )
+    sizes, arms = sorted(data["x"].unique()), list(data["arm"].unique())
     looks = {
         row["arm"]: {
             "color": framework_colour(row["framework"]),
@@ -109,49 +137,54 @@ def _by_batch(data: pd.DataFrame, title: str, ylabel: str, *, ratio: bool = Fals
         for row in data.drop_duplicates("arm").to_dict("records")
     }
     moved = nudged(data, arms, SMALL_NUDGE)
-    figure, axes = panels(len(models), title, share_x=False)
-    for ax, model in zip(axes, models, strict=True):
-        rows = data["model"] == model
-        lone = data.loc[rows, "x"].nunique() == 1
-        if lone:  # one size makes no line: the arms stand side by side
-            places = data.loc[rows, "arm"].map({arm: place for place, arm in enumerate(arms, 1)})
-            data.loc[rows, "x"] = moved.loc[rows, "x"] = places.astype(float)
-        above_pt = mark_failures(data[rows], looks=looks, ax=ax)
-        figure.set_figheight(figure.get_figheight() + above_pt / 72)
-        ax.set_title(model_of(model), pad=6 + above_pt)
-        ax.set_ylabel(ylabel)
-        if data.loc[rows, "value"].notna().any():
-            series(moved[rows], looks=looks, ax=ax)
-        else:
-            write_sentence(ax, _why_nothing(data[rows]))
-        if lone:
-            _side_by_side(ax, data[rows], len(arms))
-        else:
-            batch_axis(ax, sizes)
-        named = "batch size" if lone else "batch size (log scale)"
-        ax.set_xlabel(named if lone or ax is axes[-1] else "")
+    of_model = {model: data["model"] == model for model in models}
+    # One size makes no line: the arms are rows of dots.
+    lone = {model for model, rows in of_model.items() if data.loc[rows, "x"].nunique() == 1}
+    heights = [dot_rows.height_in(len(arms)) if model in lone else LINES_IN for model in models]
+    figure, axes = panels(len(models), title, height_in=heights, share_x=False, share_y=False)
     values = data["value"].dropna()
-    for ax in axes:
-        if values.empty:
-            ax.set_yticks([])
-        elif ratio:
-            ratio_axis(ax.yaxis, values.min(), values.max())
-            ax.axhline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
+    for ax, (model, rows) in zip(axes, of_model.items(), strict=True):
+        value_axis = ax.xaxis if model in lone else ax.yaxis
+        above_pt = 0.0
+        if model in lone:
+            name = f"{model_of(model)}, batch {data.loc[rows, 'x'].iloc[0]:g}"
+            dot_rows.dot_rows(data[rows], looks=looks, ax=ax, unknown="not known")
+            ax.set_xlabel(ylabel)
         else:
-            ax.set_ylim(0, values.max() * 1.08)
+            name = model_of(model)
+            above_pt = mark_failures(data[rows], looks=looks, ax=ax)
+            figure.set_figheight(figure.get_figheight() + above_pt / 72)
+            if data.loc[rows, "value"].notna().any():
+                series(moved[rows], looks=looks, ax=ax)
+            else:
+                write_sentence(ax, _why_nothing(data[rows]))
+            batch_axis(ax, sizes)
+            ax.set(ylabel=ylabel, xlabel="batch size (log scale)" if ax is axes[-1] else "")
+        ax.set_title(name + beside_name, pad=6 + above_pt)
+        _limit(value_axis, values, ratio=ratio)
     if len(values):
-        note_below(axes[-1], how_to_read(rows for _, rows in moved.groupby("model")))
-    legend_below(figure, handles(looks))
+        if len(lone) == len(models):
+            note = dot_rows.how_to_read(data)
+        else:
+            note = how_to_read(rows for _, rows in moved.groupby("model"))
+            note = note.replace("line:", "line or bar:") if lone else note
+        note_below(axes[-1], note + (EPOCHS_NOTE if ylabel == TIMES["median_epoch_s"][1] else ""))
+    if len(lone) < len(models):
+        legend_below(figure, handles(looks))
     return figure
 
 
-def _side_by_side(ax: Axes, data: pd.DataFrame, arms: int) -> None:
-    """Make x the arms of one batch size, each with a bar at its median."""
-    middles = data.dropna(subset="value").groupby("x")["value"].median()
-    ax.hlines(middles, middles.index - 0.3, middles.index + 0.3, color=".35", linewidth=1.5, gid="middle")
-    ax.set_xlim(0.4, arms + 0.6)
-    ax.set_xticks([(arms + 1) / 2], [f"{data['batch_size'].iloc[0]:g}"])
-    ax.grid(visible=False, axis="x")
+def _limit(axis: Axis, values: pd.Series, *, ratio: bool) -> None:
+    """Let the axis of the values reach from 0 up to all values of the chart; one of ratios around 1."""
+    name = axis.axis_name
+    if values.empty:
+        axis.set_ticks([])
+    elif ratio:
+        ratio_axis(axis, values.min(), values.max())
+        one = axis.axes.axvline if name == "x" else axis.axes.axhline
+        one(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
+    else:
+        axis.axes.set(**{f"{name}lim": (0, values.max() * 1.08)})
 
 
 def _why_nothing(data: pd.DataFrame) -> str:

@@ -6,7 +6,7 @@ Draws outcomes, decides none: the outcome comes with the verdict.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -18,24 +18,32 @@ from matplotlib.patches import Patch
 
 from trainspeed.core.format import model_of
 from trainspeed.judge.verdict import MARGIN
-from trainspeed.show.axes import legend_below, note_below, nothing, panels, ratio_axis
+from trainspeed.show.axes import legend_below, name_figure, note_below, nothing, panels, ratio_axis
+from trainspeed.show.dot_rows import dot_rows, height_in, how_to_read, write_in_row
+from trainspeed.show.fitting import at_width
 from trainspeed.show.rows import (
     accuracy_context,
-    count_failures,
     data_rows,
     require,
     shared_factors,
     succeeded,
     verdict_frame,
 )
-from trainspeed.show.seaborn_alone import sns
 from trainspeed.show.series import handles, marks
 from trainspeed.show.theme import GREY, OUTCOME_STYLES, PALE, SMALL_PT, WIDTH_IN, Look, framework_colour
 
 LABEL_LETTERS = 32  # a longer label of a row is broken into lines
+WIDE_LABEL_LETTERS = 56  # … where the chart is as wide as a page
 ROW_IN = 0.21  # height of one line of a label
+EDGES_IN = 1.3  # height of what is above and below the rows
+BESIDE_FROM_IN, WIDE_FROM_IN = (
+    5.2,
+    8.0,
+)  # width of a panel in which labels stand beside the rows, and long ones too
+NARROW_ROWS = 1.45  # times as high is a row with its label above
+ABOVE_PT = 6  # from the middle of a mark to its label
+LETTERS_PER_IN = 12  # of a label above its row
 HOLLOW = {"linestyle": "none", "marker": "o", "color": GREY, "markerfacecolor": "white"}
-MEDIAN = {"marker": "|", "markersize": 15, "markeredgewidth": 2, "linestyle": "none", "color": ".15"}
 
 
 def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = None) -> Axes:
@@ -50,7 +58,7 @@ def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = N
     heights = pd.Series([text.count("\n") + 1.5 for text in texts])
     ys = (heights.cumsum() - heights / 2).to_numpy()
     if ax is None:
-        ax = plt.subplots(figsize=(WIDTH_IN, ROW_IN * heights.sum() + 1.3), layout="constrained")[1]
+        ax = plt.subplots(figsize=(WIDTH_IN, ROW_IN * heights.sum() + EDGES_IN), layout="constrained")[1]
     rows = data.assign(x=data["value"], y=ys)
     for kind, of_kind in rows[rows["value"].notna()].groupby("kind", sort=False):
         marks(ax, of_kind, along="x", look=looks[kind], gid=kind)
@@ -62,7 +70,29 @@ def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = N
         ax.text(1.02, 0, "blocks", color=GREY, va="bottom", **small)
         for y, blocks in rows[["y", "blocks"]].dropna().to_numpy():
             ax.text(1.02, y, f"{blocks:g}", va="center", gid="blocks", **small)
+    figure = ax.get_figure(root=True)
+    at_width(
+        figure,
+        lambda width_in, columns: _label_rows(ax, data["label"], heights, width_in / columns) / columns,
+    )
     return ax
+
+
+def _label_rows(ax: Axes, labels: Sequence[str], heights: pd.Series, width_in: float) -> float:
+    """Write the labels beside the rows, or above each where the panel is narrow; return what height that adds."""
+    ys = ax.get_yticks()
+    for old in [text for text in ax.texts if text.get_gid() == "label"]:
+        old.remove()
+    if width_in >= BESIDE_FROM_IN:
+        letters = LABEL_LETTERS if width_in < WIDE_FROM_IN else WIDE_LABEL_LETTERS
+        ax.set_yticks(ys, [textwrap.fill(str(label), letters) for label in labels])
+        return 0.0
+    ax.set_yticks(ys, [""] * len(ys))
+    where = {"xycoords": ax.get_yaxis_transform(), "xytext": (4, ABOVE_PT), "textcoords": "offset points"}
+    for y, label in zip(ys, labels, strict=True):
+        text = textwrap.fill(str(label), int(LETTERS_PER_IN * width_in))
+        ax.annotate(text, (0, y), va="bottom", fontsize=SMALL_PT, gid="label", **where)
+    return (NARROW_ROWS - 1) * ROW_IN * heights.sum()
 
 
 def plot_speedups(verdicts: Iterable[Any], *, title: str = "", ax: Axes | None = None) -> Axes:
@@ -77,6 +107,7 @@ def plot_speedups(verdicts: Iterable[Any], *, title: str = "", ax: Axes | None =
     """
     data = verdict_frame(verdicts).sort_values("speedup", ascending=False, na_position="last")
     title = title or ("Speed-up with its 95 % interval" if data["low"].notna().any() else "Speed-up")
+    alone = ax is None
     known = data[["speedup", "low", "high"]].stack().dropna()
     if known.empty:
         return nothing("No comparison has a pair of finished runs.", title=title, ax=ax)
@@ -84,12 +115,15 @@ def plot_speedups(verdicts: Iterable[Any], *, title: str = "", ax: Axes | None =
     ax = forest(data.assign(kind=kinds, value=data["speedup"]), looks=OUTCOME_STYLES, ax=ax)
     for y, speedup in zip(ax.get_yticks(), data["speedup"], strict=True):
         if pd.isna(speedup):
-            _write_in_row(ax, y, "no pair of runs finished")
+            write_in_row(ax, y, "no pair of runs finished")
     ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
     ax.axvspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5, gid="margin")
     ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5, gid="one")
-    ax.set_title(title)
-    ax.set_xlabel("speed-up = baseline time / candidate time, log scale\n(above 1: the candidate is faster)")
+    if alone:
+        name_figure(ax.get_figure(root=True), title)
+    else:
+        ax.set_title(title)
+    ax.set_xlabel("speed-up: baseline time / candidate time\n(log scale; right of 1 the candidate is faster)")
     looks = {
         kind: {**OUTCOME_STYLES[kind], "linestyle": "none"} for kind in OUTCOME_STYLES if kind in set(kinds)
     }
@@ -101,40 +135,30 @@ def plot_speedups(verdicts: Iterable[Any], *, title: str = "", ax: Axes | None =
     return ax
 
 
-def _write_in_row(ax: Axes, y: float, text: str) -> None:
-    """Write at the left of a row why it has no mark."""
-    look = {"fontsize": SMALL_PT, "color": GREY, "bbox": {"facecolor": "white", "linewidth": 0, "pad": 1}}
-    ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", gid="missing", **look)
+def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
+    """Draw test accuracy in %: a row per framework and layout, a dot per run, a panel per model.
 
-
-def plot_accuracy(frame: pd.DataFrame) -> Figure:
-    """Draw test accuracy in %: a row per framework and layout, a dot per run, a panel per model."""
+    Args:
+        title: What the chart says, by default what it shows.
+    """
     require(frame, ("framework", "layout", "model", "batch_size", "status", "label", "test_accuracy"))
     data = data_rows(frame)
     data["value"] = 100 * data["test_accuracy"].astype(float).where(succeeded(data))
     models = list(data["model"].unique())
-    colours = {arm: framework_colour(name) for arm, name in zip(data["arm"], data["framework"], strict=True)}
-    title = "Test accuracy" + accuracy_context(data) + shared_factors(data)
-    figure, axes = panels(len(models), title, height_in=0.6 + 0.3 * len(colours))
+    looks = {
+        arm: {"color": framework_colour(name)}
+        for arm, name in zip(data["arm"], data["framework"], strict=True)
+    }
+    context = accuracy_context(data)
+    title = title or "Test accuracy" + context + shared_factors(data)
+    figure, axes = panels(len(models), title, height_in=height_in(len(looks)))
     for ax, model in zip(axes, models, strict=True):
-        rows = data[data["model"] == model]
-        if rows["value"].notna().any():
-            options = {"data": rows, "x": "value", "y": "arm", "order": [*colours], "legend": False, "ax": ax}
-            dots = {"palette": colours, "jitter": False, "size": 6, "alpha": 0.8, "gid": "runs"}
-            sns.stripplot(**options, hue="arm", **dots)
-            sns.pointplot(**options, estimator="median", errorbar=None, gid="median", **MEDIAN)
-        for y, arm in enumerate(colours):
-            runs = rows[rows["arm"] == arm]
-            if runs["value"].isna().all():
-                why = count_failures(runs) or ("not measured" if runs.empty else "not evaluated")
-                _write_in_row(ax, y, why)
-        ax.set(title=model_of(model), ylabel="", ylim=(len(colours) - 0.5, -0.5))
-        ax.set_yticks(range(len(colours)), colours, fontsize=SMALL_PT)
-        ax.grid(axis="y", visible=False)
+        dot_rows(data[data["model"] == model], looks=looks, ax=ax, unknown="not evaluated")
+        ax.set_title(model_of(model))
     sizes = sorted(data["batch_size"].unique())
     together = f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""
-    axes[-1].set_xlabel("test accuracy in % (more is better)")
-    note_below(axes[-1], f"dot: one run; bar: median{together}")
+    axes[-1].set_xlabel(f"test accuracy in %{context}\n(more is better)")
+    note_below(axes[-1], f"{how_to_read(data)}{together}")
     if not data["value"].notna().any():
         axes[-1].set_xticks([])
     return figure

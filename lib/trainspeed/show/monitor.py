@@ -81,7 +81,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     moments = {name: pd.to_datetime(runs[name], utc=True) for name in ("start", "end")}
     runs = runs.assign(**moments).sort_values("start")
     recorded = [panel for panel in PANELS if samples[panel.column].notna().any()]
-    title = "Devices while the runs were measured"
+    title = "Were the devices busy while the runs were measured?"
     if not recorded:
         return nothing("The monitor recorded no sample.", title=title).get_figure()
     origin = runs["start"].min() if len(runs) else samples["utc"].min()
@@ -98,7 +98,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     begun, ended = (elapsed(spans["active"].str[end]) for end in (0, 1))
     spans = spans.assign(x=begun, x_end=ended)
     epoch_ends = elapsed(runs["epoch_ends"].explode().dropna())
-    figure, axes = panels(len(recorded), title, height_in=1.4, share_y=False)
+    figure, axes = panels(len(recorded), title, height_in=1.4, share_y=False, beside=False)
     sampled = samples[samples[[panel.column for panel in recorded]].notna().any(axis=1)]
     devices = _looks(sampled["device"])
     for ax, panel in zip(axes, recorded, strict=True):

@@ -13,8 +13,9 @@ from trainspeed.judge.arithmetic import default_sentences
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.show import forest, notebook, tables
-from trainspeed.show.answer import NOTHING, answer_text, certainty_sentences, message
+from trainspeed.show.answer import NOTHING, answer_text, certainty_sentences
 from trainspeed.show.coverage import coverage_sentences, left_out_table
+from trainspeed.show.messages import of_comparisons
 from trainspeed.show.monitor import plot_monitor
 from trainspeed.show.theme import show
 
@@ -48,7 +49,7 @@ def answer(verdicts: Sequence[Verdict], control: Sequence[Verdict], alt: str) ->
     text = "\n\n".join(map(answer_text, answers(sure)))
     display(Markdown(text or NOTHING), metadata=notebook.of_verdicts(sure))
     with guarded():
-        show(forest.plot_speedups([*(sure or verdicts), *control], title=message(sure)), alt=alt)
+        show(forest.plot_speedups([*(sure or verdicts), *control], title=of_comparisons(verdicts)), alt=alt)
     _explain(HOW_TO_READ_SPEEDUPS)
 
 

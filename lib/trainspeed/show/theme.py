@@ -14,6 +14,7 @@ from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import NAMES
+from trainspeed.show.fitting import NARROW, SVG, Drawing, draw, fit
 from trainspeed.show.seaborn_alone import sns
 
 # Eight colours that colour-blind readers can tell apart.
@@ -31,9 +32,14 @@ OKABE_ITO = {
 GREY = "#767676"  # the lightest grey that is still readable as text on white (contrast 4.5)
 PALE = "#E4E4E4"  # bands behind the data
 
-WIDTH_IN = 6.5  # prints on A4 and Letter unscaled; on a phone of 360 px an 11-point letter keeps about 8 px
+WIDTH_IN = 6.5  # of a figure as it is made; `show` fits it to these two:
+WIDE_IN = 9.4  # as wide as the text of a page
+NARROW_IN = 4.6  # for screens below 720 px; on one of 360 px an 11-point letter keeps 12 px
 FONT_PT = 11
 SMALL_PT = 9.5  # for notes and run counts
+# The first one is what matplotlib measures texts with, wherever it runs. Where a reader lacks it, Verdana is as wide
+# and the others are narrower, so that no text grows into another.
+FONTS = ("DejaVu Sans", "Verdana", "Segoe UI", "Helvetica", "Arial", "sans-serif")
 
 Look = Mapping[str, Any]  # colour, linestyle, marker, hatch, … of what is drawn, as matplotlib names them
 # The darkest three: a framework is drawn as thin lines, which need contrast.
@@ -82,7 +88,7 @@ def status_name(status: str) -> str:
 def set_theme() -> None:
     """Set the look of all later figures: call it once per notebook, before the first figure.
 
-    In IPython, figures become retina PNGs: sharp, and smaller than SVG where there are many points.
+    Letters of an SVG stay letters; figures that IPython shows by itself become retina PNGs.
     """
     sns.set_theme(
         context="notebook",
@@ -106,6 +112,9 @@ def set_theme() -> None:
             "grid.color": ".88",
             "axes.edgecolor": ".6",
             "text.parse_math": False,  # a dollar in a name is no formula
+            "font.sans-serif": FONTS,
+            "svg.fonttype": "none",
+            "svg.hashsalt": "trainspeed",  # two reports of the same data are the same bytes
         },
     )
     if get_ipython() is not None:
@@ -115,13 +124,37 @@ def set_theme() -> None:
 def show(drawing: Figure | Artist, alt: str) -> None:
     """Display a figure, or the figure of an Axes, with a text for readers who cannot see it, and close it.
 
-    An open figure would be shown a second time by the inline backend, at the end of the cell.
+    It is drawn twice, as wide as a page and for a narrow screen: a page shows the one that fits, JupyterLab the wide
+    one. An open figure would be shown a second time by the inline backend, at the end of the cell.
 
     Args:
-        alt: What the figure shows, in a sentence or two.
+        alt: What the figure shows, in a sentence or two; its title comes before it.
     """
     if not alt.strip():
         raise UserError("alt is empty: say in a sentence what the figure shows.")
     figure = drawing if isinstance(drawing, Figure) else drawing.get_figure(root=True)
-    display(figure, metadata={"image/png": {"alt": alt}})
+    drawings = {}
+    for width_in in (WIDE_IN, NARROW_IN):
+        fit(figure, width_in)
+        drawings[width_in] = draw(figure)
+    wide, narrow = drawings.values()
+    data = {wide.mime: _in_notebook(wide), NARROW: narrow.source}
+    sizes = {
+        mime: {"width": d.width_px, "height": d.height_px}
+        for mime, d in zip(data, (wide, narrow), strict=True)
+    }
+    sizes[wide.mime]["alt"] = _with_title(figure, alt)
+    display(data, raw=True, metadata=sizes)
     plt.close(figure)
+
+
+def _in_notebook(drawing: Drawing) -> str:
+    """Return a picture as notebooks hold it: SVG as text, PNG as base64."""
+    return drawing.data.decode() if drawing.mime == SVG else drawing.source.partition(",")[2]
+
+
+def _with_title(figure: Figure, alt: str) -> str:
+    """Return the text with the figure's title before it, which says what was found, as a sentence."""
+    title = " ".join(figure.get_suptitle().split())
+    end = "" if not title or title[-1] in ".?!" else "."
+    return f"{title}{end} {alt}".strip()

@@ -1,0 +1,64 @@
+"""Rows of dots: a row per arm with its name at the left, a dot per run, the median and its interval.
+
+Knows numbers and Axes; what the numbers are is the caller's to say.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from trainspeed.judge import verdict
+from trainspeed.show.rows import count_failures
+from trainspeed.show.theme import GREY, SMALL_PT, Look
+
+ROW_IN, EDGES_IN = 0.3, 0.6  # height of a row, and of what is above and below the rows
+NAME_LETTERS = 30  # in a line of an arm's name
+MEDIAN = {"marker": "|", "markersize": 15, "markeredgewidth": 2, "linestyle": "none", "color": ".15"}
+
+
+def height_in(arms: int) -> float:
+    """Return how high a panel of so many rows is, in inches."""
+    return EDGES_IN + ROW_IN * arms
+
+
+def dot_rows(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown: str) -> Axes:
+    """Draw a row per arm, the first on top; a row without a value says why.
+
+    Args:
+        data: One row per run: arm (of `looks`), value, status.
+        looks: Arm -> colour and marker, in the order of the rows.
+        unknown: What a row says whose runs ended well and have no value.
+    """
+    for y, (arm, look) in enumerate(looks.items()):
+        runs = data[data["arm"] == arm]
+        values = runs["value"].dropna().astype(float)
+        if values.empty:
+            write_in_row(ax, y, count_failures(runs) or ("not measured" if runs.empty else unknown))
+            continue
+        if interval := verdict.median_interval(values.tolist()):
+            band = {"linewidth": 9, "alpha": 0.25, "color": look["color"]}
+            ax.hlines(y, *interval, gid="interval", **band)
+        dots = {"color": look["color"], "marker": look.get("marker", "o"), "s": 36, "alpha": 0.8}
+        ax.scatter(values, [y] * len(values), gid="runs", zorder=2.5, **dots)
+        ax.plot([values.median()], [y], gid="median", **MEDIAN)
+    ax.set_ylim(len(looks) - 0.5, -0.5)
+    ax.set_yticks(range(len(looks)), [textwrap.fill(arm, NAME_LETTERS) for arm in looks], fontsize=SMALL_PT)
+    ax.set_ylabel("")
+    ax.grid(axis="y", visible=False)
+    return ax
+
+
+def how_to_read(data: pd.DataFrame) -> str:
+    """Return what the marks mean; the interval only where an arm has enough runs for one."""
+    sure = (data.dropna(subset="value").groupby("arm")["value"].count() >= verdict.MIN_BLOCKS).any()
+    return "dot: one run; bar: median" + ("; band: its 95 % interval" if sure else "")
+
+
+def write_in_row(ax: Axes, y: float, text: str) -> None:
+    """Write at the left of a row why it has no mark."""
+    look = {"fontsize": SMALL_PT, "color": GREY, "bbox": {"facecolor": "white", "linewidth": 0, "pad": 1}}
+    ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", gid="missing", **look)

@@ -1,0 +1,86 @@
+"""The titles of charts: what was found, from verdicts with an interval, and else the question."""
+
+import pytest
+
+from study_data import control_runs, layout_pair
+from trainspeed.core.runs import RunSet
+from trainspeed.judge.comparison import compare, controls
+from trainspeed.show.messages import of_comparisons, over_sizes
+
+QUESTION = "Is channels_last faster?"
+VERSUS = "channels_last vs channels_first"
+# A comparison of six blocks that is nearly 1 in half of them, and 1.2 in the others, decides nothing.
+FASTER, SLOWER, SAME, OPEN = [1.3] * 6, [0.8] * 6, [1.0] * 6, [0.9, 1.2] * 3
+
+
+def judged(*pairs):
+    runs = RunSet(tuple(run for pair in pairs for run in pair))
+    return compare(runs, "layout", "channels_first", "channels_last", question=QUESTION)
+
+
+def at(sizes, **more):
+    """Return the verdicts of a setting, from batch size -> ratios."""
+    return judged(*(layout_pair(ratios, batch_size=size, **more) for size, ratios in sizes.items()))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        ({8: FASTER, 16: FASTER}, "faster from batch 8 to 16"),
+        ({8: SAME, 16: OPEN, 32: FASTER, 64: FASTER}, "faster from batch 32 on"),
+        ({8: OPEN, 16: SLOWER}, "slower from batch 16 on"),
+        ({8: FASTER, 16: OPEN, 32: FASTER}, "faster at batch 8, 32, undecided at batch 16"),
+        ({8: FASTER, 16: SAME}, "faster at batch 8, the same at batch 16"),
+        ({16: FASTER}, "faster at batch 16"),
+        ({8: [1.3] * 5, 16: FASTER}, "faster at batch 16"),
+    ],
+)
+def test_what_was_found_over_sizes_is_said_of_those_with_an_interval(sizes, found):
+    assert over_sizes(at(sizes)) == f"{VERSUS}: {found}"
+
+
+def test_settings_that_differ_are_named_by_what_tells_them_apart():
+    torch, keras = at({8: OPEN, 16: FASTER}), at({8: SLOWER, 16: SLOWER}, framework="tensorflow")
+
+    assert over_sizes([*torch, *keras]) == (
+        f"{VERSUS}: faster from batch 16 on (PyTorch); slower from batch 8 to 16 (TensorFlow)"
+    )
+    assert over_sizes([*torch, *at({8: OPEN, 16: FASTER}, framework="tensorflow")]) == (
+        f"{VERSUS}: faster from batch 16 on"
+    )
+
+
+def test_more_findings_than_a_title_holds_are_counted():
+    models = {"cnn10": FASTER, "wrn28_1": SLOWER, "wrn28_2": SAME, "wrn28_4": OPEN}
+    verdicts = judged(*(layout_pair(ratios, model=model) for model, ratios in models.items()))
+
+    assert over_sizes(verdicts) == f"{VERSUS}: 1 faster, 1 slower, 1 the same, 1 undecided"
+
+
+@pytest.mark.parametrize("say", [of_comparisons, over_sizes])
+def test_where_nothing_is_decided_the_title_is_the_question(say):
+    """Medians that differ are no message."""
+    assert say(at({16: OPEN})) == say(at({16: [1.5] * 5})) == QUESTION
+    assert say([]) == "" and say([], otherwise="How fast?") == "How fast?"
+
+
+def test_comparisons_are_counted_by_outcome_and_one_alone_is_no_number():
+    assert of_comparisons(at({16: FASTER})) == f"{VERSUS}: faster"
+    assert of_comparisons(at({8: FASTER, 16: FASTER})) == f"{VERSUS}: faster in all 2 comparisons"
+    assert of_comparisons(at({8: OPEN, 16: FASTER})) == f"{VERSUS}: 1 faster, 1 undecided"
+
+
+def test_each_thing_that_is_compared_has_its_own_count():
+    other_way = compare(
+        RunSet(tuple(layout_pair(FASTER))), "layout", "channels_last", "channels_first", question=QUESTION
+    )
+
+    assert of_comparisons([*at({8: FASTER}), *other_way]) == (
+        f"{VERSUS}: faster; channels_first vs channels_last: slower"
+    )
+
+
+def test_a_control_is_no_finding():
+    control = controls(RunSet(tuple(control_runs(FASTER))))
+
+    assert control and of_comparisons(control, otherwise="?") == "?"
