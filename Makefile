@@ -39,7 +39,7 @@ SIDES = $(if $(strip $(A)$(B)),$(call quote,$(A)) $(call quote,$(B)))
 PRICES = $(or $(strip $(USD)),$(if $(strip $(A_USD)$(B_USD)),$(or $(strip $(A_USD)),-) $(or $(strip $(B_USD)),-)))
 SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
-.PHONY: setup setup-fleet report plan check render compare history node fleet test lint bench lab data clean help
+.PHONY: setup setup-fleet report plan check render share compare history node fleet test lint bench lab data clean help
 
 report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function|timm/<name>|keras/<name> BUDGET=15m RESUME=1
 	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
@@ -58,6 +58,9 @@ check: setup ## is the instrument right on this machine? about three minutes; wr
 
 render: setup ## write the report again from runs that exist: FROM=folder (default: OUT); measures nothing
 	@.venv/bin/python -m trainspeed render $(call option,--from,$(FROM)) $(call option,--notebooks,$(NOTEBOOKS)) --out $(call quote,$(OUT))
+
+share: setup ## the report in OUT as one file to send on, and its verdicts as Markdown, JSON and a badge, in OUT/share; FROM=folder draws one of runs first; measures nothing
+	@.venv/bin/python -m trainspeed share $(call option,--from,$(FROM)) --out $(call quote,$(OUT))
 
 compare: setup ## which of several folders or ledgers is fastest, and which cheapest: RUNS="outputs/a10g outputs/h100 data/measured/xyz" USD="1.2 3.9 -", prices of an hour; of two also A= B= A_USD= B_USD=
 	@.venv/bin/python -m trainspeed compare $(SIDES) --out $(call quote,$(OUT)) $(call option,--runs,$(RUNS)) $(if $(strip $(PRICES)),$(call quote,--usd=$(PRICES)))

@@ -109,6 +109,20 @@ def test_sides_and_their_prices_reach_the_comparison(monkeypatch):
     ]
 
 
+def test_what_is_shared_is_a_folder_or_drawn_from_runs(monkeypatch):
+    import trainspeed.report.share
+
+    calls = []
+    monkeypatch.setattr(trainspeed.report.share, "share", lambda **options: calls.append(options))
+    command.main(["share"])
+    command.main(["share", "--from", "runs", "--out", "a b"])
+
+    assert calls == [
+        {"out": Path("outputs"), "source": None},
+        {"out": Path("a b"), "source": Path("runs")},
+    ]
+
+
 def test_data_downloads(monkeypatch):
     done = []
     monkeypatch.setattr("trainspeed.conduct.machine.download", lambda: done.append(1))
@@ -209,6 +223,7 @@ def test_make_alone_lists_the_commands():
         "report",
         "plan",
         "render",
+        "share",
         "compare",
         "history",
         "setup",

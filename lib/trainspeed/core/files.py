@@ -20,6 +20,7 @@ HISTORY = "history"  # another command of its own
 DRAWING = (COMPARE, HISTORY)  # notebooks that draw ledgers, and that no report runs
 FLEET = "fleet"  # the same notebook, of all machines of a fleet
 VERDICTS = "verdicts.json"
+VALUES = "report.json"  # what the front page says, as values
 
 
 def notebook_names(folder: Path) -> tuple[str, ...]:

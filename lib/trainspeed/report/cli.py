@@ -1,4 +1,4 @@
-"""The command line: `python -m trainspeed report | check | render | plan | fleet | …`. Does no work itself."""
+"""The command line: `python -m trainspeed report | check | render | share | plan | fleet | …`. Does no work itself."""
 
 from __future__ import annotations
 
@@ -64,6 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     render = commands.add_parser("render", parents=[folder], help=render_help)
     render.add_argument("--from", dest="source", type=Path, help="folder with the runs (default: --out)")
     render.set_defaults(run=_render)
+    share_help = "put a report into one file to send on, and its verdicts into Markdown, JSON and a badge"
+    share = commands.add_parser("share", parents=[out], help=share_help)
+    share.add_argument("--from", dest="source", type=Path, help="folder with runs, drawn into --out first")
+    share.set_defaults(run=_share)
     compare_help = "show the same trials of two or more folders of runs side by side"
     compare = commands.add_parser("compare", parents=[out], help=compare_help)
     # Optional here, so that missing ones get our own message of one line.
@@ -129,6 +133,12 @@ def _render(options: argparse.Namespace) -> int:
     from trainspeed.report.run import render
 
     return render(out=options.out, source=options.source, notebooks=options.notebooks)
+
+
+def _share(options: argparse.Namespace) -> int:
+    from trainspeed.report.share import share
+
+    return share(out=options.out, source=options.source)
 
 
 def _compare(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from trainspeed.conduct.context import Context
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import write_atomically
+from trainspeed.core.files import VALUES, write_atomically
 from trainspeed.core.paths import ROOT
 from trainspeed.core.scrub import scrubber
 from trainspeed.report.budget import PARAMETER, Shares
@@ -128,6 +128,7 @@ class ReportRun:
         """
         print(f"\n{job.name}: the front page", flush=True)
         known = list(self._results)
+        (self._out / VALUES).unlink(missing_ok=True)  # older values would be taken for this page's
         job = self._with_time(job)
         result = page = self._executed_alone(job.told_of(known))
         if not (result.status.ran_to_its_end or job.rendered):

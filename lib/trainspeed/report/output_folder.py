@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import DRAWING, FLEET, VERDICTS
+from trainspeed.core.files import DRAWING, FLEET, VALUES, VERDICTS
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, parsed, read_lines
 from trainspeed.core.ledger_line import OtherSchema
 from trainspeed.core.paths import ROOT
@@ -123,6 +123,7 @@ def _written() -> set[str]:
         RUNS_FILE,
         SESSIONS_FILE,
         "runs.csv",
+        VALUES,
         VERDICTS,
     }
 

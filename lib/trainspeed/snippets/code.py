@@ -6,6 +6,7 @@ Makes text from `templates` and knows no framework. The first comment of a progr
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
@@ -64,6 +65,18 @@ def program_of(trial: Trial, plain: Trial | None = None) -> str:
     levers = LeverLines(trial, PASTED[trial.framework], plain.levers if plain else ())
     precision = DEFAULT_PRECISION if strict else trial.precision
     return lines(template, trial=trial, precision=precision, levers=levers)
+
+
+def changed_lines(trial: Trial, plain: Trial) -> list[str]:
+    """Return the lines of a trial's program that the plain one's has not, in their order, with their comments.
+
+    Raises:
+        LookupError: A lever of the trial has no lines.
+    """
+    before, after = (program_of(one, plain).splitlines() for one in (plain, trial))
+    steps = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+    spans = [after[low:high] for kind, _, _, low, high in steps if kind in ("insert", "replace")]
+    return [line for span in spans for line in span if line]
 
 
 def program_blocks(recipes: Iterable[Sequence[Trial]]) -> list[str]:

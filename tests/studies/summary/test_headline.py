@@ -103,10 +103,15 @@ def test_a_gain_that_is_no_line_of_a_program_is_said_to_be_so_with_its_page():
     assert "no single one was confirmed" in nothing_to_paste(report)
 
 
-def test_a_convolution_is_a_headline_only_where_nothing_was_trained():
+def test_a_convolution_is_a_headline_only_where_no_training_was_compared():
     convolution = verdict(9.0, study="conv2d")
 
     assert headline(report_of(convolution, verdict(1.2)))[0].startswith("**1.20 times")
+    (said,) = headline(report_of(convolution, UNDECIDED))
+    assert (
+        said.startswith("Nothing was found that trains faster here")
+        and "1 switch compared, 1 of them" in said
+    )
     assert headline(report_of(convolution))[0].startswith(f"**{convolution.speedup:.2f} times")
     (said,) = headline(report_of(convolution, UNDECIDED), [Confirmed(first=convolution, again=convolution)])
     assert said.startswith("Nothing was found that trains faster here by more than 2 %: 1 switch compared")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
 from trainspeed.core.format import NAMES, counted, model_of, percent
 from trainspeed.core.markdown import Marked, escape
@@ -19,13 +21,59 @@ UNDECIDED = "#undecided-and-what-would-decide-it"
 PASTED = ("layout", "precision", "compile")  # factors whose gain is a line or two in a program
 
 
+class Finding(StrEnum):
+    """What a report found, in a word; the first two are from fresh blocks."""
+
+    TOGETHER = "together"  # all that a search kept
+    CONFIRMED = "confirmed"  # a single switch
+    FOUND_ONCE = "found once"  # and not in fresh blocks, or these decide nothing
+    NOTHING = "nothing faster"  # all that was compared is decided
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """A gain that the headline tells.
+
+    Attributes:
+        verdict: The one whose size is told: of fresh blocks, where these confirm it.
+        again: What became of it in fresh blocks, for a single switch; None where it was not measured again.
+    """
+
+    verdict: Verdict
+    finding: Finding
+    again: Confirmed | None = None
+
+
+def gains_told(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Gain]:
+    """Return the gains of the headline: what pays together, the largest first, or else the best gain; may be none."""
+    kept = sorted((v for v in report.kept if v.quantity == "time"), key=lambda v: -v.speedup)
+    if kept:
+        return [Gain(verdict=verdict, finding=Finding.TOGETHER) for verdict in kept[:MOST]]
+    best = best_gain(report, confirmed)
+    if best is None:
+        return []
+    again = _again(best, confirmed)
+    if again and again.holds:
+        return [Gain(verdict=again.again, finding=Finding.CONFIRMED, again=again)]
+    return [Gain(verdict=best, finding=Finding.FOUND_ONCE, again=again)]
+
+
+def finding_of(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Finding:
+    """Return what a report found, in a word."""
+    if told := gains_told(report, confirmed):
+        return told[0].finding
+    decided = bool(report.headlines or report.recipes) and not _open(report)
+    return Finding.NOTHING if decided else Finding.UNDECIDED
+
+
 def best_gain(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Verdict | None:
     """Return the gain by a single switch that is largest in fresh blocks, or else the largest that they did not refute.
 
     A single convolution is no training, and counts only where none was compared.
     """
     lost = [c.first for c in confirmed if c.refuted]
-    gains = [v for v in report.headlines if v.outcome is Outcome.FASTER and v not in lost]
+    gains = [verdict for verdict in _gains(report) if verdict not in lost]
     held = [c for c in confirmed if c.holds and c.first in gains]
     return max(held, key=lambda c: c.again.speedup).first if held else next(iter(gains), None)
 
@@ -63,12 +111,10 @@ def headline(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
     Args:
         confirmed: What became of some of the gains in fresh blocks.
     """
-    kept = sorted((v for v in report.kept if v.quantity == "time"), key=lambda v: -v.speedup)
-    if kept:
-        return [_recipe(verdict) for verdict in kept[:MOST]]
-    if best := best_gain(report, confirmed):
-        return [_gain(best, _again(best, confirmed))]
-    return [_nothing(report)]
+    told = gains_told(report, confirmed)
+    return [_recipe(g.verdict) if g.finding is Finding.TOGETHER else _gain(g) for g in told] or [
+        _nothing(report)
+    ]
 
 
 def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed | None:
@@ -88,15 +134,15 @@ def _recipe(verdict: Verdict) -> Marked:
     )
 
 
-def _gain(verdict: Verdict, again: Confirmed | None) -> Marked:
+def _gain(told: Gain) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
-    name = escape(verdict.name)
+    size, name, again = _times(told.verdict), escape(told.verdict.name), told.again
     if again is None:
-        return Marked(f"{_times(verdict)}: {name}; found once, and not yet confirmed in fresh blocks.")
+        return Marked(f"{size}: {name}; found once, and not yet confirmed in fresh blocks.")
     if not again.holds:
-        return Marked(f"{_times(verdict)}: {name}; found once, and in fresh blocks {again.word}.")
+        return Marked(f"{size}: {name}; found once, and in fresh blocks {again.word}.")
     return Marked(
-        f"{_times(again.again)}: {name}; {again.word} in fresh blocks. It is the largest that fresh blocks confirmed."
+        f"{size}: {name}; {again.word} in fresh blocks. It is the largest that fresh blocks confirmed."
     )
 
 
@@ -108,22 +154,36 @@ def _nothing(report: ReportSummary) -> Marked:
     counts = f"{counted(len(judged), 'switch', 'switches')} compared"
     counts += f", {undecided} of them undecided" if undecided else ""
     found = f"Nothing was found that trains faster here by more than {percent(MARGIN)}: {counts}."
-    if gains := [verdict for verdict in judged if verdict.outcome is Outcome.FASTER]:
+    if gains := _gains(report):
         found = (
             "Nothing was confirmed that trains faster here: what was found first "
             f"({counted(len(gains), 'gain')}) was not confirmed in [fresh blocks](#confirmed-in-fresh-blocks); "
             f"{counts}."
         )
-    times = [*judged, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
-    if open_ := [verdict for verdict in times if verdict.outcome is Outcome.UNDECIDED]:
-        return Marked(f"{found}{_nearest(open_)} [What would decide the rest]({UNDECIDED}).")
+    if _open(report):
+        return Marked(f"{found}{_nearest(report)} [What would decide the rest]({UNDECIDED}).")
     return Marked(f"{found} Leave your script as it is.")
 
 
-def _nearest(undecided: Sequence[Verdict]) -> str:
-    """Return which undecided switch may well be a gain: the largest whose interval lies above 1; empty for none."""
-    above = [verdict for verdict in undecided if verdict.low is not None and verdict.low > 1]
-    if not above:
+def nearest_gain(report: ReportSummary) -> Verdict | None:
+    """Return which undecided switch may well be a gain: the largest whose interval lies above 1; None for none."""
+    above = [verdict for verdict in _open(report) if verdict.low is not None and verdict.low > 1]
+    return max(above, key=lambda verdict: verdict.speedup, default=None)
+
+
+def _nearest(report: ReportSummary) -> str:
+    best = nearest_gain(report)
+    if best is None:
         return ""
-    best = max(above, key=lambda verdict: verdict.speedup)
     return f" Nearest to it, and undecided: {escape(best.name)}, {size_of(best)} ({interval_of(best)})."
+
+
+def _gains(report: ReportSummary) -> list[Verdict]:
+    """Return the gains of what a headline is about, the largest first: trainings, or else convolutions."""
+    return [verdict for verdict in report.headlines if verdict.outcome is Outcome.FASTER]
+
+
+def _open(report: ReportSummary) -> list[Verdict]:
+    """Return the verdicts of what a headline is about, and of all switches together, that are undecided."""
+    times = [*report.headlines, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
+    return [verdict for verdict in times if verdict.outcome is Outcome.UNDECIDED]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from enum import StrEnum
 
 from pandas.io.formats.style import Styler
 
@@ -24,18 +25,36 @@ FITTING = (
 )
 
 
-def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
-    """Return the verdicts that are no headline under what they are, in order; kinds without any are left out."""
+class Table(StrEnum):
+    """The tables of the front page, in their order."""
+
+    SWITCHES = "switches"  # of a training, or of convolutions where nothing was trained
+    CALLS = "calls"
+    OTHERS = "others"
+    FEW = "few blocks"  # no interval
+
+
+def verdicts_by_table(report: ReportSummary) -> dict[Table, list[Verdict]]:
+    """Return the verdicts that are no headline by their table, in order."""
     told = report.headlines
     others = [verdict for verdict in in_order(report.verdicts) if verdict not in told]
-    few = [verdict for verdict in others if verdict.low is None]
     sure = [verdict for verdict in others if verdict.low is not None]
     calls = [verdict for verdict in sure if verdict.candidate.phase.calls]
-    kinds = {
-        "Single convolutions": calls,
-        "Frameworks, accuracy, all switches together, controls": [v for v in sure if v not in calls],
-        f"First looks, in fewer than {MIN_BLOCKS} blocks": few,
+    return {
+        Table.CALLS: calls,
+        Table.OTHERS: [verdict for verdict in sure if verdict not in calls],
+        Table.FEW: [verdict for verdict in others if verdict.low is None],
     }
+
+
+def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
+    """Return the verdicts that are no headline under what they are, in order; kinds without any are left out."""
+    captions = {
+        Table.CALLS: "Single convolutions",
+        Table.OTHERS: "Frameworks, accuracy, all switches together, controls",
+        Table.FEW: f"First looks, in fewer than {MIN_BLOCKS} blocks",
+    }
+    kinds = {captions[table]: several for table, several in verdicts_by_table(report).items()}
     return {f"{name}: {len(several)}": several for name, several in kinds.items() if several}
 
 

@@ -12,9 +12,10 @@ from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
-from trainspeed.core.system import differences_text, machine_differences
+from trainspeed.core.system import Difference, differences_text, machine_differences
 from trainspeed.judge.check_list import all_checks, faults
 from trainspeed.judge.check_list import summary as check_summary
+from trainspeed.judge.checks import Check
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
@@ -38,12 +39,10 @@ def machine_sentences(machine: Mapping[str, Any]) -> list[str]:
 
 def check_sentences(report: ReportSummary) -> list[str]:
     """Return whether the instrument was found to be right on this machine, and each fault that was found."""
-    checks = all_checks(report.checks)
+    checks, elsewhere = checks_here(report)
     if not checks:
         return ["Whether the instrument is right here was not checked: `make check` does."]
-    last = max(report.runs, key=lambda run: run.started_at or "", default=None)
-    here, on_node = (last.machine, last.node is not None) if last else ({}, False)
-    if elsewhere := machine_differences(report.checks[0].machine, here, equal_nodes=on_node):
+    if elsewhere:
         what = differences_text(elsewhere)
         return [
             "Whether the instrument is right here was not checked: what was checked in this folder is another system "
@@ -55,6 +54,16 @@ def check_sentences(report: ReportSummary) -> list[str]:
     wrong = [Marked(f"**Not ok**: {escape(fault)}") for fault in faults(checks)]
     remedy = ["Do not rely on what is below until that is mended."] if wrong else []
     return [Marked(f"{check_summary(checks)}{older}{link}."), *wrong, *remedy]
+
+
+def checks_here(report: ReportSummary) -> tuple[list[Check], list[Difference]]:
+    """Return the checks of the instrument, and in what the system that they were made on differs from the report's."""
+    checks = all_checks(report.checks)
+    if not checks:
+        return [], []
+    last = max(report.runs, key=lambda run: run.started_at or "", default=None)
+    here, on_node = (last.machine, last.node is not None) if last else ({}, False)
+    return checks, machine_differences(report.checks[0].machine, here, equal_nodes=on_node)
 
 
 def headline_sentences(report: ReportSummary) -> list[str]:

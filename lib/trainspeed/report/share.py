@@ -1,0 +1,167 @@
+"""The command share: a report as one file to send on, and its verdicts for a pull request or a dashboard.
+
+Runs no notebook and makes no sentence: pages are put together as they are, and values come from the front page's
+`report.json`.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+from bs4 import BeautifulSoup
+
+from trainspeed.core.errors import UserError
+from trainspeed.core.files import DRAWING, FLEET, SUMMARY, VALUES, write_atomically
+from trainspeed.core.paths import ROOT
+from trainspeed.core.scrub import scrub_all, scrubber
+from trainspeed.report.export import TEMPLATES
+from trainspeed.report.output_folder import locked, shown
+from trainspeed.report.share_badge import badge
+from trainspeed.report.share_markdown import markdown_of
+from trainspeed.report.share_page import one_page, pages_of, read_page
+from trainspeed.studies.summary.collect import PAGE
+from trainspeed.studies.summary.values import ReportValues, read_values
+
+FOLDER = "share"  # within the report's own
+PAGES, ZIP, MARKDOWN, BADGE = "report.html", "report.zip", "report.md", "badge.svg"
+MOST_BYTES = 8_000_000  # of one file of all pages: what a mail takes with ease
+ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the first that the format knows: the same report makes the same file
+LAST = (FLEET, *DRAWING)  # pages of several reports, behind those of this one
+OK, FAILED = 0, 1
+
+
+def share(*, out: Path, source: Path | None = None) -> int:
+    """Write the report of a folder into its `share`, as one file; return the exit code.
+
+    Args:
+        source: Folder with a ledger that the report is drawn from first.
+    Raises:
+        UserError: There is no report in the folder, or it cannot be written to.
+    """
+    code = OK
+    if source is not None:
+        from trainspeed.report.run import NOTEBOOKS, render
+
+        code = render(out=out, source=source, folder=NOTEBOOKS)
+    front = next(
+        (name for name in (PAGE, *(f"{name}.html" for name in LAST)) if (out / name).is_file()), None
+    )
+    if front is None:
+        raise UserError(f"no report in {shown(out)}: {_where(out)}")
+    with locked(out):
+        return max(code, _share(out, front))
+
+
+def _where(out: Path) -> str:
+    """Return where a report is instead, or how to make one."""
+    found = sorted(path.parent for path in out.glob(f"*/{PAGE}"))[:3]
+    if found:
+        return f"there is one in {', '.join(map(shown, found))}: OUT={shown(found[0])}."
+    return "make one with `make report`, or name its folder, OUT=…, or one with runs, FROM=…."
+
+
+def _share(out: Path, front: str) -> int:
+    target, of_one = out / FOLDER, front == PAGE
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise UserError(f"{shown(target)} is no folder: remove it.")
+    scrub = scrubber(root=ROOT, out=out.resolve(), own_words=_own_words())
+    values, why = (
+        _values(out) if of_one else (None, f"{front} is of several reports, and these are of one each.")
+    )
+    soups = _pages(out, front, values)
+    if front not in soups:
+        raise UserError(f"{shown(out / front)} is no page of a report: `make render` writes it anew.")
+    try:
+        written = [_write_pages(target, out, soups, scrub)]
+        written += _write_values(target, out, values, scrub)
+    except OSError as problem:
+        raise UserError(f"cannot write to {shown(target)}: {problem.strerror or problem}") from None
+    for path in written:
+        print(shown(path), flush=True)
+    if values is None:
+        print(f"no {MARKDOWN}, {VALUES} and {BADGE}: {why}", flush=True)
+    return OK if values or not of_one else FAILED
+
+
+def _values(out: Path) -> tuple[ReportValues | None, str]:
+    """Return the values of the report, or None and why there are none."""
+    try:
+        return read_values(out / VALUES), ""
+    except FileNotFoundError:
+        why = "its front page failed, or an earlier version wrote it"
+        return None, f"{shown(out)} has no {VALUES} ({why}): `make render` writes it."
+    except UserError as problem:
+        return None, str(problem)
+
+
+def _own_words() -> list[str]:
+    """Return the texts that every page has: a name that is a word in one of them is no secret."""
+    folders = {ROOT / "notebooks": "*.ipynb", TEMPLATES: "**/*"}
+    files = [path for folder, pattern in folders.items() for path in folder.glob(pattern) if path.is_file()]
+    return [path.read_text(encoding="utf-8") for path in files]
+
+
+def _pages(out: Path, front: str, values: ReportValues | None) -> dict[str, BeautifulSoup]:
+    """Return file name -> page, the front page first, then in the order of its notebooks, last what is of several."""
+    ran = [f"{notebook.name}.html" for notebook in values.notebooks] if values else []
+    last = [f"{name}.html" for name in LAST]
+    others = sorted(path.name for path in out.glob("*.html") if path.name not in last)
+    names = dict.fromkeys([front, *(name for name in ran if name in others), *others, *last])
+    read = {name: read_page(out / name) for name in names if (out / name).is_file()}
+    return {name: soup for name, soup in read.items() if soup}
+
+
+def _write_pages(
+    target: Path, out: Path, soups: Mapping[str, BeautifulSoup], scrub: Callable[[str], str]
+) -> Path:
+    """Write all pages as one, or a ZIP of them where that would be too large; return which."""
+    html = scrub(one_page(pages_of(soups)))
+    size = len(html.encode())
+    if size <= MOST_BYTES:
+        write_atomically(target / PAGES, html)
+        (target / ZIP).unlink(missing_ok=True)
+        return target / PAGES
+    print(
+        f"all pages as one file would have {size / 1e6:.0f} MB, more than {MOST_BYTES / 1e6:.0f}: they are in {ZIP}",
+        flush=True,
+    )
+    _write_zip(target / ZIP, out, soups, scrub)
+    (target / PAGES).unlink(missing_ok=True)
+    return target / ZIP
+
+
+def _write_zip(path: Path, out: Path, names: Iterable[str], scrub: Callable[[str], str]) -> None:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            text = scrub((out / name).read_text(encoding="utf-8"))
+            entry = zipfile.ZipInfo(f"report/{name}", ZIP_DATE)
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
+    path.parent.mkdir(exist_ok=True)
+    draft = path.with_name(f".{path.name}")
+    draft.write_bytes(data.getvalue())
+    draft.replace(path)
+
+
+def _write_values(
+    target: Path, out: Path, values: ReportValues | None, scrub: Callable[[str], str]
+) -> list[Path]:
+    """Write Markdown, JSON and badge; remove older ones where there are no values."""
+    paths = [target / name for name in (MARKDOWN, VALUES, BADGE)]
+    if values is None:
+        for path in paths:
+            path.unlink(missing_ok=True)
+        return []
+    complete = values.complete and not (out / f"{SUMMARY}.failed.ipynb").exists()
+    plain = msgspec.to_builtins(values) | {"complete": complete}
+    values = msgspec.convert(scrub_all(plain, scrub), ReportValues)
+    text = msgspec.json.format(msgspec.json.encode(values), indent=1).decode()
+    texts = [markdown_of(values, complete=complete), f"{text}\n", badge(values, complete=complete)]
+    for path, content in zip(paths, texts, strict=True):
+        write_atomically(path, content)
+    return paths

@@ -1,0 +1,191 @@
+"""Several pages of a report as one: links between them are anchors within it. Asks nobody for anything, as they do.
+
+Knows no notebook and no ledger: pages are HTML that `report.export` wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from bs4 import BeautifulSoup, Tag
+
+from trainspeed.core.files import slug
+from trainspeed.report.clean import PICTURE, is_link
+from trainspeed.report.export import POLICY, TEMPLATES
+
+GENERATOR = "Trainspeed"  # what a page says that it was made by
+# Of what a page has around its content, nothing is taken over; the rest is no part of any page that `export` writes.
+NOT_TAKEN = "script, iframe, object, embed, base, meta, link, form, noscript, template, .skip, nav.bar"
+REFERENCES = (
+    "aria-labelledby",
+    "aria-describedby",
+    "aria-controls",
+    "for",
+    "headers",
+)  # attributes that name ids
+STYLED_ID = re.compile(r"#(T_[\w-]+)")  # of a table, in its own style
+URL_OF_ID = re.compile(r"url\(['\"]?#([\w-]+)['\"]?\)")
+ELSEWHERE = " (not in this file)"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of a report.
+
+    Attributes:
+        key: What its ids begin with, and the id of the whole page.
+        file: Its name in the report's folder, which links lead to.
+    """
+
+    key: str
+    file: str
+    soup: BeautifulSoup
+
+    @property
+    def title(self) -> str:
+        """What it says in the browser's title bar."""
+        return self.soup.title.get_text(" ", strip=True) if self.soup.title else self.file
+
+    def place(self, id_: str) -> str:
+        """Return what one of its ids is in the file of all pages."""
+        return f"{self.key}--{id_}"
+
+
+def read_page(path: Path) -> BeautifulSoup | None:
+    """Return a page that a report wrote; None of any other file."""
+    soup = BeautifulSoup(path.read_text(encoding="utf-8", errors="replace"), "html.parser")
+    made_by = soup.find("meta", attrs={"name": "generator"})
+    return soup if soup.main and made_by and made_by.get("content") == GENERATOR else None
+
+
+def pages_of(soups: Mapping[str, BeautifulSoup]) -> list[Page]:
+    """Return file name -> page as pages, each with a key of its own."""
+    pages: dict[str, Page] = {}
+    for file, soup in soups.items():
+        base = slug(Path(file).stem)  # never two dashes in a row: these part it from an id
+        numbers = (f"{base}-{number}" for number in range(2, len(soups) + 2))
+        key = base if base not in pages else next(key for key in numbers if key not in pages)
+        pages[key] = Page(key, file, soup)
+    return [*pages.values()]
+
+
+def one_page(pages: Sequence[Page]) -> str:
+    """Return all pages as one, the first one on top.
+
+    Raises:
+        ValueError: There is none.
+    """
+    if not pages:
+        raise ValueError("there are no pages to put into one.")
+    by_file = {page.file: page for page in pages}
+    ids = {page.file: {tag["id"] for tag in page.soup.main.find_all(id=True)} for page in pages}
+    articles = "".join(_article(page, by_file, ids, back=pages[0]) for page in pages)
+    own = (TEMPLATES / "share.css").read_text(encoding="utf-8")
+    styles = [tag.get_text() for tag in pages[0].soup.head.find_all("style")] if pages[0].soup.head else []
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="{GENERATOR}">
+<title>{escape(pages[0].title)}</title>
+<style>
+{"".join(styles)}
+{own}
+</style>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+{_contents(pages)}
+<main id="content">
+{articles}
+</main>
+</body>
+</html>
+"""
+
+
+def _contents(pages: Sequence[Page]) -> str:
+    if len(pages) < 2:
+        return ""
+    links = "".join(f'<li><a href="#{page.key}">{escape(page.title)}</a></li>' for page in pages)
+    return f'<nav class="pages" aria-label="Pages of this report"><ul>{links}</ul></nav>'
+
+
+def _article(page: Page, by_file: Mapping[str, Page], ids: Mapping[str, set[str]], *, back: Page) -> str:
+    """Return what a page holds, with its footer, as a part of the file of all pages."""
+    main, footer = page.soup.main, page.soup.find("footer")
+    if footer and not footer.find_parent("main"):
+        main.append(footer)
+    for tag in main.select(NOT_TAKEN):
+        if not tag.decomposed:
+            tag.decompose()
+    for tag in [*main.find_all(True)]:
+        _harmless(tag)
+        _renamed(tag, page, ids[page.file])
+        if tag.name == "a" and tag.get("href"):
+            _relink(tag, page, by_file, ids)
+    to_front = (
+        "" if page is back else f'<p class="bar"><a href="#{back.key}">Back to the front page</a></p>\n'
+    )
+    return (
+        f'<article class="page" id="{page.key}" aria-label="{escape(page.title, quote=True)}">\n{to_front}'
+        f"{main.decode_contents()}</article>\n"
+    )
+
+
+def _harmless(tag: Tag) -> None:
+    """Drop what runs, or asks others for something: no page of a report has it, but a folder may be somebody else's."""
+    for name in [*tag.attrs]:
+        value = tag[name] if isinstance(tag[name], str) else " ".join(tag[name])
+        source = name in (
+            "src",
+            "srcset",
+            "poster",
+            "data",
+            "xlink:href",
+            "action",
+            "formaction",
+            "background",
+        )
+        picture = PICTURE.fullmatch(value) or value.startswith("#")
+        if name.startswith("on") or (source and not picture):
+            del tag[name]
+    if tag.name == "a" and tag.get("href") and not is_link(tag["href"]):
+        del tag["href"]
+
+
+def _renamed(tag: Tag, page: Page, known: set[str]) -> None:
+    """Give a tag's id and what refers to ids the names that they have in the file of all pages."""
+    if tag.get("id"):
+        tag["id"] = page.place(tag["id"])
+    for name in REFERENCES:
+        if name in tag.attrs:
+            words = tag[name] if isinstance(tag[name], list) else tag[name].split()
+            tag[name] = " ".join(page.place(word) if word in known else word for word in words)
+    if tag.name == "style":
+        tag.string = STYLED_ID.sub(lambda found: f"#{page.place(found[1])}", tag.get_text())
+    for name, value in tag.attrs.items():
+        if name != "src" and isinstance(value, str) and "url(" in value:
+            tag[name] = URL_OF_ID.sub(lambda found: f"url(#{page.place(found[1])})", value)
+
+
+def _relink(link: Tag, page: Page, by_file: Mapping[str, Page], ids: Mapping[str, set[str]]) -> None:
+    """Let a link to a page lead to its place in the file; what leads to another file becomes text that says so."""
+    parts = urlsplit(link["href"])
+    if parts.scheme:
+        return
+    target = by_file.get(unquote(parts.path)) if parts.path else page
+    if target is None:
+        link.insert_after(ELSEWHERE)
+        link.unwrap()
+        return
+    place = unquote(parts.fragment)
+    link["href"] = f"#{target.place(place) if place in ids[target.file] else target.key}"
