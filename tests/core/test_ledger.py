@@ -196,3 +196,16 @@ def test_runs_share_what_their_lines_repeat(ledger):
     (first, second), _ = ledger.read()
     assert first.machine is second.machine
     assert first.versions is second.versions
+
+
+@pytest.mark.parametrize(("more", "shared"), [("", True), ("x" * 3000, False)])
+def test_reading_again_shares_the_trials_but_keeps_no_long_text(ledger, more, shared):
+    ledger.append(make_run())
+    line = ledger.path.read_text().replace('"trial": {', f'"trial": {{"later": "{more}", ')
+    ledger.path.write_text(line)
+
+    (one,), _ = ledger.read()
+    (two,), _ = ledger.read()
+
+    assert one.trial == two.trial
+    assert (one.trial is two.trial) == shared

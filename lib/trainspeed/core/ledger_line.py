@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, get_type_hints
 
 import msgspec
@@ -24,6 +25,7 @@ from trainspeed.core.run import LINE, SCHEMA, Run, Status
 NEWEST_SCHEMA = 999  # a larger number is no schema of a later Trainspeed
 YEARS = range(2000, 2200)  # what a table of moments can hold
 MOST_REASON_LETTERS = 200
+MOST_KEPT, MOST_KEPT_BYTES = 4096, 2000  # trials that are kept, and of how long a text at most
 FIELD_TYPES = get_type_hints(Run) | dict(LINE_TYPES)
 # Parts that repeat from line to line.
 REPEATED = (
@@ -139,7 +141,15 @@ def _kept(name: str) -> Callable[[bytes], Any]:
 
 def _trial(raw: bytes, **known: Any) -> AnyTrial:
     """Return the trial of a line, with what is known of it whatever the line says."""
+    return (_read_trial if len(raw) > MOST_KEPT_BYTES else _kept_trial)(raw, **known)
+
+
+def _read_trial(raw: bytes, **known: Any) -> AnyTrial:
     return trial_from_dict({**msgspec.json.decode(raw, type=Mapping[str, Any]), **known})
+
+
+# The same trials are read again and again: by each notebook of a report, and of each machine of a fleet.
+_kept_trial = lru_cache(maxsize=MOST_KEPT)(_read_trial)
 
 
 def _notes(raw: bytes) -> tuple[AnyNote, ...]:

@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, Self
 
@@ -198,12 +199,17 @@ class Trial(BaseTrial):
     @property
     def spec(self) -> Trial:
         """The trial without what changes between blocks: the seed and the fold."""
-        return replace(self, seed=0, fold=None)
+        return _spec(self)
 
     @property
     def graph_key(self) -> Trial:
         """What trials that run the same layers in the same layout have in common."""
         return replace(self.spec, batch_size=self.devices)
+
+
+@lru_cache(maxsize=4096)
+def _spec(trial: Trial) -> Trial:
+    return replace(trial, seed=0, fold=None)
 
 
 def grid(**factors: Any) -> tuple[Trial, ...]:
