@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -28,10 +27,9 @@ from fake_study import run_study
 from trainspeed.conduct.context import Context
 run_study(Context(id="s", out=Path(sys.argv[1])), control=True, blocks=6)
 """
-# What a file has that is made once and takes long -> group of the files that have it, the longest first.
-SHARED = {"shared_worker": "training", "smoke_report": "smoke report", "report_folder": "recorded report"}
-WORKER = re.compile(r"shared_worker(?:\((.*?)\)|\.probed)")
-OF_TORCH = "training by PyTorch alone"  # which another process may do: importing it again takes little
+# Fixture that takes long and is made once for all tests -> the one group of the files that have it.
+MADE_ONCE = {"smoke_report": "smoke report", "report_folder": "recorded report"}
+GPU = "GPU"
 
 
 class FakeClock:
@@ -111,25 +109,40 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @functools.cache
+def text_of(file: str) -> str:
+    """Return what is in a file of tests."""
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
+@functools.cache
 def group_of(file: str) -> str:
-    """Return what a file of tests is kept together with where they run in several processes."""
+    """Return what a file of tests is kept together with where they run in several processes.
+
+    A file that trains is a group of its own: that each process imports the frameworks takes less than one of
+    them would wait for the other.
+    """
     if file.startswith("tests/gpu/"):  # whose memory and load are looked at
-        return SHARED["shared_worker"]
-    text = (ROOT / file).read_text(encoding="utf-8")
-    if {*WORKER.findall(text)} == {'"torch"'}:
-        return OF_TORCH
-    return next((group for fixture, group in SHARED.items() if fixture in text), file)
+        return GPU
+    return next((group for fixture, group in MADE_ONCE.items() if fixture in text_of(file)), file)
+
+
+def in_order(files: Sequence[str]) -> dict[str, int]:
+    """Return group -> its place: what takes long comes first, so that what is short fills both processes to the end.
+
+    The first group goes to the first process, and the second to the other: the report that is measured here to that
+    one, whose trainings leave the first core alone (see `told_backend.py`).
+    """
+    trains = [group_of(file) for file in files if "shared_worker" in text_of(file) or group_of(file) == GPU]
+    slow = [group_of(file) for file in files if "mark.slow" in text_of(file)]
+    groups = [*trains[:1], *MADE_ONCE.values(), *trains, *slow, *map(group_of, files)]
+    return {group: place for place, group in enumerate(dict.fromkeys(groups))}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that what is short fills the other process until the end."""
-    first = [*SHARED.values(), OF_TORCH]
-
-    def place(item: pytest.Item) -> int:
-        group = group_of(item.nodeid.partition("::")[0])
-        return first.index(group) if group in first else len(first)
-
-    items.sort(key=place)
+    """Sort the tests by their groups."""
+    files = [item.nodeid.partition("::")[0] for item in items]
+    places = in_order([*dict.fromkeys(files)])
+    items.sort(key=lambda item: places[group_of(item.nodeid.partition("::")[0])])
 
 
 @pytest.hookimpl(optionalhook=True)
