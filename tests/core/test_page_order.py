@@ -78,3 +78,16 @@ def test_every_notebook_of_the_project_has_an_answer_evidence_and_an_appendix(pa
     assert own[kept[0]].source.startswith("# ")
     assert {A, E, P} <= {parts[i] for i in kept}
     assert any(own[i].cell_type == "code" for i in kept if parts[i] is A)
+
+
+@pytest.mark.parametrize("name", ["layout", "multi_gpu", "amp", "conv2d", "switches", "check"])
+def test_in_a_notebook_of_a_study_the_answer_is_what_is_shown_last(name):
+    """Before the cells to explore: who runs all cells in JupyterLab finds it at the end."""
+    own = nbformat.read(ROOT / f"notebooks/{name}.ipynb", 4).cells
+    kept = [part for part, cell in zip(parts_of(own), own, strict=True) if _is_shown(cell)]
+
+    assert kept[-1] is A and E in kept
+
+
+def _is_shown(cell):
+    return cell.cell_type == "code" and "remove_cell" not in cell.metadata.get("tags", [])
