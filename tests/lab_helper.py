@@ -134,9 +134,14 @@ class Lab:
         self.page.locator(".jp-Dialog .jp-mod-accept").click()
 
     def wait_for_run(self, place: int, *, timeout_ms: float = WAIT_MS) -> None:
-        """Wait until a cell has been run since the kernel was started, and the kernel is idle."""
+        """Wait until the kernel is idle, and a cell has been run since it was started, or one before it has failed."""
         self.page.wait_for_function(
-            f"(place) => {KERNEL} === 'idle' && {MODEL}.cells.get(place).executionCount !== null",
+            f"""(place) => {{
+              const cells = {MODEL}.cells, numbers = [...Array(place).keys()];
+              const failed = (cell) => cell.toJSON().outputs?.some((output) => output.output_type === "error");
+              const over = cells.get(place).executionCount !== null || numbers.some((n) => failed(cells.get(n)));
+              return {KERNEL} === "idle" && over;
+            }}""",
             arg=place,
             timeout=timeout_ms,
         )

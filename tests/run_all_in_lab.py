@@ -25,18 +25,19 @@ from trainspeed.report.parameter_text import with_values
 from trainspeed.report.parameters import TAG, read_file
 
 NOTEBOOKS = ROOT / "notebooks"
+LATER = (SUMMARY, COMPARE)  # what they show, the others have measured
 LONG_MS = 900_000  # for a notebook
 
 
-def copy_of(name: str, folder: Path) -> Path:
-    """Write a notebook with the parameters of the smoke preset."""
+def copy_of(name: str, folder: Path, out: Path) -> None:
+    """Write a notebook with the parameters of the smoke preset; one that compares has what is measured here."""
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4)
     cell = next(cell for cell in notebook.cells if TAG in cell.metadata.get("tags", []))
-    preset = read_file(NOTEBOOKS / "presets/smoke.yaml", NOTEBOOKS).get(name, {})
-    cell.source = with_values(cell.source, preset)
-    path = folder / f"{name}.ipynb"
-    nbformat.write(notebook, path)
-    return path
+    values = read_file(NOTEBOOKS / "presets/smoke.yaml", NOTEBOOKS).get(name, {})
+    recorded = sorted(str(path) for path in (ROOT / "data/measured").iterdir())
+    values = {"runs": [str(out), *recorded]} if name == COMPARE else values
+    cell.source = with_values(cell.source, values)
+    nbformat.write(notebook, folder / f"{name}.ipynb")
 
 
 def run(lab: Lab, name: str, folder: Path) -> str:
@@ -62,12 +63,13 @@ def run(lab: Lab, name: str, folder: Path) -> str:
 
 
 def main(folder: Path, *names: str) -> None:
-    """Run the notebooks one after another, the front page last."""
-    names = names or tuple(sorted(notebook_names(NOTEBOOKS), key=lambda name: (name == SUMMARY, name)))
+    """Run the notebooks one after another, what shows their runs last."""
+    names = names or tuple(sorted(notebook_names(NOTEBOOKS), key=lambda name: (name in LATER, name)))
+    out = folder / "out"
     (folder / "notebooks").mkdir(parents=True)
     for name in names:
-        copy_of(name, folder / "notebooks")
-    environment = {"TRAINSPEED_OUT": str(folder / "out"), "PYTHONPATH": str(ROOT / "lib")}
+        copy_of(name, folder / "notebooks", out)
+    environment = {"TRAINSPEED_OUT": str(out), "PYTHONPATH": str(ROOT / "lib")}
     with server(folder, folder / "notebooks", environment, startup="") as address, browser() as started:
         lab = Lab(started.new_page(), address)
         for name in names:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,7 @@ PASTE = (
 )
 EDITED = "The parameters cell was edited, and not run since then. Write the panel's values over it?"
 WRONG = "var(--jp-error-color1, #b00020)"
+CODE = re.compile(r"`([^`]+)`")
 OTHERS = "All other parameters"
 WRITE_AND_RUN = """
 for (const panel of window.jupyterapp?.shell.widgets("main") ?? []) {
@@ -240,13 +242,15 @@ def _boxes(parameter: Parameter, choices: Sequence[Any]) -> Field:
         parameter.name, layout={"width": NAME_WIDTH, "justify_content": "flex-end", "flex": "none"}
     )
     together = ipywidgets.HBox(
-        list(boxes.values()), layout={"flex_flow": "row wrap", "grid_gap": "0 1em", "flex": "0 1 auto"}
+        list(boxes.values()),
+        layout={"flex_flow": "row wrap", "grid_gap": "0 1em", "flex": "0 1 auto", "margin": "0 0 0 8px"},
     )
     row = _row(name, parameter, together)
     return Field(parameter, row, lambda: [item for item, box in boxes.items() if box.value])
 
 
 def _row(first: ipywidgets.Widget, parameter: Parameter, *others: ipywidgets.Widget) -> ipywidgets.HBox:
-    help_text = f"<small>{html.escape(parameter.help)}</small>"
-    told = ipywidgets.HTML(help_text, layout={"flex": "1 1 10em", "margin": "2px 2px 2px 1em"})
+    text = CODE.sub(r"<code>\1</code>", html.escape(parameter.help))
+    told = ipywidgets.HTML(f'<small style="display: block; line-height: 1.4">{text}</small>')
+    told.layout = {"flex": "1 1 10em", "margin": "2px 2px 2px 1em"}
     return ipywidgets.HBox([first, *others, told], layout={"align_items": "baseline"})
