@@ -14,6 +14,7 @@ from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import judge_runs
+from trainspeed.judge.memory import memory_share
 from trainspeed.judge.verdict import Judgement
 
 LEAST_GAIN = 0.05  # a rung that gains less is not worth another batch size
@@ -111,7 +112,7 @@ def _rung(arm: RunSet, below: RunSet | None) -> Rung:
     """Return a rung, compared with the one below in the blocks that both have."""
     ok = arm.ok()
     epochs_s = [run.median_epoch_s for run in ok if run.median_epoch_s]
-    shares = [share for run in ok if (share := _memory_share(run)) is not None]
+    shares = [share for run in ok if (share := memory_share(run)) is not None]
     return Rung(
         batch_size=arm[0].trial.batch_size,
         images_per_s=arm[0].trial.images_per_epoch / median(epochs_s) if epochs_s else None,
@@ -119,14 +120,6 @@ def _rung(arm: RunSet, below: RunSet | None) -> Rung:
         gain=None if below is None else judge_runs(below, arm),
         failed=None if epochs_s else arm[-1].status,
     )
-
-
-def _memory_share(run: Run) -> float | None:
-    sizes = [gpu.get("memory_bytes") for gpu in run.machine.get("gpus") or []]
-    if run.machine.get("device") == "cpu":
-        sizes = [run.machine.get("memory_bytes")]
-    known = run.peak_memory_bytes is not None and sizes and None not in sizes
-    return run.peak_memory_bytes / min(sizes) if known else None
 
 
 def _end(rung: Rung) -> Ends | None:

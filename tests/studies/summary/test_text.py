@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from conv2d_data import GPU_MACHINE
 from front_data import NOTHING, OLDER, SESSION, of_runs, report_of, runs_of, verdicts_of
-from study_data import MACHINE, make_run
+from study_data import make_run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
@@ -23,7 +22,6 @@ from trainspeed.studies.summary.text import (
     chart_rows,
     data_sentences,
     headline_sentences,
-    machine_sentences,
     older_sentences,
     time_sentences,
 )
@@ -190,21 +188,6 @@ def test_the_chart_has_times_with_an_interval_under_names_that_stand_alone():
 
 
 # What was measured on, with what, how long.
-
-
-@pytest.mark.parametrize(
-    ("machine", "sentence"),
-    [
-        ({}, "Nothing was measured in this folder yet."),
-        ({"cpu": "Xeon", "cores": {"logical": 2}, "device": "cpu"}, "Xeon, 2 cores, no GPU used"),
-        ({"cpu": None, "cores": None, "gpus": None}, "CPU, no GPU used"),
-        ({**MACHINE, "gpus": [{"name": "H200"}]}, "Test CPU, no GPU used"),
-        ({"device": "gpu", "gpus": [{"name": "H200"}]}, "H200"),
-        (GPU_MACHINE, "4 × Test GPU"),
-    ],
-)
-def test_the_machine_is_one_line(machine, sentence):
-    assert machine_sentences(machine) == [sentence]
 
 
 def test_the_time_of_drawing_is_not_that_of_measuring():

@@ -42,13 +42,15 @@ def show_cards(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> No
         confirmed: What became of some of the gains in fresh blocks; one that they refuted is no gain on its card.
     """
     again = {c.first: c for c in confirmed if c.again}
-    cards = "".join(
-        card
-        for ran in report.notebooks
-        if (card := _card(ran, [v for v in report.verdicts if v.study == ran.name], report, again))
-    )
+    cards = "".join(card for ran, own in in_card_order(report) if (card := _card(ran, own, report, again)))
     if cards:
         display(HTML(f'<div class="cards">{cards}</div>'))
+
+
+def in_card_order(report: ReportSummary) -> list[tuple[ReportNotebook, list[Verdict]]]:
+    """Return each notebook and its verdicts: studies of trainings first, those of single convolutions last."""
+    own = [(ran, [v for v in report.verdicts if v.study == ran.name]) for ran in report.notebooks]
+    return sorted(own, key=lambda one: bool(one[1]) and all(v.candidate.phase.calls for v in one[1]))
 
 
 def remarked(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
@@ -30,11 +30,6 @@ DATA_SETS = {
     "own": "the data of the user's own file",
 }
 COUNTED = (Outcome.FASTER, Outcome.SLOWER, Outcome.BETTER, Outcome.WORSE, Outcome.SAME, Outcome.UNDECIDED)
-
-
-def machine_sentences(machine: Mapping[str, Any]) -> list[str]:
-    """Return in one line which machine was measured."""
-    return [machine_name(machine) if machine else "Nothing was measured in this folder yet."]
 
 
 def check_sentences(report: ReportSummary) -> list[str]:
@@ -162,18 +157,18 @@ def _trials_of(runs: Sequence[Run]) -> str:
     return f"{len(trials)} trials ({names})"
 
 
-def doubt_sentences(report: ReportSummary, measured: Measured) -> list[str]:
+def doubt_text(report: ReportSummary, measured: Measured) -> Marked:
     """Return how many reasons there are to distrust the page, and what was measured again, each with a link."""
     doubts = len(all_doubts(report, measured))
     told = (
-        f"{counted(doubts, 'reason')} to distrust what is here: see the [doubts](#doubts)."
+        f"[{counted(doubts, 'reason')} to doubt it](#doubts)"
         if doubts
-        else "No reason to distrust what is here was [found](#doubts)."
+        else "[no reason to doubt it](#doubts)"
     )
-    again = "The largest gains were measured once more, in [fresh blocks](#confirmed-in-fresh-blocks)."
-    never = "Nothing was measured once more in [fresh blocks](#confirmed-in-fresh-blocks): a gain may be partly luck."
-    luck = [] if report.kept and not measured.runs else [Marked(again if measured.runs else never)]
-    return [Marked(told), *luck]
+    again = "; the largest gains were measured [again](#confirmed-in-fresh-blocks)"
+    never = "; no gain was measured [again](#confirmed-in-fresh-blocks), so that it may be partly luck"
+    luck = "" if report.kept and not measured.runs else again if measured.runs else never
+    return Marked(told + luck)
 
 
 def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:

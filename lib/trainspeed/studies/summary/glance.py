@@ -1,0 +1,114 @@
+"""What a reader asks first, a line each, with a link to the rest: the studies, and what stands behind the headline.
+
+Puts into sentences what others decided; decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainspeed.core.files import SUMMARY
+from trainspeed.core.format import counted, gigabytes, listed, minutes, percent
+from trainspeed.core.machine_text import machine_name
+from trainspeed.core.markdown import Marked, escape
+from trainspeed.core.run import Run
+from trainspeed.core.runs import Measured
+from trainspeed.judge.answer import ORDER, Answer, answers
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.memory import device_memory_bytes, memory_use
+from trainspeed.judge.text import size_of
+from trainspeed.show.answer import OUTCOMES
+from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
+from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
+from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.gains import study_link
+from trainspeed.studies.summary.headline import to_paste
+from trainspeed.studies.summary.text import doubt_text, not_measured
+
+
+def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Marked]:
+    """Return the answer of each study that compared something in a line, which leads to its page.
+
+    Args:
+        confirmed: What became of some of the gains in fresh blocks; one that they refuted is no gain here.
+    """
+    again = {c.first: c for c in confirmed if c.again}
+    return [
+        _study(ran, answers(remarked(headline_verdicts(own), report, again)))
+        for ran, own in in_card_order(report)
+        if any(verdict.row.choice for verdict in own)
+    ]
+
+
+def _study(ran: ReportNotebook, groups: Sequence[Answer]) -> Marked:
+    """Return the first comparison's answer, and how many more there are; of single convolutions only how many."""
+    if not groups:
+        return Marked(f"{study_link(ran.title, ran.page)} Nothing is decided yet.")
+    every = [verdict for answer in groups for verdict in _verdicts(answer)]
+    if all(verdict.candidate.phase.calls for verdict in every):
+        return Marked(f"Single convolutions ({study_link(ran.name, ran.page)}): {_counts(every)}.")
+    first = _verdicts(groups[0])
+    said = _counts(first)
+    if len(first) == 1:
+        ((outcome, ((name, verdict),)),) = groups[0].settings.items()
+        said = f"**{OUTCOMES.get(outcome, outcome)}** for {escape(name)} ({size_of(verdict)})"
+    more = f"; {counted(len(every) - len(first), 'more comparison')}" if len(every) > len(first) else ""
+    return Marked(f"{study_link(groups[0].versus, ran.page)}: {said}{more}.")
+
+
+def _verdicts(answer: Answer) -> list[Verdict]:
+    return [verdict for settings in answer.settings.values() for _, verdict in settings]
+
+
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    counts = Counter(verdict.outcome for verdict in verdicts)
+    return listed(f"{counts[outcome]} **{outcome}**" for outcome in ORDER if counts[outcome])
+
+
+def fact_sentences(
+    report: ReportSummary,
+    measured: Measured,
+    machine: Mapping[str, Any],
+    confirmed: Sequence[Confirmed] = (),
+) -> list[Marked]:
+    """Return on what it was measured, what to paste, how sure that is, what lacked memory or a result, and the time."""
+    paste = (
+        "[the lines of the headline](#code-to-paste)"
+        if to_paste(report, confirmed)
+        else "nothing ([why](#code-to-paste))"
+    )
+    missing = len(not_measured(report, measured))
+    gaps = f"{counted(missing, 'thing')}, with the reasons" if missing else "nothing that was asked for"
+    return [
+        Marked(
+            f"**Machine**: {escape(machine_name(machine)) if machine else 'nothing was measured here yet'}."
+        ),
+        Marked(f"**To paste**: {paste}."),
+        Marked(f"**How sure**: {doubt_text(report, measured)}."),
+        Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
+        Marked(f"**Not measured**: [{gaps}](#what-was-not-measured)."),
+        Marked(f"**Time**: {_time(report, measured)}."),
+    ]
+
+
+def _time(report: ReportSummary, measured: Measured) -> str:
+    """Return how long the runs took, with what the notebooks did beside them, and on which days that was."""
+    took = [ran.seconds for ran in report.notebooks if ran.name != SUMMARY and ran.seconds is not None]
+    time = minutes(sum(took) + measured.wall_s) if took or measured.wall_s else "not known"
+    days = sorted({run.started_at[:10] for run in (*report.runs, *measured.runs) if run.started_at})
+    when = f", {escape(' to '.join(dict.fromkeys((days[0], days[-1]))))}" if days else ""
+    return f"[{time}](#notebooks){when}"
+
+
+def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
+    use = memory_use(runs)
+    lacked = len({run.trial.spec for run in use.out_of_memory})
+    lack = f"[{counted(lacked, 'trial')} did not fit](#what-was-not-measured); " if lacked else ""
+    if use.fullest is None:
+        return f"{lack}how much was used is not known"
+    peak, size = use.fullest.peak_memory_bytes, device_memory_bytes(use.fullest)
+    page = next((ran.page for ran in report.notebooks if ran.name == use.fullest.study), None)
+    where = study_link(use.fullest.study, page)
+    return f"{lack or 'enough; '}at most {gigabytes(peak, 2)}, {percent(peak / size)} ({where})"

@@ -1,0 +1,130 @@
+"""What a reader asks first: a line each on the front page's first screen."""
+
+from dataclasses import replace
+
+import pytest
+
+from conv2d_data import GPU_MACHINE
+from front_data import NOTHING, of_runs, report_of, runs_of, verdicts_of
+from study_data import MACHINE, make_run
+from trainspeed.core.run import Status
+from trainspeed.judge.memory import memory_use
+from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary.collect import ReportNotebook
+from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.glance import fact_sentences, study_sentences
+
+GB = 10**9
+ON_CPU = MACHINE | {"device": "cpu", "memory_bytes": 10 * GB, "gpus": [{"memory_bytes": GB}]}
+GPUS = [{"name": "H200", "memory_bytes": 8 * GB}, {"name": "L4", "memory_bytes": 4 * GB}]
+ON_GPU = MACHINE | {"device": "gpu", "memory_bytes": GB, "gpus": GPUS}
+
+
+def verdict(ratio=1.3, *, study="layout", **more):
+    return replace(verdicts_of(runs_of(study, ratio))[0], **more)
+
+
+def fact(name, *runs, own=(), machine=MACHINE, confirmed=(), verdicts=(), **report):
+    """Return what is said after a bold word."""
+    measured = of_runs(*own) if own else NOTHING
+    facts = fact_sentences(report_of(*verdicts, runs=runs, **report), measured, machine, confirmed)
+    (said,) = [said for said in facts if said.startswith(f"**{name}**: ")]
+    return said.removeprefix(f"**{name}**: ")
+
+
+def test_a_study_with_one_verdict_says_where_and_how_much_and_leads_to_its_page():
+    assert study_sentences(report_of(verdict(1.3))) == [
+        "[channels\\_last vs channels\\_first](layout.html): **faster** for PyTorch, cnn10 (1.30x)."
+    ]
+
+
+def test_several_verdicts_are_counted_and_other_comparisons_of_the_study_too():
+    slower = verdict(0.5, baseline=replace(verdict().baseline, batch_size=7))
+    other = verdict(1.2, study="amp")
+    several = [verdict(1.3), slower, replace(other, study="layout")]
+
+    (said,) = study_sentences(report_of(*several))
+
+    assert said.endswith("(layout.html): 1 **faster** and 1 **slower**; 1 more comparison.")
+
+
+def test_single_convolutions_come_last_and_are_only_counted():
+    first, last = study_sentences(report_of(*verdicts_of(runs_of("conv2d", 4.0)), verdict(1.3)))
+
+    assert "channels" in first
+    assert last.startswith("Single convolutions ([conv2d](conv2d.html)): ") and "**faster**" in last
+
+
+def test_a_gain_that_fresh_blocks_refuted_is_none():
+    lost = verdict(1.5)
+    (said,) = study_sentences(report_of(lost), [Confirmed(first=lost, again=verdict(0.8))])
+    assert "**undecided** for" in said
+
+
+def test_a_study_without_an_interval_decided_nothing():
+    open_ = verdict(judgement=replace(verdict().judgement, low=None, high=None, outcome=Outcome.UNDECIDED))
+    (said,) = study_sentences(report_of(open_))
+    assert said.endswith("Nothing is decided yet.")
+
+
+@pytest.mark.parametrize(
+    ("machine", "sentence"),
+    [
+        ({}, "nothing was measured here yet."),
+        ({"cpu": "Xeon", "cores": {"logical": 2}, "device": "cpu"}, "Xeon, 2 cores, no GPU used."),
+        ({"cpu": None, "cores": None, "gpus": None}, "CPU, no GPU used."),
+        ({**MACHINE, "gpus": [{"name": "H200"}]}, "Test CPU, no GPU used."),
+        ({"device": "gpu", "gpus": [{"name": "H200"}]}, "H200."),
+        (GPU_MACHINE, "4 × Test GPU."),
+        ({"cpu": "a *b* <c>"}, "a \\*b\\* \\<c\\>, no GPU used."),
+    ],
+)
+def test_the_machine_is_one_line(machine, sentence):
+    assert fact("Machine", machine=machine) == sentence
+
+
+@pytest.mark.parametrize(("machine", "share"), [(ON_CPU, "20 %"), (ON_GPU, "50 %")])
+def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share):
+    runs = [make_run(machine=machine, peak_memory_bytes=size * GB) for size in (1, 2)]
+    assert fact("Memory", *runs) == f"enough; at most 2.00 GB, {share} ([layout](layout.html))."
+
+
+def test_what_did_not_fit_is_told_before_what_was_used():
+    failed = [make_run(block=block, status=Status.OOM) for block in range(3)]
+    said = fact("Memory", *failed, make_run(machine=ON_GPU, peak_memory_bytes=GB), make_run())
+
+    assert (
+        said
+        == "[1 trial did not fit](#what-was-not-measured); at most 1.00 GB, 25 % ([layout](layout.html))."
+    )
+
+
+def test_memory_that_nobody_told_is_not_called_enough():
+    assert fact("Memory", make_run()) == "how much was used is not known."
+    assert memory_use([make_run(machine=MACHINE | {"gpus": []}, peak_memory_bytes=GB)]).fullest is None
+    assert fact("Memory", make_run(status=Status.OOM)).endswith(
+        "(#what-was-not-measured); how much was used is not known."
+    )
+
+
+def test_the_time_is_that_of_all_notebooks_and_of_the_confirmations_with_the_days():
+    ran = tuple(ReportNotebook(name=name, title="", status="ok", seconds=100.0) for name in ("layout", "amp"))
+    runs = [make_run(started_at=f"2026-11-{day}T10:00:00+00:00") for day in (20, 21, 22)]
+    own = make_run(stages_s={"start": 5.0, "train": 35.0}, started_at="2026-11-22T11:00:00+00:00")
+
+    assert (
+        fact("Time", *runs, own=[own], notebooks=ran) == "[4 min 00 s](#notebooks), 2026-11-20 to 2026-11-22."
+    )
+    assert fact("Time", runs[0], notebooks=ran) == "[3 min 20 s](#notebooks), 2026-11-20."
+    assert fact("Time", make_run()) == "[not known](#notebooks)."
+
+
+def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections():
+    best = verdict(2.0)
+    held = [Confirmed(first=best, again=verdict(2.0))]
+
+    assert fact("To paste", verdicts=[best], confirmed=held) == "[the lines of the headline](#code-to-paste)."
+    assert fact("To paste", verdicts=[best]) == "nothing ([why](#code-to-paste))."
+    assert fact("Not measured").endswith("with the reasons](#what-was-not-measured).")
+    assert "(#doubts); no gain was measured [again](#confirmed-in-fresh-blocks)" in fact("How sure")
+    assert "; the largest gains were measured [again](#" in fact("How sure", own=[make_run(study="summary")])
