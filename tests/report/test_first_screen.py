@@ -1,0 +1,79 @@
+"""What is asked first of a report is answered on the first screen of its front page, or one click further."""
+
+from __future__ import annotations
+
+import pytest
+
+from browser_helper import browser, executable
+from first_screen import Question, where_answered
+
+WIDTHS_PX = (360, 1400)
+OUTCOME = r"\b(faster|slower|undecided|the same within the margin)\b"
+QUESTIONS = {
+    "is channels_last worth it for PyTorch here?": Question(
+        rf"channels_last vs channels_first: .*{OUTCOME} for .*PyTorch", r"layout\.html"
+    ),
+    "how sure is that?": Question(r"How sure: .*\breasons? to doubt it", "#doubts"),
+    "what do I paste?": Question(
+        r"import torch|import tensorflow|nothing to paste|is not a line", "#code-to-paste"
+    ),
+    "was memory a problem?": Question(r"Memory: .*(\d GB, \d+ %|not known)", r"\w+\.html"),
+    "what was not measured?": Question(
+        r"unsupported: |: No time for |Not in this report: ", "#what-was-not-measured"
+    ),
+    "how long did it take?": Question(r"Time: (\d+ h )?(\d+ min )?\d+ (s|min)\b", "#notebooks"),
+}
+ON_THE_PAGE_OF_THE_LAYOUT = {
+    "is channels_last worth it for PyTorch here?": QUESTIONS["is channels_last worth it for PyTorch here?"],
+    "how sure is that?": Question(
+        rf"{OUTCOME} for .*PyTorch.* \(\d\.\d\dx, \d\.\d\d to \d\.\d\d\)", "#how-sure"
+    ),
+}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(executable() is None, reason="no Chromium here: see test_browser.py"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    pytest.importorskip("playwright", reason="playwright is not installed: `make setup` installs it")
+    with browser() as started:
+        yield started
+
+
+@pytest.mark.parametrize("width_px", WIDTHS_PX)
+def test_six_questions_are_answered_from_the_front_pages_first_screen(chromium, report_folder, width_px):
+    found = where_answered(chromium, report_folder / "index.html", width_px, QUESTIONS)
+
+    assert "nowhere" not in found.values(), found
+    assert (
+        found["was memory a problem?"]
+        == found["how long did it take?"]
+        == found["how sure is that?"]
+        == "here"
+    )
+
+
+@pytest.mark.parametrize("width_px", WIDTHS_PX)
+def test_a_studys_page_says_its_answer_and_how_sure_it_is_on_the_first_screen(
+    chromium, report_folder, width_px
+):
+    found = where_answered(chromium, report_folder / "layout.html", width_px, ON_THE_PAGE_OF_THE_LAYOUT)
+
+    assert set(found.values()) == {"here"}, found
+
+
+def test_an_answer_counts_only_on_the_screen_or_behind_a_link_that_is_there(chromium, tmp_path):
+    """So that the tests above can fail."""
+    page, asked = tmp_path / "page.html", {"memory": Question("Memory: ", "#memory")}
+    below = (
+        '<p id="memory" style="margin: 2000px 0">Memory: 1 GB<p id="far" style="margin-top: 2000px">the end'
+    )
+
+    for link, found in (("#far", "nowhere"), ("#memory", "#memory")):
+        page.write_text(f'<a href="{link}">more</a>{below}')
+        assert where_answered(chromium, page, 360, asked) == {"memory": found}
+    page.write_text(f'{below}<a href="#memory">a link out of sight</a>')
+    assert where_answered(chromium, page, 360, asked) == {"memory": "nowhere"}
