@@ -68,6 +68,7 @@ class Seen:
         said: Errors and warnings on the console, and scripts' exceptions.
         asked: Addresses the page asked for, but for itself and what it holds in `data:`.
         failed: Of all its requests those that failed.
+        shift: How far what was shown moved while the page loaded: Chromium's layout shift, 0 for nothing.
         schemes: "light" and "dark" -> what `survey.js` found.
         printed: The same on paper while the system is dark.
     """
@@ -75,6 +76,7 @@ class Seen:
     said: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    shift: float = 0.0
     schemes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     printed: Mapping[str, Any] = field(default_factory=dict)
 
@@ -109,6 +111,7 @@ def look(browser: Any, path: Path, width_px: int, *, on_paper: bool = False) -> 
     """Load a page once and survey it in light and dark, with everything folded open."""
     seen = Seen()
     with opened(browser, path, width_px, seen) as page:
+        seen.shift = shift(page)
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             seen.schemes[scheme] = page.evaluate(SCRIPT)
@@ -120,6 +123,23 @@ def look(browser: Any, path: Path, width_px: int, *, on_paper: bool = False) -> 
     return seen
 
 
+SHIFT = """() => new Promise((done) => {
+  let moved = 0;
+  const sum = (list) => list.forEach((entry) => { moved += entry.value; });
+  const observer = new PerformanceObserver((list) => sum(list.getEntries()));
+  observer.observe({ type: "layout-shift", buffered: true });
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => {
+    sum(observer.takeRecords());
+    done(moved);
+  })));
+})"""
+
+
+def shift(page: Any) -> float:
+    """Return by how much a page's content has moved by itself: https://web.dev/articles/cls."""
+    return page.evaluate(SHIFT)
+
+
 FOCUS = """() => {
   window.reached ??= new Set();
   const element = document.activeElement, box = element.getBoundingClientRect(), style = getComputedStyle(element);
@@ -127,7 +147,8 @@ FOCUS = """() => {
   window.reached.add(element);
   const seen = box.right > 0 && box.left < innerWidth && box.bottom > 0 && box.top < innerHeight;
   const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
-  return { name: element.tagName + "." + element.className + " " + element.textContent.slice(0, 30), seen, outlined };
+  return { name: element.tagName + "." + element.className + " " + element.textContent.slice(0, 30), seen, outlined,
+    top: box.top + scrollY };
 }"""
 MISSED = """() => [...document.querySelectorAll("a[href], summary, [tabindex]")]
   .filter((element) => element.checkVisibility() && !window.reached.has(element))

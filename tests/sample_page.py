@@ -39,6 +39,8 @@ BROKEN = """<html><style>:root { color-scheme: light dark } img, table { max-wid
 <a href="index.html#nowhere">5</a> <a href="https://example.org/">6</a> <a href="index.html"></a>
 <p><img src="missing.png" alt="missing" width="100" height="100">
 <img src="data:image/svg+xml;utf8,PICTURE" width="100"> <img src="data:image/svg+xml;utf8,PICTURE" alt="too wide">
+<ul style="line-height: 1; margin: 0"><li><a href="https://example.org/">a target</a>
+<li><a href="https://example.org/">on a target</a></ul>
 <table><tr><td><div style="width: 900px">a wide table</div></table>
 <details class="code"><summary>Code</summary><div class="highlight"><pre>x</pre></div></details>
 <pre style="overflow-x: auto">y</pre>

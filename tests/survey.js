@@ -79,6 +79,27 @@
   });
   const tables = all("table").filter(shown);
 
+  // Targets that are too small for a finger and have another one within reach, unless they stand in a sentence:
+  // https://www.w3.org/TR/WCAG22/#target-size-minimum
+  const TARGET_PX = 24;
+  const box = (element) => element.getBoundingClientRect();
+  const middle = ({ left, right, top, bottom }) => [(left + right) / 2, (top + bottom) / 2];
+  const targets = all("a[href], summary").filter((target) => shown(target) && box(target).right > 0);
+  const alone = (target) => {
+    const around = target.closest("p, li, td, th, h1, h2, h3, h4, summary, caption") ?? target.parentElement;
+    return around === target || around.textContent.trim() === target.textContent.trim();
+  };
+  const tiny = (target) => Math.min(box(target).width, box(target).height) < TARGET_PX;
+  const near = (one, other) => {
+    const [x, y] = middle(box(one)), near = box(other);
+    const to = tiny(other)
+      ? Math.hypot(middle(near)[0] - x, middle(near)[1] - y) - TARGET_PX / 2
+      : Math.hypot(Math.max(near.left - x, 0, x - near.right), Math.max(near.top - y, 0, y - near.bottom));
+    return to < TARGET_PX / 2 - RECT_SLACK_PX;
+  };
+  const cramped = targets.filter(
+    (target) => tiny(target) && alone(target) && targets.some((other) => other !== target && near(target, other)));
+
   const boxes = all(".scroll, pre, math[display=block]");
   const body = getComputedStyle(document.body);
   return {
@@ -99,6 +120,7 @@
       return { name: named(image), alt, decoded: image.complete && image.naturalWidth > 0, left, right, width, height };
     }),
     allPictures: all("img").length,
+    cramped: cramped.map(named),
     headings: all("h1, h2, h3, h4, h5, h6").filter(shown).map((h) => [+h.tagName[1], h.textContent.trim()]),
     ids: all("[id]").map((element) => element.id),
     links: all("a[href]").map((link) => link.getAttribute("href")),

@@ -6,6 +6,7 @@ One browser, one load per page and width. Skipped, with the reason, where there 
 from __future__ import annotations
 
 import shutil
+from itertools import pairwise
 
 import pytest
 
@@ -20,11 +21,19 @@ from browser_helper import (
     look,
     opened,
     problem_with_browser,
+    shift,
     walk,
 )
 
 WIDTHS_PX = (360, 800, 1400)
 PLACE = "Zwölf Läufe – report #1 (50 %)"  # what folders are called
+LARGEST_BYTES = 3_000_000  # of a page
+LARGEST_FIRST_BYTES = 300_000  # of the pictures on a page's first screen
+LINE_PX = 30  # what stands beside something else in a line may begin higher
+# Bytes of the pictures that are on the screen, of which there is a part at least.
+FIRST_PICTURES = """() => [...document.images]
+  .filter((image) => image.checkVisibility() && image.getBoundingClientRect().top < innerHeight)
+  .reduce((sum, image) => sum + (image.currentSrc || image.src).length * 3 / 4, 0)"""
 TALLEST_PX = 1010  # of a figure on paper: A4 less its margins of 15 mm
 
 pytestmark = [
@@ -157,6 +166,28 @@ def test_all_text_has_the_contrast_of_wcag_aa_in_light_and_dark(views, broken):
     assert "large enough" not in light
 
 
+def test_what_a_finger_is_to_hit_is_large_enough_or_apart(views, broken):
+    assert found(views, "cramped") == []
+    assert len(broken.schemes["light"]["cramped"]) == 2
+
+
+def test_nothing_moves_while_a_page_loads(chromium, folder, views):
+    assert {page: seen.shift for page, seen in views.items() if seen.shift} == {}
+    with opened(chromium, folder / "layout.html", 360) as page:
+        page.evaluate(
+            "document.body.prepend(Object.assign(document.createElement('p'), {textContent: 'late'}))"
+        )
+        assert shift(page) > 0
+
+
+def test_a_page_and_its_first_screen_are_light(chromium, pages):
+    for path in pages:
+        assert path.stat().st_size < LARGEST_BYTES, path.name
+        for width_px in (min(WIDTHS_PX), max(WIDTHS_PX)):
+            with opened(chromium, path, width_px) as page:
+                assert page.evaluate(FIRST_PICTURES) < LARGEST_FIRST_BYTES, (path.name, width_px)
+
+
 def test_the_outline_can_be_heard(views, broken):
     """By those whom a program reads the page aloud: language, title, headings, names of links."""
     for page, seen in views.items():
@@ -212,6 +243,9 @@ def test_the_keyboard_reaches_everything_and_is_seen_where_it_is(chromium, pages
                 path.name
             )
             assert missed == [], path.name
+            tops = [stop["top"] for stop in stops[1:]]  # the skip link stands over the page
+            back = [stops[n + 2]["name"] for n, (a, b) in enumerate(pairwise(tops)) if b < a - LINE_PX]
+            assert back == [], (path.name, "the keyboard goes up the page")
 
 
 def test_the_skip_link_skips(chromium, folder):
