@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import mistune
 import pytest
 from bs4 import BeautifulSoup
 
@@ -15,7 +16,7 @@ from page_text import page_text
 from trainspeed.core.ledger import MOST_DOUBTS
 from trainspeed.report.clean import is_link
 
-PAGES = ("layout.html", "index.html", "compare.html")
+PAGES = ("layout.html", "index.html", "compare.html", "share/report.html")
 # Links and whatever else takes clicks, where it covers more than a third of the window. The first column of a table
 # stays in sight while the others scroll: a cell of it is as tall as its row, which a long text may make very tall, but
 # never leaves its row, so that it covers nothing else.
@@ -39,9 +40,10 @@ def report(tmp_path_factory):
     out = base / "out"
     drawn = trainspeed("render", "--from", str(base / "evil"), "--out", str(out), "--notebooks", "layout")
     beside = trainspeed("compare", str(base / "evil"), str(base / "other"), "--out", str(out))
-    for result in (drawn, beside):
+    sent = trainspeed("share", "--out", str(out))
+    for result in (drawn, beside, sent):
         assert result.returncode == 0, result.stdout + result.stderr
-    return out, drawn.stdout + beside.stdout, wrong
+    return out, drawn.stdout + beside.stdout + sent.stdout, wrong
 
 
 def test_wrong_lines_are_named_and_nothing_else_is_lost(report):
@@ -69,6 +71,19 @@ def test_what_the_ledger_holds_is_text_on_every_page(report):
         assert not [image for image in tree.find_all("img") if not image["src"].startswith("data:")], name
         assert not re.search("[\u202a-\u202e\u2066-\u2069\x1b]", html), name
     assert "<img src=x onerror=alert(1)>" in page_text(out / "layout.html")
+
+
+def test_what_the_ledger_holds_is_text_in_what_is_sent_on(report):
+    sent = report[0] / "share"
+    markdown = mistune.create_markdown(escape=False, plugins=["table", "url"])
+    tree = BeautifulSoup(markdown((sent / "report.md").read_text()), "html.parser")
+    badge = BeautifulSoup((sent / "badge.svg").read_text(), "xml")
+
+    assert tree.find("table") and not tree.find_all(["a", "img", "script", "iframe", "style", "form"])
+    assert {tag.name for tag in badge.find_all(True)} <= {"svg", "title", "path", "g", "text"}
+    for name in ("report.md", "report.json", "badge.svg"):
+        text = (sent / name).read_text()
+        assert not re.search("[\u202a-\u202e\u2066-\u2069\x1b]", text), name
 
 
 @pytest.mark.skipif(

@@ -18,7 +18,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.files import DRAWING, FLEET, SUMMARY, VALUES, write_atomically
 from trainspeed.core.paths import ROOT
 from trainspeed.core.scrub import scrub_all, scrubber
-from trainspeed.report.export import TEMPLATES
+from trainspeed.report.export import TEMPLATES, UNSEEN
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.share_badge import badge
 from trainspeed.report.share_markdown import markdown_of
@@ -68,7 +68,11 @@ def _share(out: Path, front: str) -> int:
     target, of_one = out / FOLDER, front == PAGE
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise UserError(f"{shown(target)} is no folder: remove it.")
-    scrub = scrubber(root=ROOT, out=out.resolve(), own_words=_own_words())
+    without_names = scrubber(root=ROOT, out=out.resolve(), own_words=_own_words())
+
+    def scrub(text: str) -> str:
+        return UNSEEN.sub("\N{REPLACEMENT CHARACTER}", without_names(text))
+
     values, why = (
         _values(out) if of_one else (None, f"{front} is of several reports, and these are of one each.")
     )

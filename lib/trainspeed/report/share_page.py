@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from bs4 import BeautifulSoup, Tag
 
@@ -84,6 +84,7 @@ def one_page(pages: Sequence[Page]) -> str:
         raise ValueError("there are no pages to put into one.")
     by_file = {page.file: page for page in pages}
     ids = {page.file: {tag["id"] for tag in page.soup.main.find_all(id=True)} for page in pages}
+    _list_pages(pages)
     articles = "".join(_article(page, by_file, ids, back=pages[0]) for page in pages)
     own = (TEMPLATES / "share.css").read_text(encoding="utf-8")
     styles = [tag.get_text() for tag in pages[0].soup.head.find_all("style")] if pages[0].soup.head else []
@@ -103,7 +104,6 @@ def one_page(pages: Sequence[Page]) -> str:
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
-{_contents(pages)}
 <main id="content">
 {articles}
 </main>
@@ -112,11 +112,19 @@ def one_page(pages: Sequence[Page]) -> str:
 """
 
 
-def _contents(pages: Sequence[Page]) -> str:
+def _list_pages(pages: Sequence[Page]) -> None:
+    """Put a list of all pages below the answer of the first one: above it, it would fill a phone's screen."""
     if len(pages) < 2:
-        return ""
-    links = "".join(f'<li><a href="#{page.key}">{escape(page.title)}</a></li>' for page in pages)
-    return f'<nav class="pages" aria-label="Pages of this report"><ul>{links}</ul></nav>'
+        return
+    main = pages[0].soup.main
+    links = "".join(f'<li><a href="{quote(page.file)}">{escape(page.title)}</a></li>' for page in pages)
+    nav = f'<nav class="pages" aria-label="Pages of this report"><p>All pages of this report</p><ul>{links}</ul></nav>'
+    place = main.select_one(".answer + .contents") or main.select_one(".answer") or main.find("h1")
+    listed = BeautifulSoup(nav, "html.parser")
+    if place:
+        place.insert_after(listed)
+    else:
+        main.insert(0, listed)
 
 
 def _article(page: Page, by_file: Mapping[str, Page], ids: Mapping[str, set[str]], *, back: Page) -> str:
