@@ -66,7 +66,7 @@ def test_where_nothing_is_decided_the_title_is_the_question(say):
 
 def test_comparisons_are_counted_by_outcome_and_one_alone_is_no_number():
     assert of_comparisons(at({16: FASTER})) == f"{VERSUS}: faster"
-    assert of_comparisons(at({8: FASTER, 16: FASTER})) == f"{VERSUS}: faster in all 2 comparisons"
+    assert of_comparisons(at({8: FASTER, 16: FASTER})) == f"{VERSUS}: faster in both comparisons"
     assert of_comparisons(at({8: OPEN, 16: FASTER})) == f"{VERSUS}: 1 faster, 1 undecided"
 
 

@@ -14,7 +14,15 @@ from trainspeed.articles.numbers import BAND
 from trainspeed.articles.ratios import COLUMNS
 from trainspeed.core.format import percent
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS
-from trainspeed.show.axes import batch_axis, legend_below, log_axis, note_below, nothing, ratio_axis
+from trainspeed.show.axes import (
+    batch_axis,
+    legend_below,
+    log_axis,
+    name_figure,
+    note_below,
+    nothing,
+    ratio_axis,
+)
 from trainspeed.show.forest import forest
 from trainspeed.show.rows import require
 from trainspeed.show.series import handles
@@ -25,18 +33,16 @@ ARTICLE_GREY = ".4"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 STYLES = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # of the first, second, … line of a colour
 NO_FRAMEWORK = tuple(OKABE_ITO[name] for name in ("black", "sky blue", "purple", "orange"))
-PAD_PT = 18  # between a title and the heading of the blocks
 LOG_FROM = 3.0  # a share beyond this would squeeze the article's band on a linear axis
 
 
 def plot_batch_sizes(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw epoch time relative to that of the smallest batch, as returned by `ratios.batch_sizes`."""
-    ax = _lines(data, ax)
+    ax = _lines(data, ax, "How much time does a larger batch save? (PyTorch, channels_first)")
     batch_axis(ax, sorted(data["x"].unique()))
     ax.set(
         xlabel="batch size",
         ylabel="epoch time / that of\nthe smallest batch (less is better)",
-        title="PyTorch, channels_first: epoch time relative to the smallest batch",
         ylim=(0, 1.1 * data["value"].max()),
     )
     return ax
@@ -44,7 +50,7 @@ def plot_batch_sizes(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 def plot_second_device(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the speed-up of 2 devices over 1 against batch size, as returned by `ratios.second_device`."""
-    ax = _lines(data, ax)
+    ax = _lines(data, ax, "How much faster are 2 devices than 1? (PyTorch)")
     ax.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, gid="margin")
     ax.axhline(1, color=GREY, linewidth=1)
     ax.axhline(2, color=GREY, linewidth=1, linestyle="--")
@@ -53,21 +59,20 @@ def plot_second_device(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ends = data[["value", "low", "high"]]
     ratio_axis(ax.yaxis, ends.min().min(), max(2.1, ends.max().max()))
     ax.set(
-        xlabel=f"batch size, summed over the devices\n{FAIRNESS_NOTE}",
+        xlabel="batch size, summed over the devices",
         ylabel="speed-up (more is better)",
-        title="PyTorch: 2 devices against 1",
     )
+    note_below(ax, FAIRNESS_NOTE)
     return ax
 
 
 def plot_convolutions(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the time of one convolution over the devices, as returned by `ratios.convolution_times`."""
-    ax = _lines(data, ax)
+    ax = _lines(data, ax, "Does one convolution take less time on more devices?")
     ends = data[["value", "low", "high"]]
     log_axis(ax.yaxis, ends.min().min() / 1.4, 1.4 * ends.max().max())
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(
-        title="One convolution: time against the number of devices",
         xlabel="devices",
         ylabel="time in ms, log scale (less is better)",
     )
@@ -86,10 +91,11 @@ def plot_published_pipelines(data: pd.DataFrame, *, ax: Axes | None = None) -> A
     ax = forest(filled, looks=looks, ax=ax)
     ax.axvline(1, color=GREY, linewidth=1, zorder=0)
     ax.set(
-        xlabel="relative epoch time (less is better)\n" + FAIRNESS_NOTE.replace(": ", ":\n"),
+        xlabel="epoch time / that of 1 device with threads\n(less is better)",
         xlim=(0, 1.1 * filled["high"].max()),
     )
-    ax.set_title("Epoch time relative to 1 device with threads", pad=PAD_PT)
+    _name(ax, "How long does an epoch take with other input pipelines?")
+    note_below(ax, FAIRNESS_NOTE)
     dots = {
         name: {**looks[kind], "linestyle": "none"}
         for name, kind in zip(data["series"], data["kind"], strict=True)
@@ -101,12 +107,15 @@ def plot_published_pipelines(data: pd.DataFrame, *, ax: Axes | None = None) -> A
 def plot_shares(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the shares of FP32's time over article 003's band, as returned by `ratios.precision_shares`."""
     require(data, COLUMNS)
-    title, highest = "Training time relative to FP32's", data[["value", "high"]].max().max()
+    title, highest = (
+        "How much of FP32's time does a lower precision take?",
+        data[["value", "high"]].max().max(),
+    )
     if data.empty:
         return nothing("Nothing to draw: no precision was compared with fp32.", title=title, ax=ax)
     looks = {name: {"color": framework_colour(name), "marker": "o"} for name in data["framework"]}
     ax = forest(data.assign(kind=data["framework"]), looks=looks, ax=ax)
-    ax.set_title(title, pad=PAD_PT)
+    _name(ax, title)
     ax.axvspan(*BAND, color=PALE, linewidth=0, zorder=0.5, gid="band")
     ax.axvline(1, color=GREY, linewidth=1.2, zorder=1, gid="fp32")
     if highest > LOG_FROM:
@@ -120,7 +129,12 @@ def plot_shares(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _lines(data: pd.DataFrame, ax: Axes | None) -> Axes:
+def _name(ax: Axes, title: str) -> None:
+    """Write the title over the whole figure: an Axes may be narrow."""
+    name_figure(ax.get_figure(root=True), title)
+
+
+def _lines(data: pd.DataFrame, ax: Axes | None, title: str) -> Axes:
     """Draw a line per label and series over x, with its intervals; what has no x is a horizontal line.
 
     A framework's lines share its colour; those of one colour differ in line and marker.
@@ -145,4 +159,5 @@ def _lines(data: pd.DataFrame, ax: Axes | None) -> Axes:
         ax.plot(rows["x"], rows["value"], label=name, gid=kind, **look)
         ax.vlines(rows["x"], rows["low"], rows["high"], color=look["color"], gid=f"{kind} interval")
     legend_below(ax.get_figure(root=True), ax.get_legend_handles_labels()[0])
+    _name(ax, title)
     return ax

@@ -50,11 +50,9 @@ def over_sizes(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
     settings: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in sure:
         settings.setdefault(tuple(_words(verdict)), []).append(verdict)
-    shared = {word for word in next(iter(settings)) if all(word in words for words in settings)}
     findings: dict[str, list[str]] = {}
-    for words, several in settings.items():
-        named = " ".join(word for word in words if word not in shared)
-        findings.setdefault(_over_sizes(several), []).append(named)
+    for name, several in zip(_names([*settings]), settings.values(), strict=True):
+        findings.setdefault(_over_sizes(several), []).append(name)
     if len(findings) == 1:
         return f"{versus}: {next(iter(findings))}"
     if len(findings) > MOST_SAID:
@@ -63,12 +61,22 @@ def over_sizes(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
     return f"{versus}: {'; '.join(said)}"
 
 
+def _names(settings: Sequence[Sequence[str]]) -> list[str]:
+    """Return the shortest names of settings: one word of each where that tells them apart, else all that differ."""
+    differ = [[word for word in words if not all(word in other for other in settings)] for words in settings]
+    for alone in zip(*differ, strict=False):
+        if len({*alone}) == len(settings):
+            return [*alone]
+    return [" ".join(words) for words in differ]
+
+
 def _counted(verdicts: Sequence[Verdict]) -> str:
     """Return how many have which outcome; one outcome alone is no number: "faster in all 4 comparisons"."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     if len(counts) == 1:
         (outcome,) = counts
-        return _word(outcome) + (f" in all {len(verdicts)} comparisons" if len(verdicts) > 1 else "")
+        where = {1: "", 2: " in both comparisons"}
+        return _word(outcome) + where.get(len(verdicts), f" in all {len(verdicts)} comparisons")
     return ", ".join(f"{counts[outcome]} {_word(outcome)}" for outcome in ORDER if counts[outcome])
 
 

@@ -54,7 +54,7 @@ def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str 
     divisor, unit = (1e12, "TFLOP/s") if max(ys) >= TERA_FROM else (1e9, "GFLOP/s")
     frameworks = by_framework(placed)["framework"].unique()
     shapes = {model: SHAPES[n % len(SHAPES)] for n, model in enumerate(placed["model"].unique())}
-    title = "Roofline: how near does training come to what the device allows?"
+    title = "Roofline: how near is that to what the device allows?"
     figure, axes = panels(len(frameworks), title, height_in=PANEL_IN)
     for ax, framework in zip(axes, frameworks, strict=True):
         log_axis(ax.xaxis, left, right)

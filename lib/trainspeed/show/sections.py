@@ -79,7 +79,7 @@ def speedups(verdicts: Sequence[Verdict], alt: str) -> None:
     """
     _explain(HOW_TO_READ_SPEEDUPS)
     with guarded():
-        show(forest.plot_speedups(verdicts), alt=alt)
+        show(forest.plot_speedups(verdicts, title=of_comparisons(verdicts)), alt=alt)
     verdict_rows(verdicts)
 
 
