@@ -9,6 +9,7 @@ from nbformat.v4 import new_output
 from exported import displayed, export
 from tiny_notebooks import PARAMETERS, code, text
 from trainspeed.report.export import POLICY, TEMPLATES
+from trainspeed.show.fitting import NARROW
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 ALT = 'bars of "speed" & <time>'
@@ -182,6 +183,32 @@ def test_a_picture_too_tall_for_a_page_of_paper_is_marked(tmp_path):
     _, soup, _ = export(tmp_path, code("draw()", outputs=outputs))
 
     assert [image.get("class") for image in soup.select(".figure img")] == [None, ["tall"]]
+
+
+@pytest.mark.parametrize(
+    ("narrow", "sources"),
+    [
+        (f"data:image/png;base64,{PIXEL}", ["print, (min-width: 45rem)"]),
+        ("https://example.org/x.png", []),
+        ('data:image/png;base64,AAAA" onload="alert(1)', []),
+    ],
+)
+def test_a_browser_takes_the_drawing_that_fits_its_width(tmp_path, narrow, sources):
+    """What is no picture within the page is none: the other drawing stands alone."""
+    data = {"image/png": PIXEL, NARROW: narrow}
+    sizes = {
+        "image/png": {"alt": "A chart.", "width": 940, "height": 300},
+        NARROW: {"width": 460, "height": 900},
+    }
+    html, soup, missing = export(
+        tmp_path, code("draw()", outputs=[new_output("display_data", data, metadata=sizes)])
+    )
+
+    (image,) = soup.select(".figure img")
+    assert [source["media"] for source in soup.select(".figure source")] == sources
+    assert image["width"] == ("460" if sources else "940") and image["alt"] == "A chart."
+    assert image.get("class") is None, "a page of paper has the wide one, which is not tall"
+    assert not missing and "example.org" not in html and "alert(1)" not in html
 
 
 def test_a_table_stands_in_a_box_that_scrolls(page):

@@ -79,6 +79,17 @@ def test_a_line_of_a_note_that_was_broken_for_its_length_alone_is_whole_again():
     assert texts(ax, "note") == [f"{SENTENCE}\nshort"]
 
 
+def test_a_long_label_of_an_axis_breaks_on_a_narrow_screen_and_is_whole_on_a_wide_one():
+    figure, (ax,) = panels(1)
+    ax.set_xlabel(SENTENCE)
+    fit(figure, NARROW_IN)
+    figure.draw_without_rendering()
+    box = ax.xaxis.label.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.dpi * NARROW_IN and "\n" in ax.get_xlabel()
+    fit(figure, 2 * WIDE_IN)
+    assert ax.get_xlabel() == SENTENCE
+
+
 def test_rows_have_their_labels_above_them_on_a_narrow_screen():
     ax = plot_speedups(make_verdicts())
     figure = ax.get_figure()

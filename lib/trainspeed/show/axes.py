@@ -6,6 +6,7 @@ import math
 import re
 import textwrap
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import matplotlib.pyplot as plt
 from matplotlib.artist import Artist
@@ -13,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, LogLocator, MaxNLocator, NullLocator
 
 from trainspeed.core.errors import UserError
@@ -31,10 +33,17 @@ NOTE_BELOW_PT, LABEL_LINE_PT = (
     25,
     17,
 )  # from a panel to its note: room of the ticks, and of each line of a label
+SENTENCE_IN = 0.6  # height of a panel that only says why it is empty
+LABEL_LETTER_PT = 0.58 * FONT_PT  # width of the mean letter of a label
 LABELS_IN = 0.8  # left of a panel, where its note begins
 TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 8.3, 1.3 * (FONT_PT + 1) / 72  # bold letters are wider
 BESIDE_FROM_IN = 8.0  # width of a figure in which two panels stand side by side
 MOST_COLUMNS, HANDLE = 5, 2.6  # of a legend, and the length of its lines in letters
+
+
+_whole_labels: WeakKeyDictionary[Text, tuple[str, str]] = (
+    WeakKeyDictionary()
+)  # as written, and as it was broken
 
 
 def panels(
@@ -64,7 +73,34 @@ def panels(
     if beside and count > 1:
         in_columns(figure, lambda width_in: 2 if width_in >= BESIDE_FROM_IN else 1)
         at_width(figure, lambda _width_in, columns: _arrange(figure, axes, heights, columns))
+    break_labels(figure, axes)
     return figure, axes
+
+
+def break_labels(figure: Figure, axes: Sequence[Axes]) -> None:
+    """Have the labels of x break where a panel is too narrow for them."""
+
+    def fit(width_in: float, columns: int) -> float:
+        return LABEL_LINE_PT / 72 * max(_break_label(ax, 72 * width_in / columns) for ax in axes)
+
+    at_width(figure, fit)
+
+
+def _whole_label(label: Text) -> str:
+    """Return a label of an axis as it was written, before it was broken for a narrow panel."""
+    whole, broken = _whole_labels.get(label, ("", None))
+    return whole if label.get_text() == broken else label.get_text()
+
+
+def _break_label(ax: Axes, width_pt: float) -> int:
+    """Break the label of x for a panel with all at its left; return how many lines that adds."""
+    label = ax.xaxis.label
+    text = _whole_label(label)
+    letters = int((width_pt - max(_names_pt(ax), 72 * LABELS_IN)) / LABEL_LETTER_PT)
+    fits = max(map(len, text.split("\n"))) <= letters
+    label.set_text(text if fits else textwrap.fill(" ".join(text.split()), letters))
+    _whole_labels[label] = text, label.get_text()
+    return label.get_text().count("\n") - text.count("\n")
 
 
 def _arrange(figure: Figure, axes: Sequence[Axes], heights_in: Sequence[float], columns: int) -> float:
@@ -72,7 +108,7 @@ def _arrange(figure: Figure, axes: Sequence[Axes], heights_in: Sequence[float], 
     rows = [heights_in[start : start + columns] for start in range(0, len(axes), columns)]
     ratios = [max(row) for row in rows]
     grid = GridSpec(len(rows), columns, figure=figure, height_ratios=ratios)
-    of_all = axes[-1].xaxis.label
+    of_all = _whole_label(axes[-1].xaxis.label)
     for index, ax in enumerate(axes):
         ax.set_subplotspec(grid[divmod(index, columns)])
         label, is_lowest = ax.xaxis.label, index + columns >= len(axes)
@@ -83,7 +119,7 @@ def _arrange(figure: Figure, axes: Sequence[Axes], heights_in: Sequence[float], 
             if not label.get_text():
                 label.set_gid("lowest")
             if label.get_gid() == "lowest":
-                label.set_text(of_all.get_text() if is_lowest else "")
+                label.set_text(of_all if is_lowest else "")
     return sum(ratios) - sum(heights_in)
 
 
@@ -164,7 +200,7 @@ def write_sentence(ax: Axes, sentence: str) -> None:
 
 def nothing(sentence: str, *, title: str = "", ax: Axes | None = None) -> Axes:
     """Return an Axes, a new one by default, that only says why there is nothing to draw."""
-    ax = ax or panels(1)[1][0]
+    ax = ax or panels(1, height_in=SENTENCE_IN)[1][0]
     write_sentence(ax, sentence)
     ax.set(xticks=[], yticks=[], title=title)
     return ax
@@ -175,14 +211,17 @@ def note_below(ax: Axes, text: str) -> None:
 
     A long line is broken where the width of the panel ends.
     """
-    below_pt = NOTE_BELOW_PT + (LABEL_LINE_PT * (ax.get_xlabel().count("\n") + 1) if ax.get_xlabel() else 0)
-    where = {"xycoords": "axes fraction", "xytext": (0, -below_pt), "textcoords": "offset points"}
+
+    def below_pt() -> float:
+        return NOTE_BELOW_PT + (LABEL_LINE_PT * (ax.get_xlabel().count("\n") + 1) if ax.get_xlabel() else 0)
+
+    where = {"xycoords": "axes fraction", "xytext": (0, -below_pt()), "textcoords": "offset points"}
     note = ax.annotate(text, (0, 0), va="top", fontsize=SMALL_PT, color=GREY, gid="note", **where)
     made, paragraphs = text.count("\n") + 1, _paragraphs(text)
 
     def fit(width_in: float, columns: int) -> float:
         names_pt = _names_pt(ax)  # below names there is room, and little beside them
-        note.xyann = (-names_pt, -below_pt)
+        note.xyann = (-names_pt, -below_pt())
         letters = int(NOTE_LETTERS_PER_IN * (width_in / columns - (0 if names_pt else LABELS_IN)))
         lines = [line for paragraph in paragraphs for line in textwrap.wrap(paragraph, letters)]
         note.set_text("\n".join(lines))

@@ -16,7 +16,7 @@ GROUP = 0.8  # share of a group's room that its bars take
 THICK = 0.6  # height of a stacked bar, as a share of its row
 TOO_LONG = 4.0  # times as long as the next one: such a bar is cut off
 ROOM_ABOVE = 1.3  # of the longest bar that is not cut off
-GROUPS_PT = 400.0  # about as long as an axis of groups
+GROUPS_PT = 280.0  # about as long as an axis of groups, of two panels side by side
 
 
 def bars(

@@ -18,7 +18,15 @@ from matplotlib.patches import Patch
 
 from trainspeed.core.format import model_of
 from trainspeed.judge.verdict import MARGIN
-from trainspeed.show.axes import legend_below, name_figure, note_below, nothing, panels, ratio_axis
+from trainspeed.show.axes import (
+    break_labels,
+    legend_below,
+    name_figure,
+    note_below,
+    nothing,
+    panels,
+    ratio_axis,
+)
 from trainspeed.show.dot_rows import dot_rows, height_in, how_to_read, write_in_row
 from trainspeed.show.fitting import at_width
 from trainspeed.show.rows import (
@@ -57,7 +65,8 @@ def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = N
     texts = [textwrap.fill(str(label), LABEL_LETTERS) for label in data["label"]]
     heights = pd.Series([text.count("\n") + 1.5 for text in texts])
     ys = (heights.cumsum() - heights / 2).to_numpy()
-    if ax is None:
+    alone = ax is None
+    if alone:
         ax = plt.subplots(figsize=(WIDTH_IN, ROW_IN * heights.sum() + EDGES_IN), layout="constrained")[1]
     rows = data.assign(x=data["value"], y=ys)
     for kind, of_kind in rows[rows["value"].notna()].groupby("kind", sort=False):
@@ -75,6 +84,8 @@ def forest(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes | None = N
         figure,
         lambda width_in, columns: _label_rows(ax, data["label"], heights, width_in / columns) / columns,
     )
+    if alone:
+        break_labels(figure, [ax])
     return ax
 
 
