@@ -1,6 +1,7 @@
 """What the front page says first, and the cards of its studies."""
 
 from dataclasses import replace
+from statistics import median
 
 import pytest
 from bs4 import BeautifulSoup
@@ -31,6 +32,19 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
         "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) with [these lines](#code-to-paste), confirmed in fresh "
         "blocks."
     )
+
+
+def test_a_gain_has_the_throughput_that_it_starts_from_where_its_runs_are_there():
+    runs = runs_of("layout")
+    best = verdicts_of(runs)[0]
+    rates = [run.images_per_s for run in runs if run.trial.spec == best.baseline.spec]
+
+    (said,) = headline(report_of(best, runs=tuple(runs)))
+    assert f"**1.30 times as fast** (1.30 to 1.31), from {median(rates):.3g} images/s: " in said
+    (said,) = headline(report_of(best, verdict(1.5, factor="recipe"), runs=tuple(runs)))
+    assert f", from {median(rates):.3g} images/s with [these lines]" in said
+    assert "images/s" not in headline(report_of(verdict(9.0, study="conv2d"), runs=tuple(runs)))[0]
+    assert "images/s" not in headline(report_of(best))[0]
 
 
 def test_else_the_largest_gain_that_fresh_blocks_confirm_before_a_larger_one_that_was_found_once():

@@ -84,4 +84,5 @@ def test_what_is_faster_stands_before_what_is_undecided():
     undecided = replace(found(1.01), judgement=replace(found(1.01).judgement, outcome=Outcome.UNDECIDED))
     first, second = recipe_sentences(report_of(undecided, found(1.3)))
 
-    assert "faster" in first and "undecided" in second
+    assert first.startswith("**1.30x**") and "faster" in first
+    assert second.startswith("Nothing that pays together was confirmed: **1.0") and "undecided" in second

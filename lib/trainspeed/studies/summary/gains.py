@@ -30,7 +30,10 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
             points = accuracy.get((verdict.study, verdict.baseline, verdict.candidate))
             compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if points else ""
             name = pair(verdict.baseline, verdict.candidate)
-            sentences.append(_linked(report, verdict, escape(compared), name=name))
+            said = _linked(report, verdict, escape(compared), name=name)
+            if verdict.outcome is not Outcome.FASTER:
+                said = Marked(f"Nothing that pays together was confirmed: {said}")
+            sentences.append(said)
     found = {(v.study, v.baseline.framework, v.baseline.model) for v in report.recipes}
     searched = report.runs.role(Role.FEASIBLE)
     for study, framework, model in dict.fromkeys(

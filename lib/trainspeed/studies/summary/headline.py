@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import median
 
-from trainspeed.core.format import NAMES, counted, model_of, percent
+from trainspeed.core.format import NAMES, counted, model_of, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
@@ -112,9 +113,8 @@ def headline(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
         confirmed: What became of some of the gains in fresh blocks.
     """
     told = gains_told(report, confirmed)
-    return [_recipe(g.verdict) if g.finding is Finding.TOGETHER else _gain(g) for g in told] or [
-        _nothing(report)
-    ]
+    said = [_recipe(g.verdict, report) if g.finding is Finding.TOGETHER else _gain(g, report) for g in told]
+    return said or [_nothing(report)]
 
 
 def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed | None:
@@ -122,21 +122,33 @@ def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed
     return next((c for c in confirmed if c.first == verdict and c.again), None)
 
 
-def _times(verdict: Verdict) -> str:
-    return f"**{verdict.speedup:.2f} times as fast** ({interval_of(verdict)})"
+def _times(verdict: Verdict, report: ReportSummary) -> str:
+    plain = _images_per_s(verdict, report)
+    at_first = "" if plain is None else f", from {three(plain)} images/s"
+    return f"**{verdict.speedup:.2f} times as fast** ({interval_of(verdict)}){at_first}"
 
 
-def _recipe(verdict: Verdict) -> Marked:
+def _images_per_s(verdict: Verdict, report: ReportSummary) -> float | None:
+    """Return the median throughput of a training's baseline; None where its runs are not there."""
+    if verdict.baseline.phase.calls:
+        return None
+    own = report.runs.ok().by_trial().get(verdict.baseline.spec, ())
+    known = [run.images_per_s for run in own if run.images_per_s]
+    return median(known) if known else None
+
+
+def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     trial = verdict.candidate
     where = escape(f"{NAMES[trial.framework]}, {model_of(trial.model)}")
     return Marked(
-        f"{where}: {_times(verdict)} with [these lines](#code-to-paste), confirmed in fresh blocks."
+        f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), confirmed in fresh blocks."
     )
 
 
-def _gain(told: Gain) -> Marked:
+def _gain(told: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
-    size, name, again = _times(told.verdict), escape(told.verdict.name), told.again
+    size, again = _times(told.verdict, report), told.again
+    name = escape(told.verdict.name)
     if again is None:
         return Marked(f"{size}: {name}; found once, and not yet confirmed in fresh blocks.")
     if not again.holds:
