@@ -11,7 +11,7 @@ from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.answer import answers, where_measured
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.verdict import Outcome
-from trainspeed.show.answer import answer_text, certainty_sentences
+from trainspeed.show.answer import answer_text, certainty_sentences, first_looks
 
 SESSION = "20261120T100000Z-abcd"
 
@@ -43,6 +43,21 @@ def test_the_answer_names_each_setting_by_what_tells_it_from_the_others():
     )
 
 
+def test_a_framework_with_first_looks_alone_is_named_and_one_with_an_answer_is_not():
+    looks = [
+        *layout_pair([1.1], framework="tensorflow"),
+        *layout_pair([1.2], framework="tensorflow", batch_size=64),
+    ]
+    verdicts = judged([*layout_pair([1.3] * 6), *layout_pair([1.4], batch_size=64), *looks])
+
+    assert first_looks(verdicts) == [
+        "TensorFlow: **undecided**, as no comparison has 6 blocks; a first look: 1.10x to 1.20x."
+    ]
+    assert first_looks(judged(several())) == first_looks(controls(RunSet(tuple(control_runs([1.0]))))) == []
+    (one,) = first_looks(judged(looks[:2]))
+    assert one.endswith("a first look: 1.10x.")
+
+
 def test_one_setting_alone_is_named_by_framework_and_model():
     (answer,) = answers(judged(layout_pair([1.3] * 6)))
 
@@ -54,6 +69,14 @@ def test_the_fifth_setting_is_only_counted():
     (answer,) = answers(judged(runs))
 
     assert answer_text(answer).endswith(" and 2 more.")
+
+
+def test_what_holds_for_many_intervals_is_not_said_of_one():
+    runs = layout_pair([1.3] * 6)
+    (said,) = [s for s in certainty_sentences(measured(runs), judged(runs), []) if "interval" in s]
+    assert said.startswith(
+        "The interval is one of 95 % over 6 blocks of fresh processes. Comparisons in all: 1."
+    )
 
 
 def test_certainty_tells_where_blocks_noise_and_doubts():

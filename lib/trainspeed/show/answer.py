@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from trainspeed.core.coverage import Coverage
-from trainspeed.core.format import counted, listed, minutes, percent
+from trainspeed.core.format import NAMES, counted, listed, minutes, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import Answer, shared_words, where_measured
@@ -31,6 +31,23 @@ def answer_text(answer: Answer) -> Marked:
         for outcome, settings in answer.settings.items()
     ]
     return Marked(f"{escape(answer.versus)}: {'; '.join(said)}.")
+
+
+def first_looks(verdicts: Sequence[Verdict]) -> list[Marked]:
+    """Return of each framework whose trainings were compared in too few blocks only, how much that showed."""
+    trained = [v for v in verdicts if not v.is_control and not v.candidate.phase.calls]
+    decided = {v.baseline.framework for v in trained if v.low is not None}
+    seen: dict[str, list[float]] = {}
+    for verdict in trained:
+        if verdict.baseline.framework not in decided and verdict.speedup is not None:
+            seen.setdefault(verdict.baseline.framework, []).append(verdict.speedup)
+    return [
+        Marked(
+            f"{escape(NAMES[framework])}: **undecided**, as no comparison has {MIN_BLOCKS} blocks; a first look: "
+            f"{listed(dict.fromkeys((f'{min(sizes):.2f}x', f'{max(sizes):.2f}x')), last='to')}."
+        )
+        for framework, sizes in seen.items()
+    ]
 
 
 def _named(settings: Sequence[tuple[str, Verdict]]) -> str:
@@ -71,11 +88,13 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
     blocks = sorted({verdict.blocks for verdict in sure})
     span = f"{blocks[0]}" if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
     chance = f"{expected_false(len(sure)):.1f}"
-    return (
+    told = (
         f"Each interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes; of {len(sure)} such "
-        f"intervals up to {chance} miss the truth by chance. Comparisons in all: {all_of_them}. What the front page "
-        "calls confirmed was measured once more."
+        f"intervals up to {chance} miss the truth by chance."
+        if len(sure) > 1
+        else f"The interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes."
     )
+    return f"{told} Comparisons in all: {all_of_them}. What the front page calls confirmed was measured once more."
 
 
 def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: Coverage | None) -> list[str]:

@@ -13,7 +13,7 @@ from trainspeed.judge.arithmetic import default_sentences
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.show import forest, notebook, tables
-from trainspeed.show.answer import NOTHING, answer_text, certainty_sentences
+from trainspeed.show.answer import NOTHING, answer_text, certainty_sentences, first_looks
 from trainspeed.show.coverage import coverage_sentences, left_out_table
 from trainspeed.show.messages import of_comparisons
 from trainspeed.show.monitor import plot_monitor
@@ -46,8 +46,9 @@ def answer(verdicts: Sequence[Verdict], control: Sequence[Verdict], alt: str) ->
         alt: What the chart shows, for readers who cannot see it.
     """
     sure = [verdict for verdict in verdicts if verdict.low is not None]
-    text = "\n\n".join(map(answer_text, answers(sure)))
-    display(Markdown(text or NOTHING), metadata=notebook.of_verdicts(sure))
+    said = [answer_text(one) for one in answers(sure)]
+    text = "\n\n".join([*said, *first_looks(verdicts)]) if said else NOTHING
+    display(Markdown(text), metadata=notebook.of_verdicts(sure))
     with guarded():
         show(forest.plot_speedups([*(sure or verdicts), *control], title=of_comparisons(verdicts)), alt=alt)
     _explain(HOW_TO_READ_SPEEDUPS)
