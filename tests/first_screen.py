@@ -54,6 +54,24 @@ class Question:
     link: str
 
 
+WIDTHS_PX = (360, 1400)
+OUTCOME = r"\b(faster|slower|undecided|the same within the margin)\b"
+QUESTIONS = {
+    "is channels_last worth it for PyTorch here?": Question(
+        rf"channels_last vs channels_first: .*{OUTCOME} for .*PyTorch", r"layout\.html"
+    ),
+    "how sure is that?": Question(r"How sure: .*\breasons? to doubt it", "#doubts"),
+    "what do I paste?": Question(
+        r"import torch|import tensorflow|nothing to paste|is not a line", "#code-to-paste"
+    ),
+    "was memory a problem?": Question(r"Memory: .*(\d GB, \d+ %|not known)", r"\w+\.html"),
+    "what was not measured?": Question(
+        r"unsupported: |: No time for |Not in this report: ", "#what-was-not-measured"
+    ),
+    "how long did it take?": Question(r"Time: (\d+ h )?(\d+ min )?\d+ (s|min)\b", "#notebooks"),
+}
+
+
 def where_answered(
     browser: Any, path: Path, width_px: int, questions: Mapping[str, Question]
 ) -> dict[str, str]:

@@ -5,24 +5,8 @@ from __future__ import annotations
 import pytest
 
 from browser_helper import browser, executable
-from first_screen import Question, where_answered
+from first_screen import OUTCOME, QUESTIONS, WIDTHS_PX, Question, where_answered
 
-WIDTHS_PX = (360, 1400)
-OUTCOME = r"\b(faster|slower|undecided|the same within the margin)\b"
-QUESTIONS = {
-    "is channels_last worth it for PyTorch here?": Question(
-        rf"channels_last vs channels_first: .*{OUTCOME} for .*PyTorch", r"layout\.html"
-    ),
-    "how sure is that?": Question(r"How sure: .*\breasons? to doubt it", "#doubts"),
-    "what do I paste?": Question(
-        r"import torch|import tensorflow|nothing to paste|is not a line", "#code-to-paste"
-    ),
-    "was memory a problem?": Question(r"Memory: .*(\d GB, \d+ %|not known)", r"\w+\.html"),
-    "what was not measured?": Question(
-        r"unsupported: |: No time for |Not in this report: ", "#what-was-not-measured"
-    ),
-    "how long did it take?": Question(r"Time: (\d+ h )?(\d+ min )?\d+ (s|min)\b", "#notebooks"),
-}
 ON_THE_PAGE_OF_THE_LAYOUT = {
     "is channels_last worth it for PyTorch here?": QUESTIONS["is channels_last worth it for PyTorch here?"],
     "how sure is that?": Question(
