@@ -26,6 +26,7 @@ from trainspeed.report.parameters import TAG, read_file
 
 NOTEBOOKS = ROOT / "notebooks"
 LATER = (SUMMARY, COMPARE)  # what they show, the others have measured
+BUDGET_S = 60.0  # of a notebook; a search on a busy machine would go on for a quarter of an hour
 LONG_MS = 900_000  # for a notebook
 
 
@@ -34,6 +35,8 @@ def copy_of(name: str, folder: Path, out: Path) -> None:
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4)
     cell = next(cell for cell in notebook.cells if TAG in cell.metadata.get("tags", []))
     values = read_file(NOTEBOOKS / "presets/smoke.yaml", NOTEBOOKS).get(name, {})
+    if "budget_s" in values:
+        values = values | {"budget_s": BUDGET_S}
     recorded = sorted(str(path) for path in (ROOT / "data/measured").iterdir())
     values = {"runs": [str(out), *recorded]} if name == COMPARE else values
     cell.source = with_values(cell.source, values)
