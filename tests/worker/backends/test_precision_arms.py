@@ -118,6 +118,7 @@ def test_a_step_whose_gradient_overflows_is_left_out_and_counted(shared_worker, 
     if logical_cores() < changes.get("devices", 1):
         pytest.skip("two devices need two CPU cores")
     size = {"model": "cnn10", "image_size": 8}  # in which no other gradient overflows
+    size |= {"batch_size": 2, "images_per_epoch": 2}  # twice as many take torch twice as long
     done = run(shared_worker, framework, "fp16", "overflow", epochs=3, **size, **changes)
 
     assert done.status == Status.OK, done.reason
