@@ -236,7 +236,7 @@ def test_a_program_trains_as_it_is_pasted(name, shared_worker, tmp_path):
     framework, fields = name.split()[0], RUN[name]
     worker = shared_worker(framework)
     program = program_of(trial_of(framework, **fields))
-    program = program.replace("range(100)", "range(30)").replace("epochs=100", "epochs=30")
+    program = program.replace("range(100)", "range(12)").replace("epochs=100", "epochs=30")
     before, after = (TORCH, TORCH_END) if framework == "torch" else (KERAS, KERAS_END)
     ddp = fields.get("strategy") == "ddp"
     if ddp:  # as each rank sees it, before the others are let go
