@@ -108,17 +108,22 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
         return []
     sentences = []
     if step.open:
-        time = "" if step.more_s is None else f", about {minutes(step.more_s)} more,"
-        sentences.append(
-            f"Undecided: {counted(len(step.open), 'comparison')}. {step.blocks} blocks{time} would decide what is as "
-            f"large as it looks now: {_command(step, study, wall_s, coverage)}."
-        )
+        sentences.append(f"Undecided: {decided_by(step, study, wall_s, coverage)}")
     if step.near:
         sentences.append(
             f"Undecided, and so near the margin of {percent(MARGIN)} that more blocks would hardly decide it: "
             f"{counted(len(step.near), 'comparison')}. Take what is simpler."
         )
     return sentences
+
+
+def decided_by(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
+    """Return how many blocks would decide what is open, and the command; arguments as of `step_sentences`."""
+    time = "" if step.more_s is None else f", about {minutes(step.more_s)} more,"
+    return (
+        f"{counted(len(step.open), 'comparison')}. {step.blocks} blocks{time} would decide what is as large as it "
+        f"looks now: {_command(step, study, wall_s, coverage)}."
+    )
 
 
 def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from statistics import median
 
+import matplotlib.pyplot as plt
 import pytest
 from bs4 import BeautifulSoup
 
@@ -164,8 +165,10 @@ def test_a_card_says_what_fresh_blocks_say_and_marks_no_gain_that_they_refuted()
 
     said = cards.card_text(answer, told)
     assert "(1.30x; confirmed in fresh blocks)" in said
-    assert "<strong>undecided</strong> for" in said
-    assert "(1.50x; not confirmed, but slower in fresh blocks)" in said
+    assert "1.50x" not in said
+    open_ = cards.open_text([answer], told)
+    assert open_.startswith("<strong>Undecided</strong>: ")
+    assert "(1.50x; not confirmed, but slower in fresh blocks)" in open_
     assert [*cards.card_rows([*told])["kind"]] == ["faster", "undecided"]
 
 
@@ -213,6 +216,36 @@ def test_the_chart_of_a_card_has_the_largest_effects_and_the_faster_ones_first()
     assert len(rows) == cards.MOST_ROWS
     assert set(rows["kind"]) == {str(Outcome.FASTER)}
     assert rows["value"].is_monotonic_decreasing
+
+
+def test_a_card_has_its_names_above_the_marks_and_none_behind_them_and_no_word_is_too_long():
+    rows = cards.card_rows(
+        [verdict(0.5), verdict(1.3, baseline=replace(verdict().baseline, model=f"{'x' * 60}.py:build"))]
+    )
+    ax = plt.subplots()[1]
+    cards.plot_card(rows, ax=ax)
+    texts = {gid: [text for text in ax.texts if text.get_gid() == gid] for gid in ("label", "size")}
+    strips = [line for line in ax.lines if line.get_gid() == "one"]
+    plt.close(ax.figure)
+
+    assert [text.get_text() for text in texts["size"]] == ["1.30×", "0.50×"]
+    assert max(len(text.get_text()) for text in texts["label"]) == cards.LABEL_LETTERS
+    for text, strip in zip(texts["label"], strips, strict=True):
+        assert text.get_position()[1] < min(strip.get_ydata())
+
+
+def test_convolutions_have_the_last_card_and_what_pays_together_the_first(monkeypatch):
+    shown = []
+    monkeypatch.setattr(cards, "display", lambda page: shown.append(page.data))
+    recipe = replace(verdict(1.5, factor="recipe"), study="amp")
+    verdicts = [verdict(2.0, study="conv2d"), verdict(1.3), recipe]
+    pages = (
+        ReportNotebook(name=n, title="", status="ok", page=f"{n}.html") for n in ("conv2d", "layout", "amp")
+    )
+    cards.show_cards(report_of(*verdicts, notebooks=tuple(pages)))
+
+    links = [card.h3.a["href"] for card in BeautifulSoup(shown[0], "html.parser").select(".card")]
+    assert links == ["amp.html", "layout.html", "conv2d.html"]
 
 
 def test_what_to_paste_is_what_the_headline_names_once_it_is_confirmed():

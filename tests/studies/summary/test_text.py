@@ -122,13 +122,23 @@ def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     runs = runs_of("layout", 1.3, blocks=2)
     (said,) = undecided_sentences(report_of(*verdicts_of(runs)[:1], runs=runs))
 
-    assert said.startswith("layout: undecided: 1 comparison. 6 blocks, about ")
+    assert said.startswith("layout: 1 comparison. 6 blocks, about ")
     assert "`make report NOTEBOOKS=layout BUDGET=" in said
     assert undecided_sentences(report_of(verdict(2.0))) == []
     open_ = replace(verdict(blocks=2), study="switches", factor="recipe")
     assert undecided_sentences(report_of(open_))[0].endswith(
         "with `switches: {confirm_blocks: 6}` in that file."
     )
+
+
+def test_what_no_number_of_blocks_decides_is_one_sentence_for_all_studies():
+    near = replace(verdict(1.02).judgement, speedup=1.019, low=1.0, high=1.04, outcome=Outcome.UNDECIDED)
+    verdicts = [replace(verdict(study=study), judgement=near) for study in ("layout", "amp")]
+
+    assert undecided_sentences(report_of(*verdicts)) == [
+        "Comparisons so near the margin of 2 % that more blocks would hardly decide them: layout (1), amp (1). Take "
+        "what is simpler."
+    ]
 
 
 def test_losses_of_time_come_first_the_largest_on_top_then_of_accuracy_then_what_is_the_same():

@@ -5,14 +5,15 @@ from __future__ import annotations
 import base64
 import html
 import io
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import HTML, display
+from matplotlib.axes import Axes
 
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import counted
 from trainspeed.judge.answer import ORDER, Answer, answers
 from trainspeed.judge.comparison import Verdict
@@ -20,7 +21,7 @@ from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.show.axes import ratio_axis
-from trainspeed.show.forest import forest
+from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -28,15 +29,18 @@ from trainspeed.studies.summary.confirmation import Confirmed
 MOST_ROWS = 5  # of a card's chart
 MOST_NAMED = 2  # settings with one outcome
 MOST_ANSWERS = 2
-WIDTH_IN, ROW_IN = 4.4, 0.38
-LABEL_LETTERS = 26
+# Hardly wider than a phone of 360 px has room for, so that its letters keep their size there.
+WIDTH_IN, ROW_IN, AROUND_IN = 3.4, 0.42, 0.55
+LABEL_LETTERS = 40  # above a mark; the number has the rest of the line
+LABEL_UP, MARK_DOWN = 0.2, 0.22  # from the middle of a row, in rows
+HALF_STRIP = 0.23  # height of the margin behind a mark, from the mark to its end, in rows
 DPI = 100
 EMPTY = "Nothing is decided: no comparison has 6 blocks or more."
 NO_REMARKS: Mapping[Verdict, str] = {}
 
 
 def show_cards(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> None:
-    """Show a card for each study of the report that compares something.
+    """Show a card for each study of the report that compares something: what pays together first, convolutions last.
 
     Args:
         confirmed: What became of some of the gains in fresh blocks; one that they refuted is no gain on its card.
@@ -48,9 +52,14 @@ def show_cards(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> No
 
 
 def in_card_order(report: ReportSummary) -> list[tuple[ReportNotebook, list[Verdict]]]:
-    """Return each notebook and its verdicts: studies of trainings first, those of single convolutions last."""
+    """Return each notebook and its verdicts: what pays together first, studies of single convolutions last."""
     own = [(ran, [v for v in report.verdicts if v.study == ran.name]) for ran in report.notebooks]
-    return sorted(own, key=lambda one: bool(one[1]) and all(v.candidate.phase.calls for v in one[1]))
+    return sorted(own, key=lambda one: _place(one[1]))
+
+
+def _place(verdicts: Sequence[Verdict]) -> tuple[bool, bool]:
+    calls = bool(verdicts) and all(verdict.candidate.phase.calls for verdict in verdicts)
+    return calls, all(verdict.factor != RECIPE for verdict in verdicts)
 
 
 def remarked(
@@ -63,7 +72,8 @@ def remarked(
     remarks = {}
     for verdict in verdicts:
         one = again.get(verdict)
-        said = [f"{one.word} in fresh blocks"] if one else []
+        still = one and verdict.outcome is one.again.outcome is Outcome.UNDECIDED
+        said = [f"{one.word} in fresh blocks"] if one and not still else []
         said += ["from an earlier session"] if report.is_older(verdict.session) else []
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
@@ -89,25 +99,45 @@ def _card(
     link = f'<a href="{html.escape(ran.page, quote=True)}">{title}</a>' if ran.page else title
     told = remarked(headline_verdicts(verdicts), report, again)
     groups = answers(told)
-    said = "".join(f"<p>{card_text(answer, told)}</p>" for answer in groups[:MOST_ANSWERS])
-    more = sum(len(several) for answer in groups[MOST_ANSWERS:] for several in answer.settings.values())
-    rest = f"<p>{counted(more, 'more comparison')} on its page.</p>" if more else ""
-    return f'<div class="card"><h3>{link}</h3>{said or f"<p>{EMPTY}</p>"}{rest}{_picture([*told], ran)}</div>'
+    decided = [answer for answer in groups if {*answer.settings} - {Outcome.UNDECIDED}]
+    texts = [card_text(answer, told) for answer in decided[:MOST_ANSWERS]]
+    more = sum(len(settings) for answer in decided[MOST_ANSWERS:] for settings in _decided(answer).values())
+    texts += [f"{counted(more, 'more comparison')} decided, on its page."] if more else []
+    texts += [open_ for open_ in (open_text(groups, told),) if open_]
+    said = "".join(f"<p>{text}</p>" for text in texts or [EMPTY])
+    return f'<div class="card"><h3>{link}</h3>{said}{_picture([*told], ran)}</div>'
+
+
+def _decided(answer: Answer) -> dict[Outcome, list[tuple[str, Verdict]]]:
+    return {outcome: several for outcome, several in answer.settings.items() if outcome != Outcome.UNDECIDED}
 
 
 def card_text(answer: Answer, remarks: Mapping[Verdict, str] = NO_REMARKS) -> str:
-    """Return one comparison's answer as HTML, in short; remarks are as of `remarked`."""
+    """Return what was decided about one comparison as HTML, in short; remarks are as of `remarked`."""
     said = []
-    for outcome, settings in answer.settings.items():
-        names = [
-            f"{html.escape(name)} ({size_of(verdict)}{html.escape(remarks.get(verdict, ''))})"
-            for name, verdict in settings[:MOST_NAMED]
-        ]
-        names += [f"{len(settings) - MOST_NAMED} more"] if len(settings) > MOST_NAMED else []
-        said.append(
-            f"<strong>{html.escape(OUTCOMES.get(outcome, str(outcome)))}</strong> for {', '.join(names)}"
-        )
+    for outcome, settings in _decided(answer).items():
+        names = _named([*settings], remarks)
+        said.append(f"<strong>{html.escape(OUTCOMES.get(outcome, str(outcome)))}</strong> for {names}")
     return f"{html.escape(answer.versus)}: {'; '.join(said)}."
+
+
+def open_text(groups: Sequence[Answer], remarks: Mapping[Verdict, str] = NO_REMARKS) -> str:
+    """Return as HTML what several answers leave open, the largest effect first; empty where all is decided."""
+    several = [
+        (f"{answer.versus} for {name}" if len(groups) > 1 or not _decided(answer) else name, verdict)
+        for answer in groups
+        for name, verdict in answer.settings.get(Outcome.UNDECIDED, ())
+    ]
+    several.sort(key=lambda one: -abs((one[1].speedup or 1) - 1))
+    return f"<strong>Undecided</strong>: {_named(several, remarks)}." if several else ""
+
+
+def _named(settings: Sequence[tuple[str, Verdict]], remarks: Mapping[Verdict, str]) -> str:
+    names = [
+        f"{html.escape(name)} ({size_of(verdict)}{html.escape(remarks.get(verdict, ''))})"
+        for name, verdict in settings[:MOST_NAMED]
+    ]
+    return ", ".join([*names, f"{len(settings) - MOST_NAMED} more"] if len(settings) > MOST_NAMED else names)
 
 
 def _picture(verdicts: Sequence[Verdict], ran: ReportNotebook) -> str:
@@ -115,14 +145,8 @@ def _picture(verdicts: Sequence[Verdict], ran: ReportNotebook) -> str:
     rows = card_rows(verdicts)
     if rows.empty:
         return ""
-    figure, ax = plt.subplots(figsize=(WIDTH_IN, 0.75 + ROW_IN * len(rows)), layout="constrained")
-    forest(rows, looks=OUTCOME_STYLES, ax=ax)
-    known = rows[["value", "low", "high"]].stack()
-    ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
-    ax.axvspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5)
-    ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5)
-    ax.tick_params(axis="x", labelsize=SMALL_PT)
-    ax.set_xlabel("times as fast, log scale", fontsize=SMALL_PT)
+    figure, ax = plt.subplots(figsize=(WIDTH_IN, AROUND_IN + ROW_IN * len(rows)), layout="constrained")
+    plot_card(rows, ax=ax)
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=2 * DPI)
     width, height = (round(DPI * inches) for inches in figure.get_size_inches())
@@ -130,6 +154,38 @@ def _picture(verdicts: Sequence[Verdict], ran: ReportNotebook) -> str:
     source = base64.b64encode(data.getvalue()).decode()
     alt = html.escape(f"Speed-ups that answer “{ran.title}”, with intervals.", quote=True)
     return f'<img src="data:image/png;base64,{source}" width="{width}" height="{height}" alt="{alt}">'
+
+
+def plot_card(rows: pd.DataFrame, *, ax: Axes) -> Axes:
+    """Draw a small forest of speed-ups: each mark with its interval below its name and its size.
+
+    Names stand above the marks, not beside them: on a phone they would leave no room for an axis.
+
+    Args:
+        rows: As returned by `card_rows`.
+    """
+    rows = rows.assign(x=rows["value"], y=[number + MARK_DOWN for number in range(len(rows))])
+    for kind, of_kind in rows.groupby("kind", sort=False):
+        marks(ax, of_kind, along="x", look=OUTCOME_STYLES[kind], gid=kind)
+    look = {"transform": ax.get_yaxis_transform(), "fontsize": SMALL_PT, "va": "center"}
+    for number, row in enumerate(rows.to_dict("records")):
+        ax.text(0, number - LABEL_UP, row["label"], ha="left", gid="label", **look)
+        ax.text(1, number - LABEL_UP, f"{row['value']:.2f}×", ha="right", weight="bold", gid="size", **look)
+    known = rows[["value", "low", "high"]].stack()
+    ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
+    for y in rows["y"]:  # not behind the names
+        span = [y - HALF_STRIP, y + HALF_STRIP]
+        ax.fill_betweenx(
+            span, 1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5, gid="margin"
+        )
+        ax.plot([1, 1], span, color=".3", linewidth=1.2, zorder=0.7, gid="one")
+    ax.tick_params(axis="x", labelsize=SMALL_PT)
+    ax.set_xlabel("times as fast, log scale", fontsize=SMALL_PT)
+    ax.set(yticks=[], ylim=(len(rows) - 0.45, -0.5))
+    ax.grid(visible=False)
+    for side in ("left", "right", "top"):
+        ax.spines[side].set_visible(False)
+    return ax
 
 
 def card_rows(verdicts: Sequence[Verdict]) -> pd.DataFrame:
@@ -144,7 +200,7 @@ def card_rows(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     named.sort(key=lambda row: (ORDER.index(row[1].outcome), -abs((row[1].speedup or 1) - 1)))
     rows = [
         {
-            "label": textwrap.shorten(name, 2 * LABEL_LETTERS, placeholder=" …"),
+            "label": name if len(name) <= LABEL_LETTERS else f"{name[: LABEL_LETTERS - 1]}…",
             "kind": str(verdict.outcome),
             "value": verdict.speedup,
             "low": verdict.low,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from urllib.parse import quote
 
-from trainspeed.core.format import NAMES, counted, model_of
+from trainspeed.core.format import NAMES, counted, model_of, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role
 from trainspeed.judge.answer import where_measured
@@ -13,8 +13,8 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, pair, size_of
 from trainspeed.judge.text import measured as measured_words
-from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
-from trainspeed.show.answer import step_sentences
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
+from trainspeed.show.answer import decided_by
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed
 
@@ -28,7 +28,9 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
     for verdict in sorted(report.recipes, key=lambda one: one.outcome is not Outcome.FASTER):
         if verdict.quantity == "time":
             points = accuracy.get((verdict.study, verdict.baseline, verdict.candidate))
-            compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if points else ""
+            open_ = points and verdict.outcome is points.outcome is Outcome.UNDECIDED
+            told = points and not open_
+            compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if told else ""
             name = pair(verdict.baseline, verdict.candidate)
             said = _linked(report, verdict, escape(compared), name=name)
             if verdict.outcome is not Outcome.FASTER:
@@ -66,7 +68,7 @@ def switch_sentences(
         ]
         return [*largest, *_rest(gains, "smaller gain"), *_convolutions(report, single)]
     if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.headlines):
-        beside = "Beside what the search kept, nothing" if report.recipes else "Nothing"
+        beside = "Beside what the search kept, nothing" if report.kept else "Nothing"
         return [f"{beside} that was compared was found to be faster here.", *_convolutions(report, single)]
     if single:
         return _convolutions(report, single)
@@ -94,16 +96,27 @@ def slower_sentences(report: ReportSummary, unsaid: Collection[str] = ()) -> lis
 
 
 def undecided_sentences(report: ReportSummary) -> list[str]:
-    """Return what would decide what is undecided, study by study, with the command; nothing where all is decided."""
-    sentences = []
+    """Return what would decide what is undecided, study by study, with the command; nothing where all is decided.
+
+    What no reasonable number of blocks decides is said in one sentence for all studies.
+    """
+    sentences, near = [], {}
     compared = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
     for study in dict.fromkeys(verdict.study for verdict in compared):
         own = [verdict for verdict in compared if verdict.study == study]
         sure = [verdict for verdict in own if verdict.low is not None]
         runs = report.runs.of_study(study)
         step = next_step(sure or own, runs)
-        said = step_sentences(step, study, runs.wall_s, report.coverage.get(study))
-        sentences += [f"{study}: {sentence[0].lower()}{sentence[1:]}" for sentence in said]
+        if step and step.open:
+            sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, report.coverage.get(study))}")
+        if step and step.near:
+            near[study] = len(step.near)
+    if near:
+        counts = ", ".join(f"{study} ({number})" for study, number in near.items())
+        sentences.append(
+            f"Comparisons so near the margin of {percent(MARGIN)} that more blocks would hardly decide them: {counts}. "
+            "Take what is simpler."
+        )
     return sentences
 
 
@@ -154,7 +167,7 @@ def _in_fresh_blocks(confirmed: Confirmed) -> str:
 
 def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
     size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
-    outcome = OUTCOME_WORDS.get(verdict.outcome, verdict.outcome)
+    outcome = OUTCOME_WORDS[Outcome.SAME] if verdict.outcome is Outcome.SAME else verdict.outcome
     page = report.place_of(verdict)
     study = study_link(verdict.study, page)
     older = ", from an earlier session" if report.is_older(verdict.session) else ""
