@@ -159,7 +159,7 @@ class TestPanels:
             "PyTorch",
             "JAX",
         ]
-        assert figure.get_suptitle() == "Training time"
+        assert figure.get_suptitle() == "Does a lower precision train faster?"
 
     def test_layouts_and_compilation_are_not_mixed(self):
         """JAX always compiles, which is no choice."""
@@ -190,7 +190,7 @@ class TestMemory:
         assert heights(ax) == pytest.approx([300]) and ax.get_ylabel() == "MB (less is better)"
         ax = plot_peak_memory(frame(run(peak_memory_bytes=30_000_000_000))).axes[0]
         assert heights(ax) == pytest.approx([30]) and ax.get_ylabel() == "GB (less is better)"
-        assert plt.gcf().get_suptitle() == "Peak memory"
+        assert plt.gcf().get_suptitle() == "Does a lower precision need less memory?"
 
     def test_that_cannot_be_read_is_a_word(self):
         ax = plot_peak_memory(frame(run(), run(precision="bf16", peak_memory_bytes=2_000_000))).axes[0]

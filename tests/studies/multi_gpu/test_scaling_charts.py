@@ -56,7 +56,8 @@ class TestPanels:
             "strong scaling: batch 64",
             "weak scaling: batch 64 per device",
         ]
-        assert figure.get_suptitle() == "Speed-up in throughput over one device"
+        assert figure.get_suptitle() == "Do more devices train faster?"
+        assert plot_scaling(make_rows(), title="Found").get_suptitle() == "Found"
 
     def test_devices_are_whole_numbers(self):
         ax = plot_scaling(make_rows()).axes[-1]
@@ -133,20 +134,27 @@ class TestLines:
 
 
 class TestOneNumberOfDevices:
-    def test_is_marks_side_by_side_and_no_lines_from_one_device(self):
-        rows = select(make_rows(), devices=2)
-        strong = plot_scaling(rows).axes[0]
-        xs = [dot.get_xdata()[0] for gid in ("speedup", "hollow") for dot in found(strong, gid)]
+    def test_is_a_row_of_each_and_no_lines_from_one_device(self):
+        strong, weak = plot_scaling(select(make_rows(), devices=2)).axes
+        rows = [found(strong, gid)[0].get_ydata()[0] for gid in ("hollow", "PyTorch ddp")]
 
-        assert not found(strong, "line") and len(set(xs)) == len(xs) == 2
-        assert list(line(strong, "ideal").get_ydata()) == [2, 2]
-        assert list(found(strong, "one")[0].get_ydata()) == [1, 1]
+        assert not found(strong, "line") and rows[0] < rows[1]
+        for ax, names in (
+            (strong, ["TensorFlow mirrored", "PyTorch ddp"]),
+            (weak, ["PyTorch ddp", "JAX data_parallel"]),
+        ):
+            assert [label.get_text().replace("\n", " ") for label in ax.get_yticklabels()] == names
+        assert list(line(strong, "ideal").get_xdata()) == [2, 2]
+        assert list(found(strong, "one")[0].get_xdata()) == [1, 1]
+        assert [list(bar[:, 0]) for bar in found(strong, "interval")[0].get_segments()] == [[1.7, 1.9]]
+        assert strong.get_xlim()[0] < 0.9 and strong.get_xlim()[1] > 2
 
     def test_is_a_share_of_the_ideal_in_the_other_chart(self):
         strong = plot_efficiency(select(make_rows(), devices=2)).axes[0]
 
-        assert list(line(strong, "ideal").get_ydata()) == [100, 100]
-        assert list(found(strong, "one")[0].get_ydata()) == [50, 50]
+        assert list(line(strong, "ideal").get_xdata()) == [100, 100]
+        assert list(found(strong, "one")[0].get_xdata()) == [50, 50]
+        assert strong.get_xlim()[0] == 0
 
     def test_with_a_forecast_it_has_lines(self):
         figure = plot_scaling(select(make_rows(), devices=2), make_forecasts())

@@ -191,7 +191,7 @@ def test_a_card_has_the_question_the_answer_and_a_chart_that_is_described(capsys
     assert [card.h3.a["href"] for card in soup.select(".cards > .card")] == ["layout.html", "conv2d.html"]
     card = soup.select_one(".card")
     assert "channels_last vs channels_first: faster for PyTorch, cnn10 (1.30x)." in card.get_text()
-    assert card.img["src"].startswith("data:image/png;base64,") and "with intervals" in card.img["alt"]
+    assert card.img["src"].startswith("data:image/svg+xml;base64,") and "with intervals" in card.img["alt"]
 
 
 def test_a_report_without_comparisons_has_no_cards(monkeypatch):

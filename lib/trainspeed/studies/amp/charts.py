@@ -21,6 +21,8 @@ BAR_COLUMNS = ("framework", "model", "layout", "compile", "precision", "status",
 EFFICIENTNETS = tuple(model for model in ZOO if model.startswith("efficientnet"))
 TIMES_S = ((3600.0, "hours"), (60.0, "minutes"))  # a unit is used from two of it on
 SMALL_NAMES_FROM, TURNED_NAMES_FROM = 5, 7  # models: more names do not fit side by side
+TIME_QUESTION = "Does a lower precision train faster?"
+MEMORY_QUESTION = "Does a lower precision need less memory?"
 MEMORY_NOTE = "by the framework's own allocator; on a CPU what the process added to its memory"
 
 
@@ -31,19 +33,20 @@ def families(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[~frame["model"].isin(scaled[1:])]
 
 
-def plot_training_times(frame: pd.DataFrame, *, title: str = "Training time") -> Figure:
+def plot_training_times(frame: pd.DataFrame, *, title: str = TIME_QUESTION) -> Figure:
     """Draw a bar per model and precision, a panel per framework: medians over the blocks, a dot per run.
 
     Args:
         frame: As returned by `core.frame.to_frame`. Several layouts, and both compiled and uncompiled runs, have
             panels of their own. An arm without a result is a word in the place of its bar.
+        title: What was found, or else the question.
     """
     return _draw(frame, "training_s", title)
 
 
-def plot_peak_memory(frame: pd.DataFrame) -> Figure:
+def plot_peak_memory(frame: pd.DataFrame, *, title: str = MEMORY_QUESTION) -> Figure:
     """Draw the peak memory of each model and precision; everything else as in `plot_training_times`."""
-    return _draw(frame, "peak_memory_bytes", "Peak memory")
+    return _draw(frame, "peak_memory_bytes", title)
 
 
 def _draw(frame: pd.DataFrame, column: str, title: str) -> Figure:

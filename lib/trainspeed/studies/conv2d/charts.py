@@ -36,7 +36,7 @@ NOTE = (
 )
 
 
-def plot_stages(stages: pd.DataFrame) -> Figure:
+def plot_stages(stages: pd.DataFrame, *, title: str = "What is a call made of?") -> Figure:
     """Draw what a call is made of: a stacked bar per library, cold and warm below each other.
 
     The panels have an x axis each, from 0, since a first call takes far longer than a warm one. The import
@@ -44,6 +44,7 @@ def plot_stages(stages: pd.DataFrame) -> Figure:
 
     Args:
         stages: As returned by `frames.stage_rows`.
+        title: What was found, or else the question.
     """
     require(stages, STAGE_COLUMNS)
     devices = stages["devices"].map(lambda count: f",\n{count} devices" if count > 1 else "")
@@ -55,9 +56,7 @@ def plot_stages(stages: pd.DataFrame) -> Figure:
     tables = {kind: rows.set_index("name").reindex(names) for kind, rows in measured.groupby("temperature")}
     longest_s = {kind: table[list(STAGE_LOOKS)].sum(axis=1).max() for kind, table in tables.items()}
     height_in = ROW_IN * len(names) + AROUND_IN
-    figure, axes = panels(
-        len(tables), "What a call is made of", height_in=height_in, share_x=False, share_y=False
-    )
+    figure, axes = panels(len(tables), title, height_in=height_in, share_x=False, share_y=False)
     for ax, (kind, table) in zip(axes, tables.items(), strict=True):
         _bars(ax, table)
         times = longest_s["cold"] / longest_s[kind] if "cold" in tables and longest_s[kind] else 1

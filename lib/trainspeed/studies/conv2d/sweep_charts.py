@@ -30,10 +30,13 @@ DEVICE_STYLES = ("-", (0, (4, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)))
 CPU_COLOURS = ("black", ".4", GREY)
 CPU_STYLES = ((0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)), (0, (5, 1, 1, 1, 1, 1)), "-")
 CPU_MARKERS = ("D", "v", "X", "P", "*")
+QUESTION = "From what size on does a device win?"
 ABOVE_PT = 20  # from a panel's top edge to its title, where a text stands between the two
 
 
-def plot_sweeps(sweeps: Mapping[str, pd.DataFrame], crossovers: Sequence[Sweep] = ()) -> Figure:
+def plot_sweeps(
+    sweeps: Mapping[str, pd.DataFrame], crossovers: Sequence[Sweep] = (), *, title: str = QUESTION
+) -> Figure:
     """Draw the time of a warm call over size on two log axes: a line per library, a panel per factor.
 
     In each panel the first crossover that was found is a vertical line, with its interval as band; those of
@@ -42,6 +45,7 @@ def plot_sweeps(sweeps: Mapping[str, pd.DataFrame], crossovers: Sequence[Sweep] 
     Args:
         sweeps: Factor, one of `SWEEPS` -> rows as returned by `frames.sweep_rows`.
         crossovers: As returned by `sweeps.crossovers`; those of other factors are not drawn.
+        title: What was found, or else the question.
     """
     data = {factor: _checked(factor, frame) for factor, frame in sweeps.items()}
     measured = {factor: rows for factor, rows in data.items() if not rows.empty}
@@ -52,7 +56,6 @@ def plot_sweeps(sweeps: Mapping[str, pd.DataFrame], crossovers: Sequence[Sweep] 
         factor: [s for s in crossovers if s.factor == factor and s.crossover.kind is Kind.FOUND]
         for factor in measured
     }
-    title = "Time of a warm call over its size, log scales"
     figure, axes = panels(len(data), title, height_in=3.2, share_x=False, share_y=False)
     for ax, (factor, rows) in zip(axes, data.items(), strict=True):
         if rows.empty:

@@ -18,9 +18,9 @@ from trainspeed.core.trial import ACROSS_NODES, FRAMEWORKS, SINGLE, STRATEGIES, 
 from trainspeed.judge.comparison import Verdict, compare_with
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
+from trainspeed.studies.multi_gpu.efficiency import efficiency_of, rating_of
 
 STRONG, WEAK = "strong", "weak"
-NEAR_IDEAL = 0.9  # efficiency from which a further device is called well used
 # An epoch's start and its wait for all devices take a millisecond or two. On a GPU that is a good part of a step, and
 # with fewer steps would pass for a lack of efficiency; on a CPU core a step takes a tenth of a second or more.
 LEAST_STEPS = {"GPU": 20, "CPU core": 1}
@@ -249,13 +249,10 @@ def scaling_sentences(verdicts: Sequence[Verdict]) -> list[str]:
             continue
         count = verdict.candidate.devices
         low, high = verdict.low / count, verdict.high / count
-        if low >= NEAR_IDEAL:
-            rating = "near ideal"
-        else:
-            rating = "far from ideal" if high < NEAR_IDEAL else "not decided how near"
         sentences.append(
             f"{scaling_of(verdict).capitalize()} scaling: {verdict.sentence} Efficiency "
-            f"{percent(verdict.speedup / count)} ({percent(low)} to {percent(high)}) of {count} times: {rating}."
+            f"{percent(efficiency_of(verdict))} ({percent(low)} to {percent(high)}) of {count} times: "
+            f"{rating_of(verdict)}."
         )
     return sentences
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from trainspeed.core.factors import TRAINING
-from trainspeed.show.axes import legend_below, log_axis, note_below, nothing, panels, size_axis
+from trainspeed.show.axes import legend_below, log_axis, note_below, nothing, panels, ratio_axis, size_axis
+from trainspeed.show.forest import forest
 from trainspeed.show.rows import by_framework, require
 from trainspeed.show.series import Look, handles, marks
 from trainspeed.show.theme import PALE, framework_colour, framework_name
@@ -25,17 +26,23 @@ NODES_MARKER = "D"  # of several nodes, whatever the strategy
 # Of the first, second, … batch size.
 BATCH_LINES = ("-", "-.", (0, (7, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (2, 2)))
 IDEAL = {"color": ".3", "linestyle": "--"}
+ONE = {"color": ".3", "linestyle": "-"}
 FORECAST = {"color": ".3", "linestyle": ":"}
 SHIFT = 0.015  # of the axis, from series to series: equal speed-ups do not hide each other …
 MAX_SHIFT = 0.1  # … of a device: on a long axis a marker stays at its number
 LOG_FROM = 16  # devices: beyond, both axes are logarithmic, or what was measured would be a dot in a corner
+SPEEDUP_QUESTION, IDEAL_QUESTION = "Do more devices train faster?", "How near to the ideal are more devices?"
+ROW_IN, EDGES_IN = 0.42, 0.75  # height of a row of a panel of one number of devices; of its title and labels
 END_MARGIN = 0.06  # of the axis, left and right of the data
 
 
-def plot_scaling(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> Figure:
+def plot_scaling(
+    rows: pd.DataFrame, forecasts: pd.DataFrame | None = None, *, title: str = SPEEDUP_QUESTION
+) -> Figure:
     """Draw speed-up over devices: a line per framework, strategy and batch size, a panel per kind of scaling.
 
-    Every line starts at one device with 1, by definition; one number of devices makes no lines. Where `rows` holds
+    Every line starts at one device with 1, by definition. One number of devices makes no lines: a row of dots each,
+    with the interval, beside what one device does and the ideal. Where `rows` holds
     several models, layouts, precisions or settings of the compiler, each has a panel of its own.
 
     Args:
@@ -44,14 +51,15 @@ def plot_scaling(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> F
             PANEL_COLUMNS, where they vary; nodes, where there are several. Without low and high the marker is hollow.
         forecasts: One row per number of devices: framework, scaling, devices, speedup; strategy, where a
             framework has several; and those of PANEL_COLUMNS that vary. Drawn in the panels that `rows` has.
+        title: What was found, or else the question.
     """
-    title = "Speed-up in throughput over one device"
     return _draw(rows, forecasts, title, "speed-up\n(more is better)", of_ideal=False)
 
 
-def plot_efficiency(rows: pd.DataFrame, forecasts: pd.DataFrame | None = None) -> Figure:
+def plot_efficiency(
+    rows: pd.DataFrame, forecasts: pd.DataFrame | None = None, *, title: str = IDEAL_QUESTION
+) -> Figure:
     """Draw efficiency over devices, in % of the ideal speed-up; everything else as in `plot_scaling`."""
-    title = "Efficiency: speed-up as a share of the ideal"
     return _draw(rows, forecasts, title, "speed-up / devices in %\n(more is better)", of_ideal=True)
 
 
@@ -81,23 +89,28 @@ def _draw(
     most = max([2, *data["devices"], *expected["devices"]])
     counts = sorted({1, 2, *data["devices"], *expected["devices"]})
     alone = expected.empty and data["devices"].nunique() == 1  # one number of devices makes no line
-    figure, axes = panels(len(names), title)
+    heights = [EDGES_IN + ROW_IN * data.loc[data["panel"] == name, "label"].nunique() for name in names]
+    figure, axes = panels(len(names), title, height_in=heights if alone else 2.7, share_y=not alone)
     looks: dict[str, Look] = {}
     beyond = False
     for ax, name in zip(axes, names, strict=True):
         mine = data[data["panel"] == name]
         foreseen = expected[expected["panel"] == name]
-        looks |= _marks_alone(ax, mine, of_ideal) if alone else _panel(ax, mine, foreseen, most, of_ideal)
+        looks |= _rows(ax, mine, of_ideal) if alone else _panel(ax, mine, foreseen, most, of_ideal)
         beyond |= _shade(ax, mine["devices"].max(), foreseen["devices"].max())
         batches = ", ".join(f"{batch:g}" for batch in sorted(mine["batch"].unique()))
         per_device = " per device" if name.startswith("weak") else ""
-        ax.set(title=f"{name}: batch {batches}{per_device}", ylabel=ylabel)
+        ax.set(title=f"{name}: batch {batches}{per_device}", ylabel="" if alone else ylabel)
     if alone:
-        _limit_alone(axes, data["devices"].iloc[0], of_ideal)
+        _limit_alone(axes, data, ylabel.replace("\n", " "), of_ideal)
     else:
         _limit(axes, counts, of_ideal)
     note_below(axes[-1], _note(data, beyond))
-    looks |= {"ideal": IDEAL} | ({} if expected.empty else {"forecast": FORECAST})
+    looks |= (
+        {"ideal": IDEAL}
+        | ({"one device": ONE} if alone else {})
+        | ({} if expected.empty else {"forecast": FORECAST})
+    )
     legend_below(figure, handles(looks))
     return figure
 
@@ -160,31 +173,33 @@ def _panel(
     return looks
 
 
-def _marks_alone(ax: Axes, rows: pd.DataFrame, of_ideal: bool) -> dict[str, Look]:
-    """Draw a panel of one number of devices: a mark per series, with what one device does and the ideal as lines."""
-    devices, series = rows["devices"].iloc[0], list(rows.groupby("label", sort=False))
+def _rows(ax: Axes, rows: pd.DataFrame, of_ideal: bool) -> dict[str, Look]:
+    """Draw a panel of one number of devices: a row per series, with what one device does and the ideal as lines."""
+    devices = rows["devices"].iloc[0]
     one, ideal = (100 / devices, 100) if of_ideal else (1, devices)
-    ax.axhline(ideal, gid="ideal", label="ideal", **IDEAL)
-    ax.axhline(one, color=".3", linewidth=1.2, zorder=1.5, gid="one")
-    looks: dict[str, Look] = {}
-    for number, (label, group) in enumerate(series, 1):
-        framework, strategy = group.iloc[0][["framework", "strategy"]]
-        colour, marker = framework_colour(framework), STRATEGY_MARKERS[strategy]
-        looks[label] = {"color": colour, "linestyle": "none", "marker": marker}
-        x = devices - 0.5 + number / (len(series) + 1)
-        marks(ax, group.assign(x=x, y=group["speedup"]), along="y", look=looks[label], gid="speedup")
-    return looks
+    ax.axvline(ideal, gid="ideal", label="ideal", **IDEAL)
+    ax.axvline(one, linewidth=1.2, zorder=1.5, gid="one", **ONE)
+    looks = {
+        row["label"]: {
+            "color": framework_colour(row["framework"]),
+            "marker": STRATEGY_MARKERS[row["strategy"]],
+        }
+        for row in rows.to_dict("records")
+    }
+    forest(rows.assign(kind=rows["label"], value=rows["speedup"]), looks=looks, ax=ax)
+    return {}  # each row has its name
 
 
-def _limit_alone(axes: list[Axes], devices: float, of_ideal: bool) -> None:
-    """Set x to the one number of devices, and y to start at 0."""
-    axes[-1].set_xlabel("devices; solid line: one device")
+def _limit_alone(axes: list[Axes], data: pd.DataFrame, label: str, of_ideal: bool) -> None:
+    """Set x to reach from one device to the ideal, and as far as the intervals go."""
+    devices = data["devices"].iloc[0]
+    known = data[["speedup", "low", "high"]].stack()
+    axes[-1].set_xlabel(label)
     for ax in axes:
-        ax.set_xlim(devices - 0.5, devices + 0.5)
-        ax.set_xticks([devices], [f"{devices:g}"])
-        ax.grid(visible=False, axis="x")
-        ax.set_ylim(bottom=0)
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}{'' if of_ideal else '×'}")
+        if of_ideal:
+            ax.set_xlim(0, max(100, known.max()) * 1.05)
+        else:
+            ratio_axis(ax.xaxis, min(1, known.min()), max(devices, known.max()))
 
 
 def _shade(ax: Axes, measured: float, foreseen: float) -> bool:

@@ -30,18 +30,18 @@ BAR_ROW_IN, MARK_ROW_IN = 0.5, 0.32  # height of a row of a panel: of a bar, of 
 PANEL_EDGES_IN = 0.7  # height of a panel's title and labels
 
 
-def plot_costs(costs: pd.DataFrame) -> Figure:
+def plot_costs(costs: pd.DataFrame, *, title: str = "What is a step on several devices made of?") -> Figure:
     """Draw the milliseconds of a step: a stacked bar per trial, a panel per framework.
 
     Args:
         costs: As returned by `costs.step_costs`; rows without compute_s are left out.
+        title: What was found, or else the question.
     """
     require(costs, ("framework", "what", "devices", "step_s", *PIECE_COLUMNS))
     groups = list(costs[costs["compute_s"].notna()].groupby("framework", sort=False))
     if not groups:
         return nothing("Nothing to draw: not measured on more than one device.").get_figure()
     heights_in = [PANEL_EDGES_IN + BAR_ROW_IN * len(group) for _, group in groups]
-    title = "What a step on several devices is made of"
     figure, axes = panels(len(groups), title, height_in=heights_in, share_y=False)
     for ax, (framework, group) in zip(axes, groups, strict=True):
         table = 1000 * group.set_index(group["what"] + "\n" + group["devices"])[PIECE_COLUMNS].astype(float)
@@ -57,11 +57,12 @@ def plot_costs(costs: pd.DataFrame) -> Figure:
     return figure
 
 
-def plot_pipelines(balances: pd.DataFrame) -> Figure:
+def plot_pipelines(balances: pd.DataFrame, *, title: str = "What holds a training step back?") -> Figure:
     """Draw the seconds of an epoch: a row per pipeline, a mark for each part, a panel per framework and devices.
 
     Args:
         balances: As returned by `pipelines.pipeline_balances`.
+        title: What was found, or else the question.
     """
     require(balances, ("where", "pipeline", *PART_COLUMNS))
     seconds = balances[PART_COLUMNS].astype(float)
@@ -69,7 +70,7 @@ def plot_pipelines(balances: pd.DataFrame) -> Figure:
         return nothing("Nothing to draw: not measured on this machine.").get_figure()
     groups = list(balances.groupby("where", sort=False))
     heights_in = [PANEL_EDGES_IN + MARK_ROW_IN * len(group) for _, group in groups]
-    figure, axes = panels(len(groups), "What holds a training step back", height_in=heights_in, share_y=False)
+    figure, axes = panels(len(groups), title, height_in=heights_in, share_y=False)
     for ax, (where, group) in zip(axes, groups, strict=True):
         rows = range(len(group))
         for column, (name, look) in zip(PART_COLUMNS, PART_LOOKS.items(), strict=True):

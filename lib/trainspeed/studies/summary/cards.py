@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import html
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -21,6 +19,7 @@ from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.show.axes import ratio_axis
+from trainspeed.show.fitting import draw
 from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
@@ -34,7 +33,6 @@ WIDTH_IN, ROW_IN, AROUND_IN = 3.4, 0.42, 0.55
 LABEL_LETTERS = 40  # above a mark; the number has the rest of the line
 LABEL_UP, MARK_DOWN = 0.2, 0.22  # from the middle of a row, in rows
 HALF_STRIP = 0.23  # height of the margin behind a mark, from the mark to its end, in rows
-DPI = 100
 EMPTY = "Nothing is decided: no comparison has 6 blocks or more."
 NO_REMARKS: Mapping[Verdict, str] = {}
 
@@ -147,13 +145,11 @@ def _picture(verdicts: Sequence[Verdict], ran: ReportNotebook) -> str:
         return ""
     figure, ax = plt.subplots(figsize=(WIDTH_IN, AROUND_IN + ROW_IN * len(rows)), layout="constrained")
     plot_card(rows, ax=ax)
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=2 * DPI)
-    width, height = (round(DPI * inches) for inches in figure.get_size_inches())
+    drawing = draw(figure)
     plt.close(figure)
-    source = base64.b64encode(data.getvalue()).decode()
+    size = f'width="{drawing.width_px}" height="{drawing.height_px}"'
     alt = html.escape(f"Speed-ups that answer “{ran.title}”, with intervals.", quote=True)
-    return f'<img src="data:image/png;base64,{source}" width="{width}" height="{height}" alt="{alt}">'
+    return f'<img src="{drawing.source}" {size} alt="{alt}">'
 
 
 def plot_card(rows: pd.DataFrame, *, ax: Axes) -> Axes:

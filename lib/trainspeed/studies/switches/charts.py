@@ -31,6 +31,7 @@ PIECES: Mapping[str, Look] = {
     "validation and checkpoint": {"facecolor": OKABE_ITO["purple"], "hatch": "\\\\"},
 }
 
+EFFECTS_QUESTION = "What does each switch do to a step?"
 ENDS = ["value", "low", "high"]
 EFFECT_COLUMNS = ["where", "label", "kind", "value", "low", "high", "band"]
 KEPT, DROPPED, ALREADY_ON, BRAKE = "kept", "not kept", "already on: losing it", "a brake: having it"
@@ -54,7 +55,7 @@ def plot_time(parts: pd.DataFrame) -> Figure:
     if known.empty:
         return nothing("Nothing to draw: the parts of a step were not measured here.").get_figure()
     figure, (ax,) = panels(
-        1, "Where the time of an epoch goes", height_in=PANEL_EDGES_IN + BAR_ROW_IN * len(known)
+        1, "Where does the time of an epoch go?", height_in=PANEL_EDGES_IN + BAR_ROW_IN * len(known)
     )
     shares = 100 * known[TIME_COLUMNS[2:]].astype(float).div(known["epoch_s"].astype(float), axis="index")
     names = [textwrap.fill(str(where), WHERE_LETTERS) for where in known["where"]]
@@ -68,12 +69,13 @@ def plot_time(parts: pd.DataFrame) -> Figure:
     return figure
 
 
-def plot_effects(effects: pd.DataFrame) -> Figure:
+def plot_effects(effects: pd.DataFrame, *, title: str = EFFECTS_QUESTION) -> Figure:
     """Draw what each switch does to the time of a step: a panel per framework and model, what saves most on top.
 
     Args:
         effects: As returned by `views.effect_rows`: a value is a change in % of a step's time, so that less than 0 is
             faster; `band` is half the width of the band that noise alone fills, None where it is not known.
+        title: What was found, or else the question.
     """
     require(effects, EFFECT_COLUMNS)
     known = effects[effects["value"].notna()]
@@ -84,7 +86,7 @@ def plot_effects(effects: pd.DataFrame) -> Figure:
     names = list(dict.fromkeys(known["where"]))
     lines = {name: _lines(rows[rows["where"] == name]["label"]) for name in names}
     heights = [PANEL_EDGES_IN + ROW_IN * lines[name] for name in names]
-    figure, axes = panels(len(names), "What each switch does to a step", height_in=heights, share_y=False)
+    figure, axes = panels(len(names), title, height_in=heights, share_y=False)
     most = _most(rows)
     for ax, name in zip(axes, names, strict=True):
         own = rows[rows["where"] == name]

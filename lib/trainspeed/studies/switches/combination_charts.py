@@ -38,7 +38,7 @@ def plot_interactions(pairs: pd.DataFrame) -> Figure:
     names = list(dict.fromkeys(known["where"]))
     of_each = [_square(known[known["where"] == name]) for name in names]
     heights = [CELL_IN * (len(square) - 1) + HEAD_IN for square, _ in of_each]
-    title = "What two switches do beyond each alone"
+    title = "Which switches need each other?"
     figure, axes = panels(len(names), title, height_in=heights, share_x=False, share_y=False)
     most = max(LEAST_LARGEST, known["value"].abs().max())
     for ax, name, (square, switches) in zip(axes, names, of_each, strict=True):

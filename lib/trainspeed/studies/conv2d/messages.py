@@ -1,0 +1,62 @@
+"""What a chart of convolutions says, as its title: from what size on a device wins, how long a first call takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from trainspeed.core.convolution import Conv2dTrial, library_of
+from trainspeed.core.format import listed, three
+from trainspeed.core.run import Run
+from trainspeed.judge.crossover import Kind
+from trainspeed.judge.verdict import Outcome, judge
+from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired
+from trainspeed.studies.conv2d.sweep_charts import QUESTION
+from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
+from trainspeed.studies.conv2d.trials import on_device
+
+CALL_QUESTION = "What is a call made of?"
+
+
+def sweeps_title(sweeps: Iterable[Sweep]) -> str:
+    """Return from what size on the device of the first pair wins, of what was decided; else the question."""
+    first: dict[str, Sweep] = {}
+    for sweep in sweeps:
+        first.setdefault(sweep.factor, sweep)
+    wins: dict[str, list[str]] = {}
+    for sweep in first.values():
+        if said := _won(sweep):
+            wins.setdefault(f"{said[0]} beats {said[1]}", []).append(said[2])
+    return "; ".join(f"{pair} {listed(dict.fromkeys(where))}" for pair, where in wins.items()) or QUESTION
+
+
+def _won(sweep: Sweep) -> tuple[str, str, str] | None:
+    """Return who beats whom where, in words; None where that is not decided."""
+    found = sweep.crossover
+    device, cpu, unit = library_of(sweep.device), library_of(sweep.cpu), SWEEPS[sweep.factor].unit
+    if not found.points or any(point.low is None for point in found.points):
+        return None
+    if found.kind is Kind.FOUND and found.low is not None:
+        size = f"about {three(found.size)} {unit}"
+        return device, cpu, f"from {size} on" if found.rising else f"up to {size}"
+    return {
+        Kind.ALWAYS: (device, cpu, "at every size tried"),
+        Kind.NEVER: (cpu, device, "at every size tried"),
+    }.get(found.kind)
+
+
+def calls_title(runs: Sequence[Run], trials: Iterable[Conv2dTrial]) -> str:
+    """Return how many times as long as a warm call the first one takes, where all decide that it takes longer."""
+    calls = calls_of(runs)
+    judged = []
+    for one in (calls_at(calls, trial) for trial in trials if on_device(trial)):
+        if one.runs:
+            judged.append(judge(*paired(one.by_block(first_call_s), one.by_block())))
+    if not judged or any(judgement.outcome is not Outcome.FASTER for judgement in judged):
+        return CALL_QUESTION
+    least, most = (three(float(f"{end:.2g}")) for end in _ends([j.speedup for j in judged]))
+    times = least if least == most else f"{least} to {most}"
+    return f"A first call takes {times} times as long as a warm one"
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    return min(values), max(values)

@@ -1,0 +1,69 @@
+"""What the charts of convolutions say."""
+
+import pytest
+
+from conv2d_data import CORE, make_runs, world
+from trainspeed.judge.crossover import Crossover, Kind, Point
+from trainspeed.studies.conv2d.messages import CALL_QUESTION, calls_title, sweeps_title
+from trainspeed.studies.conv2d.sweep_charts import QUESTION
+from trainspeed.studies.conv2d.sweeps import Sweep
+from trainspeed.studies.conv2d.trials import library_trial
+
+SHAPE = {"images": 8, "height": 100, "width": 100}
+SURE, UNSURE = Point(size=8, speedup=2.0, low=1.9, high=2.1), Point(size=8, speedup=2.0)
+
+
+def sweep(kind, *, factor="images", points=(SURE,), **more):
+    return Sweep(
+        factor=factor,
+        device=library_trial("torch", **SHAPE),
+        cpu=library_trial("scipy_signal", **SHAPE),
+        filters_follow=False,
+        crossover=Crossover(kind=kind, points=points, **more),
+    )
+
+
+FOUND = {"size": 30.0, "low": 20.0, "high": 40.0}
+
+
+@pytest.mark.parametrize(
+    ("sweeps", "said"),
+    [
+        ([sweep(Kind.FOUND, **FOUND)], "PyTorch beats scipy.signal.convolve2d from about 30 images on"),
+        (
+            [sweep(Kind.FOUND, rising=False, **FOUND)],
+            "PyTorch beats scipy.signal.convolve2d up to about 30 images",
+        ),
+        ([sweep(Kind.NEVER)], "scipy.signal.convolve2d beats PyTorch at every size tried"),
+        (
+            [sweep(Kind.ALWAYS), sweep(Kind.ALWAYS, factor="channels"), sweep(Kind.NEVER)],
+            "PyTorch beats scipy.signal.convolve2d at every size tried",
+        ),
+        (
+            [sweep(Kind.ALWAYS), sweep(Kind.FOUND, factor="channels", **FOUND)],
+            "PyTorch beats scipy.signal.convolve2d at every size tried and from about 30 channels on",
+        ),
+        ([sweep(Kind.ALWAYS, points=(UNSURE,))], QUESTION),
+        ([sweep(Kind.FOUND, size=30.0)], QUESTION),
+        ([sweep(Kind.SEVERAL), sweep(Kind.UNDECIDED, factor="channels")], QUESTION),
+        ([], QUESTION),
+    ],
+)
+def test_from_what_size_on_a_device_wins_or_the_question(sweeps, said):
+    assert sweeps_title(sweeps) == said
+
+
+def test_a_first_call_is_said_to_take_longer_where_every_library_decides_that():
+    slow = make_runs(CORE, 1.0, first=40.0)
+
+    assert calls_title(slow, CORE) == "A first call takes 40 times as long as a warm one"
+    assert calls_title(make_runs(CORE, 1.0, first=40.0, blocks=2), CORE) == CALL_QUESTION
+    assert calls_title(make_runs(CORE, 1.0, first=1.0), CORE) == CALL_QUESTION
+    assert calls_title([], CORE) == CALL_QUESTION
+
+
+def test_libraries_that_differ_are_a_range():
+    runs = [run for run in world(torch=1.0, tensorflow=4.0) if run.trial.devices == 1]
+    title = calls_title(runs, CORE)
+
+    assert title.startswith("A first call takes ") and " to " in title

@@ -1,0 +1,45 @@
+"""What the charts of switches say."""
+
+from dataclasses import replace
+
+import pytest
+
+from found_switches import nothing_yet, whole
+from study_data import make_run, make_trial
+from trainspeed.judge.verdict import Outcome
+from trainspeed.show.waterfall import QUESTION
+from trainspeed.studies.switches.charts import EFFECTS_QUESTION
+from trainspeed.studies.switches.messages import effects_title, way_title
+from trainspeed.studies.switches.views import effect_rows, switch_verdicts
+
+RECIPE = next(v for v in switch_verdicts([whole()], [make_run(study="switches")]) if v.factor == "recipe")
+
+
+def of(outcome):
+    return replace(RECIPE, judgement=replace(RECIPE.judgement, outcome=outcome))
+
+
+def test_the_effects_say_how_many_switches_were_kept():
+    other = whole(make_trial(model="cnn_keras", dataset="digits"))
+
+    assert effects_title(effect_rows([whole()])) == "3 of 4 switches kept"
+    assert effects_title(effect_rows([whole(), other])) == (
+        "Switches kept: 3 of 4 in PyTorch, cnn10 and 3 of 4 in PyTorch, cnn_keras"
+    )
+    assert effects_title(effect_rows([nothing_yet()])) == EFFECTS_QUESTION
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ([RECIPE], "1.70 times as fast with all switches together"),
+        ([of(Outcome.SLOWER)], "All switches together: not faster, but slower"),
+        ([of(Outcome.SAME)], "All switches together: no faster than without"),
+        ([of(Outcome.UNDECIDED)], QUESTION),
+        ([of(Outcome.SLOWER), of(Outcome.UNDECIDED)], QUESTION),
+        ([], QUESTION),
+    ],
+    ids=["faster", "slower", "same", "undecided", "mixed", "nothing"],
+)
+def test_the_way_says_how_many_times_as_fast_or_asks(verdicts, said):
+    assert way_title(verdicts) == said
