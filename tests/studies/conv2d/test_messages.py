@@ -10,10 +10,10 @@ from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import library_trial
 
 SHAPE = {"images": 8, "height": 100, "width": 100}
-SURE, UNSURE = Point(size=8, speedup=2.0, low=1.9, high=2.1), Point(size=8, speedup=2.0)
+SURE, UNSURE = Point(size=8, speedup=2.0, low=1.9, high=2.1), Point(size=80, speedup=2.0)
 
 
-def sweep(kind, *, factor="images", points=(SURE,), **more):
+def sweep(kind, *, factor="images", points=(SURE, SURE), **more):
     return Sweep(
         factor=factor,
         device=library_trial("torch", **SHAPE),
@@ -43,7 +43,8 @@ FOUND = {"size": 30.0, "low": 20.0, "high": 40.0}
             [sweep(Kind.ALWAYS), sweep(Kind.FOUND, factor="channels", **FOUND)],
             "PyTorch beats scipy.signal.convolve2d at every size tried and from about 30 channels on",
         ),
-        ([sweep(Kind.ALWAYS, points=(UNSURE,))], QUESTION),
+        ([sweep(Kind.ALWAYS, points=(SURE, UNSURE))], QUESTION),
+        ([sweep(Kind.ALWAYS, points=(SURE,))], QUESTION),
         ([sweep(Kind.FOUND, size=30.0)], QUESTION),
         ([sweep(Kind.SEVERAL), sweep(Kind.UNDECIDED, factor="channels")], QUESTION),
         ([], QUESTION),

@@ -70,14 +70,15 @@ def _draw(frame: pd.DataFrame, column: str, title: str) -> Figure:
     }
     height_in = 2.6 if len(models) < TURNED_NAMES_FROM else 3.2
     groups = _groups(data)
-    figure, axes = panels(len(groups), title, height_in=height_in, share_y=False)
+    figure, axes = panels(len(groups), title, height_in=height_in, share_x=False, share_y=False)
     cut = False
     for ax, (name, rows) in zip(axes, groups.items(), strict=True):
         most = cut_of(rows.dropna(subset="value").groupby(["group", "kind"])["value"].median().tolist())
-        bars(rows, groups=models, looks=looks, ax=ax, most=most)
+        own = [model for model in models if model in set(rows["model"])]
+        bars(rows, groups=own, looks=looks, ax=ax, most=most)
+        _name_models(ax, own)
         cut = cut or most is not None
         ax.set(title=name, ylabel=f"{unit} (less is better)")
-    _name_models(axes[-1], models)
     note += "; bars: medians; dots: runs" + "; ↑: cut off, with its value" * cut
     note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
     legend_below(figure, patches(looks))

@@ -14,6 +14,7 @@ from trainspeed.studies.conv2d.sweep_charts import QUESTION
 from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
 from trainspeed.studies.conv2d.trials import on_device
 
+LEAST_SIZES = 2  # of "at every size tried"
 CALL_QUESTION = "What is a call made of?"
 
 
@@ -33,7 +34,7 @@ def _won(sweep: Sweep) -> tuple[str, str, str] | None:
     """Return who beats whom where, in words; None where that is not decided."""
     found = sweep.crossover
     device, cpu, unit = library_of(sweep.device), library_of(sweep.cpu), SWEEPS[sweep.factor].unit
-    if not found.points or any(point.low is None for point in found.points):
+    if len(found.points) < LEAST_SIZES or any(point.low is None for point in found.points):
         return None
     if found.kind is Kind.FOUND and found.low is not None:
         size = f"about {three(found.size)} {unit}"
