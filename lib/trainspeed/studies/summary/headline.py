@@ -102,7 +102,7 @@ def nothing_to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ())
         )
     return Marked(
         "No switches that pay together were found, and no single one was confirmed in fresh blocks: there is nothing "
-        "to paste. The lines of each gain are on its study's page."
+        "to paste." + (" The lines of each gain are on its study's page." if best else "")
     )
 
 
