@@ -226,9 +226,9 @@ slow = pytest.mark.slow
 def test_the_page_answers_first_and_warns_of_what_differs(page):
     html = (page / "out/compare.html").read_text()
     for sentence in (
-        "Fastest for cnn10 on digits, 16 px, 128 images an epoch: new, 125 images per second, 2.00x old (95 % "
-        "interval 1.94 to 2.06).",
-        "new, 224,780 images per dollar, 1.50x old",
+        "Fastest for cnn10 on digits, 16 px, 128 images an epoch: <strong>new</strong>, 125 images per second, "
+        "2.00x old (95 % interval 1.94 to 2.06).",
+        "<strong>new</strong>, 224,780 images per dollar, 1.50x old",
         'No price is given for third: USD="1.5 2 -"',
         "old: Old CPU, no GPU used, 1.50 USD an hour.",
         "CPU: Old CPU in old, Test CPU in new and third.",

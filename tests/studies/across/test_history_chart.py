@@ -31,9 +31,11 @@ def test_a_panel_per_trial_says_since_when_it_is_slower():
         "PyTorch, vgg16: 1.15 times as long on 2026-11-22, nothing changed",
         "PyTorch, wrn28_10: the same",
     ]
+    title = figure.get_suptitle().replace("\n", " ")
+    assert title == "Of 4 trials over 6 sessions: 1 slower, 1 faster since an upgrade"
     assert legend(figure) == [
         "A, 2026-11-09: PyTorch 2.13.1 → 2.14.0",
-        "B, 2026-11-19: PyTorch 2.14.0 → 2.15.0, NVIDIA driver 580.65 → 590.11",
+        "B, 2026-11-19: PyTorch 2.14.0 → 2.15.0 and 1 more",
     ]
 
 
@@ -77,7 +79,11 @@ def test_of_many_trials_the_largest_changes_are_drawn():
     figure = drawn(old, new)
     assert len(figure.axes) == MOST_PANELS
     assert "batch 15" in figure.axes[0].get_title()
-    assert "6 of 8 trials" in figure.get_suptitle()
+    assert "8 slower since an upgrade (6 are drawn)" in figure.get_suptitle().replace("\n", " ")
+
+
+def test_where_nothing_changed_the_title_is_the_question():
+    assert drawn(day(1), day(2)).get_suptitle() == "Has anything changed over 2 sessions?"
 
 
 def test_a_year_that_all_share_is_said_once():

@@ -43,7 +43,7 @@ def compared(count):
     prices = dict.fromkeys(common.sides, 1.0)
     found = jobs.find_jobs(common, prices)
     order = jobs.best_first(common, found)
-    answers.answer_sentences(found, prices)
+    answers.answer_blocks(found)
     pairs.against_first(common)
     return common, found, order
 
@@ -65,6 +65,6 @@ def test_what_is_said_and_shown_of_very_many_sides_does_not_grow_with_them():
 
     assert len(shown) == tables.MOST_SIDES
     assert facts.difference_sentences(known) == []
-    assert len(answers.answer_sentences(found, dict.fromkeys(common.sides))) <= 4
+    assert len(answers.answer_blocks(found)) <= 4
     assert len(pairs.decided_sentences(pairs.against_first(common))) == pairs.MOST_SENTENCES + 1
     assert len(unmatched_sentences(common)) == len(common.sides) - 1

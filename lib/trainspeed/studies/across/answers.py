@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from trainspeed.core.format import counted, digits, interval, percent
+from trainspeed.core.markdown import Marked, escape
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged
 from trainspeed.studies.across.facts import side_names
 from trainspeed.studies.across.jobs import Aim, Entry, Job, Prices, Ranking
@@ -14,24 +15,30 @@ MOST_GROUPS = 4  # of jobs with the same answer, in a sentence
 UNITS = {Aim.FASTEST: "images per second", Aim.CHEAPEST: "images per dollar"}
 
 
-def answer_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
-    """Return which side is fastest and which cheapest over all jobs, what is left out, and what a price would add."""
-    sentences = []
+def answer_blocks(jobs: Sequence[Job]) -> list[Marked]:
+    """Return which side is fastest and which cheapest over all jobs, as Markdown: a paragraph for each."""
+    sentences: list[Marked] = []
     for aim in Aim:
         rankings = [(job, ranking) for job in jobs for ranking in job.rankings if ranking.aim is aim]
         if len(rankings) == 1:
-            sentences.append(
-                f"{aim.capitalize()} for {rankings[0][0].label}: {best_in_words(rankings[0][1])}."
-            )
+            job, ranking = rankings[0]
+            sentences.append(Marked(f"{aim.capitalize()} for {escape(job.label)}: {best_in_words(ranking)}."))
         elif rankings:
             sentences.append(_overall(aim, [ranking for _, ranking in rankings]))
             sentences += _repeated_sentences([ranking for _, ranking in rankings])
-    if not sentences:
-        return ["No model was trained by two sides or more, so there is no job to name the best side for."]
-    return [*sentences, *_unsure_sentences(jobs), *price_sentences(prices)]
+    return sentences or [
+        Marked("No model was trained by two sides or more, so there is no job to name the best side for.")
+    ]
 
 
-def _overall(aim: Aim, rankings: Sequence[Ranking]) -> str:
+def certainty_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
+    """Return about which sides nothing is decided, and what a price would add."""
+    if not any(job.rankings for job in jobs):
+        return []
+    return [*_unsure_sentences(jobs), *price_sentences(prices)]
+
+
+def _overall(aim: Aim, rankings: Sequence[Ranking]) -> Marked:
     groups: dict[tuple[str, ...], list[Ranking]] = {}
     for ranking in rankings:
         groups.setdefault(tuple(ranking.best), []).append(ranking)
@@ -44,7 +51,7 @@ def _overall(aim: Aim, rankings: Sequence[Ranking]) -> str:
         parts.append(f"other sides in {_of(others, len(rankings))}")
     if open_ := groups.get(()):
         parts.append(f"undecided in {_of(len(open_), len(rankings))}: {_too_few()}")
-    return f"{aim.capitalize()} ({UNITS[aim]}): {'; '.join(parts)}."
+    return Marked(f"{aim.capitalize()} ({UNITS[aim]}): {'; '.join(parts)}.")
 
 
 def _of(count: int, total: int) -> str:
@@ -58,13 +65,13 @@ def _sizes(best: Sequence[str], rankings: Sequence[Ranking]) -> str:
     references = {ranking.reference for ranking in rankings}
     sizes = sorted(ranking.of(best[0]).speedup for ranking in rankings)
     span = f"{sizes[0]:.2f}x" if len(sizes) == 1 else f"{sizes[0]:.2f}x to {sizes[-1]:.2f}x"
-    return f" ({span} {references.pop()})" if len(references) == 1 else ""
+    return f" ({span} {escape(references.pop())})" if len(references) == 1 else ""
 
 
 def _who(best: Sequence[str]) -> str:
     if len(best) == 1:
-        return best[0]
-    return f"one of {side_names(best)}"
+        return f"**{escape(best[0])}**"
+    return f"one of {escape(side_names(best))}"
 
 
 def _too_few() -> str:
@@ -72,12 +79,12 @@ def _too_few() -> str:
 
 
 def best_in_words(ranking: Ranking) -> str:
-    """Return the best side of a job, what it gets out of a second or a dollar, and how it compares."""
+    """Return, as Markdown, the best side of a job, what it gets out of a second or a dollar, and how it compares."""
     entries = {entry.side: entry for entry in ranking.entries}
     if not ranking.best:
         return f"undecided, {_too_few()}"
     if len(ranking.best) > 1:
-        values = [f"{side} ({_amount(ranking, entries[side])})" for side in ranking.best]
+        values = [f"{escape(side)} ({_amount(ranking, entries[side])})" for side in ranking.best]
         if size := ranking.repeated:
             return (
                 f"one of {side_names(values)}: nothing that was recorded differs between them, so neither is called "
@@ -85,21 +92,24 @@ def best_in_words(ranking: Ranking) -> str:
             )
         return f"one of {side_names(values)}, whose intervals overlap or which are the same within {percent(MARGIN)}"
     best = entries[ranking.best[0]]
-    said = f"{best.side}, {_amount(ranking, best)}"
+    said = f"**{escape(best.side)}**, {_amount(ranking, best)}"
     if best.side != ranking.reference:
-        return f"{said}, {_times(best)} {ranking.reference}{_ends(best)}"
+        return f"{said}, {_times(best)} {escape(ranking.reference)}{_ends(best)}"
     after = next(entry for entry in ranking.entries if entry.side not in (best.side, *ranking.unsure))
-    return f"{said}; next is {after.side} with {_times(after)} that{_ends(after)}"
+    return f"{said}; next is {escape(after.side)} with {_times(after)} that{_ends(after)}"
 
 
-def _repeated_sentences(rankings: Sequence[Ranking]) -> list[str]:
+def _repeated_sentences(rankings: Sequence[Ranking]) -> list[Marked]:
     """Return, in at most one sentence, in how many jobs the two best sides differ in nothing that was recorded."""
     sizes = [size for ranking in rankings if (size := ranking.repeated)]
     if not sizes:
         return []
     return [
-        f"In {_of(len(sizes), len(rankings))} nothing that was recorded differs between the best side and the next, so "
-        f"neither is called {rankings[0].aim}: the same machine measured twice differs by up to {max(sizes):.2f}x."
+        Marked(
+            f"In {_of(len(sizes), len(rankings))} nothing that was recorded differs between the best side and the "
+            f"next, so neither is called {rankings[0].aim}: the same machine measured twice differs by up to "
+            f"{max(sizes):.2f}x."
+        )
     ]
 
 

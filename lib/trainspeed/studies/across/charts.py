@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -13,8 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from trainspeed.core.format import counted, interval, three
+from trainspeed.judge.answer import ORDER
 from trainspeed.judge.verdict import MARGIN
-from trainspeed.show.axes import legend_below, nothing, ratio_axis
+from trainspeed.show.axes import legend_below, name_figure, nothing, ratio_axis
 from trainspeed.show.forest import HOLLOW, LABEL_LETTERS, plot_speedups
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.show.series import handles, marks
@@ -29,7 +31,7 @@ ROWS_OF_SEVERAL = 16  # the largest differences of several sides are much the sa
 MOST_JOBS = 8
 ROW_IN = 0.22
 NAME_LETTERS = 22  # of a side, in a line of a label
-JOB_LETTERS = 62
+JOB_LETTERS = 44  # of a line; a narrow screen has no room for more
 REST = "the others"
 LOOKS: Mapping[str, Look] = {
     "best": OUTCOME_STYLES["faster"],
@@ -55,7 +57,8 @@ def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = No
     data = pd.DataFrame(rows).astype(dict.fromkeys(("x", "low", "high"), float))
     heights = data["label"].str.count("\n") + 1.0 + 0.5 * (data["kind"] == "job")
     data["y"] = heights.cumsum() - heights / 2
-    if ax is None:
+    alone = ax is None
+    if alone:
         ax = plt.subplots(figsize=(WIDTH_IN, ROW_IN * heights.sum() + 1.3), layout="constrained")[1]
     known = data[["x", "low", "high"]].stack().dropna()
     ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
@@ -67,16 +70,33 @@ def plot_jobs(jobs: Sequence[Job], shown: Sequence[str], *, ax: Axes | None = No
     references = {ranking.reference for _, ranking in ranked[:MOST_JOBS]}
     over = references.pop() if len(references) == 1 else "the first side of the job"
     priced = f", {len(ranked)} of {known_jobs} jobs have prices" if len(ranked) < known_jobs else ""
-    ax.set_title(textwrap.fill(f"{title}{priced}{_of_all(len(ranked), ranked, shown)}", 2 * LABEL_LETTERS))
+    said = (
+        f"{title}: {_best([ranking for _, ranking in ranked])}{priced}{_of_all(len(ranked), ranked, shown)}"
+    )
+    if alone:
+        name_figure(ax.get_figure(root=True), said)
+    else:
+        ax.set_title(textwrap.fill(said, 2 * LABEL_LETTERS))
     ax.set_xlabel(f"{UNITS[aim]} / those of {over}, log scale\n(more is better)")
     _legend(ax, aim, data)
     return ax
 
 
+def _best(rankings: Sequence[Ranking]) -> str:
+    """Return which side is best in most jobs, alone; the question where none is in any."""
+    counts = Counter(ranking.best[0] for ranking in rankings if len(ranking.best) == 1)
+    if not counts:
+        return "which side is best is not decided"
+    (side, count), *others = counts.most_common(2)
+    if others and others[0][1] == count:
+        return f"no side is best in most of {len(rankings)} jobs"
+    return f"{side} is best in {count} of {counted(len(rankings), 'job')}"
+
+
 def _of_all(count: int, ranked: Sequence[tuple[Job, Ranking]], shown: Sequence[str]) -> str:
     """Return which part of the jobs and of the sides is drawn, where it is not all."""
     sides = {entry.side for _, ranking in ranked for entry in ranking.entries}
-    parts = [f"{MOST_JOBS} of {count} jobs"] if count > MOST_JOBS else []
+    parts = [f"{MOST_JOBS} of {count} jobs are drawn"] if count > MOST_JOBS else []
     parts += [f"{len(sides & {*shown})} of {len(sides):,} sides"] if sides - {*shown} else []
     priceless = {entry.side for job, _ in ranked for entry in job.fastest.entries} - sides
     parts += [f"without {counted(len(priceless), 'side')} that have no price"] if len(priceless) > 1 else []
@@ -149,15 +169,19 @@ def plot_pairs(study: str, pairs: Sequence[TrialPair], *, ax: Axes | None = None
         {name: getattr(pair, name) for name in VERDICT_FIELDS} | {"label": _label(pair, named=len(sides) > 1)}
         for pair in drawn
     ]
-    ax = plot_speedups(rows, ax=ax)
     first, who = pairs[0].first, next(iter(sides)) if len(sides) == 1 else "each side"
-    of_all = f"\n{len(drawn)} of {len(pairs)} comparisons" if len(drawn) < len(pairs) else ""
-    sure = " with 95 % intervals" if any(pair.low is not None for pair in drawn) else ""
-    ax.set_title(f"{textwrap.fill(f'{study}: {who} against {first}{sure}', 2 * LABEL_LETTERS)}{of_all}")
+    of_all = f" ({len(drawn)} of {len(pairs)} are drawn)" if len(drawn) < len(pairs) else ""
+    ax = plot_speedups(rows, title=f"{study}, {who} against {first}: {_found(pairs)}{of_all}", ax=ax)
     if ax.get_xlabel():  # an Axes with nothing but a sentence has none
         times = f"speed-up = time of {first} / time of {who}, log scale"
         ax.set_xlabel(f"{textwrap.fill(times, 2 * LABEL_LETTERS)}\n(above 1: {who} is faster)")
     return ax
+
+
+def _found(pairs: Sequence[TrialPair]) -> str:
+    """Return how many trials are faster, slower, the same and undecided, of those with an interval."""
+    counts = Counter(pair.outcome for pair in pairs if pair.low is not None)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in ORDER if counts[outcome]) or "no interval"
 
 
 def _rank(pair: TrialPair) -> tuple[bool, bool, float]:

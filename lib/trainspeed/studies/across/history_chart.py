@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 
 import pandas as pd
@@ -12,8 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from trainspeed.core.format import counted, digits
+from trainspeed.core.system import Difference
 from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import legend_below, nothing, panels, ratio_axis
+from trainspeed.show.fitting import at_width, fit
 from trainspeed.show.forest import HOLLOW
 from trainspeed.show.series import marks
 from trainspeed.show.theme import GREY, PALE, SMALL_PT, framework_colour, status_name
@@ -25,8 +28,10 @@ MOST_PANELS = 6
 MOST_TICKS = 5  # whole dates that stand side by side
 MOST_SHORT_TICKS = 8  # without the year, where that is the same
 YEAR_LETTERS = 5  # "2026-"
-TITLE_LETTERS = 62
-LEGEND_LETTERS = 74
+LEGEND_LETTERS = 56  # as many as a narrow screen has room for
+MARK_LETTERS = 15  # of the letter and the date before it
+TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 12, 1.35 * SMALL_PT / 72
+LABELS_IN = 0.8  # left of a panel, where no title stands
 PANEL_IN = 1.35
 MARKERS = ("o", "s", "^", "D", "v", "P")  # of the first, second, … machine
 MARK = {"color": ".35", "linewidth": 1.1, "linestyle": (0, (1, 2))}
@@ -45,17 +50,40 @@ def plot_history(trials: Sequence[TrialHistory], sessions: Sequence[Session]) ->
     if not timed:
         return nothing("No trial has a time in two sessions.", title="Time over the sessions").figure
     shown = timed[:MOST_PANELS]
-    part = f", {len(shown)} of {counted(len(timed), 'trial')}" if len(shown) < len(timed) else ""
-    title = f"Time over the sessions{part}: the largest changes first"
-    figure, axes = panels(len(shown), title, height_in=PANEL_IN, share_y=False)
+    part = f" ({len(shown)} are drawn)" if len(shown) < len(timed) else ""
+    figure, axes = panels(len(shown), _title(timed, sessions) + part, height_in=PANEL_IN, share_y=False)
     named = letters(sessions)
     places = {session.id: float(place) for place, session in enumerate(sessions)}
     for ax, history in zip(axes, shown, strict=True):
         _draw(ax, history, sessions, named, places)
+        ax.tick_params(labelsize=SMALL_PT)
+        ax.set_title(" ", fontsize=SMALL_PT)
+    titles = [f"{history.name}: {_message(history, named)}" for history in shown]
+    at_width(figure, lambda width_in, columns: _write_titles(axes, titles, width_in / columns) / columns)
+    fit(figure, figure.get_figwidth())
     _date_axis(axes[-1], sessions)
     axes[0].set_ylabel("time / first, log", fontsize=SMALL_PT)
     legend_below(figure, _legend(shown, sessions, named))
     return figure
+
+
+def _title(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> str:
+    """Return how many trials became slower or faster since something changed; the question where none did."""
+    found = [[c.finding for c in history.changes if c.finding in CHANGES][-1:] for history in trials]
+    counts = Counter(finding for own in found for finding in own)
+    told = ", ".join(f"{counts[finding]} {finding}" for finding in CHANGES if counts[finding])
+    if not told:
+        return f"Has anything changed over {counted(len(sessions), 'session')}?"
+    return f"Of {counted(len(trials), 'trial')} over {counted(len(sessions), 'session')}: {told} since an upgrade"
+
+
+def _write_titles(axes: Sequence[Axes], titles: Sequence[str], width_in: float) -> float:
+    """Break the panels' titles into lines for a panel of this width; return what height that adds."""
+    letters = int(TITLE_LETTERS_PER_IN * (width_in - LABELS_IN))
+    texts = [textwrap.fill(title, letters) for title in titles]
+    for ax, text in zip(axes, texts, strict=True):
+        ax.set_title(text, fontsize=SMALL_PT)
+    return TITLE_LINE_IN * sum(text.count("\n") for text in texts)
 
 
 def _draw(
@@ -88,8 +116,6 @@ def _draw(
             ax.text(places[point.session.id], 0.03, text, fontsize=SMALL_PT, color=GREY, **at)
     ax.set_xlim(-0.6, len(sessions) - 0.4)
     ax.grid(axis="x", visible=False)
-    ax.tick_params(axis="y", labelsize=SMALL_PT)
-    ax.set_title(textwrap.fill(f"{history.name}: {_message(history, named)}", TITLE_LETTERS))
     firsts = [own[0].median_s for own in history.by_machine.values()]
     ax.text(
         1.01, 0.5, _first_text(firsts), transform=ax.transAxes, va="center", fontsize=SMALL_PT, gid="first"
@@ -152,10 +178,7 @@ def _legend(
     for session in sessions:
         differences = [d for name in sorted(frameworks) for d in session.changes_for(name)]
         if differences:
-            text = changes_text(dict.fromkeys(differences))
-            text = textwrap.shorten(
-                f"{named[session.id]}, {session.label}: {text}", LEGEND_LETTERS, placeholder=" …"
-            )
+            text = f"{named[session.id]}, {session.label}: {_shortened([*dict.fromkeys(differences)])}"
             entries.append(Line2D([], [], label=text, **MARK))
     machines = dict.fromkeys(
         point.session.machine for history in shown for point in history.points if point.runs
@@ -176,3 +199,14 @@ def _legend(
     if any(point.interval_s is None for history in shown for point in history.points if point.runs):
         entries.append(Line2D([], [], label="fewer than 6 blocks: no interval", **HOLLOW))
     return entries
+
+
+def _shortened(differences: Sequence[Difference]) -> str:
+    """Return as many changes as a legend has room for, the first one at least, and how many more there are."""
+    room = LEGEND_LETTERS - MARK_LETTERS
+    for count in range(len(differences), 0, -1):
+        more = f" and {len(differences) - count} more" if count < len(differences) else ""
+        text = changes_text(differences[:count]) + more
+        if len(text) <= room:
+            return text
+    return textwrap.shorten(text, room, placeholder=" …")

@@ -58,7 +58,7 @@ class TrialPair(Judged):
         counts = [len(timed(self.runs(side))) for side in self.sides]
         blocks = f"{counted(counts[0], 'block')} on {self.first}, {counts[1]} on {self.other}"
         said = f"{self.other} vs {self.first}: {measured(self.judgement)}"
-        return f"{said}. {self.study}: {', '.join(self.common.description)}, {blocks}."
+        return f"{said}. {self.study}: {self.common.label}, {blocks}."
 
 
 def against_first(common: Common) -> list[TrialPair]:
