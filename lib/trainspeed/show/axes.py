@@ -112,9 +112,10 @@ def _arrange(figure: Figure, axes: Sequence[Axes], heights_in: Sequence[float], 
     for index, ax in enumerate(axes):
         ax.set_subplotspec(grid[divmod(index, columns)])
         label, is_lowest = ax.xaxis.label, index + columns >= len(axes)
-        if ax.get_shared_x_axes().joined(ax, axes[-1]):
-            ax.tick_params(axis="x", labelbottom=is_lowest)
-        # One label at the very bottom is that of all panels.
+        if not ax.get_shared_x_axes().joined(ax, axes[-1]):
+            continue
+        ax.tick_params(axis="x", labelbottom=is_lowest)
+        # One label at the very bottom is that of all panels that share the axis.
         if ax is not axes[-1]:
             if not label.get_text():
                 label.set_gid("lowest")
@@ -264,10 +265,11 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
         for old in figure.legends[:]:
             old.remove()
         columns = int(72 * width_in / (LETTER_PT * max(map(len, named)) + (HANDLE + 2) * SMALL_PT))
-        columns = max(1, min(MOST_COLUMNS, columns, len(named)))
+        rows = math.ceil(len(named) / max(1, min(MOST_COLUMNS, columns)))
+        columns = math.ceil(len(named) / rows)
         look = {"fontsize": SMALL_PT, "handlelength": HANDLE, "columnspacing": 1}
         figure.legend(named.values(), named, loc="outside lower left", ncols=columns, **look)
-        return ROW_PT * math.ceil(len(named) / columns) / 72
+        return ROW_PT * rows / 72
 
     made = draw(WIDTH_IN)
     figure.set_figheight(figure.get_figheight() + made)

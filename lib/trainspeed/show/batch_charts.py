@@ -140,7 +140,7 @@ def _by_batch(
     of_model = {model: data["model"] == model for model in models}
     # One size makes no line: the arms are rows of dots.
     lone = {model for model, rows in of_model.items() if data.loc[rows, "x"].nunique() == 1}
-    heights = [dot_rows.height_in(len(arms)) if model in lone else LINES_IN for model in models]
+    heights = [dot_rows.height_in(arms) if model in lone else LINES_IN for model in models]
     figure, axes = panels(len(models), title, height_in=heights, share_x=False, share_y=False)
     values = data["value"].dropna()
     for ax, (model, rows) in zip(axes, of_model.items(), strict=True):
@@ -159,7 +159,7 @@ def _by_batch(
             else:
                 write_sentence(ax, _why_nothing(data[rows]))
             batch_axis(ax, sizes)
-            ax.set(ylabel=ylabel, xlabel="batch size (log scale)" if ax is axes[-1] else "")
+            ax.set(ylabel=ylabel, xlabel="batch size (log scale)")
         ax.set_title(name + beside_name, pad=6 + above_pt)
         _limit(value_axis, values, ratio=ratio)
     if len(values):

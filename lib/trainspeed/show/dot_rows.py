@@ -6,7 +6,7 @@ Knows numbers and Axes; what the numbers are is the caller's to say.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,14 +15,16 @@ from trainspeed.judge import verdict
 from trainspeed.show.rows import count_failures
 from trainspeed.show.theme import GREY, SMALL_PT, Look
 
-ROW_IN, EDGES_IN = 0.3, 0.6  # height of a row, and of what is above and below the rows
+ROW_IN, LINE_IN = 0.3, 0.17  # height of a row whose name has one line, and of each further line
+EDGES_IN = 0.9  # height of what is above and below the rows
 NAME_LETTERS = 30  # in a line of an arm's name
 MEDIAN = {"marker": "|", "markersize": 15, "markeredgewidth": 2, "linestyle": "none", "color": ".15"}
 
 
-def height_in(arms: int) -> float:
-    """Return how high a panel of so many rows is, in inches."""
-    return EDGES_IN + ROW_IN * arms
+def height_in(arms: Iterable[str]) -> float:
+    """Return how high a panel with these rows is, in inches."""
+    lines = [len(textwrap.wrap(arm, NAME_LETTERS)) for arm in arms]
+    return EDGES_IN + sum(ROW_IN + LINE_IN * (count - 1) for count in lines)
 
 
 def dot_rows(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown: str) -> Axes:

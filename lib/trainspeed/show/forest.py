@@ -134,7 +134,7 @@ def plot_speedups(verdicts: Iterable[Any], *, title: str = "", ax: Axes | None =
         name_figure(ax.get_figure(root=True), title)
     else:
         ax.set_title(title)
-    ax.set_xlabel("speed-up: baseline time / candidate time\n(log scale; right of 1 the candidate is faster)")
+    ax.set_xlabel("speed-up: baseline time / candidate time\n(log scale; right of 1: candidate faster)")
     looks = {
         kind: {**OUTCOME_STYLES[kind], "linestyle": "none"} for kind in OUTCOME_STYLES if kind in set(kinds)
     }
@@ -162,14 +162,14 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     }
     context = accuracy_context(data)
     title = title or "Test accuracy" + context + shared_factors(data)
-    figure, axes = panels(len(models), title, height_in=height_in(len(looks)))
+    figure, axes = panels(len(models), title, height_in=height_in(looks))
     for ax, model in zip(axes, models, strict=True):
         dot_rows(data[data["model"] == model], looks=looks, ax=ax, unknown="not evaluated")
         ax.set_title(model_of(model))
     sizes = sorted(data["batch_size"].unique())
     together = f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""
-    axes[-1].set_xlabel(f"test accuracy in %{context}\n(more is better)")
-    note_below(axes[-1], f"{how_to_read(data)}{together}")
+    axes[-1].set_xlabel("test accuracy in %\n(more is better)")
+    note_below(axes[-1], f"{how_to_read(data)}{together}{f';{context}' if context else ''}")
     if not data["value"].notna().any():
         axes[-1].set_xticks([])
     return figure
