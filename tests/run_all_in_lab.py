@@ -50,7 +50,7 @@ def run(lab: Lab, name: str, folder: Path) -> str:
     last = max(place for place, cell in enumerate(lab.cells()) if cell["cell_type"] == "code")
     lab.restart_and_run_all()
     bar = lab.page.locator("progress")
-    if name != COMPARE:
+    if name not in LATER:
         bar.first.wait_for(state="attached", timeout=LONG_MS)
     lab.wait_for_run(last, timeout_ms=LONG_MS)
     cells, seconds = lab.cells(), time.monotonic() - begun
