@@ -6,6 +6,7 @@ The notes that a run stores are values of `trainspeed.core.notes`; those made he
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from trainspeed.core import notes
@@ -68,24 +69,54 @@ class PerhapsFromCache(Note, tag="perhaps_from_cache"):
     """An older version measured it, which kept the compiled programs of one run for the next ones."""
 
 
-def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
-    """Return the doubts about a study, the weightiest first.
+@dataclass(frozen=True, kw_only=True)
+class DoubtedRuns:
+    """Runs that have the same doubt.
 
-    Equal doubts are counted over the runs, so that 60 runs do not make 60 lines; the one with the largest
-    amounts stands for them.
+    Attributes:
+        note: The doubt with the largest amounts, which stands for all.
+        runs: How many have it, of `of` that gave a result.
+        frameworks: In words, by name.
     """
+
+    note: Note
+    runs: int
+    of: int
+    frameworks: tuple[str, ...]
+
+
+def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
+    """Return the doubts about a study, the weightiest first."""
+    of_runs = [
+        f"{one.runs} of {one.of} runs ({', '.join(one.frameworks)}): {note_sentence(one.note)}"
+        for one in doubted_runs(runs)
+    ]
+    return [*whole_study_doubts(runs, control), *of_runs]
+
+
+def whole_study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
+    """Return the doubts about a study that are not of single runs."""
+    ok = [run for run in runs if run.status == Status.OK]
+    sentences = [*system_doubts(ok), *node_doubts(ok), *control_doubts(list(control))]
+    return [*sentences, *clock_doubts(ok), *link_doubts(ok)]
+
+
+def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
+    """Return the doubts about single runs, the commonest first: equal ones are counted, so that 60 make no 60 lines."""
     ok = [run for run in runs if run.status == Status.OK]
     groups: dict[tuple, list[tuple[Note, Run]]] = {}
     for run in ok:
         for note in run_doubts(run):
             groups.setdefault((note.kind, note.subject), []).append((note, run))
-    sentences = [*system_doubts(ok), *node_doubts(ok), *control_doubts(list(control))]
-    sentences += [*clock_doubts(ok), *link_doubts(ok)]
-    for group in sorted(groups.values(), key=len, reverse=True):
-        frameworks = ", ".join(sorted({NAMES[run.trial.framework] for _, run in group}))
-        largest = max((note for note, _ in group), key=lambda note: note.amounts)
-        sentences.append(f"{len(group)} of {len(ok)} runs ({frameworks}): {note_sentence(largest)}")
-    return sentences
+    return [
+        DoubtedRuns(
+            note=max((note for note, _ in group), key=lambda note: note.amounts),
+            runs=len(group),
+            of=len(ok),
+            frameworks=tuple(sorted({NAMES[run.trial.framework] for _, run in group})),
+        )
+        for group in sorted(groups.values(), key=len, reverse=True)
+    ]
 
 
 def control_doubts(control: Sequence[Verdict]) -> list[str]:

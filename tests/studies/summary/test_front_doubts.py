@@ -67,6 +67,16 @@ def test_each_study_is_doubted_by_its_own_runs(tmp_path):
     assert doubts[1] == f"amp: 12 of 12 runs (PyTorch): {note_sentence(noted[0].notes[0])}"
 
 
+def test_the_same_doubt_about_runs_of_several_studies_is_one_line_with_the_largest_amounts():
+    few, many = CoresBusy(cores=0.5), CoresBusy(cores=2.5)
+    runs = (*runs_of("amp", notes=(few,)), *runs_of("layout", notes=(many,)))
+
+    doubts = all_doubts(report_of(runs=runs), NOTHING)
+
+    said = [doubt for doubt in doubts if "runs (PyTorch)" in doubt]
+    assert said == [f"amp: 12 of 12 runs (PyTorch); layout: 12 of 12 runs (PyTorch): {note_sentence(many)}"]
+
+
 def test_runs_without_a_verdict_are_doubted(tmp_path):
     """A notebook that failed after it had measured."""
     write_report(tmp_path, runs_of("layout"), verdicts=[])

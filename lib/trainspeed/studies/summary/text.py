@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
@@ -17,7 +17,7 @@ from trainspeed.judge.check_list import all_checks, faults
 from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.checks import Check
 from trainspeed.judge.comparison import Verdict, controls
-from trainspeed.judge.doubts import study_doubts
+from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, note_sentence, whole_study_doubts
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.coverage import coverage_sentences
 from trainspeed.show.rows import VERDICT_FIELDS
@@ -175,12 +175,26 @@ def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
     """Return the doubts about the folder, about each study, and about what this page measured itself."""
     doubts = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
     known = {verdict.study for verdict in report.verdicts}
+    same: dict[tuple, dict[str, DoubtedRuns]] = {}
     for study in dict.fromkeys(run.study for run in report.runs):
         runs = report.runs.of_study(study)
-        doubts += [f"{study}: {doubt}" for doubt in study_doubts(runs, controls(runs))]
+        doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, controls(runs))]
         if study not in known:
             doubts.append(f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook.")
+        for one in doubted_runs(runs):
+            same.setdefault((one.note.kind, one.note.subject), {})[study] = one
+    doubts += [_doubt_of_runs(own) for own in same.values()]
     return list(dict.fromkeys((*doubts, *measured.doubts)))
+
+
+def _doubt_of_runs(by_study: Mapping[str, DoubtedRuns]) -> str:
+    """Return the same doubt about runs of several studies, said once, with the largest amounts."""
+    largest = max((one.note for one in by_study.values()), key=lambda note: note.amounts)
+    where = [
+        f"{study}: {one.runs} of {one.of} runs ({', '.join(one.frameworks)})"
+        for study, one in by_study.items()
+    ]
+    return f"{'; '.join(where)}: {note_sentence(largest)}"
 
 
 def _doubts_about_machines(runs: Iterable[Run]) -> list[str]:
