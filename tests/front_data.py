@@ -14,7 +14,8 @@ from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.comparison import Verdict, as_json, compare, controls
 from trainspeed.show.notebook import of_verdicts
 from trainspeed.studies.conv2d.findings import library_verdicts
-from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
+from trainspeed.studies.summary.collect import ReportSummary
+from trainspeed.studies.summary.notebooks import ReportNotebook
 
 STUDIES = ("layout", "multi_gpu", "amp", "conv2d")
 SESSION = "20261120T100000Z-abcd"  # that of the made-up runs
@@ -70,9 +71,9 @@ def write_report(
     return list(verdicts)
 
 
-def shows(heading: str, verdicts: Iterable[Verdict]) -> list[dict]:
+def shows(heading: str, verdicts: Iterable[Verdict], anchors: Iterable[str] = ()) -> list[dict]:
     """Return the cells of a section that shows verdicts, as they are saved."""
-    output = {"output_type": "display_data", "metadata": of_verdicts(verdicts)}
+    output = {"output_type": "display_data", "metadata": of_verdicts(verdicts, anchors=[*anchors])}
     return [
         {"cell_type": "markdown", "source": [f"## {heading}\n", "\n", "How to read it."]},
         {"cell_type": "code", "source": ["show()"], "outputs": [output]},

@@ -15,6 +15,7 @@ import msgspec
 from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.factors import CONTROL as CONTROL_FACTOR
 from trainspeed.core.factors import Factor
+from trainspeed.core.files import slug
 from trainspeed.core.quantities import Name, Text
 from trainspeed.core.run import AGAIN, Run, Status
 from trainspeed.core.runs import RunSet
@@ -30,6 +31,7 @@ TEXTS = {
     "factor": Name,
     "sentence": Text,
 }
+ANCHOR = "verdict-"  # what the ids of verdicts begin with
 T = TypeVar("T")
 MOST_SIZE = 1e9  # of a speed-up or a difference
 
@@ -63,6 +65,12 @@ class Verdict(Judged):
     def name(self) -> str:
         """What was compared, and in which setting: the comparison's name where it stands alone."""
         return text.name(self.baseline, self.candidate, self.factor)
+
+    @property
+    def anchor(self) -> str:
+        """Id of the verdict in a page: the same in every report that makes this comparison."""
+        quantity = "" if self.quantity == "time" else self.quantity
+        return f"{ANCHOR}{slug(f'{self.study} {self.name} {quantity}')}"
 
     @property
     def row(self) -> Factor:

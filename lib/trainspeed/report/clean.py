@@ -26,7 +26,7 @@ COLOUR = r"#[0-9a-fA-F]{3,8}|rgb\(\d{1,3}, ?\d{1,3}, ?\d{1,3}\)"
 WORD = r"[a-z][a-z-]{0,30}"
 # Attribute of any tag -> what its value may be.
 ATTRIBUTES = {
-    "id": r"T_\w{1,100}",  # of a table, to which its style refers
+    "id": r"T_\w{1,100}|verdict-[\w-]{1,1000}",  # of a table, to which its style refers; of a verdict
     "alt": r"(?s:.*)",
     "title": r"(?s:.*)",
     "open": r"|open|true",

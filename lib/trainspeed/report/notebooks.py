@@ -19,7 +19,8 @@ from trainspeed.report.export import export_html
 from trainspeed.report.interruption import Interruption
 from trainspeed.report.notebook_run import End
 from trainspeed.report.output_folder import shown
-from trainspeed.studies.summary.collect import PAGE, notebooks_in
+from trainspeed.studies.summary.collect import PAGE
+from trainspeed.studies.summary.notebooks import notebooks_in
 
 OK, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
@@ -207,7 +208,7 @@ class ReportRun:
 
 
 def status_of(result: NotebookResult) -> dict[str, Any]:
-    """Return what the front page learns about a notebook; see `studies.summary.collect.ReportNotebook`."""
+    """Return what the front page learns about a notebook; see `studies.summary.notebooks.ReportNotebook`."""
     return {
         "name": result.name,
         "title": result.title,

@@ -1,24 +1,21 @@
-"""The last touches to a page: anchors and contents, tables that scroll, pictures inside. Knows no notebook."""
+"""The last touches to a page: places to link to, tables that scroll, pictures inside. Knows no notebook."""
 
 from __future__ import annotations
 
 import base64
-import itertools
 import mimetypes
 import re
-from html import escape
 from pathlib import Path
 from urllib.parse import unquote
 
 from bs4 import BeautifulSoup, Tag
 
-from trainspeed.core.files import slug
+from trainspeed.report.anchors import link_charts, link_verdicts, name_headings
+from trainspeed.report.picture_size import picture_size
 
 NO_ALT = "No description has been provided for this image"  # what nbconvert writes
 TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of paper in a size that can be read
-CONTENTS_FROM = 3  # a page with fewer sections needs no list of them
 WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
-HEADINGS = ("h1", "h2", "h3", "h4")
 MOST_PICTURE_BYTES = 20 * 2**20
 NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
 
@@ -29,28 +26,12 @@ def polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
     Args:
         pictures: Folder that the paths of images are relative to; the images are embedded.
     """
-    _name_headings(soup)
+    name_headings(soup)
+    link_charts(soup)
+    link_verdicts(soup)
     for table in soup.find_all("table"):
         _polish_table(soup, table)
     return _polish_images(soup, pictures)
-
-
-def _name_headings(soup: BeautifulSoup) -> None:
-    """Give each heading its own id, and list the sections under the title."""
-    taken = {tag["id"] for tag in soup.find_all(id=True) if tag.name not in HEADINGS}
-    for heading in soup.find_all(HEADINGS):
-        base = slug(heading.get_text())
-        names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(2)))
-        heading["id"] = next(name for name in names if name not in taken)
-        taken.add(heading["id"])
-    sections = soup.find_all("h2")
-    if len(sections) < CONTENTS_FROM:
-        return
-    links = [f'<li><a href="#{section["id"]}">{escape(section.get_text())}</a></li>' for section in sections]
-    nav = f'<nav class="contents" aria-label="Contents"><ul>{"".join(links)}</ul></nav>'
-    # Below the answer: on a phone the list is longer than a screen.
-    place = soup.select_one("main > .answer") or soup.find("h1") or soup.main.find()
-    place.insert_after(BeautifulSoup(nav, "html.parser"))
 
 
 def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
@@ -107,6 +88,8 @@ def _polish_images(soup: BeautifulSoup, pictures: Path) -> list[str]:
         if file := local_picture(image["src"], pictures):
             mime = mimetypes.guess_type(file.name)[0]
             image["src"] = f"data:{mime};base64,{base64.b64encode(file.read_bytes()).decode()}"
+        if not (image.get("width") and image.get("height")) and (size := picture_size(image["src"])):
+            image["width"], image["height"] = map(str, size)  # so that its room is kept before it is decoded
         printed = image.find_previous_sibling("source") or image  # the wide drawing, where there are two
         if float(printed.get("height") or 0) > TALL_RATIO * float(printed.get("width") or 1):
             image["class"] = [*image.get("class", []), "tall"]  # on paper it goes on over several pages

@@ -17,13 +17,28 @@ from trainspeed.core.markdown import visible
 SAY_ONCE_FROM = 3  # rows
 
 
+class Anchored(str):
+    """The text of a cell that a link may lead to: its row has the id, which is unique in a page."""
+
+    __slots__ = ("anchor",)
+    anchor: str
+
+    def __new__(cls, text: str, anchor: str) -> Anchored:
+        cell = super().__new__(cls, text)
+        cell.anchor = anchor
+        return cell
+
+    def __html__(self) -> str:  # what pandas shows, and takes for escaped
+        return f'<span id="{html.escape(self.anchor)}">{html.escape(self, quote=False)}</span>'
+
+
 def styled(
     rows: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Any]] | pd.DataFrame,
     kind: str,
     caption: str,
     *,
     columns: Sequence[str] | None = None,
-    say_once: bool = False,
+    say_once: bool = True,
 ) -> Styler:
     """Return the table as every report shows it: no index, a caption, text left and numbers right.
 
@@ -32,12 +47,12 @@ def styled(
     Args:
         rows: The rows, or the columns by their headings.
         columns: The headings of a table without rows.
-        say_once: Whether what is equal in all rows stands in the caption and not in a column; takes rows.
+        say_once: Whether what is equal in all rows stands in the caption and not in a column.
     """
     name = caption
-    if say_once:
-        rows, equal = said_once(rows)
-        caption += f". In all rows: {', '.join(equal)}" if equal else ""
+    if say_once and not isinstance(rows, (Mapping, pd.DataFrame)):
+        rows, said = said_once(rows)
+        caption = with_sentences(caption, said)
     # The type object keeps cells as they are.
     table = pd.DataFrame(rows, columns=None if len(rows) else columns, dtype=object)
     table.columns = [html.escape(visible(str(heading)), quote=False) for heading in table.columns]
@@ -56,15 +71,30 @@ def styled(
 
 
 def said_once(rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
-    """Return the rows without the columns that are equal in all of them, and what those say: "layout channels_last".
+    """Return the rows without the columns that are equal in all of them, and what those say, in sentences.
 
-    The first column names the rows and stays; and so does all in a table of few rows.
+    What names the rows stays: the first column, unless the next one that differs has words too. So does all in a
+    table of few rows.
     """
     if len(rows) < SAY_ONCE_FROM or any(row.keys() != rows[0].keys() for row in rows):
         return rows, []
-    equal = [name for name in [*rows[0]][1:] if all(str(row[name]) == str(rows[0][name]) for row in rows)]
-    kept = [{name: value for name, value in row.items() if name not in equal} for row in rows]
-    return kept, [f"{name} {rows[0][name]}" for name in equal]
+    columns = {name: pd.Series([row[name] for row in rows], dtype=object) for name in rows[0]}
+    differ = [name for name, cells in columns.items() if cells.map(str).nunique() > 1]
+    first = next(iter(columns))
+    if not differ or _are_numbers(columns[differ[0]]):
+        differ = list(dict.fromkeys([first, *differ]))
+    equal = {name: str(rows[0][name]) for name in columns if name not in differ}
+    known = [f"{name} {text}".strip() for name, text in equal.items() if text not in ("", MISSING)]
+    unknown = [name for name, text in equal.items() if text == MISSING]
+    said = [f"In all rows: {', '.join(known)}"] if known else []
+    said += [f"Not known in any row: {', '.join(unknown)}"] if unknown else []
+    return [{name: row[name] for name in differ} for row in rows], said
+
+
+def with_sentences(caption: str, sentences: Sequence[str]) -> str:
+    """Return a caption that goes on with sentences; a question stays one."""
+    end = " " if caption.endswith("?") else ". "
+    return end.join([caption.rstrip("."), ". ".join(sentences)]) if sentences else caption
 
 
 def styled_failures(

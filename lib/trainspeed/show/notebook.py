@@ -36,16 +36,32 @@ def show_sentences(
     """Show sentences as a list, as text: see `core.markdown`; `otherwise` where there are none.
 
     Args:
-        verdicts: The verdicts that the sentences are about: the front page links from them to this list.
+        verdicts: The verdicts that the sentences are about: the front page links from them to this list, and to the
+            very sentence of a verdict.
     """
-    lines = [f"- {escape(sentence)}" for sentence in sentences]
-    display(Markdown("\n".join(lines) or otherwise), metadata=of_verdicts(verdicts))
+    known = [*verdicts]
+    anchors = {verdict.sentence: verdict.anchor for verdict in known}
+    lines, said = [], []
+    for sentence in sentences:
+        if anchor := anchors.get(sentence):
+            said.append(anchor)
+        lines.append(f"- {_anchor(anchor)}{escape(sentence)}")
+    display(Markdown("\n".join(lines) or otherwise), metadata=of_verdicts(known, anchors=said))
 
 
-def of_verdicts(verdicts: Iterable[Verdict]) -> dict[str, Any]:
-    """Return the metadata of an output that shows verdicts: their kinds, by factor and quantity."""
+def _anchor(name: str | None) -> str:
+    """Return what makes a line of Markdown a place that a link may lead to."""
+    return f'<span id="{html.escape(name)}"></span>' if name else ""
+
+
+def of_verdicts(verdicts: Iterable[Verdict], *, anchors: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the metadata of an output that shows verdicts: their kinds, by factor and quantity.
+
+    Args:
+        anchors: Of the verdicts that have a line of their own in the output.
+    """
     kinds = sorted({(verdict.factor, verdict.quantity) for verdict in verdicts})
-    return {METADATA: {"verdicts": kinds}} if kinds else {}
+    return {METADATA: {"verdicts": kinds, "anchors": [*anchors]}} if kinds else {}
 
 
 def show_blocks(texts: Iterable[str], *, otherwise: str = "") -> None:

@@ -86,7 +86,9 @@ def speedups(verdicts: Sequence[Verdict], alt: str) -> None:
 
 def verdict_rows(verdicts: Sequence[Verdict], *, caption: str = "Verdicts") -> None:
     """Show verdicts and controls as a table."""
-    display(tables.verdict_table(verdicts, caption=caption), metadata=notebook.of_verdicts(verdicts))
+    anchors = [verdict.anchor for verdict in verdicts]
+    shown = notebook.of_verdicts(verdicts, anchors=anchors)
+    display(tables.verdict_table(verdicts, caption=caption), metadata=shown)
 
 
 def monitor(measured: Measured) -> None:

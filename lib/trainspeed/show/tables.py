@@ -19,7 +19,8 @@ from trainspeed.core.layer_table import aligned
 from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES
-from trainspeed.show.cells import styled, styled_failures
+from trainspeed.judge.comparison import Verdict
+from trainspeed.show.cells import Anchored, styled, styled_failures
 from trainspeed.show.rows import (
     ARM_COLUMNS,
     accuracy_context,
@@ -61,7 +62,7 @@ def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the block
             "status": _status(runs),
         }
         rows.append(names | cells)
-    return styled(rows, "results", caption, say_once=True)
+    return styled(rows, "results", caption)
 
 
 def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styler:
@@ -70,18 +71,24 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
     Args:
         verdicts: What `trainspeed.show.forest.plot_speedups` takes.
     """
+    told = [*verdicts]
     rows = [
         {
-            "comparison": verdict["label"],
+            "comparison": _anchored(verdict["label"], one),
             "speed-up": fixed(verdict["speedup"], 2, "×"),
             "95 % interval": interval(verdict["low"], verdict["high"]),
             "blocks": fixed(verdict["blocks"], 0),
             "outcome": verdict["outcome"],
         }
-        for verdict in verdict_frame(verdicts).to_dict("records")
+        for one, verdict in zip(told, verdict_frame(told).to_dict("records"), strict=True)
     ]
     columns = ["comparison", "speed-up", "95 % interval", "blocks", "outcome"]
-    return styled(rows, "verdicts", caption, columns=columns, say_once=True)
+    return styled(rows, "verdicts", caption, columns=columns)
+
+
+def _anchored(label: str, verdict: Any) -> str:
+    """Return the cell that links to this verdict lead to."""
+    return Anchored(label, verdict.anchor) if isinstance(verdict, Verdict) else label
 
 
 def largest_batch_table(frame: pd.DataFrame) -> Styler:
@@ -98,7 +105,7 @@ def largest_batch_table(frame: pd.DataFrame) -> Styler:
             "smallest batch out of memory": "none tried" if oom.empty else f"{oom.min()}",
         }
         rows.append(names | cells)
-    return styled(rows, "largest", "Largest batch size by memory", say_once=True)
+    return styled(rows, "largest", "Largest batch size by memory")
 
 
 def layout_effect_table(frame: pd.DataFrame) -> Styler:
@@ -113,7 +120,7 @@ def layout_effect_table(frame: pd.DataFrame) -> Styler:
         names["effective layout"] = "; ".join(sorted(layouts.unique())) or "not looked at"
         rows.append(names | {"runs looked at": f"{len(layouts)} of {len(runs)}"})
     columns = ["framework", "compiled", "requested layout", "effective layout", "runs looked at"]
-    return styled(rows, "layouts", "Layout asked for, and layout that ran", columns=columns, say_once=True)
+    return styled(rows, "layouts", "Layout asked for, and layout that ran", columns=columns)
 
 
 def failures_table(frame: pd.DataFrame) -> Styler | None:

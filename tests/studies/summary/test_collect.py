@@ -10,12 +10,8 @@ from study_data import make_run
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Status
 from trainspeed.judge.comparison import as_json
-from trainspeed.studies.summary.collect import (
-    ReportNotebook,
-    ReportSummary,
-    notebooks_in,
-    read_report,
-)
+from trainspeed.studies.summary.collect import ReportSummary, read_report
+from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
 from trainspeed.judge.doubts import note_sentence
-from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary, read_report
+from trainspeed.studies.summary.collect import ReportSummary, read_report
+from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.text import all_doubts, not_measured
 
 IN_TRAIN = Failure(stage="train", error="OutOfMemoryError")

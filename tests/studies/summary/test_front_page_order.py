@@ -40,6 +40,9 @@ def test_a_verdict_leads_to_the_section_that_shows_it_first_and_else_to_its_page
     assert report.place_of(time) == "layout.html#what-is-it-2"
     assert report.place_of(replace(time, factor="compile")) == "layout.html"
     assert report.place_of(replace(time, study="gone")) is None
+    write_notebook(out, "layout", [*sections, shows("Table", [time], anchors=[time.anchor])])
+    assert read_report(out, out).place_of(time) == f"layout.html#{time.anchor}"
+    assert read_report(out, out).place_of(accuracy) == "layout.html#what-is-it"
     (out / "layout.html").unlink()
     assert read_report(out, out).place_of(time) is None
 

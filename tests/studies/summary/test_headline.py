@@ -11,9 +11,9 @@ from front_data import report_of, runs_of, verdicts_of
 from trainspeed.judge.answer import answers
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary import cards
-from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.headline import headline, nothing_to_paste, to_paste
+from trainspeed.studies.summary.notebooks import ReportNotebook
 
 HOSTILE = 'x"><img src=//evil onerror=go()>'
 

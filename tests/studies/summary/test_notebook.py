@@ -12,6 +12,7 @@ from command_line import trainspeed
 from first_screen import QUESTIONS, WIDTHS_PX, where_answered
 from front_data import SESSION, STUDIES
 from made_up_report import write_ledger, write_summary
+from trainspeed.judge.text import size_of
 from trainspeed.show.notebook import read_elements
 from trainspeed.studies.summary.collect import read_report
 from trainspeed.studies.summary.tables import other_verdicts
@@ -75,8 +76,15 @@ def section(soup, heading):
 
 
 def table(soup, caption):
-    found = next(t for t in soup.find_all("table") if t.caption and t.caption.get_text() == caption)
-    return [[cell.get_text(" ", strip=True) for cell in row("td")] for row in found.tbody("tr")], found
+    """Return the rows of a table, with what its caption says of all of them, and the table."""
+    captions = [
+        (t.caption.get_text().partition(". In all rows: "), t) for t in soup.find_all("table") if t.caption
+    ]
+    found, said = next((t, said) for (name, _, said), t in captions if name == caption)
+    names = [name.get_text() for name in found.thead("th")]
+    rows = [[cell.get_text(" ", strip=True) for cell in row("td")] for row in found.tbody("tr")]
+    shared = {name: text for name, _, text in (part.rpartition(" ") for part in said.split(", ")) if name}
+    return [shared | dict(zip(names, row, strict=True)) for row in rows], found
 
 
 def test_the_page_has_its_sections_in_the_order_of_a_readers_questions(page):
@@ -102,32 +110,38 @@ def test_every_verdict_of_every_notebook_is_a_row_of_one_table(page, report, ver
     rows = [row for caption in groups for row in table(page, caption)[0]]
 
     assert sorted(map(repr, told)) == sorted(map(repr, verdicts))
-    assert [(row[0], row[-1]) for row in rows] == [(v.name, v.study) for v in told]
-    assert all(row[2] == str(v.outcome) for row, v in zip(rows, told, strict=True) if v.low is not None)
-    assert {row[-1] for row in rows} == set(STUDIES)
+    assert [(row["comparison"], row["notebook"]) for row in rows] == [(v.name, v.study) for v in told]
+    assert all(
+        row["outcome"] == str(v.outcome) for row, v in zip(rows, told, strict=True) if v.low is not None
+    )
+    assert {row["notebook"] for row in rows} == set(STUDIES)
     assert table(page, "Every verdict")[1].find_parent("details") is None
     assert all(table(page, caption)[1].find_parent("details") for caption in [*groups][1:])
     for row, verdict in zip(rows, told, strict=True):
-        size = float(re.match(r"[-+\d.]+", row[1])[0])
+        size = float(re.match(r"[-+\d.]+", row["speed-up"])[0])
         assert size == pytest.approx(verdict.speedup, abs=0.06 if verdict.quantity == "accuracy" else 0.006)
 
 
-def test_every_row_leads_to_a_section_that_is_there(page, out, verdicts):
+def test_every_row_leads_to_the_line_of_its_verdict_or_to_its_section(page, out):
     """Of everything that the four notebooks really record."""
-    captions = {"Every verdict": 0, **other_verdicts(read_report(out, out))}
-    links = [row.a["href"] for caption in captions for row in table(page, caption)[1].tbody("tr")]
+    groups = {"Every verdict": (front := read_report(out, out)).headlines, **other_verdicts(front)}
+    links = [row.a["href"] for caption in groups for row in table(page, caption)[1].tbody("tr")]
+    told = [verdict for several in groups.values() for verdict in several]
+    pages = {study: BeautifulSoup((out / f"{study}.html").read_text(), "html.parser") for study in STUDIES}
 
-    answered = {f"{study}.html#answer" for study in STUDIES}
-    assert set(links) == answered | {f"{v.study}.html#{section_of(v)}" for v in verdicts if not leads(v)}
-    for link in set(links):
+    lines = 0
+    for link, verdict in zip(links, told, strict=True):
         name, _, anchor = link.partition("#")
-        target = BeautifulSoup((out / name).read_text(), "html.parser").find(id=anchor)
-        assert target is not None and target.name in ("h2", "h3"), link
-
-
-def leads(verdict):
-    """Return whether a verdict is of a kind that its study's answer shows, which stands before its own section."""
-    return verdict.quantity == "time" and verdict.factor not in ("framework", "pipeline", "control")
+        target = pages[verdict.study].find(id=anchor)
+        assert name == f"{verdict.study}.html" and target is not None, link
+        if target.name in ("tr", "li"):
+            lines += 1
+            size = size_of(verdict, verdict.quantity, times="", points="")
+            assert anchor == verdict.anchor and size in target.get_text(), link
+            assert target.find("a", href=f"#{anchor}")
+        else:
+            assert anchor in ("answer", section_of(verdict)) and target.name in ("h2", "h3"), link
+    assert lines > len(told) / 2
 
 
 def section_of(verdict):
@@ -209,7 +223,7 @@ def test_doubts_machine_data_and_times_are_there(page):
     data = section(page, "Data")
     assert "digits of scikit-learn" in data and "runs.jsonl" in data and "verdicts.json" in data
     rows, _ = table(page, "The notebooks of this report")
-    assert [row[0] for row in rows] == ["ok"] * 4
+    assert [row["status"] for row in rows] == ["ok"] * 4
     assert "earlier session" not in page.get_text()
     assert "4 notebooks, drawn again from runs that took" in section(page, "Notebooks")
 

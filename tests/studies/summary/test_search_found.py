@@ -8,8 +8,8 @@ from front_data import OLDER, SESSION, report_of, runs_of, verdicts_of
 from study_data import make_run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.gains import recipe_sentences, switch_sentences
+from trainspeed.studies.summary.notebooks import ReportNotebook
 
 
 def found(ratio=2.4, *, study="switches", **more):

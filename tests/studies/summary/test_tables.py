@@ -6,7 +6,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from front_data import OLDER, SESSION, runs_of, verdicts_of, write_report
-from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary, in_order, read_report
+from trainspeed.studies.summary.collect import ReportSummary, in_order, read_report
+from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.tables import all_verdicts_table, notebook_table
 
 HOSTILE = 'x"><img src=//evil onerror=go()>'
@@ -67,7 +68,7 @@ def test_a_verdict_without_a_page_has_no_link_and_an_older_one_says_so(front):
     (verdict, *_) = front.verdicts
     gone = replace(verdict, study="gone", session=OLDER)
     ((comparison, *_, notebook),), _ = rows_of(all_verdicts_table([gone], front))
-    assert comparison.a is None and notebook.get_text(" ") == "gone earlier session"
+    assert comparison.a is None and notebook.get_text() == "gone, earlier session"
 
 
 def test_a_comparison_without_a_pair_of_runs_has_dashes(front):

@@ -8,7 +8,7 @@ from front_data import NOTHING, OLDER, SESSION, of_runs, report_of, runs_of, ver
 from study_data import make_run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
+from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import (
     MAX_SENTENCES,
@@ -18,6 +18,7 @@ from trainspeed.studies.summary.gains import (
     switch_sentences,
     undecided_sentences,
 )
+from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.text import (
     chart_rows,
     data_sentences,

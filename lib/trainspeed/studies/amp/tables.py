@@ -34,7 +34,7 @@ def roofline_table(points: pd.DataFrame) -> Styler:
         for row in points.to_dict("records")
     ]
     caption = "Achieved speed, and its share of the measured ceiling (MFU)"
-    return styled(rows, "roofline", caption, columns=KEY_COLUMNS, say_once=True)
+    return styled(rows, "roofline", caption, columns=KEY_COLUMNS)
 
 
 def kernel_table(runs: Iterable[Run]) -> Styler:
@@ -50,7 +50,7 @@ def kernel_table(runs: Iterable[Run]) -> Styler:
                 "most of it in": kernels[0],
             }
             rows.append(_names(trial.as_dict()) | cells)
-    return styled(rows, "kernels", "What ran, by one step after training", columns=KEY_COLUMNS, say_once=True)
+    return styled(rows, "kernels", "What ran, by one step after training", columns=KEY_COLUMNS)
 
 
 def cost_table(costs: pd.DataFrame) -> Styler:
@@ -71,7 +71,7 @@ def cost_table(costs: pd.DataFrame) -> Styler:
             cells["J per 1000 images"] = digits(1000 * row["energy_j_per_image"])
         rows.append(cells)
     caption = f"What a training costs, at {prices} USD an hour" if prices else "What a training costs"
-    return styled(rows, "cost", caption, columns=KEY_COLUMNS, say_once=True)
+    return styled(rows, "cost", caption, columns=KEY_COLUMNS)
 
 
 def _names(row: dict) -> dict[str, str]:

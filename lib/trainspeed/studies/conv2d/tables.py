@@ -39,7 +39,7 @@ def calls_table(runs: Iterable[Run]) -> Styler:
                 "blocks": len(one.runs),
             }
         )
-    return styled(cells, "conv2d", "One convolution, in ms", columns=["library"], say_once=True)
+    return styled(cells, "conv2d", "One convolution, in ms", columns=["library"])
 
 
 def transfers_table(runs: Iterable[Run], library: Conv2dTrial) -> Styler:
@@ -89,7 +89,7 @@ def call_roofline_table(rows: pd.DataFrame) -> Styler:
         }
         for row in rows.to_dict("records")
     ]
-    return styled(cells, "conv2d_roofline", "How far from the limit", columns=["library"], say_once=True)
+    return styled(cells, "conv2d_roofline", "How far from the limit", columns=["library"])
 
 
 def crossovers_table(sweeps: Iterable[Sweep]) -> Styler:

@@ -22,8 +22,9 @@ from trainspeed.show.axes import ratio_axis
 from trainspeed.show.fitting import draw
 from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
-from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
+from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.notebooks import ReportNotebook
 
 MOST_ROWS = 5  # of a card's chart
 MOST_NAMED = 2  # settings with one outcome

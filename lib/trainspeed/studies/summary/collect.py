@@ -6,73 +6,26 @@ Reads what the notebooks left in the folder; judges nothing, draws nothing and w
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict
-
-import msgspec
+from typing import Any
 
 from trainspeed.core.coverage import Coverage, read_coverage
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.files import CHECK, DRAWING, FLEET, METADATA, SUMMARY, VERDICTS, notebook_names, slug
+from trainspeed.core.files import CHECK, DRAWING, SUMMARY, VERDICTS, notebook_names
 from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.page_order import WHOLE, page_order
 from trainspeed.core.paths import ROOT
-from trainspeed.core.quantities import Elapsed, Identifier, Name, Text
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import STRICT
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 
 PAGE = "index.html"
 FILES = ("runs.csv", "runs.jsonl", VERDICTS, *(f"{name}.html" for name in DRAWING))
-HEADING = re.compile(r"#{1,4} ")
 NO_RUNS = RunSet(())
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportNotebook:
-    """A notebook of the report, or of an earlier one that is still in the folder.
-
-    Attributes:
-        status: A value of `report.notebook_run.NotebookStatus`.
-        error: One line; None where the status is "ok".
-        seconds: How long it took, with measuring; for one that draws older runs, how long those took. None where
-            that is not known.
-        page: File name of its page; None where there is none.
-        rendered: Whether it draws older runs and measured none.
-        sections: (factor, quantity) of the verdicts that it shows -> id of the section that shows them first.
-    """
-
-    name: str
-    title: str
-    status: str
-    error: str | None = None
-    seconds: float | None = None
-    page: str | None = None
-    session: str | None = None
-    preset: str | None = None
-    rendered: bool = False
-    sections: Mapping[tuple[str, str], str] = field(default_factory=dict)
-
-
-class Saved(TypedDict, total=False):
-    """What a notebook's file may say of it."""
-
-    title: Text
-    status: Name
-    error: Text
-    seconds: Elapsed
-    session: Identifier
-    preset: Name
-    rendered: bool
-
-
-SAVED = frozenset(Saved.__annotations__)
 
 
 @dataclass(frozen=True)
@@ -153,9 +106,11 @@ class ReportSummary:
         return [verdict for verdict in sure if not verdict.candidate.phase.calls] or sure
 
     def place_of(self, verdict: Verdict) -> str | None:
-        """Return a link to the page and section that show a verdict; None where it has no page."""
+        """Return a link to the line of a page that shows a verdict, else to the section; None where it has no page."""
         for notebook in self.notebooks:
             if notebook.name == verdict.study and notebook.page:
+                if verdict.anchor in notebook.anchors:
+                    return f"{notebook.page}#{verdict.anchor}"
                 section = notebook.sections.get((verdict.factor, verdict.quantity))
                 return f"{notebook.page}#{section}" if section else notebook.page
         return None
@@ -202,55 +157,6 @@ def read_report(
         doubts=tuple(dict.fromkeys((*doubts, *unread))),
         coverage={s: c for s, c in read_coverage(source, shown).items() if s != SUMMARY},
     )
-
-
-def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple[ReportNotebook, ...]:
-    """Return the notebooks of a report folder: those whose statuses are given first, then the others in it."""
-    rows = {row["name"]: dict(row) for row in statuses}
-    for path in sorted(out.glob("*.ipynb")):
-        name = path.name.removesuffix(".ipynb").removesuffix(".failed")
-        if path.name.startswith(".") or name in (SUMMARY, *DRAWING, FLEET):
-            continue
-        if not path.is_file():
-            continue
-        try:
-            saved = json.loads(path.read_text(encoding="utf-8"))
-            row = {k: v for k, v in saved["metadata"][METADATA].items() if k in SAVED and v not in (None, "")}
-            row = msgspec.convert(row, Saved) | {"name": name}
-            row["sections"] = _sections(saved["cells"], whole=row.get("status", "ok") in WHOLE)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            continue  # a report did not write it
-        rows[name] = row | rows.get(name, {})
-    return tuple(_notebook(row, out) for row in rows.values())
-
-
-def _sections(cells: Sequence[Mapping[str, Any]], *, whole: bool) -> dict[tuple[str, str], str]:
-    """Return where a page shows each kind of verdict first: see `show.notebook.of_verdicts`.
-
-    Args:
-        whole: Whether the notebook ran to its end, so that the page begins with the answer.
-    """
-    sections: dict[tuple[str, str], str] = {}
-    seen: Counter[str] = Counter()
-    heading = ""
-    for cell in (cells[index] for index in page_order(cells)) if whole else cells:
-        lines = "".join(cell["source"]).splitlines() if cell["cell_type"] == "markdown" else []
-        for name in (slug(line) for line in lines if HEADING.match(line)):
-            seen[name] += 1
-            heading = name if seen[name] == 1 else f"{name}-{seen[name]}"
-        for output in cell.get("outputs", ()):
-            for factor, quantity in output.get("metadata", {}).get(METADATA, {}).get("verdicts", ()):
-                sections.setdefault((factor, quantity), heading)
-    return sections
-
-
-def _notebook(row: Mapping[str, Any], out: Path) -> ReportNotebook:
-    page = f"{row['name']}.html"
-    known = {f.name: row[f.name] for f in fields(ReportNotebook) if row.get(f.name) is not None}
-    if row["name"] == SUMMARY:  # listed only where it did not measure to its end
-        known["title"] = "Confirmations"
-    known["page"] = page if (out / page).is_file() else None
-    return ReportNotebook(**{"title": row["name"], "status": "ok"} | known)
 
 
 def _with_seconds(notebook: ReportNotebook, runs: RunSet) -> ReportNotebook:

@@ -9,18 +9,19 @@ from enum import StrEnum
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.format import MISSING, minutes
+from trainspeed.core.markdown import visible
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS
-from trainspeed.show.cells import styled
-from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary, in_order
+from trainspeed.show.cells import said_once, styled, with_sentences
+from trainspeed.studies.summary.collect import ReportSummary, in_order
+from trainspeed.studies.summary.notebooks import ReportNotebook
 
-EARLIER = "<br>earlier session"
+WHOLE_COLUMNS = ("speed-up", "95 % interval")  # whose cells are never broken
 # At most as wide as the page: words break, so that size and outcome are in sight on a phone; the rest scrolls.
 PAGE_WIDTH = {"selector": "", "props": "width: auto"}
 FITTING = (
     {"selector": ".col0", "props": "min-width: 8.5rem; overflow-wrap: anywhere"},
-    {"selector": ".col1, .col3", "props": "white-space: nowrap"},
     {"selector": "th, td", "props": "padding-left: .4rem; padding-right: .4rem"},
 )
 
@@ -67,12 +68,12 @@ def all_verdicts_table(
     """
     rows = [
         {
-            "comparison": _link(verdict.name, report.place_of(verdict)),
+            "comparison": verdict.name,
             "speed-up": size_of(verdict, verdict.quantity, times="×"),
-            "outcome": html.escape(str(verdict.outcome)),
+            "outcome": str(verdict.outcome),
             "95 % interval": interval_of(verdict, verdict.quantity),
             "blocks": verdict.blocks,
-            "notebook": html.escape(verdict.study) + (EARLIER if report.is_older(verdict.session) else ""),
+            "notebook": verdict.study + ", earlier session" * report.is_older(verdict.session),
         }
         for verdict in verdicts
     ]
@@ -80,7 +81,19 @@ def all_verdicts_table(
     if rows and all(verdict.low is None for verdict in verdicts):  # as the caption says
         columns = [name for name in columns if name not in ("outcome", "95 % interval")]
         rows = [{name: row[name] for name in columns} for row in rows]
-    return _linked_table(rows, "front", caption, columns, FITTING)
+    rows, said = said_once(rows)
+    shown = [{name: _escaped(value) for name, value in row.items()} for row in rows]
+    for row, verdict in zip(shown, verdicts, strict=True):
+        row["comparison"] = _link(verdict.name, report.place_of(verdict))
+    whole = [f".col{n}" for n, name in enumerate(shown[0] if shown else ()) if name in WHOLE_COLUMNS]
+    styles = [*FITTING, {"selector": ", ".join(whole), "props": "white-space: nowrap"}] if whole else FITTING
+    table = _linked_table(shown, "front", caption, columns, styles)
+    return table.set_caption(_escaped(with_sentences(caption, said)))
+
+
+def _escaped(value: object) -> object:
+    """Return a text as HTML, and a number as it is."""
+    return html.escape(visible(value), quote=False) if type(value) is str else value
 
 
 def notebook_table(report: ReportSummary) -> Styler:
@@ -113,5 +126,5 @@ def _linked_table(
     rows: Sequence[dict], kind: str, caption: str, columns: Sequence[str], styles: Sequence[dict] = ()
 ) -> Styler:
     """Return a table whose cells are HTML already: whatever came from elsewhere has been escaped one by one."""
-    table = styled(rows, kind, caption, columns=columns).format(escape=None)
+    table = styled(rows, kind, caption, columns=columns, say_once=False).format(escape=None)
     return table.set_table_styles([PAGE_WIDTH, *styles], overwrite=False)
