@@ -11,6 +11,7 @@ from tiny_notebooks import code, text
 from trainspeed.report.export import export_html
 
 NAME = "stopped.html"
+FOLDED = "verdict-in-a-folded-table"
 PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="900" height="300">'
     '<rect width="900" height="300" fill="#05a"/></svg>'
@@ -51,6 +52,7 @@ def write(folder: Path) -> Path:
     """Write a page of a notebook that failed, with every kind of cell and output."""
     wide = "".join(f"<th>{name}</th>" for name in COLUMNS), "<td>1,234.5 ms</td>" * len(COLUMNS)
     table = f"<table><caption>Wide</caption><thead><tr>{wide[0]}</tr></thead><tbody><tr>{wide[1]}</tr></tbody></table>"
+    folded = table.replace("<td>", f'<td><span id="{FOLDED}">the verdict </span>', 1)
     error = new_output("error", ename="ValueError", evalue="unknown " + "x" * 200, traceback=[ANSI])
     badges = "".join(
         f'<span class="badge {name}">{name}</span> '
@@ -69,7 +71,7 @@ def write(folder: Path) -> Path:
         code(
             "long()",
             outputs=[
-                displayed(f"<details><summary>A folded table</summary>{table}</details>"),
+                displayed(f"<details><summary>A folded table</summary>{folded}</details>"),
                 new_output("stream", name="stdout", text="a long line " * 40 + "\n" + "line\n" * 20),
                 new_output("stream", name="stderr", text="a warning " * 20),
             ],
