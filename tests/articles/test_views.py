@@ -104,11 +104,13 @@ def test_one_worse_of_very_many_may_be_chance():
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_one_table_shows_the_statements_of_every_article(study):
-    answers = [decide(claim, [], "It was not.") for claim in claims(study)]
-    table = views.claims_table(answers).data
-    assert list(table) == ["article", "found there", "this machine", "why"]
+    answers = [decide(claim, [], f"It was not, {n}.") for n, claim in enumerate(claims(study))]
+    styler = views.claims_table(answers)
+    table = styler.data
+    assert {"found there", "why"} <= set(table) <= {"article", "found there", "why"}
     assert table["found there"].tolist() == [f"{a.claim.claim} ({a.claim.size})" for a in answers]
-    assert set(table["this machine"]) == {"not measured here"} and set(table["why"]) == {"It was not."}
+    assert "this machine not measured here" in styler.caption
+    assert table["why"].tolist() == [f"It was not, {n}." for n in range(len(answers))]
 
 
 def test_a_statement_without_a_year_shows_none():

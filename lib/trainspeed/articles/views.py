@@ -117,7 +117,7 @@ def matrix_units_table() -> Styler:
         f"Precisions of the matrix units (Tensor Cores), article {data['source'].iloc[0]} (printed there: "
         f"{', '.join(slips)}). Compute capability: {data['capability_source'].iloc[0]}"
     )
-    return styled(rows, "matrix_units", caption)
+    return styled(rows, "matrix_units", caption, say_once=False)  # as it is printed
 
 
 def accuracies_table() -> Styler:
