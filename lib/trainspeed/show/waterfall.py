@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import note_below, nothing, panels, ratio_axis
 from trainspeed.show.rows import require
 from trainspeed.show.theme import OKABE_ITO, PALE, SMALL_PT
@@ -19,7 +20,7 @@ SIZES = ["before", "after", "low", "high"]
 QUESTION = "What does each switch add, from plain to best?"
 NOTE = (
     "bar: what a step loses without that switch, all others on;\n"
-    "line: interval; dotted: what they do only together, or more than once"
+    "line: interval; white: undecided; dotted: what they do only together, or more than once"
 )
 
 BAR_IN = 0.42
@@ -27,6 +28,7 @@ OUTSIDE_ROWS = 1.2  # of a panel, for its title and the room above and below the
 SWITCH_LETTERS = 22
 NUMBER_ROOM = 0.16  # share of the log axis behind the longest bar, for its number
 FASTER = {"color": OKABE_ITO["sky blue"], "edgecolor": ".25"}
+UNDECIDED = {"color": "white", "edgecolor": ".25"}
 SETBACK = {"color": OKABE_ITO["orange"], "edgecolor": ".25", "hatch": "//"}
 # Of the bars that are no single switch.
 LOOKS = {
@@ -38,7 +40,8 @@ LOOKS = {
 def plot_way(way: pd.DataFrame, *, title: str = QUESTION) -> Figure:
     """Draw the way from the plain setting to the best: a panel per framework and model, a bar per switch, the total.
 
-    A bar that goes back to the left is hatched. The dotted bar is what the switches do together only.
+    A bar that goes back to the left is hatched, one whose interval decides nothing is white. The dotted bar is what the
+    switches do together only.
 
     Args:
         way: A row per bar: where (name of the panel), step (its words), kind, before and after (speed-ups over the
@@ -71,7 +74,7 @@ def _way(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
         before, after = row["before"], row["after"]
         right = max(before, after)
         is_total = row["kind"] == TOTAL
-        look = LOOKS.get(row["kind"], SETBACK if after < before else FASTER)
+        look = LOOKS.get(row["kind"]) or _look(before, row["low"], row["high"])
         ax.barh(y, after - before, left=before, height=0.6, gid=row["kind"], **look)
         if pd.notna(row["low"]):
             ax.hlines(y, row["low"], row["high"], color=".15", linewidth=2, gid="interval")
@@ -84,6 +87,13 @@ def _way(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
     ax.set_yticks(range(len(labels)), labels, fontsize=SMALL_PT)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(axis="y", visible=False)
+
+
+def _look(before: float, low: float, high: float) -> dict[str, Any]:
+    """Return how the bar of a switch looks: as its verdict, by where its interval lies."""
+    if low > before * (1 + MARGIN):
+        return FASTER
+    return SETBACK if high < before / (1 + MARGIN) else UNDECIDED  # a missing end is neither
 
 
 def _number(ax: Axes, text: str, y: int, right: float, **look: Any) -> None:
