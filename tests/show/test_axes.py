@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 
 from showing_data import legend
 from trainspeed.show.axes import legend_below, panels, ratio_axis, size_axis
+from trainspeed.show.fitting import fit
 from trainspeed.show.theme import SMALL_PT, WIDTH_IN, set_theme
 
 RANGES = [
@@ -135,3 +136,19 @@ def test_the_check_of_touching_labels_can_fail():
     boxes = [tick.label1.get_window_extent() for tick in ax.xaxis.get_major_ticks()]
 
     assert any(b.x0 < a.x1 for a, b in pairwise(boxes))
+
+
+def test_the_title_of_a_panel_breaks_where_it_is_narrow_and_is_whole_again_where_it_is_wide():
+    title = "A warm call, scale magnified about 6 times"
+    figure, (ax,) = panels(1, "What takes so long?")
+    ax.set_title(title)
+    ax.set_yticks([0, 1], ["TensorFlow (graph)", "PyTorch, 2 devices"])
+
+    fit(figure, WIDTH_IN / 2)
+    narrow = ax.get_title("left")
+    height_in = figure.get_figheight()
+    fit(figure, WIDTH_IN)
+
+    assert " ".join(narrow.split()) == title and "\n" in narrow
+    assert ax.get_title("left") == title
+    assert figure.get_figheight() < height_in

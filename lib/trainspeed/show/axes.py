@@ -35,6 +35,7 @@ NOTE_BELOW_PT, LABEL_LINE_PT = (
 )  # from a panel to its note: room of the ticks, and of each line of a label
 SENTENCE_IN = 0.6  # height of a panel that only says why it is empty
 LABEL_LETTER_PT = 0.58 * FONT_PT  # width of the mean letter of a label
+TITLE_LETTER_PT, TITLE_LINE_PT = 0.66 * FONT_PT, 1.3 * FONT_PT  # of a panel's title, which is bold
 LABELS_IN = 0.8  # left of a panel, where its note begins
 TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 8.3, 1.3 * (FONT_PT + 1) / 72  # bold letters are wider
 BESIDE_FROM_IN = 8.0  # width of a figure in which two panels stand side by side
@@ -78,16 +79,32 @@ def panels(
 
 
 def break_labels(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Have the labels of x break where a panel is too narrow for them."""
+    """Have the labels of x, and the panels' titles, break where a panel is too narrow for them."""
 
     def fit(width_in: float, columns: int) -> float:
-        return LABEL_LINE_PT / 72 * max(_break_label(ax, 72 * width_in / columns) for ax in axes)
+        width_pt = 72 * width_in / columns
+        more_pt = LABEL_LINE_PT * max(_break_label(ax, width_pt) for ax in axes)
+        return (more_pt + TITLE_LINE_PT * sum(_break_title(ax, width_pt) for ax in axes) / columns) / 72
 
     at_width(figure, fit)
 
 
+def _break_title(ax: Axes, width_pt: float) -> int:
+    """Break the title of a panel with all at its left; return how many lines that adds."""
+    texts = (child for child in ax.get_children() if isinstance(child, Text) and child.get_text())
+    title = next((text for text in texts if text.get_text() == ax.get_title("left")), None)
+    if title is None:
+        return 0
+    whole = _whole_label(title)
+    letters = int((width_pt - max(_names_pt(ax), 72 * LABELS_IN)) / TITLE_LETTER_PT)
+    lines = [line for part in whole.split("\n") for line in textwrap.wrap(part, letters)]
+    title.set_text("\n".join(lines))
+    _whole_labels[title] = whole, title.get_text()
+    return len(lines) - whole.count("\n") - 1
+
+
 def _whole_label(label: Text) -> str:
-    """Return a label of an axis as it was written, before it was broken for a narrow panel."""
+    """Return a label or a title as it was written, before it was broken for a narrow panel."""
     whole, broken = _whole_labels.get(label, ("", None))
     return whole if label.get_text() == broken else label.get_text()
 
