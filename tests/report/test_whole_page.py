@@ -95,7 +95,9 @@ def test_its_verdicts_are_those_of_the_report_in_which_everything_is_drawn(plant
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_each_chart_and_table_is_missed_in_its_place(planted, name):
     """And nothing else is: each error is a planted one. The recorded runs had all the time that they wanted."""
-    drawn = {f"planted in {function}" for _, function in drawing(name)} - {"planted in left_out_table"}
+    # Nor was anything searched, so that the front page has no way from plain to best.
+    drawn = {f"planted in {function}" for _, function in drawing(name)}
+    drawn -= {"planted in left_out_table", "planted in plot_way"}
     assert set(errors(planted[0], name)) == drawn
 
 
@@ -115,7 +117,8 @@ def test_the_front_page_keeps_every_sentence_and_says_what_is_incomplete(planted
     )
 
     missing = [line for line in whole if line not in left]
-    assert all("Beside this page" in line or line.startswith("Every run gave") for line in missing), missing
+    may_change = ("Beside this page", "Every run gave", "**Not measured**")
+    assert all(any(words in line for words in may_change) for line in missing), missing
     for name in NOTEBOOKS[:-1]:
         words = f"incomplete: {len(errors(planted[0], name))} parts could not be shown"
         assert any(words in line for line in left)

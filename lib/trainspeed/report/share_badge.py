@@ -143,8 +143,8 @@ def _said(values: ReportValues) -> tuple[str, str, str, str]:
     finding = values.headline.finding
     known = [(gain, verdict) for gain in values.headline.gains if (verdict := verdict_of(gain.verdict))]
     if not known:
-        compared = counted(values.headline.compared, "switch", "switches")
-        return "Trainspeed", str(finding), GREY, f"What makes training faster: {finding}, {compared} compared"
+        compared = counted(values.headline.compared, "comparison")
+        return "Trainspeed", str(finding), GREY, f"What makes training faster: {finding}, {compared}"
     gain, verdict = known[0]
     size = f"{size_of(verdict)} as fast"
     where = f", on {values.machine['name']}" if values.machine.get("name") else ""

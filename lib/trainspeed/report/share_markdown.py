@@ -106,12 +106,12 @@ def _headline(values: ReportValues) -> list[str]:
     head = values.headline
     if head.gains:
         return [_gain(gain) for gain in head.gains]
-    compared = counted(head.compared, "switch", "switches")
+    compared = counted(head.compared, "comparison")
     if head.finding is Finding.NOTHING:
-        return [f"**Nothing was found that trains faster here**: {compared} compared, all decided."]
+        return [f"**Nothing was found that trains faster here**: {compared}, all decided."]
     if not head.compared:
         return [f"**Undecided**: no switch was compared in {MIN_BLOCKS} blocks or more."]
-    open_ = f"{compared} compared, {head.undecided} of them undecided"
+    open_ = f"{compared}, {head.undecided} of them undecided"
     if nearest := verdict_of(head.nearest):
         open_ += f"; nearest to it is {plain(nearest.name)}, {size_of(nearest)} ({interval_of(nearest)})"
     return [f"**Undecided**: nothing was confirmed that trains faster here; {open_}."]

@@ -146,7 +146,9 @@ def _span(run: Run) -> dict[str, Any]:
 def seized_sentences(measured: Measured) -> list[str]:
     """Return how much GPU memory each framework's default allocation took, and how much it needed."""
     if measured.machine.get("device") != "gpu":
-        return ["Not measured here: there is no GPU. On a CPU, frameworks take memory as they need it."]
+        return [
+            "There is no GPU whose memory a framework would seize: on a CPU, it takes memory as it needs it."
+        ]
     runs = [run for run in measured.runs if run.role is Role.ALLOCATION and run.epoch_s]
     return [_seized(run) for run in runs] or ["No run with the default allocation was measured."]
 

@@ -12,7 +12,7 @@ from trainspeed.judge.answer import answers
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary import cards
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.headline import headline, nothing_to_paste, to_paste
+from trainspeed.studies.summary.headline import headline, nearest_gain, nothing_to_paste, to_paste
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
 HOSTILE = 'x"><img src=//evil onerror=go()>'
@@ -102,7 +102,7 @@ def test_gains_that_fresh_blocks_refuted_are_said_to_be_so(more, ends):
 def test_what_is_undecided_is_counted_once_and_is_no_reason_to_leave_all_as_it_is():
     (said,) = headline(report_of(verdict(1.0), UNDECIDED))
 
-    assert "2 switches compared, 1 of them undecided. Nearest to it, and undecided: channels" in said
+    assert "2 comparisons, 1 of them undecided. Nearest to it, and undecided: channels" in said
     assert said.endswith(f"1.02x (1.02 to 1.03). {OPEN}")
 
 
@@ -123,13 +123,10 @@ def test_a_convolution_is_a_headline_only_where_no_training_was_compared():
 
     assert headline(report_of(convolution, verdict(1.2)))[0].startswith("**1.20 times")
     (said,) = headline(report_of(convolution, UNDECIDED))
-    assert (
-        said.startswith("Nothing was found that trains faster here")
-        and "1 switch compared, 1 of them" in said
-    )
+    assert said.startswith("Nothing was found that trains faster here") and "1 comparison, 1 of them" in said
     assert headline(report_of(convolution))[0].startswith(f"**{convolution.speedup:.2f} times")
     (said,) = headline(report_of(convolution, UNDECIDED), [Confirmed(first=convolution, again=convolution)])
-    assert said.startswith("Nothing was found that trains faster here by more than 2 %: 1 switch compared")
+    assert said.startswith("Nothing was found that trains faster here by more than 2 %: 1 comparison")
 
 
 def test_an_undecided_switch_is_named_only_where_its_interval_lies_above_1():
@@ -145,7 +142,7 @@ def test_an_undecided_switch_is_named_only_where_its_interval_lies_above_1():
         ([verdict(2.0, blocks=5)], "Nothing is decided yet: no switch was compared in 6 blocks or more."),
         (
             [verdict(0.5), verdict(1.0)],
-            "Nothing was found that trains faster here by more than 2 %: 2 switches compared. Leave your script as it "
+            "Nothing was found that trains faster here by more than 2 %: 2 comparisons. Leave your script as it "
             "is.",
         ),
     ],
@@ -256,3 +253,20 @@ def test_what_to_paste_is_what_the_headline_names_once_it_is_confirmed():
     assert to_paste(report_of(best)) == []
     assert to_paste(report_of(best, recipe), held) == [(recipe.baseline, recipe.candidate)]
     assert to_paste(report_of(verdict(9.0, study="conv2d")), held) == []
+
+
+@pytest.mark.parametrize(("device", "starts"), [("cpu", "Nothing was found"), ("gpu", "**1.80 times")])
+def test_several_cores_are_no_gain_over_a_script_that_has_them_all(device, starts):
+    runs = tuple(runs_of("multi_gpu", machine={"device": device, "cpu": "Test CPU"}))
+
+    (said,) = headline(report_of(verdict(1.8, factor="devices"), verdict(1.0), runs=runs))
+
+    assert said.startswith(starts)
+
+
+def test_what_a_search_found_nearest_to_a_gain_comes_first():
+    recipe = replace(UNDECIDED, factor="recipe", study="switches")
+    larger = replace(UNDECIDED, judgement=replace(UNDECIDED.judgement, speedup=1.9, high=2.0))
+
+    assert nearest_gain(report_of(larger, recipe)) == recipe
+    assert nearest_gain(report_of(larger)) == larger

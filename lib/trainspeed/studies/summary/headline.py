@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
 
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, model_of, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
@@ -163,7 +164,7 @@ def _nothing(report: ReportSummary) -> Marked:
     if not judged and not report.recipes:
         return Marked("Nothing is decided yet: no switch was compared in 6 blocks or more.")
     undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
-    counts = f"{counted(len(judged), 'switch', 'switches')} compared"
+    counts = counted(len(judged), "comparison")
     counts += f", {undecided} of them undecided" if undecided else ""
     found = f"Nothing was found that trains faster here by more than {percent(MARGIN)}: {counts}."
     if gains := _gains(report):
@@ -178,9 +179,13 @@ def _nothing(report: ReportSummary) -> Marked:
 
 
 def nearest_gain(report: ReportSummary) -> Verdict | None:
-    """Return which undecided switch may well be a gain: the largest whose interval lies above 1; None for none."""
+    """Return which undecided switch may well be a gain: the largest whose interval lies above 1; None for none.
+
+    What a search kept comes first: it is over a plain script, as it is written.
+    """
     above = [verdict for verdict in _open(report) if verdict.low is not None and verdict.low > 1]
-    return max(above, key=lambda verdict: verdict.speedup, default=None)
+    above = [verdict for verdict in above if _over_plain(verdict, report)]
+    return max(above, key=lambda verdict: (verdict.factor == RECIPE, verdict.speedup), default=None)
 
 
 def _nearest(report: ReportSummary) -> str:
@@ -192,7 +197,13 @@ def _nearest(report: ReportSummary) -> str:
 
 def _gains(report: ReportSummary) -> list[Verdict]:
     """Return the gains of what a headline is about, the largest first: trainings, or else convolutions."""
-    return [verdict for verdict in report.headlines if verdict.outcome is Outcome.FASTER]
+    gains = [verdict for verdict in report.headlines if verdict.outcome is Outcome.FASTER]
+    return [verdict for verdict in gains if _over_plain(verdict, report)]
+
+
+def _over_plain(verdict: Verdict, report: ReportSummary) -> bool:
+    """Whether a gain is one over a plain script: several CPU cores, each a device, are none, as a script has all."""
+    return verdict.factor != "devices" or report.machine.get("device") != "cpu"
 
 
 def _open(report: ReportSummary) -> list[Verdict]:
