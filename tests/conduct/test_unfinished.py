@@ -8,7 +8,7 @@ import pytest
 
 import asking_study
 from asking_study import Asking, measured, part_of
-from trainspeed.conduct import context
+from trainspeed.conduct import context, study
 from trainspeed.conduct.plan import Plan, planner
 from trainspeed.conduct.unfinished import FOLDER, plan_id
 from trainspeed.core.errors import UserError
@@ -107,6 +107,59 @@ def test_a_plan_that_depends_on_its_runs_is_another_one_with_other_parameters():
 
     assert plan_id(plan(blocks=1, steps=2)) == plan_id(plan(blocks=6, steps=2))
     assert plan_id(plan(blocks=1, steps=2)) != plan_id(plan(blocks=1, steps=3))
+
+
+def test_a_turn_of_another_length_is_another_plan_and_more_time_is_not():
+    @planner
+    def plan(*, budget_s, report):
+        return Plan(others=(part_of(8),), more=Asking())
+
+    one = plan(budget_s=60, report=object())
+
+    assert plan_id(one, turn_s=0.6) == plan_id(plan(budget_s=900, report=object()), turn_s=0.6)
+    assert plan_id(one, turn_s=0.6) != plan_id(one, turn_s=0.4)
+
+
+def test_what_a_plan_asked_for_before_an_interrupt_it_asks_for_again(workers, tmp_path):
+    class Once:
+        """Asks for more a single time, as what then did not run found no time."""
+
+        def __init__(self):
+            self.asked = False
+
+        def __call__(self, runs):
+            first, self.asked = not self.asked, True
+            return [part_of(4, blocks=2)] if first else []
+
+    @planner
+    def make():
+        return Plan(others=(part_of(8),), more=Once())
+
+    plan, real = make(), workers.ends
+
+    def ends(request):
+        if len(workers.requests) > 2:
+            raise KeyboardInterrupt
+        return real(request)
+
+    def again():
+        here = context.Context(id="s1", out=tmp_path, by_hand=True)
+        return study.measure("s", plan, timeout_s=1, interval_s=1, context=here)
+
+    workers.ends = ends
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    workers.ends = real
+
+    assert [(run.trial.batch_size, run.block) for run in again().runs] == [(8, 0), (4, 0), (4, 1)]
+
+
+def test_a_command_is_told_of_another_system_as_of_any_mistake(interrupted, monkeypatch):
+    monkeypatch.setitem(asking_study.VERSIONS, "torch", {"torch": "2.16.0", "cuda": "13.0"})
+
+    with pytest.raises(UserError, match="another system") as told:
+        measured(interrupted, Asking(), part_of(8, blocks=2), id="s1", resume=True)
+    assert type(told.value) is UserError
 
 
 @pytest.mark.parametrize(

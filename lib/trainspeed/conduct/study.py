@@ -86,7 +86,9 @@ def measure(
     if context.render_from:
         measured = recorded(study, context, plan.may_be_empty)
     else:
-        with going_on(study, plan, context) as context:
+        if context.by_hand and plan.more and plan.remake:
+            plan = plan.remake()  # what it asked for before an interrupt, it asks for again
+        with going_on(study, plan, context, timeout_s=timeout_s, turn_s=turn_s) as context:
             measured = _Measuring(study, plan, context).run(timeout_s, interval_s, turn_s, budget_s)
     arm()
     return measured

@@ -23,6 +23,8 @@ from trainspeed.core.ledger import Ledger
 
 FOLDER = "unfinished"  # of these files, beside the ledger
 REPEATS = "blocks"  # how a parameter ends that says how often something is measured: more may be asked for
+BUDGET = "budget_s"  # may be another as well: it says how much of the plan there is time for
+PLAIN = (bool, int, float, str, list, tuple, dict, type(None))  # values that a reader sets
 
 
 class Interrupted(KeyboardInterrupt):
@@ -33,18 +35,23 @@ class Interrupted(KeyboardInterrupt):
 
 
 @contextmanager
-def going_on(study: str, plan: Plan, context: Context) -> Iterator[Context]:
+def going_on(study: str, plan: Plan, context: Context, **held: float) -> Iterator[Context]:
     """Give the context in which to measure: by hand, that of a session of the same plan that has not ended.
 
     A session goes on whatever ended it (an interrupt, a restart of the kernel, an error), unless the study has been
-    measured since then, or other trials are asked for now. Only the numbers of blocks may be others.
+    measured since then, or other trials are asked for now. Only the numbers of blocks and the time may be others.
 
+    Args:
+        held: What is equal for all runs of a session beside the plan: how long a turn is, when a run is ended.
     Raises:
         UserError: The session was begun on another system; the next time, a new one begins.
         Interrupted: By the reader.
     """
     if not context.by_hand:
-        yield context
+        try:
+            yield context
+        except OtherSystem as problem:
+            raise UserError(str(problem)) from None
         return
     path = context.out / FOLDER / f"{study}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +61,7 @@ def going_on(study: str, plan: Plan, context: Context) -> Iterator[Context]:
         except OSError:  # another notebook measures the study on another GPU, or there are no locks here
             yield context
             return
-        planned = plan_id(plan)
+        planned = plan_id(plan, **held)
         ledger, session = Ledger(context.out), _unfinished(file, planned)
         if session is not None and ledger.newest().get(study) == session:
             context = replace(context, id=session, resume=True)
@@ -79,14 +86,22 @@ def going_on(study: str, plan: Plan, context: Context) -> Iterator[Context]:
         path.unlink(missing_ok=True)
 
 
-def plan_id(plan: Plan) -> str:
-    """Return what two plans have in common that differ in the numbers of their blocks alone."""
+def plan_id(plan: Plan, **held: float) -> str:
+    """Return what two plans have in common that differ in the numbers of their blocks, or in their time, alone.
+
+    Args:
+        held: As of `going_on`.
+    """
     sets = [(name, replace(part, blocks=1, parameter=REPEATS)) for name, part in plan.named_sets]
     asked = getattr(
         plan.remake, "keywords", {}
     )  # of a plan that depends on its runs, the sets do not say all
-    parameters = {name: value for name, value in asked.items() if not name.endswith(REPEATS)}
-    return hashlib.sha256(repr((sets, plan.seed, sorted(parameters.items()))).encode()).hexdigest()[:16]
+    # What is no plain value follows from earlier results, and the sets show it.
+    parameters = {
+        n: v for n, v in asked.items() if isinstance(v, PLAIN) and not n.endswith((REPEATS, BUDGET))
+    }
+    said = (sets, plan.seed, sorted(parameters.items()), sorted(held.items()))
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 
 def _unfinished(file: TextIO, planned: str) -> str | None:

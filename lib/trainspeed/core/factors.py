@@ -182,22 +182,23 @@ def _levers(value: Any) -> str:
     return words_of(settings)
 
 
+def _switched(baseline: Any, candidate: Any) -> str:
+    """Return the one switch in which two trials differ, in words; of several that they are all together."""
+    differ = [row for row in baseline.factors.values() if row.words(baseline) != row.words(candidate)]
+    return differ[0].versus(baseline, candidate) if len(differ) == 1 else "all switches together"
+
+
 def _nodes_apart(baseline: Any, candidate: Any) -> str:
     """Return on how many nodes the devices of two trials are: "2 nodes x 1 device vs 1 node x 2 devices"."""
-    return " vs ".join(
-        f"{counted(trial.nodes, 'node')} x {counted(trial.devices_per_node, 'device')}"
-        for trial in (candidate, baseline)
-    )
+    told = ((counted(t.nodes, "node"), counted(t.devices_per_node, "device")) for t in (candidate, baseline))
+    return " vs ".join(map(" x ".join, told))
 
 
 def _levers_apart(baseline: Any, candidate: Any) -> str:
     """Return what one trial has beyond the other: "fused optimizer", "8 steps a call, without huge pages"."""
-    more, fewer = (
-        [s for s in one.levers if s not in other.levers]
-        for one, other in ((candidate, baseline), (baseline, candidate))
-    )
+    more = [setting for setting in candidate.levers if setting not in baseline.levers]
     # A lever at another value is told by the new one.
-    fewer = [setting for setting in fewer if setting[0] not in dict(more)]
+    fewer = [s for s in baseline.levers if s not in candidate.levers and s[0] not in dict(more)]
     return ", ".join([*([words_of(more)] if more else []), *(f"without {words_of([s])}" for s in fewer)])
 
 
@@ -291,7 +292,7 @@ TRAINING = rows(
     ),
     Factor(
         name=RECIPE,
-        contrast=lambda *_: "all switches together",
+        contrast=_switched,
         lead=Factor.versus,
         hides=("layout", "batch_size", "devices", "pipeline", "part"),
         plain_label=True,

@@ -126,7 +126,7 @@ class Search(Stages):
         """What is missing of the search that there would be with time enough."""
         found = self.elimination
         sizes = options(len(self.entered), self.confirm_blocks)[0]
-        fresh = confirm.confirming(self.known, self.promising, found.estimates, self.confirm_blocks, LARGE)
+        fresh = confirm.confirming(self.known, self.promising, found.estimates, sizes.confirm, LARGE)
         groups = {
             Stage.RACE: [group for own in self._rivals for group in race_groups(self.known, own)],
             Stage.SCREEN: screen_groups(self.known, self.entered[: sizes.columns], sizes.columns),

@@ -34,17 +34,24 @@ def answer_text(answer: Answer) -> Marked:
 
 
 def first_looks(verdicts: Sequence[Verdict]) -> list[Marked]:
-    """Return of each framework whose trainings were compared in too few blocks only, how much that showed."""
-    trained = [v for v in verdicts if not v.is_control and not v.candidate.phase.calls]
+    """Return how much trainings showed that were compared in too few blocks, framework by framework."""
+    trained = [
+        v for v in verdicts if not v.is_control and not v.candidate.phase.calls and v.quantity == "time"
+    ]
     decided = {v.baseline.framework for v in trained if v.low is not None}
     seen: dict[str, list[float]] = {}
     for verdict in trained:
-        if verdict.baseline.framework not in decided and verdict.speedup is not None:
+        if verdict.low is None and verdict.speedup is not None:
             seen.setdefault(verdict.baseline.framework, []).append(verdict.speedup)
     return [
         Marked(
-            f"{escape(NAMES[framework])}: **undecided**, as no comparison has {MIN_BLOCKS} blocks; a first look: "
-            f"{listed(dict.fromkeys((f'{min(sizes):.2f}x', f'{max(sizes):.2f}x')), last='to')}."
+            f"{escape(NAMES[framework])}: "
+            + (
+                f"elsewhere fewer than {MIN_BLOCKS} blocks, which decide nothing; a first look: "
+                if framework in decided
+                else f"**undecided**, as no comparison has {MIN_BLOCKS} blocks; a first look: "
+            )
+            + f"{listed(dict.fromkeys((f'{min(sizes):.2f}x', f'{max(sizes):.2f}x')), last='to')}."
         )
         for framework, sizes in seen.items()
     ]
