@@ -63,6 +63,13 @@ def test_a_notebook_is_committed_without_outputs(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_no_two_cells_of_a_notebook_have_one_id(path):
+    """Tools that read notebooks refuse that, or rename one of them as they please."""
+    ids = [cell["id"] for cell in json.loads(path.read_text())["cells"]]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_a_notebook_defines_no_function_and_installs_nothing(path):
     """Those are in lib/: the notebook is a report."""
     for cell in json.loads(path.read_text())["cells"]:
