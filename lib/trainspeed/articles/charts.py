@@ -74,7 +74,7 @@ def plot_convolutions(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(
         xlabel="devices",
-        ylabel="time in ms, log scale (less is better)",
+        ylabel="time in ms, log scale\n(less is better)",
     )
     note_below(ax, "horizontal: not split over devices")
     return ax
