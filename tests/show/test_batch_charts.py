@@ -9,7 +9,7 @@ from showing_data import dots, failed_run, found, legend, make_frame, make_ratio
 from trainspeed.core.frame import to_frame
 from trainspeed.show import batch_charts
 from trainspeed.show.fitting import fit
-from trainspeed.show.rows import data_rows, on_lines
+from trainspeed.show.rows import data_rows, line_note, on_lines
 from trainspeed.show.theme import FRAMEWORK_COLOURS, WIDE_IN
 
 mpl.use("Agg")
@@ -275,6 +275,17 @@ def test_a_line_is_drawn_through_what_took_turns():
 
     assert list(rows.sort_values("batch_size")["median_epoch_s"]) == [2.0, 3.0]
     assert set(rows["label"]) == {""}
+
+
+def test_the_note_says_which_runs_a_line_joins_where_the_table_has_others():
+    """2 s in the chart, and 1.25 s in the table: both are right, and the chart says why they differ."""
+    frame = anchored()
+    for y in ("median_epoch_s", "images_per_s"):
+        (note,) = texts(batch_charts.plot_time_vs_batch(frame, y=y).axes[-1], "note")
+        said = " ".join(note.split())
+        assert "at batch 8 from 1 block in which it took turns with the other sizes" in said
+        assert "tables and verdicts have the 2 blocks of the comparison, measured at another time" in said
+    assert line_note(frame[frame["label"] == ""]) == ""
 
 
 def test_a_line_without_anything_beside_it_stays_as_it_is():

@@ -24,6 +24,7 @@ from trainspeed.show.axes import (
 from trainspeed.show.rows import (
     count_failures,
     data_rows,
+    line_note,
     memory_unit,
     name_arms,
     on_lines,
@@ -60,7 +61,7 @@ def plot_time_vs_batch(frame: pd.DataFrame, *, y: str = "median_epoch_s", title:
     require(frame, (*COLUMNS, y))
     shown, ylabel = TIMES[y]
     data = data_rows(on_lines(frame)).assign(value=lambda rows: rows[y])
-    return _titled(data, title, shown, ylabel)
+    return _titled(data, title, shown, ylabel, line_note(frame))
 
 
 def plot_memory(frame: pd.DataFrame, *, title: str = "") -> Figure:
@@ -101,21 +102,32 @@ def plot_ratio_trend(frame: pd.DataFrame, *, title: str = "") -> Figure:
     return _by_batch(data, title or shown, ylabel, beside_name=beside_name, ratio=True)
 
 
-def _titled(data: pd.DataFrame, title: str, shown: str, ylabel: str) -> Figure:
+def _titled(data: pd.DataFrame, title: str, shown: str, ylabel: str, joined: str = "") -> Figure:
     """Draw under the title, or under what is shown; what all rows share is in the names of the panels, or there."""
     shared = shared_factors(data)
     return _by_batch(
-        data, title or shown + shared, ylabel, beside_name=shared.replace(": ", ", ") if title else ""
+        data,
+        title or shown + shared,
+        ylabel,
+        beside_name=shared.replace(": ", ", ") if title else "",
+        joined=joined,
     )
 
 
 def _by_batch(
-    data: pd.DataFrame, title: str, ylabel: str, *, beside_name: str = "", ratio: bool = False
+    data: pd.DataFrame,
+    title: str,
+    ylabel: str,
+    *,
+    beside_name: str = "",
+    ratio: bool = False,
+    joined: str = "",
 ) -> Figure:
     """Draw the column `value` over batch size: what the three charts above share.
 
     Args:
         beside_name: What stands after the name of each panel's model.
+        joined: Which runs a line joins, where that has to be said.
     """
     good = succeeded(data)
     data = data.assign(
@@ -168,7 +180,8 @@ def _by_batch(
         else:
             note = how_to_read(rows for _, rows in moved.groupby("model"))
             note = note.replace("line:", "line or bar:") if lone else note
-        note_below(axes[-1], note + (EPOCHS_NOTE if ylabel == TIMES["median_epoch_s"][1] else ""))
+        note += EPOCHS_NOTE if ylabel == TIMES["median_epoch_s"][1] else ""
+        note_below(axes[-1], note + f"; {joined}" * bool(joined))
     if len(lone) < len(models):
         legend_below(figure, handles(looks))
     return figure

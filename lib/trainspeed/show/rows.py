@@ -9,7 +9,7 @@ import pandas as pd
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.format import DATA_SET_NAMES
+from trainspeed.core.format import DATA_SET_NAMES, counted, listed
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES, Role
 from trainspeed.core.trial import FRAMEWORKS
@@ -59,9 +59,26 @@ def on_lines(frame: pd.DataFrame) -> pd.DataFrame:
     anchors = frame["label"] == Role.ANCHOR
     if not anchors.any():
         return frame
+    return frame[anchors | ~_anchored(frame)].assign(label=frame["label"].mask(anchors, Role.DATA))
+
+
+def line_note(frame: pd.DataFrame) -> str:
+    """Return which runs a line joins where its sizes were not all measured in the blocks that tables have."""
+    anchors = frame["label"] == Role.ANCHOR
+    if not anchors.any():
+        return ""
+    own = frame[_anchored(frame) & frame["label"].fillna("").isin(DATA_ROLES)]
+    sizes = listed(f"{size:g}" for size in sorted(frame.loc[anchors, "batch_size"].unique()))
+    near, far = (counted(rows["block"].nunique(), "block") for rows in (frame[anchors], own))
+    note = f"at batch {sizes} from {near} in which it took turns with the other sizes"
+    elsewhere = f"; tables and verdicts have the {far} of the comparison, measured at another time"
+    return note + elsewhere * bool(len(own))
+
+
+def _anchored(frame: pd.DataFrame) -> pd.Series:
+    """Return which rows are of a trial that ran once more beside other sizes, those runs among them."""
     own = frame[[column for column in LINE_COLUMNS if column in frame]].astype(object).apply(tuple, axis=1)
-    kept = anchors | ~own.isin(set(own[anchors]))
-    return frame[kept].assign(label=frame["label"].mask(anchors, Role.DATA))
+    return own.isin(set(own[frame["label"] == Role.ANCHOR]))
 
 
 def factor_text(column: str, value: Any) -> str:
