@@ -75,6 +75,15 @@ class TestStages:
         ends = [text.xy[0] for text in cold.texts if text.get_gid() == "total"]
         assert ends == pytest.approx([1.8, 2.1, 1.8])
 
+    def test_a_warm_bar_is_labelled_with_the_whole_call_and_not_with_the_sum_of_its_stages(self, stages):
+        """A call that waits after each stage is another one: 20 ms in pieces may take 12 ms as a whole."""
+        warm = stages["temperature"] == "warm"
+        figure = plot_stages(stages.assign(whole=stages["import"].where(~warm, 0.012).where(warm)))
+        assert texts(figure.axes[1], "total") == ["whole: 12.0 ms", "whole: 12.0 ms", "not measured"]
+        (note,) = texts(figure.axes[1], "note")
+        assert "whole: a warm call that waits at its end alone" in " ".join(note.split())
+        assert "whole" not in texts(plot_stages(stages).axes[1], "note")[0]
+
     def test_a_stage_has_one_colour_and_hatch_in_both_panels_and_no_two_share_them(self, stages):
         figure = plot_stages(stages)
         looks = {}
@@ -103,11 +112,11 @@ class TestStages:
         assert cold.get_xlim()[0] == warm.get_xlim()[0] == 0
         assert warm.get_xlim()[1] / 21 < cold.get_xlim()[1] / 2.1
         titles = [ax.get_title() or ax.get_title("left") for ax in (cold, warm)]
-        assert titles == ["First call of a fresh process", "A warm call (scale magnified about 100×)"]
+        assert titles == ["First call of a fresh process", "A warm call, stage by stage (scale magnified about 100×)"]
 
     def test_warm_calls_alone_are_one_panel(self, stages):
         (ax,) = plot_stages(stages[stages["temperature"] == "warm"]).axes
-        assert (ax.get_title() or ax.get_title("left")) == "A warm call"
+        assert (ax.get_title() or ax.get_title("left")) == "A warm call, stage by stage"
 
     def test_nothing_measured_is_a_sentence(self, stages):
         for frame in (stages[:0], stages.assign(**dict.fromkeys(STAGE_NAMES, np.nan))):

@@ -13,7 +13,7 @@ from trainspeed.show.rows import require
 from trainspeed.show.theme import OKABE_ITO, SMALL_PT
 from trainspeed.studies.conv2d.frames import STAGE_COLUMNS
 
-TEMPERATURES = {"cold": "First call of a fresh process", "warm": "A warm call"}
+TEMPERATURES = {"cold": "First call of a fresh process", "warm": "A warm call, stage by stage"}
 # Stage -> name in the legend, in the order of the stack. No colour of a framework.
 STAGE_NAMES = {
     "context": "context",
@@ -33,6 +33,10 @@ SECONDS_FROM = 1.0  # a panel whose longest bar is shorter is in milliseconds
 TOTAL_ROOM, IMPORT_ROOM = 1.22, 1.7  # length of the x axis over the longest bar: the total stands beyond it
 NOTE = (
     "first call / kernel: when cold, tracing, compiling and\nautotuning as well; when warm, the kernel alone"
+)
+WHOLE_NOTE = (
+    "\nwhole: a warm call that waits at its end alone, in turns, as tables and verdicts have it; stages are those of"
+    " the few calls before, each waited for, so that their sum is another time"
 )
 
 
@@ -62,23 +66,24 @@ def plot_stages(stages: pd.DataFrame, *, title: str = "What is a call made of?")
         times = longest_s["cold"] / longest_s[kind] if "cold" in tables and longest_s[kind] else 1
         magnified = f" (scale magnified about {float(f'{times:.1g}'):,.0f}×)" if times >= 2 else ""
         ax.set_title(TEMPERATURES[kind] + magnified)
-    note_below(axes[-1], NOTE)
+    note_below(axes[-1], NOTE + WHOLE_NOTE * bool(measured["whole"].notna().any()))
     drawn = {name: look for name, look in STAGE_LOOKS.items() if measured[name].notna().any()}
     legend_below(figure, patches(drawn))
     return figure
 
 
 def _bars(ax: Axes, table: pd.DataFrame) -> None:
-    """Draw the bars of one panel, the first row on top, each with its total at the end."""
+    """Draw the bars of one panel, the first row on top; at the end its total, or what the whole call takes."""
     pieces = table[list(STAGE_LOOKS)]
     totals = pieces.sum(axis=1, min_count=1)
     factor, unit, word = (1, "s", "seconds") if totals.max() >= SECONDS_FROM else (1e3, "ms", "milliseconds")
     ends = stack(factor * pieces, looks=STAGE_LOOKS, ax=ax)
     for y, name in zip(ax.get_yticks(), table.index, strict=True):
-        import_s = table["import"][name]
+        import_s, whole_s = table["import"][name], table["whole"][name]
         imported = "" if pd.isna(import_s) else f" (import: {digits(import_s)} s)"
+        total = f"{digits(ends[name])} {unit}" if pd.isna(whole_s) else f"whole: {digits(factor * whole_s)} {unit}"
         ax.annotate(
-            "not measured" if pd.isna(totals[name]) else f"{digits(ends[name])} {unit}{imported}",
+            "not measured" if pd.isna(totals[name]) else f"{total}{imported}",
             (ends[name], y),
             xytext=(4, 0),
             textcoords="offset points",
@@ -87,5 +92,5 @@ def _bars(ax: Axes, table: pd.DataFrame) -> None:
             bbox={"facecolor": "white", "linewidth": 0, "pad": 1},  # over the grid
             gid="total",
         )
-    ax.set_xlim(0, (ends.max() or 1) * (IMPORT_ROOM if table["import"].notna().any() else TOTAL_ROOM))
+    ax.set_xlim(0, (ends.max() or 1) * (IMPORT_ROOM if table[["import", "whole"]].notna().any(axis=None) else TOTAL_ROOM))
     ax.set_xlabel(f"{word} (less is better)")

@@ -17,7 +17,7 @@ from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, wa
 from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import on_device
 
-STAGE_COLUMNS = ["library", "devices", "temperature", "import", *FIRST_STAGES]
+STAGE_COLUMNS = ["library", "devices", "temperature", "import", "whole", *FIRST_STAGES]
 SWEEP_COLUMNS = ["library", "framework", "on_device", "size", "block", "call_s"]
 LIMIT_COLUMNS = ["library", "framework", "devices", "on_device", "case", "intensity", "flop_per_s"]
 LIMIT_COLUMNS += ["bytes_per_s", "limit", "share"]
@@ -28,6 +28,7 @@ def stage_rows(runs: Iterable[Run], trials: Iterable[Conv2dTrial]) -> pd.DataFra
     """Return a row for the first call of each framework's trial that ran, and one for its warm calls.
 
     Columns: library, devices, temperature ("cold" or "warm"), then seconds, medians over the blocks: import,
+    whole (a warm call that waits at its end alone: never the sum of its stages, each of which was waited for),
     context, to_device, kernel, from_device, gather. NaN where a call has no such stage.
     """
     calls = calls_of(runs)
@@ -37,7 +38,7 @@ def stage_rows(runs: Iterable[Run], trials: Iterable[Conv2dTrial]) -> pd.DataFra
             cold = pd.DataFrame([{"import": run.import_s, **run.stages_s} for run in one.runs])
             warm_s = {stage: one.median(warm_stage_s(stage)) for stage in STAGES}
             rows.append({**one.names, "temperature": "cold", **cold.astype(float).median()})
-            rows.append({**one.names, "temperature": "warm", **warm_s})
+            rows.append({**one.names, "temperature": "warm", "whole": one.median(), **warm_s})
     return pd.DataFrame(rows, columns=STAGE_COLUMNS).astype(dict.fromkeys(STAGE_COLUMNS[3:], float))
 
 
