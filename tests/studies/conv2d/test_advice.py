@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cv2
+import msgspec
 import numpy as np
 import pytest
 import scipy.ndimage
@@ -81,6 +82,31 @@ def test_what_is_undecided_says_so(runs):
     assert (
         said == "Whether PyTorch or OpenCV filter2D is faster at this size is undecided: measure more blocks."
     )
+
+
+def on_cores(runs):
+    return [msgspec.structs.replace(run, placement="CPU:0") for run in runs]
+
+
+@pytest.mark.parametrize(("opencv", "fast", "slow"), [(4.0, "PyTorch", "OpenCV"), (0.5, "OpenCV", "PyTorch")])
+def test_where_no_gpu_was_used_libraries_are_compared_and_no_device(opencv, fast, slow):
+    said = advised(on_cores(world(torch=1.0, opencv=opencv, resident=0.25)))
+
+    assert said[0].startswith(f"For this size use {fast}") and f"as fast as {slow}" in said[0]
+    assert said[-1] == (
+        "No GPU was used: libraries were compared on CPU cores, at one size, and a device here is such a core."
+    )
+    assert with_word(said[:-1], "device") == with_word(said, "stay on the CPU") == []
+
+
+def test_cpu_cores_that_share_the_images_are_called_so():
+    runs = on_cores(make_runs(CORE, lambda t, _: {1: 4.0, 2: 1.0, 4: 2.0}[t.devices]))
+
+    assert "TensorFlow (graph): share the images over 2 CPU cores (4.00x)." in advised(runs)
+
+
+def test_a_gpu_that_was_used_is_a_device():
+    assert with_word(advised(world(torch=1.0, opencv=2.0)), "No GPU") == []
 
 
 @pytest.mark.parametrize("names", [["torch"], ["opencv"]])
@@ -211,6 +237,15 @@ def test_there_are_lines_for_the_device_and_for_the_cpu():
     assert [block.splitlines()[0] for block in blocks] == [
         "**PyTorch**, the fastest on the device",
         "**OpenCV filter2D**, the fastest on the CPU; for one channel",
+    ]
+
+
+def test_the_lines_of_a_machine_without_a_gpu_are_for_no_device():
+    blocks = fastest_code(on_cores(world(torch=1.0, opencv=2.0)), CORE)
+
+    assert [block.splitlines()[0] for block in blocks] == [
+        "**PyTorch**, the fastest framework, on a CPU core",
+        "**OpenCV filter2D**, the fastest of the CPU's libraries; for one channel",
     ]
 
 

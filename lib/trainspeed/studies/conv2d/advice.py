@@ -15,6 +15,7 @@ from trainspeed.snippets import code
 from trainspeed.studies.conv2d.calls import calls_of, first_call_s
 from trainspeed.studies.conv2d.findings import cpu_verdicts, device_verdicts, fastest, residency_verdicts
 from trainspeed.studies.conv2d.sweeps import Sweep
+from trainspeed.studies.conv2d.trials import on_device
 
 WARM_UP_FROM = 2.0  # a first call that takes this many times a warm one is worth a sentence
 
@@ -27,10 +28,16 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
     """
     best = fastest(runs, core)
     of_processors = cpu_verdicts(runs, core)
-    sentences = [_processor(v) for v in of_processors if {"device": v.candidate, "cpu": v.baseline} == best]
-    sentences += _device_counts(device_verdicts(runs))
+    cores = on_cores(runs)
+    sentences = [
+        _processor(v, cores=cores)
+        for v in of_processors
+        if {"device": v.candidate, "cpu": v.baseline} == best
+    ]
+    sentences += _device_counts(device_verdicts(runs), "CPU core" if cores else "device")
+    where = "in the library's own memory" if cores else "on the device"
     sentences += [
-        f"Keep images and results on the device from call to call where you can: {library_of(v.candidate)} then "
+        f"Keep images and results {where} from call to call where you can: {library_of(v.candidate)} then "
         f"takes {percent(1 / v.speedup)} of a round trip."
         for v in residency_verdicts(runs, core)
         if v.outcome == Outcome.FASTER
@@ -45,12 +52,30 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
                 f"Make a call before the one that counts: in {library_of(device)} the first one of a process takes "
                 f"{ratio:.1f} times as long as a later one."
             )
-    return sentences
+    return [*sentences, _without_gpu(runs)] if sentences and cores else sentences
 
 
-def _processor(verdict: Verdict) -> str:
-    """Return whether to use the device or the CPU."""
+def on_cores(runs: Iterable[Run]) -> bool:
+    """Return whether all that frameworks ran on was CPU cores, as far as their runs say."""
+    places = [run.placement for trial, calls in calls_of(runs).items() if on_device(trial) for run in calls.runs]
+    return bool(places) and all((place or "").lower().startswith("cpu") for place in places)
+
+
+def _without_gpu(runs: Iterable[Run]) -> str:
+    """Return what was compared, where no GPU was used."""
+    sizes = {one.names["case"] for one in calls_of(runs).values()}
+    at_one = ", at one size" * (len(sizes) == 1)
+    return f"No GPU was used: libraries were compared on CPU cores{at_one}, and a device here is such a core."
+
+
+def _processor(verdict: Verdict, *, cores: bool) -> str:
+    """Return whether to use the device or the CPU; between libraries alone where both ran on CPU cores."""
     device, cpu = library_of(verdict.candidate), library_of(verdict.baseline)
+    if cores and verdict.outcome in (Outcome.FASTER, Outcome.SLOWER):
+        won = verdict.outcome is Outcome.FASTER
+        fast, slow = (device, cpu) if won else (cpu, device)
+        times = verdict.speedup if won else 1 / verdict.speedup
+        return f"For this size use {fast}: it is {times:.2f}x as fast as {slow}."
     return {
         Outcome.FASTER: f"For this size use the device: {device} is {verdict.speedup:.2f}x as fast as {cpu}.",
         Outcome.SLOWER: (
@@ -63,8 +88,12 @@ def _processor(verdict: Verdict) -> str:
     }[verdict.outcome]
 
 
-def _device_counts(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return how many devices should share the images, for each library where that is decided."""
+def _device_counts(verdicts: Sequence[Verdict], device: str) -> list[str]:
+    """Return how many devices should share the images, for each library where that is decided.
+
+    Args:
+        device: What a device is called.
+    """
     sentences = []
     for library in dict.fromkeys(library_of(v.candidate) for v in verdicts):
         alike = [v for v in verdicts if library_of(v.candidate) == library]
@@ -72,10 +101,10 @@ def _device_counts(verdicts: Sequence[Verdict]) -> list[str]:
         if wins:
             best = max(wins, key=lambda v: v.speedup)
             sentences.append(
-                f"{library}: share the images over {best.candidate.devices} devices ({best.speedup:.2f}x)."
+                f"{library}: share the images over {best.candidate.devices} {device}s ({best.speedup:.2f}x)."
             )
         elif all(v.outcome in (Outcome.SAME, Outcome.SLOWER) for v in alike):
-            sentences.append(f"{library}: stay on one device; no other number was faster.")
+            sentences.append(f"{library}: stay on one {device}; no other number was faster.")
     return sentences
 
 
@@ -88,10 +117,12 @@ def _images_per_call(sweep: Sweep) -> str:
 
 def fastest_code(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
     """Return the lines to copy for the fastest library on the device and on the CPU, as Markdown."""
-    processors = {"device": "device", "cpu": "CPU; for one channel"}
+    places = {"device": "on the device", "cpu": "on the CPU; for one channel"}
+    if on_cores(runs):
+        places = {"device": "framework, on a CPU core", "cpu": "of the CPU's libraries; for one channel"}
     return [
         code.block(
-            f"**{library_of(trial)}**, the fastest on the {processors[side]}",
+            f"**{library_of(trial)}**, the fastest {places[side]}",
             code.lines("convolution", library=trial.library, mode=trial.mode),
         )
         for side, trial in fastest(runs, core).items()
