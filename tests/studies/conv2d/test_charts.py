@@ -112,7 +112,10 @@ class TestStages:
         assert cold.get_xlim()[0] == warm.get_xlim()[0] == 0
         assert warm.get_xlim()[1] / 21 < cold.get_xlim()[1] / 2.1
         titles = [ax.get_title() or ax.get_title("left") for ax in (cold, warm)]
-        assert titles == ["First call of a fresh process", "A warm call, stage by stage (scale magnified about 100×)"]
+        assert titles == [
+            "First call of a fresh process",
+            "A warm call, stage by stage (scale magnified about 100×)",
+        ]
 
     def test_warm_calls_alone_are_one_panel(self, stages):
         (ax,) = plot_stages(stages[stages["temperature"] == "warm"]).axes

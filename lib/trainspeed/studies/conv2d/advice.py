@@ -57,7 +57,9 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
 
 def on_cores(runs: Iterable[Run]) -> bool:
     """Return whether all that frameworks ran on was CPU cores, as far as their runs say."""
-    places = [run.placement for trial, calls in calls_of(runs).items() if on_device(trial) for run in calls.runs]
+    places = [
+        run.placement for trial, calls in calls_of(runs).items() if on_device(trial) for run in calls.runs
+    ]
     return bool(places) and all((place or "").lower().startswith("cpu") for place in places)
 
 

@@ -81,7 +81,11 @@ def _bars(ax: Axes, table: pd.DataFrame) -> None:
     for y, name in zip(ax.get_yticks(), table.index, strict=True):
         import_s, whole_s = table["import"][name], table["whole"][name]
         imported = "" if pd.isna(import_s) else f" (import: {digits(import_s)} s)"
-        total = f"{digits(ends[name])} {unit}" if pd.isna(whole_s) else f"whole: {digits(factor * whole_s)} {unit}"
+        total = (
+            f"{digits(ends[name])} {unit}"
+            if pd.isna(whole_s)
+            else f"whole: {digits(factor * whole_s)} {unit}"
+        )
         ax.annotate(
             "not measured" if pd.isna(totals[name]) else f"{total}{imported}",
             (ends[name], y),
@@ -92,5 +96,9 @@ def _bars(ax: Axes, table: pd.DataFrame) -> None:
             bbox={"facecolor": "white", "linewidth": 0, "pad": 1},  # over the grid
             gid="total",
         )
-    ax.set_xlim(0, (ends.max() or 1) * (IMPORT_ROOM if table[["import", "whole"]].notna().any(axis=None) else TOTAL_ROOM))
+    ax.set_xlim(
+        0,
+        (ends.max() or 1)
+        * (IMPORT_ROOM if table[["import", "whole"]].notna().any(axis=None) else TOTAL_ROOM),
+    )
     ax.set_xlabel(f"{word} (less is better)")
