@@ -79,7 +79,7 @@ def test_a_report_that_is_not_complete_says_so_first_and_a_wrong_instrument_too(
 @pytest.mark.parametrize(
     ("verdicts", "said"),
     [
-        ([a_verdict(0.5)], "**Nothing was found that trains faster here**: 1 comparison, all decided."),
+        ([a_verdict(0.5)], "**Nothing was confirmed that trains faster here**: 1 comparison, all decided."),
         ([], "**Undecided**: no switch was compared in 6 blocks or more."),
     ],
 )

@@ -94,6 +94,8 @@ class ReportRun:
         """
         source = self._out if source is None else source
         try:
+            if self._front:
+                (self._out / VALUES).unlink(missing_ok=True)  # older values would be taken for this report's
             with Interruption() as interruption:
                 for number, job in enumerate(self._jobs, 1):
                     self._results.append(self._run_job(job, number, interruption))
@@ -129,7 +131,6 @@ class ReportRun:
         """
         print(f"\n{job.name}: the front page", flush=True)
         known = list(self._results)
-        (self._out / VALUES).unlink(missing_ok=True)  # older values would be taken for this page's
         job = self._with_time(job)
         result = page = self._executed_alone(job.told_of(known))
         if not (result.status.ran_to_its_end or job.rendered):

@@ -108,8 +108,8 @@ def _headline(values: ReportValues) -> list[str]:
         return [_gain(gain) for gain in head.gains]
     compared = counted(head.compared, "comparison")
     if head.finding is Finding.NOTHING:
-        return [f"**Nothing was found that trains faster here**: {compared}, all decided."]
-    if not head.compared:
+        return [f"**Nothing was confirmed that trains faster here**: {compared}, all decided."]
+    if not head.compared and head.nearest is None:
         return [f"**Undecided**: no switch was compared in {MIN_BLOCKS} blocks or more."]
     open_ = f"{compared}, {head.undecided} of them undecided"
     if nearest := verdict_of(head.nearest):

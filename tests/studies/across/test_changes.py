@@ -55,9 +55,7 @@ def test_a_noisy_day_makes_no_change():
     (change,) = changes(day(1, 1.0), day(2, 1.10), day(5, 1.15, NEW))
     assert change.outcome == "slower" and change.finding is Finding.NOISE
     said = answer(day(1, 1.0), day(2, 1.10), day(5, 1.15, NEW))
-    assert said[0].startswith(
-        "**No change of versions made training slower or faster** beyond noise: 3 sessions"
-    )
+    assert said[0].startswith("**No change made training slower or faster** beyond noise: 3 sessions")
     assert said[0].endswith("of 1 comparison before and after a change, 1 no more than noise.")
 
 
@@ -77,6 +75,9 @@ def test_too_few_blocks_decide_nothing():
     (change,) = changes(day(1), day(2, 2.0, NEW)[:5])
     assert change.finding is Finding.UNDECIDED
     assert size_text(change) == "2.00 times as long"
+    assert answer(day(1), day(2, 2.0, NEW)[:5])[0].startswith(
+        "**Whether a change made training slower or faster is undecided** beyond noise"
+    )
 
 
 def test_two_machines_are_never_compared():
@@ -132,6 +133,7 @@ def test_a_trial_that_failed_after_an_upgrade_has_its_point_and_no_change():
     ]
     _, (history,) = history_of(day(1), oom)
     assert history.changes == [] and history.points[1].statuses == (Status.OOM,)
+    assert "Nothing that was recorded changed" not in answer(day(1), oom)[0]
 
 
 def test_the_largest_change_that_has_a_reason_comes_first():

@@ -86,8 +86,12 @@ def size_text(change: Change) -> str:
 def _nothing(sessions: Sequence[Session], changes: Sequence[Change]) -> Marked:
     counts = Counter(change.finding for change in changes)
     told = listed(f"{counts[finding]} {finding}" for finding in Finding if counts[finding])
+    said = "No change made training slower or faster"
+    if open_ := counts[Finding.UNDECIDED]:
+        said = "Whether a change made training slower or faster is undecided"
+        said = said if open_ == len(changes) else "No change was found that made training slower or faster"
     return Marked(
-        f"**No change of versions made training slower or faster** beyond noise: "
+        f"**{said}** beyond noise: "
         f"{counted(len(sessions), 'session')}, {sessions[0].label} to {sessions[-1].label}; of "
         f"{counted(len(changes), 'comparison')} before and after a change, {told}."
     )
@@ -98,6 +102,13 @@ def _unchanged(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> M
     if not any(len(points) > 1 for history in trials for points in history.by_machine.values()):
         return Marked(
             f"**No trial has a time in two sessions of one machine** ({span}), so nothing is compared."
+        )
+    if changed := [session for session in sessions if session.changes]:
+        told = "; ".join(
+            f"{session.label}: {escape(changes_text(session.all_changes))}" for session in changed
+        )
+        return Marked(
+            f"**No trial has a time before and after what changed** ({told}), so nothing is compared."
         )
     return Marked(f"**Nothing that was recorded changed** on any machine between its sessions ({span}).")
 
