@@ -2,13 +2,10 @@
 
 import ast
 import itertools
-import os
-import subprocess
 
 import pytest
 
 from program_text import YOURS, imported, trial_of, unknown_names
-from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Status
@@ -242,33 +239,16 @@ def test_a_program_trains_as_it_is_pasted(name, shared_worker, tmp_path):
     if ddp:  # as each rank sees it, before the others are let go
         program = program.replace("torch.distributed.destroy", f"{after}\ntorch.distributed.destroy")
     (tmp_path / "train.py").write_text(before + program + ("" if ddp else after))
-    if ddp:
-        printed = by_torchrun(tmp_path / "train.py")
+    train, said = tmp_path / "train.py", tmp_path / "printed"
+    if ddp:  # as its first comment says
+        loopback = {"GLOO_SOCKET_IFNAME": "lo"}
+        command = ["--nproc-per-node", 2, train]
+        outcome = worker.probe("probes.forked_torchrun", said, *command, environment=loopback)
     else:
-        outcome = worker.probe("probes.pasted_program", tmp_path / "train.py", tmp_path / "printed")
-        printed = "\n".join((tmp_path / f"printed.{stream}").read_text() for stream in ("out", "err"))
-        assert outcome.status == Status.OK, printed[-3000:]
+        outcome = worker.probe("probes.pasted_program", train, said)
+    printed = "\n".join((tmp_path / f"printed.{stream}").read_text() for stream in ("out", "err"))
+    assert outcome.status == Status.OK, printed[-3000:]
     accuracies = [float(line.split()[1]) for line in printed.splitlines() if line.startswith("RIGHT")]
     assert len(accuracies) == (2 if ddp else 1)
     assert min(accuracies) > 0.6, "guessing gives a third"
     assert "deprecat" not in printed.lower(), printed
-
-
-def by_torchrun(program):
-    """Return what a program prints when it is started in two processes, as its first comment says."""
-    done = subprocess.run(
-        [
-            find_interpreter("torch"),
-            "-m",
-            "torch.distributed.run",
-            "--nproc-per-node",
-            "2",
-            program,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "GLOO_SOCKET_IFNAME": "lo"},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout + "\n" + done.stderr

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +11,10 @@ import pytest
 
 from shared_workers import SharedWorker
 from trainspeed.conduct.forked_run import RunOutcome
-from trainspeed.conduct.machine import find_interpreter
-from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS, STRATEGIES, Trial
 from trainspeed.sensors.machine import logical_cores
 from trainspeed.worker.device_errors import FAULTS, classify
-
-TESTS = Path(__file__).parents[2]
 
 pytestmark = [
     pytest.mark.slow,
@@ -115,33 +110,35 @@ def test_a_rank_that_fails_ends_the_run_with_its_words_and_the_next_run_runs(
     assert not worker.processes()
 
 
-def under_torchrun(module: str, folder: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Run a module as two ranks of torchrun, on a trial in a folder."""
-    if (python := find_interpreter("torch")) is None:
-        pytest.skip("torch is not installed here")
-    (folder / "trial.json").write_text(json.dumps(ddp().as_dict()))
-    command = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    command += ["-m", module, str(folder / "trial.json")]
-    path = os.pathsep.join([str(ROOT / "lib"), str(TESTS)])
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": path, **environment}
-    environment |= {"OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
+def under_torchrun(
+    module: str, worker: SharedWorker, folder: Path, environment: Mapping[str, str] | None = None
+) -> tuple[RunOutcome, str, str]:
+    """Run a module as two ranks of torchrun, on a trial in a folder; return how that ended, and what it said."""
+    trial, said = folder / "trial.json", folder / "said"
+    trial.write_text(json.dumps(ddp().as_dict()))
+    command = ["--standalone", "--nproc-per-node", 2, "-m", module, trial]
+    outcome = worker.probe("probes.forked_torchrun", said, *command, environment=environment)
+    return outcome, *(said.with_suffix(f".{stream}").read_text() for stream in ("out", "err"))
 
 
-def test_the_same_training_runs_under_torchrun(tmp_path):
-    done = under_torchrun("trainspeed.worker.backends.torchrun", tmp_path)
+def test_the_same_training_runs_under_torchrun(shared_worker, tmp_path):
+    outcome, out, err = under_torchrun(
+        "trainspeed.worker.backends.torchrun", shared_worker("torch"), tmp_path
+    )
 
-    assert done.returncode == 0, done.stderr[-2000:]
-    printed = json.loads(done.stdout.strip().splitlines()[-1])
+    assert outcome.status == Status.OK, err[-2000:]
+    printed = json.loads(out.strip().splitlines()[-1])
     assert len(printed["epoch_s"]) == 3
     assert np.isfinite(printed["final_loss"])
 
 
-def test_a_rank_that_hangs_ends_torchrun_too(tmp_path):
-    done = under_torchrun("probes.failing_torchrun", tmp_path, TRAINSPEED_TEST_RANK="hang")
-
-    assert done.returncode != 0
-    assert (
-        classify(next(line for line in done.stderr.splitlines() if "RuntimeError" in line))
-        == FAULTS["rank_silent"]
+def test_a_rank_that_hangs_ends_torchrun_too(shared_worker, tmp_path):
+    outcome, _, err = under_torchrun(
+        "probes.failing_torchrun", shared_worker("torch"), tmp_path, {"TRAINSPEED_TEST_RANK": "hang"}
     )
+
+    assert outcome.status == Status.CRASHED
+    assert (
+        classify(next(line for line in err.splitlines() if "RuntimeError" in line)) == FAULTS["rank_silent"]
+    )
+    assert not shared_worker("torch").processes()
