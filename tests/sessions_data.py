@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from study_data import MACHINE, make_run
-from trainspeed.core.run import Role, Run
-from trainspeed.studies.across.changes import TrialHistory, histories
+from trainspeed.core.run import Role, Run, Status
+from trainspeed.studies.across.changes import TrialHistory
 from trainspeed.studies.across.common import common_trials
+from trainspeed.studies.across.histories import histories
 from trainspeed.studies.across.sessions import Session, sessions_of
 
 SCATTER = (0.0, 0.004, -0.004, 0.008, -0.008, 0.002)  # of a session's blocks around its time, as shares
@@ -38,13 +39,24 @@ def day(
     return runs
 
 
+def failed_day(number: int, torch: str = "2.14.0", **more: Any) -> list[Run]:
+    """Return a session on this day of November in which the trial ran out of memory."""
+    about = {
+        "session": f"202611{number:02}T080000Z-abcd",
+        "versions": {"torch": torch},
+        "dataset": "digits",
+        "reason": "2 GB were <asked> for.",
+    }
+    return [make_run(status=Status.OOM, **about | more)]
+
+
 def machine(**changed: Any) -> Mapping[str, Any]:
     """Return the usual machine with these changes."""
     return {**MACHINE, **changed}
 
 
 def history_of(*sessions: Iterable[Run]) -> tuple[list[Session], list[TrialHistory]]:
-    """Return the sessions in the order of time, and the history of each trial of them."""
+    """Return the sessions in the order of time, and the history of each trial on each machine."""
     ordered = sessions_of(run for session in sessions for run in session)
     return ordered, histories(ordered, common_trials({session.label: session.runs for session in ordered}))
 

@@ -2,13 +2,16 @@
 
 import pytest
 
-from sessions_data import day, history_of, machine, upgraded_twice
+from sessions_data import day, failed_day, history_of, machine, upgraded_twice
 from study_data import make_run
-from trainspeed.core.run import Status
 from trainspeed.studies.across.changes import Finding
+from trainspeed.studies.across.common import common_trials
 from trainspeed.studies.across.history_text import (
     answer_blocks,
     certainty_sentences,
+    left_out_sentences,
+    letters,
+    letters_of,
     machine_sentences,
     size_text,
 )
@@ -82,14 +85,33 @@ def test_too_few_blocks_decide_nothing():
 
 def test_two_machines_are_never_compared():
     other = machine(cpu="Another CPU")
-    ordered, (history,) = history_of(day(1), day(2, 3.0, NEW, machine=other))
-    assert history.changes == history.alone == []
-    assert [len(points) for points in history.by_machine.values()] == [1, 1]
-    (said,) = answer_blocks(ordered, [history])
+    ordered, trials = history_of(day(1), day(2, 3.0, NEW, machine=other))
+    assert trials == []
+    common = common_trials({session.label: session.runs for session in ordered})
+    assert left_out_sentences(ordered, common, trials) == [
+        "1 trial has no time in any of several sessions, or never in two of one machine."
+    ]
+    (said,) = answer_blocks(ordered, trials)
     assert said.startswith("**No trial has a time in two sessions of one machine** (2 sessions")
+    assert "Machine 1 (Test CPU, no GPU used): 1 session; Machine 2 (Another CPU, no GPU used): 1 " in said
     assert machine_sentences(ordered)[1] == (
         "Machine 2, from 2026-11-02 on: Another CPU, no GPU used, another one than before (CPU Test CPU → Another CPU)."
     )
+
+
+def test_each_of_several_machines_has_its_own_history_and_its_name_in_each_sentence():
+    other = {"machine": machine(cpu="Another CPU")}
+    ordered, trials = history_of(
+        day(1), day(2, **other), day(3, 1.2, NEW), day(4, 1.3, **other), failed_day(5, NEW, **other)
+    )
+    assert [(one.machine, len(one.changes), one.failing is None) for one in trials] == [
+        (1, 0, False),
+        (0, 1, True),
+    ]
+    failed, slower, alone = answer_blocks(ordered, trials)
+    assert failed.startswith("Machine 2 (Another CPU, no GPU used): since 2026-11-05 (PyTorch 2.14.0 → ")
+    assert slower.startswith("Machine 1 (Test CPU, no GPU used): since 2026-11-03 (PyTorch 2.14.0 → ")
+    assert alone.startswith("Machine 2 (Another CPU, no GPU used): on 2026-11-04, PyTorch, cnn10 was slower ")
 
 
 def test_versions_that_are_not_known_are_no_upgrade():
@@ -121,19 +143,26 @@ def test_a_change_before_a_session_without_the_trial_counts_for_the_next_one():
             1.0, batch_size=64, session="20261103T080000Z-abcd", versions={"torch": NEW}, dataset="digits"
         )
     ]
-    (change,) = changes(day(1), between, day(5, 1.5, NEW))
+    governor = day(5, 1.5, NEW, machine=machine(governor="powersave"))
+    ordered, (history,) = history_of(day(1, machine=machine(governor="performance")), between, governor)
+    (change,) = history.changes
     assert change.finding is Finding.SLOWER and change.session.label == "2026-11-05"
+    assert letters_of(letters(ordered), change) == "A, B"
 
 
-def test_a_trial_that_failed_after_an_upgrade_has_its_point_and_no_change():
-    oom = [
-        make_run(
-            status=Status.OOM, session="20261102T080000Z-abcd", versions={"torch": NEW}, dataset="digits"
-        )
-    ]
-    _, (history,) = history_of(day(1), oom)
-    assert history.changes == [] and history.points[1].statuses == (Status.OOM,)
-    assert "Nothing that was recorded changed" not in answer(day(1), oom)[0]
+def test_a_trial_that_fails_since_an_upgrade_is_said_first_with_the_reason():
+    sessions = day(1), day(2, 1.5, "2.14.1"), failed_day(4, NEW), failed_day(5, NEW)
+    (failing, slower) = answer(*sessions)
+    assert failing == (
+        "Since 2026-11-04 (PyTorch 2.14.1 → 2.15.0), **failed**: PyTorch, cnn10: OOM, 2 GB were \\<asked\\> for."
+    )
+    assert slower.startswith("On 2026-11-02 (PyTorch 2.14.0 → 2.14.1), **slower**"), "until it failed"
+    (history,) = history_of(*sessions)[1]
+    assert [point.statuses for point in history.points] == [(), (), ("oom",), ("oom",)]
+    assert answer(day(1), failed_day(2))[0].startswith(
+        "Since 2026-11-02 (nothing that was recorded had changed), **failed**: PyTorch, cnn10: OOM"
+    )
+    assert "failed" not in "".join(answer(day(1), failed_day(2), day(3)))
 
 
 def test_the_largest_change_that_has_a_reason_comes_first():

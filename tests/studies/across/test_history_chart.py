@@ -3,16 +3,19 @@
 import pandas as pd
 import pytest
 
-from sessions_data import day, history_of, machine, upgraded_twice
-from study_data import make_run
-from trainspeed.core.run import Status
-from trainspeed.studies.across.history_chart import MOST_PANELS, plot_history
+from sessions_data import day, failed_day, history_of, machine, upgraded_twice
+from trainspeed.studies.across.history_chart import MOST_LEGEND, MOST_PANELS, plot_histories
 from trainspeed.studies.across.history_tables import changes_table, sessions_table
 
 
-def drawn(*several):
+def all_drawn(*several):
     ordered, trials = history_of(*several)
-    return plot_history(trials, ordered)
+    return plot_histories(trials, ordered)
+
+
+def drawn(*several):
+    (figure,) = all_drawn(*several)
+    return figure
 
 
 def of(ax, gid):
@@ -32,7 +35,7 @@ def test_a_panel_per_trial_says_since_when_it_is_slower():
         "PyTorch, wrn28_10: the same",
     ]
     title = figure.get_suptitle().replace("\n", " ")
-    assert title == "Of 4 trials over 6 sessions: 1 slower, 1 faster since an upgrade"
+    assert title == "Of 4 trials over 6 sessions: 1 slower, 1 faster after a change"
     assert legend(figure) == [
         "A, 2026-11-09: PyTorch 2.13.1 → 2.14.0",
         "B, 2026-11-19: PyTorch 2.14.0 → 2.15.0 and 1 more",
@@ -47,27 +50,55 @@ def test_a_mark_stands_before_the_session_in_which_something_was_new():
 
 def test_times_are_relative_to_the_first_session():
     (ax,) = drawn(day(1, 0.05), day(2, 0.06)).axes
-    (line,) = of(ax, "machine")
+    (line,) = of(ax, "times")
     assert list(line.get_ydata()) == pytest.approx([1.0, 1.2])
     assert [text.get_text() for text in of(ax, "first")] == ["first:\n50.1 ms"]
 
 
-def test_a_machine_that_changed_is_not_joined_by_a_line():
+def test_each_machine_has_a_chart_of_its_own_sessions():
     other = machine(cpu="Another CPU")
-    figure = drawn(day(1), day(2), day(3, 3.0, machine=other), day(4, 3.3, machine=other))
-    lines = of(figure.axes[0], "machine")
-    assert [list(line.get_xdata()) for line in lines] == [[0, 1], [2, 3]]
-    assert [list(line.get_ydata()) for line in lines] == [pytest.approx([1, 1]), pytest.approx([1, 1.1])]
-    assert legend(figure) == ["machine 1", "machine 2"]
+    figures = all_drawn(day(1), day(2, 3.0, machine=other), day(3, 1.2, "2.15"), day(4, 3.3, machine=other))
+    lines = [of(figure.axes[0], "times")[0] for figure in figures]
+    assert [list(line.get_xdata()) for line in lines] == [[0, 1], [0, 1]]
+    assert [list(line.get_ydata()) for line in lines] == [pytest.approx([1, 1.2]), pytest.approx([1, 1.1])]
+    titles = [figure.get_suptitle().replace("\n", " ") for figure in figures]
+    assert titles == [
+        "Machine 1 (Test CPU, no GPU used): Of 1 trial over 2 sessions: 1 slower after a change",
+        "Machine 2 (Another CPU, no GPU used): Has anything changed over 2 sessions?",
+    ]
 
 
 def test_a_session_with_few_blocks_is_hollow_and_one_that_failed_says_how():
-    oom = [make_run(status=Status.OOM, session="20261103T080000Z-abcd", versions={}, dataset="digits")]
-    figure = drawn(day(1), day(2)[:3], oom)
+    figure = drawn(day(1), day(2)[:3], failed_day(3, "2.15"))
     ax = figure.axes[0]
     assert [len(line.get_xdata()) for line in of(ax, "hollow")] == [1]
     assert [text.get_text() for text in of(ax, "failure")] == ["OOM"]
-    assert legend(figure) == ["fewer than 6 blocks: no interval"]
+    assert ax.get_title() == "PyTorch, cnn10: OOM since A"
+    assert figure.get_suptitle() == "Of 1 trial over 3 sessions: 1 fails now"
+    assert legend(figure) == ["A, 2026-11-03: PyTorch 2.14.0 → 2.15", "fewer than 6 blocks: no interval"]
+
+
+def test_every_change_counts_and_has_the_letter_of_the_session_in_which_it_was():
+    """PyTorch was upgraded in a session without the trial, and TensorFlow in the next one, which has it."""
+    keras = {"framework": "tensorflow", "layout": "channels_last"}
+    between = [
+        *day(2, torch="2.15", batch_size=64),
+        *day(2, torch=None, versions={"tensorflow": "2.20"}, **keras),
+    ]
+    after = [*day(3, 1.5, "2.15"), *day(3, torch=None, versions={"tensorflow": "2.21"}, **keras)]
+    figure = drawn(day(1), between, after, day(4, 1.0, "2.16"))
+    panel = next(ax for ax in figure.axes if "PyTorch" in ax.get_title())
+    assert [text.get_text() for text in of(panel, "letter")] == ["A", "C"]
+    assert panel.get_title().replace("\n", " ") == (
+        "PyTorch, cnn10, channels_first: 1.50 times as long since A, 1.50 times as fast since C"
+    )
+    assert "1 slower, 1 faster after a change" in figure.get_suptitle().replace("\n", " ")
+
+
+def test_a_legend_of_many_changes_names_the_newest():
+    texts = legend(drawn(*(day(number, torch=f"2.{number}") for number in range(1, 13))))
+    assert len(texts) == MOST_LEGEND + 1 and texts[0] == "3 before: see the table"
+    assert texts[-1] == "K, 2026-11-12: PyTorch 2.11 → 2.12"
 
 
 def test_of_many_trials_the_largest_changes_are_drawn():
@@ -79,7 +110,7 @@ def test_of_many_trials_the_largest_changes_are_drawn():
     figure = drawn(old, new)
     assert len(figure.axes) == MOST_PANELS
     assert "batch 15" in figure.axes[0].get_title()
-    assert "8 slower since an upgrade (6 are drawn)" in figure.get_suptitle().replace("\n", " ")
+    assert "8 slower after a change (6 are drawn)" in figure.get_suptitle().replace("\n", " ")
 
 
 def test_where_nothing_changed_the_title_is_the_question():
@@ -102,3 +133,6 @@ def test_the_tables_have_every_session_and_every_change():
     assert (row["since"], row["it is"], row["speed-up"]) == ("2026-11-19", "slower", "0.93×")
     assert (row["before ms"], row["after ms"]) == ("40.1", "43.3")
     assert not pd.isna(table).any().any()
+    ordered, trials = history_of(day(1), failed_day(2, "2.15"))
+    row = changes_table(trials, ordered).data.iloc[0]
+    assert (row["change"], row["since"], row["it is"]) == ("A", "2026-11-02", "failed: OOM")

@@ -1,11 +1,11 @@
-"""The chart of one machine over time: a panel per trial, a mark where something changed. Decides nothing."""
+"""The chart of each machine over time: a panel per trial, a mark where something changed. Decides nothing."""
 
 from __future__ import annotations
 
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,9 +19,9 @@ from trainspeed.show.axes import legend_below, nothing, panels, ratio_axis
 from trainspeed.show.fitting import at_width, fit
 from trainspeed.show.forest import HOLLOW
 from trainspeed.show.series import marks
-from trainspeed.show.theme import GREY, PALE, SMALL_PT, framework_colour, status_name
+from trainspeed.show.theme import GREY, PALE, SMALL_PT, framework_colour, show, status_name
 from trainspeed.studies.across.changes import CHANGES, Change, Point, TrialHistory
-from trainspeed.studies.across.history_text import letters, machine_label, size_text
+from trainspeed.studies.across.history_text import letters, letters_of, machine_title, size_text
 from trainspeed.studies.across.sessions import Session, changes_text
 
 MOST_PANELS = 6
@@ -32,27 +32,49 @@ LEGEND_LETTERS = 56  # as many as a narrow screen has room for
 MARK_LETTERS = 15  # of the letter and the date before it
 TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 12, 1.35 * SMALL_PT / 72
 LABELS_IN = 0.8  # left of a panel, where no title stands
-PANEL_IN = 1.35
-MARKERS = ("o", "s", "^", "D", "v", "P")  # of the first, second, … machine
+PANEL_IN = 1.8
+MOST_LEGEND = 8  # changes that a legend names: the newest
+ALT = "Time of each trial over the sessions, relative to the first one, with marks where something changed."
 MARK = {"color": ".35", "linewidth": 1.1, "linestyle": (0, (1, 2))}
 
 
-def plot_history(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> Figure:
-    """Draw the trials' times over the sessions, relative to each machine's first one: a panel each, at most six.
-
-    A mark is the median of a session's blocks, the bar its interval, hollow where there are too few blocks; a line
-    joins the sessions of one machine. A letter stands where something changed on which the trial depends.
+def plot_histories(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> list[Figure]:
+    """Draw the trials' times over the sessions, a figure for each machine that has a trial in two of its sessions.
 
     Args:
-        trials: In the order of the panels, as `changes.histories` returns them.
+        trials: In the order of the panels, as `histories.histories` returns them.
     """
-    timed = [history for history in trials if history.by_machine]
-    if not timed:
-        return nothing("No trial has a time in two sessions.", title="Time over the sessions").figure
-    shown = timed[:MOST_PANELS]
-    part = f" ({len(shown)} are drawn)" if len(shown) < len(timed) else ""
-    figure, axes = panels(len(shown), _title(timed, sessions) + part, height_in=PANEL_IN, share_y=False)
+    machines = sorted({history.machine for history in trials})
+    several = len({session.machine for session in sessions}) > 1
     named = letters(sessions)
+    figures = []
+    for machine in machines:
+        of_machine = [session for session in sessions if session.machine == machine]
+        own = [history for history in trials if history.machine == machine]
+        figures.append(_plot_machine(own, of_machine, named, several))
+    return figures or [nothing("No trial has a time in two sessions.", title="Time over the sessions").figure]
+
+
+def show_histories(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> None:
+    """Show a figure for each machine."""
+    for figure in plot_histories(trials, sessions):
+        show(figure, alt=ALT)
+
+
+def _plot_machine(
+    trials: Sequence[TrialHistory], sessions: Sequence[Session], named: Mapping[str, str], several: bool
+) -> Figure:
+    """Draw the trials' times over the sessions of a machine, relative to its first one: a panel each, at most six.
+
+    A mark is the median of a session's blocks, the bar its interval, hollow where there are too few blocks. A letter
+    stands where something changed on which the trial depends.
+    """
+    shown = trials[:MOST_PANELS]
+    part = f" ({len(shown)} are drawn)" if len(shown) < len(trials) else ""
+    where = f"{machine_title(sessions[-1])}: " if several else ""
+    figure, axes = panels(
+        len(shown), f"{where}{_title(trials, sessions)}{part}", height_in=PANEL_IN, share_y=False
+    )
     places = {session.id: float(place) for place, session in enumerate(sessions)}
     for ax, history in zip(axes, shown, strict=True):
         _draw(ax, history, sessions, named, places)
@@ -68,13 +90,17 @@ def plot_history(trials: Sequence[TrialHistory], sessions: Sequence[Session]) ->
 
 
 def _title(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> str:
-    """Return how many trials became slower or faster since something changed; the question where none did."""
-    found = [[c.finding for c in history.changes if c.finding in CHANGES][-1:] for history in trials]
-    counts = Counter(finding for own in found for finding in own)
+    """Return how many trials fail now, and how many became slower or faster after a change; the question where none
+    did."""
+    counts = Counter(finding for history in trials for finding in {c.finding for c in history.changes})
     told = ", ".join(f"{counts[finding]} {finding}" for finding in CHANGES if counts[finding])
-    if not told:
-        return f"Has anything changed over {counted(len(sessions), 'session')}?"
-    return f"Of {counted(len(trials), 'trial')} over {counted(len(sessions), 'session')}: {told} since an upgrade"
+    fail = sum(history.failing is not None for history in trials)
+    parts = [f"{fail} {'fails' if fail == 1 else 'fail'} now"] if fail else []
+    parts += [f"{told} after a change"] if told else []
+    over = counted(len(sessions), "session")
+    if not parts:
+        return f"Has anything changed over {over}?"
+    return f"Of {counted(len(trials), 'trial')} over {over}: {'; '.join(parts)}"
 
 
 def _write_titles(axes: Sequence[Axes], titles: Sequence[str], width_in: float) -> float:
@@ -90,8 +116,8 @@ def _draw(
     ax: Axes,
     history: TrialHistory,
     sessions: Sequence[Session],
-    named: dict[str, str],
-    places: dict[str, float],
+    named: Mapping[str, str],
+    places: Mapping[str, float],
 ) -> None:
     framework = history.trial.trial.framework
     rows = _rows(history, places)
@@ -99,10 +125,9 @@ def _draw(
     ratio_axis(ax.yaxis, min(ends.min(), 1 / (1 + MARGIN)), max(ends.max(), 1 + MARGIN))
     ax.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5, gid="margin")
     ax.axhline(1, color=".3", linewidth=1, zorder=1.5, gid="one")
-    for machine, own in rows.groupby("machine"):
-        look = {"color": framework_colour(framework), "marker": MARKERS[int(machine) % len(MARKERS)]}
-        ax.plot(own["x"], own["y"], color=look["color"], linewidth=1.6, gid="machine")
-        marks(ax, own, along="y", look=look)
+    look = {"color": framework_colour(framework), "marker": "o"}
+    ax.plot(rows["x"], rows["y"], color=look["color"], linewidth=1.6, gid="times")
+    marks(ax, rows, along="y", look=look)
     for session in sessions:
         if session.changes_for(framework):
             ax.axvline(places[session.id] - 0.5, gid="change", **MARK)
@@ -116,18 +141,14 @@ def _draw(
             ax.text(places[point.session.id], 0.03, text, fontsize=SMALL_PT, color=GREY, **at)
     ax.set_xlim(-0.6, len(sessions) - 0.4)
     ax.grid(axis="x", visible=False)
-    firsts = [own[0].median_s for own in history.by_machine.values()]
-    ax.text(
-        1.01, 0.5, _first_text(firsts), transform=ax.transAxes, va="center", fontsize=SMALL_PT, gid="first"
-    )
+    first = _first_text(history.timed[0].median_s)
+    ax.text(1.01, 0.5, first, transform=ax.transAxes, va="center", fontsize=SMALL_PT, gid="first")
 
 
-def _rows(history: TrialHistory, places: dict[str, float]) -> pd.DataFrame:
-    """Return a row per session with a time: x, y and its interval relative to the machine's first session."""
-    rows = []
-    for machine, points in history.by_machine.items():
-        first = points[0].median_s
-        rows += [_row(point, first) | {"machine": machine, "x": places[point.session.id]} for point in points]
+def _rows(history: TrialHistory, places: Mapping[str, float]) -> pd.DataFrame:
+    """Return a row per session with a time: x, y and its interval relative to the first session."""
+    points = history.timed
+    rows = [_row(point, points[0].median_s) | {"x": places[point.session.id]} for point in points]
     return pd.DataFrame(rows).astype(dict.fromkeys(("y", "low", "high"), float))
 
 
@@ -136,18 +157,19 @@ def _row(point: Point, first_s: float) -> dict[str, float | None]:
     return {"y": point.median_s / first_s, "low": low and low / first_s, "high": high and high / first_s}
 
 
-def _first_text(seconds: Sequence[float]) -> str:
-    scale, unit = (1e3, "ms") if max(seconds) < 1 else (1.0, "s")
-    return "first:\n" + "\n".join(f"{digits(scale * value)} {unit}" for value in seconds[: len(MARKERS)])
+def _first_text(seconds: float) -> str:
+    scale, unit = (1e3, "ms") if seconds < 1 else (1.0, "s")
+    return f"first:\n{digits(scale * seconds)} {unit}"
 
 
-def _message(history: TrialHistory, named: dict[str, str]) -> str:
-    """Return what became of a trial: since which letter it takes how many times as long."""
-    found = [change for change in history.changes if change.finding in CHANGES]
+def _message(history: TrialHistory, named: Mapping[str, str]) -> str:
+    """Return what became of a trial: since when it fails, or since which letter it takes how many times as long."""
+    found = [f"{_size(c)} since {letters_of(named, c)}" for c in history.changes if c.finding in CHANGES]
+    if failing := history.failing:
+        since = letters_of(named, failing) or failing.session.label
+        found.append(f"{status_name(failing.run.status)} since {since}")
     if found:
-        return ", ".join(
-            f"{_size(change)} since {named.get(change.session.id, change.session.label)}" for change in found
-        )
+        return ", ".join(found)
     largest = history.largest
     if largest is None:
         return "not compared"
@@ -171,32 +193,17 @@ def _date_axis(ax: Axes, sessions: Sequence[Session]) -> None:
 
 
 def _legend(
-    shown: Sequence[TrialHistory], sessions: Sequence[Session], named: dict[str, str]
+    shown: Sequence[TrialHistory], sessions: Sequence[Session], named: Mapping[str, str]
 ) -> list[Line2D]:
-    frameworks = {history.trial.trial.framework for history in shown}
-    entries = []
+    frameworks = sorted({history.trial.trial.framework for history in shown})
+    texts = []
     for session in sessions:
-        differences = [d for name in sorted(frameworks) for d in session.changes_for(name)]
-        if differences:
-            text = f"{named[session.id]}, {session.label}: {_shortened([*dict.fromkeys(differences)])}"
-            entries.append(Line2D([], [], label=text, **MARK))
-    machines = dict.fromkeys(
-        point.session.machine for history in shown for point in history.points if point.runs
-    )
-    if len(machines) > 1:
-        first = {session.machine: session for session in reversed(sessions)}
-        entries += [
-            Line2D(
-                [],
-                [],
-                label=machine_label(first[m]),
-                color=GREY,
-                marker=MARKERS[m % len(MARKERS)],
-                markersize=7,
-            )
-            for m in machines
-        ]
-    if any(point.interval_s is None for history in shown for point in history.points if point.runs):
+        if differences := [d for name in frameworks for d in session.changes_for(name)]:
+            texts.append(f"{named[session.id]}, {session.label}: {_shortened([*dict.fromkeys(differences)])}")
+    entries = [Line2D([], [], label=text, **MARK) for text in texts[-MOST_LEGEND:]]
+    if (more := len(texts) - MOST_LEGEND) > 0:
+        entries.insert(0, Line2D([], [], label=f"{more} before: see the table", **MARK))
+    if any(point.interval_s is None for history in shown for point in history.timed):
         entries.append(Line2D([], [], label="fewer than 6 blocks: no interval", **HOLLOW))
     return entries
 

@@ -1,4 +1,4 @@
-"""One machine over time in sentences: since when what is slower or faster, and how sure that is. Decides nothing."""
+"""Machines over time in sentences: since when what fails, or is slower or faster, and how sure that is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from trainspeed.core.format import counted, interval, listed
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
-from trainspeed.studies.across.changes import CHANGES, Change, Finding, TrialHistory
+from trainspeed.show.theme import status_name
+from trainspeed.studies.across.changes import CHANGES, Change, Failing, Finding, TrialHistory
 from trainspeed.studies.across.common import Common
 from trainspeed.studies.across.sessions import Session, changes_text
 
@@ -27,17 +28,53 @@ def _letter(number: int) -> str:
     return (_letter(more - 1) if more else "") + chr(ord("A") + last)
 
 
+def letters_of(named: Mapping[str, str], change: Change | Failing) -> str:
+    """Return the letters of the sessions before which it changed: "A", or "A, B"."""
+    return ", ".join(named[session.id] for session in change.changed_in)
+
+
 def answer_blocks(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> list[Marked]:
-    """Return what became slower or faster since when, as Markdown: the newest change first; else that nothing did."""
+    """Return what fails now, and what became slower or faster since when, as Markdown: the newest change first; else
+    that nothing did."""
+    several = len({session.machine for session in sessions}) > 1
     changes = [change for history in trials for change in history.changes]
+    failing = _failing([history.failing for history in trials if history.failing], several)
     if not changes:
-        return [*_alone(trials), _unchanged(sessions, trials)]
+        return [*failing, *_alone(trials, several), _unchanged(sessions, trials)]
     blocks = [
-        _since(own)
+        _since(own, several)
         for own in _by_change(changes).values()
         if any(change.finding in CHANGES for change in own)
     ]
-    return [*(blocks or [_nothing(sessions, changes)]), *_alone(trials)]
+    return [*failing, *(blocks or [_nothing(sessions, changes)]), *_alone(trials, several)]
+
+
+def _failing(failing: Sequence[Failing], several: bool) -> list[Marked]:
+    """Return what has failed since when, and why, the newest first; one sentence for each way to fail.
+
+    Args:
+        several: Whether there are machines to tell apart.
+    """
+    found: dict[tuple[str, str, str], list[Failing]] = {}
+    for one in failing:
+        key = one.session.label, changes_text(one.differences), str(one.run.status)
+        found.setdefault(key, []).append(one)
+    blocks = []
+    for (label, what, status), own in sorted(found.items(), reverse=True):
+        more = len(own) - MOST_NAMED
+        names = "; ".join(escape(one.name) for one in own[:MOST_NAMED])
+        names += f"; and {more} more" if more > 0 else ""
+        reason = escape((own[0].run.reason or "no reason given").rstrip("."))
+        when = f"Since {label} ({escape(what) if what else 'nothing that was recorded had changed'})"
+        said = f"{when}, **failed**: {names}: {status_name(status)}, {reason}."
+        blocks.append(_placed(said, own[0], several))
+    return blocks
+
+
+def _placed(said: str, one: Change | Failing, several: bool) -> Marked:
+    """Return a sentence, with its machine before it where there are several."""
+    where = f"{escape(machine_title(one.session))}: " if several else ""
+    return Marked(f"{where}{said[0].lower() if where else said[0]}{said[1:]}")
 
 
 def _by_change(changes: Iterable[Change]) -> dict[tuple[str, str], list[Change]]:
@@ -48,7 +85,7 @@ def _by_change(changes: Iterable[Change]) -> dict[tuple[str, str], list[Change]]
     return dict(sorted(found.items(), reverse=True))
 
 
-def _since(changes: Sequence[Change]) -> Marked:
+def _since(changes: Sequence[Change], several: bool) -> Marked:
     first = changes[0]
     what = escape(changes_text(first.differences))
     parts = []
@@ -61,7 +98,7 @@ def _since(changes: Sequence[Change]) -> Marked:
     others = Counter(c.finding for c in changes if c.finding not in CHANGES)
     told = ", ".join(f"{count} {finding}" for finding, count in others.items())
     rest = f". Of {counted(len(changes), 'trial')}, {told}" if told else ""
-    return Marked(f"{_span(changes)} ({what}), {'; '.join(parts)}{rest}.")
+    return _placed(f"{_span(changes)} ({what}), {'; '.join(parts)}{rest}.", first, several)
 
 
 def _span(changes: Sequence[Change]) -> str:
@@ -99,9 +136,10 @@ def _nothing(sessions: Sequence[Session], changes: Sequence[Change]) -> Marked:
 
 def _unchanged(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> Marked:
     span = f"{counted(len(sessions), 'session')}, {sessions[0].label} to {sessions[-1].label}"
-    if not any(len(points) > 1 for history in trials for points in history.by_machine.values()):
+    if not any(len(history.timed) > 1 for history in trials):
         return Marked(
-            f"**No trial has a time in two sessions of one machine** ({span}), so nothing is compared."
+            f"**No trial has a time in two sessions of one machine** ({span}{_machines(sessions)}), so nothing is "
+            "compared."
         )
     if changed := [session for session in sessions if session.changes]:
         told = "; ".join(
@@ -113,29 +151,29 @@ def _unchanged(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> M
     return Marked(f"**Nothing that was recorded changed** on any machine between its sessions ({span}).")
 
 
-def _alone(trials: Sequence[TrialHistory]) -> list[Marked]:
+def _alone(trials: Sequence[TrialHistory], several: bool) -> list[Marked]:
     """Return what differs in a machine's newest session although nothing that was recorded changed."""
     found: dict[tuple[str, Finding], list[Change]] = {}
-    for change in (change for history in trials for change in history.alone if change.finding in CHANGES):
-        found.setdefault((change.session.label, change.finding), []).append(change)
+    for change in (history.alone for history in trials):
+        if change and change.finding in CHANGES:
+            found.setdefault((change.session.label, change.finding), []).append(change)
     blocks = []
     for (label, finding), own in [*found.items()][:MOST_ALONE]:
         largest = max(own, key=lambda change: change.size)
         name = escape(largest.name)
         many = f"{len(own)} trials were {finding} than before, the most {name}, {size_text(largest)}"
         one = f"{name} was {finding} than before, {size_text(largest)}"
-        blocks.append(
-            Marked(
-                f"On {label}, {many if len(own) > 1 else one}, and **nothing that was recorded had changed**: the luck "
-                "of a day, or something that no ledger records. Measure once more."
-            )
+        said = (
+            f"On {label}, {many if len(own) > 1 else one}, and **nothing that was recorded had changed**: the luck of "
+            "a day, or something that no ledger records. Measure once more."
         )
+        blocks.append(_placed(said, largest, several))
     return blocks
 
 
 def certainty_sentences(trials: Sequence[TrialHistory]) -> list[str]:
     """Return how sure the answer is: blocks, noise, days, chance."""
-    changes = [change for history in trials for change in (*history.changes, *history.alone)]
+    changes = [change for history in trials for change in history.compared]
     sure = [change for change in changes if change.low is not None]
     if not sure:
         return [f"Nothing is decided: no trial has {MIN_BLOCKS} blocks before a change and as many after it."]
@@ -179,6 +217,18 @@ def machine_label(session: Session) -> str:
     return f"machine {session.machine + 1}"
 
 
+def machine_title(session: Session) -> str:
+    """Return the machine with its number and its name: "Machine 2 (NVIDIA A10G)"."""
+    return f"{machine_label(session).capitalize()} ({session.machine_words})"
+
+
+def _machines(sessions: Iterable[Session]) -> str:
+    """Return how many sessions each machine has; nothing where there is one machine only."""
+    counts = Counter(escape(machine_title(session)) for session in sessions)
+    told = "; ".join(f"{name}: {counted(count, 'session')}" for name, count in counts.items())
+    return f"; {told}; `make compare` compares machines" if len(counts) > 1 else ""
+
+
 def machine_sentences(sessions: Sequence[Session]) -> list[str]:
     """Return on which machines was measured: one, or where each other one came in and in what it differs."""
     if len({session.machine for session in sessions}) == 1:
@@ -192,15 +242,23 @@ def machine_sentences(sessions: Sequence[Session]) -> list[str]:
             sentences.append(
                 f"{machine_label(session).capitalize()}, from {session.label} on: {session.machine_words}{apart}."
             )
-    return [*sentences, "Times of different machines are not joined by a line and not compared."]
+    return [*sentences, "Times of different machines are not compared: each has a chart of its own."]
 
 
-def left_out_sentences(sessions: Sequence[Session], common: Common) -> list[str]:
-    """Return, in at most one sentence for each kind, what is in one session only."""
+def left_out_sentences(
+    sessions: Sequence[Session], common: Common, trials: Sequence[TrialHistory]
+) -> list[str]:
+    """Return, in at most one sentence for each kind, what is in one session only, or never twice on a machine."""
     alone = sum(map(len, common.alone.values()))
     sentences = (
         [f"{counted(alone, 'trial')} {'is' if alone == 1 else 'are'} in one session only."] if alone else []
     )
+    shown = {(history.trial.study, history.trial.trial) for history in trials}
+    if never := sum((trial.study, trial.trial) not in shown for trial in common.trials):
+        sentences.append(
+            f"{counted(never, 'trial')} {'has' if never == 1 else 'have'} no time in any of several sessions, or never "
+            "in two of one machine."
+        )
     strangers: Mapping[str, object] = common.data
     without = [
         session.label
