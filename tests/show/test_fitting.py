@@ -1,6 +1,7 @@
 """One figure at two widths, by its artists, and the bytes of its drawings."""
 
 import math
+import re
 import textwrap
 from itertools import pairwise
 
@@ -123,3 +124,18 @@ def test_a_figure_is_an_svg_with_letters_and_one_of_many_points_a_png():
     ax.plot(np.arange(20_000), [math.sin(x * x) for x in range(20_000)], "o", markersize=1)
     dense = draw(figure)
     assert dense.mime == PNG and dense.source.startswith("data:image/png;base64,iVBOR")
+
+
+def test_an_svg_is_laid_out_once_and_its_paths_have_two_decimals(monkeypatch):
+    """`savefig` would draw it twice. What is written on the figure keeps all its decimals."""
+    figure, (ax,) = panels(1)
+    ax.plot([0, math.pi, math.e], [math.pi, math.e, 0])
+    ax.set_xlabel('<path d="1.23456"')
+    draws, canvas = [], figure.canvas
+    drawn = figure.patch.draw
+    monkeypatch.setattr(figure.patch, "draw", lambda renderer: (draws.append(renderer), drawn(renderer)))
+    svg = draw(figure).data.decode()
+    assert len(draws) == 1 and figure.canvas is canvas
+    paths = re.findall(r'<path d="([^"]*)', svg)
+    assert len(paths) > 10 and not [path for path in paths if re.search(r"\.\d{3}", path)]
+    assert '&lt;path d="1.23456"' in svg
