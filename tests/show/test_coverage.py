@@ -11,4 +11,20 @@ def test_a_study_that_had_time_for_nothing_is_told():
     )
 
     assert sentences[0] == "Time: 5 s of 1 min 00 s that it was given."
-    assert sentences[1].startswith("No time for 1 of 1 comparison and single runs, 1 of them of the core")
+    assert sentences[1].startswith(
+        "No time for 1 of 1 group of trials that take turns (1 of them of the core): PyTorch, cnn10 (1 trial). Give"
+    )
+
+
+def test_what_was_left_out_is_named_by_what_tells_it_from_the_rest():
+    def group(blocks=0, **factors):
+        arms = [make_trial(layout=name, **factors).as_dict() for name in ("channels_first", "channels_last")]
+        return GroupCoverage(part="sizes", core=False, trials=tuple(arms), blocks=blocks, most=1)
+
+    groups = (group(1), group(1), group(framework="tensorflow", batch_size=8), *[group(model="wrn28_1")] * 2)
+    covered = Coverage(session="s", study="layout", budget_s=60.0, spent_s=60.0, groups=groups)
+
+    assert coverage_sentences(covered)[1].startswith(
+        "No time for 3 of 5 groups of trials that take turns: TensorFlow, cnn10, batch 8 (2 trials that differ in "
+        "layout); PyTorch, wrn28_1 (2 trials that differ in layout). Give it more (`make report BUDGET=…`"
+    )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.format import counted, listed, minutes
 from trainspeed.show.cells import styled
+
+MOST_NAMED = 3  # groups that a sentence names; the table has all
+WORDS_ALONE, MOST_WORDS = 2, 3  # of a group's name: those that it has anyway, and all
+DIFFERENCES = {"part": "what is timed", "levers": "what is switched on", "augment": "augmentation"}
 
 
 def coverage_sentences(coverage: Coverage | None) -> list[str]:
@@ -20,12 +26,34 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     sentences = [f"Time: {limits}{f': {listed(had)}' if had else ''}."]
     if left := coverage.left_out:
         of_core = sum(group.core for group in left)
-        where = f", {of_core} of them of the core" if of_core else ""
+        where = f" ({of_core} of them of the core)" if of_core else ""
+        names = list(dict.fromkeys(_name(group, coverage) for group in left))
+        told = [
+            *names[:MOST_NAMED],
+            *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []),
+        ]
         sentences.append(
-            f"No time for {len(left)} of {counted(len(coverage.groups), 'comparison')} and single runs{where}: "
-            "give it more (`make report BUDGET=…`; `make plan` says what that adds)."
+            f"No time for {len(left)} of {counted(len(coverage.groups), 'group')} of trials that take turns{where}: "
+            f"{'; '.join(told)}. Give it more (`make report BUDGET=…`; `make plan` says what that adds)."
         )
     return sentences
+
+
+def _name(group: GroupCoverage, coverage: Coverage) -> str:
+    """Return what all trials of a group are, without what most of the study's are, and in what they differ."""
+    said = [arm.describe() for arm in group.arms]
+    everywhere = [arm.describe() for other in coverage.groups for arm in other.arms]
+    shared = [word for word in said[0] if all(word in words for words in said)]
+    telling = [word for word in shared if 2 * sum(word in words for words in everywhere) <= len(everywhere)]
+    own = [word for word in shared if word in said[0][:WORDS_ALONE] or word in telling][:MOST_WORDS]
+    number = counted(len(said), "trial")
+    if len({type(arm) for arm in group.arms}) == 1:
+        names = [
+            f.name for f in fields(group.arms[0]) if len({getattr(arm, f.name) for arm in group.arms}) > 1
+        ]
+        differ = [DIFFERENCES.get(name, name.replace("_", " ")) for name in names]
+        number += f" that differ in {listed(differ)}" if differ else ""
+    return f"{', '.join(own)} ({number})" if own else number
 
 
 def _blocks(span: tuple[int, int, int]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,18 @@ SPAN_COLUMNS = ["start", "end", "active", "name", "framework", "epoch_ends"]
 
 
 def show_sentences(
-    sentences: Iterable[str], *, otherwise: str = "", verdicts: Iterable[Verdict] = ()
+    sentences: Iterable[str],
+    *,
+    otherwise: str = "",
+    verdicts: Iterable[Verdict] = (),
+    unmeasured: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Show sentences as a list, as text: see `core.markdown`; `otherwise` where there are none.
 
     Args:
         verdicts: The verdicts that the sentences are about: the front page links from them to this list, and to the
             very sentence of a verdict.
+        unmeasured: What of a search was not measured, as plain values: the front page tells it, too.
     """
     known = [*verdicts]
     anchors = {verdict.sentence: verdict.anchor for verdict in known}
@@ -46,7 +51,10 @@ def show_sentences(
         if anchor := anchors.get(sentence):
             said.append(anchor)
         lines.append(f"- {_anchor(anchor)}{escape(sentence)}")
-    display(Markdown("\n".join(lines) or otherwise), metadata=of_verdicts(known, anchors=said))
+    about = of_verdicts(known, anchors=said) or (
+        {METADATA: {"unmeasured": [*unmeasured]}} if unmeasured else {}
+    )
+    display(Markdown("\n".join(lines) or otherwise), metadata=about)
 
 
 def _anchor(name: str | None) -> str:

@@ -10,7 +10,7 @@ from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.studies.summary.collect import read_report
-from trainspeed.studies.summary.text import check_sentences, not_measured
+from trainspeed.studies.summary.text import all_doubts, check_sentences, not_measured
 
 RUN = Run(
     session=SESSION,
@@ -44,6 +44,7 @@ def test_what_was_checked_is_a_line_that_leads_to_its_page(tmp_path):
     (line,) = check_sentences(report)
     assert line == escape(line) == "3 checks of the instrument: 3 ok ([check](check.html))."
     assert not report.runs.of_study("check")  # it is no study whose verdicts are missed
+    assert [doubt for doubt in all_doubts(report, NOTHING) if doubt.startswith("check: No A/A control ran")]
 
 
 def test_a_fault_is_named_with_what_follows():
@@ -74,6 +75,7 @@ def test_a_check_of_another_machine_is_not_told_of_this_one(tmp_path):
 
     assert "not checked" in sentence and not isinstance(sentence, Marked)
     assert "(CPU (<b>Other</b> CPU, then Test CPU))" in sentence
+    assert not [d for d in all_doubts(read_report(tmp_path, tmp_path), NOTHING) if d.startswith("check")]
 
 
 def test_what_a_framework_says_is_shown_as_text():

@@ -165,6 +165,9 @@ def test_of_a_notebook_that_was_drawn_again_the_runs_time_counts(out):
     assert read_report(out, out).notebooks[0].seconds == 60.0  # 12 runs of 5 s
     write_notebook(out, "amp", rendered=True)
     assert read_report(out, out).notebooks[0].seconds is None  # amp has no runs
+    Ledger(out).append(make_run(study="check", stages_s={"start": 3.0}))
+    write_notebook(out, "check", rendered=True)
+    assert [ran.seconds for ran in read_report(out, out).notebooks] == [None, 3.0, 60.0]
 
 
 # Which runs.

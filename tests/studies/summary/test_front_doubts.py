@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
-from front_data import NOTHING, of_runs, report_of, runs_of, write_report
+from front_data import NOTHING, of_runs, report_of, runs_of, shows, write_notebook, write_report
 from study_data import MACHINE, make_run
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Status
 from trainspeed.judge.doubts import note_sentence
+from trainspeed.search.findings import Stage
+from trainspeed.search.unmeasured import UnmeasuredStage, as_values
 from trainspeed.studies.summary.collect import ReportSummary, read_report
-from trainspeed.studies.summary.notebooks import ReportNotebook
+from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 from trainspeed.studies.summary.text import all_doubts, not_measured
 
 IN_TRAIN = Failure(stage="train", error="OutOfMemoryError")
@@ -54,6 +56,23 @@ def test_notebooks_that_failed_or_are_not_there_are_told():
         "amp: interrupted.",
         'Not in this report: conv2d, multi_gpu, switches: `make report NOTEBOOKS="conv2d multi_gpu switches"`.',
     ]
+
+
+def test_stages_of_a_search_that_were_not_measured_are_told_from_its_notebook(tmp_path):
+    left = UnmeasuredStage(where="PyTorch, <b>", stage=Stage.SCREEN, had=0, planned=16)
+    (_, cell) = shows("Tried", [])
+    cell["outputs"][0]["metadata"] = {"trainspeed": {"unmeasured": as_values([left])}}
+    write_notebook(tmp_path, "switches", [[cell]])
+
+    told = not_measured(report_of(notebooks=notebooks_in(tmp_path)), NOTHING)
+
+    assert told[0] == (
+        "switches: PyTorch, <b>: not measured whole: the screen of all switches, half of them on in each run: none of "
+        "16 runs."
+    )
+    cell["outputs"][0]["metadata"]["trainspeed"]["unmeasured"][0]["stage"] = "another"
+    write_notebook(tmp_path, "switches", [[cell]])
+    assert notebooks_in(tmp_path) == ()  # as with all else that no report of this version wrote
 
 
 def test_each_study_is_doubted_by_its_own_runs(tmp_path):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from conv2d_data import GPU_MACHINE
-from front_data import NOTHING, of_runs, report_of, runs_of, verdicts_of
+from front_data import NOTHING, of_runs, report_of, runs_of, shows, verdicts_of, write_notebook, write_page
 from study_data import MACHINE, make_run
 from trainspeed.core.run import Status
 from trainspeed.judge.memory import memory_use
@@ -13,6 +13,7 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.glance import fact_sentences, study_sentences
+from trainspeed.studies.summary.notebooks import notebooks_in
 
 GB = 10**9
 ON_CPU = MACHINE | {"device": "cpu", "memory_bytes": 10 * GB, "gpus": [{"memory_bytes": GB}]}
@@ -61,6 +62,14 @@ def test_a_gain_that_fresh_blocks_refuted_is_none():
     assert "**undecided** for" in said
 
 
+def test_what_fresh_blocks_did_not_confirm_is_counted_as_in_the_list_of_verdicts_and_told():
+    several = verdicts_of(runs_of("conv2d", 4.0))
+    shown = [v for v in several if v.outcome is Outcome.FASTER and v.row.choice]
+    open_ = replace(shown[0], judgement=replace(shown[0].judgement, outcome=Outcome.UNDECIDED))
+    (said,) = study_sentences(report_of(*several), [Confirmed(first=shown[0], again=open_)])
+    assert f"{len(shown)} **faster** (1 not confirmed)" in said
+
+
 def test_a_study_without_an_interval_decided_nothing():
     open_ = verdict(judgement=replace(verdict().judgement, low=None, high=None, outcome=Outcome.UNDECIDED))
     (said,) = study_sentences(report_of(open_))
@@ -87,6 +96,14 @@ def test_the_machine_is_one_line(machine, sentence):
 def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share):
     runs = [make_run(machine=machine, peak_memory_bytes=size * GB) for size in (1, 2)]
     assert fact("Memory", *runs) == f"enough; at most 2.00 GB, {share} ([layout](layout.html))."
+
+
+def test_memory_leads_to_the_section_that_shows_it(tmp_path):
+    run = make_run(machine=ON_GPU, peak_memory_bytes=GB)
+    for headings, place in ((("Result", "Memory, compiling"), "memory-compiling"), (("Result",), "result")):
+        write_notebook(tmp_path, "layout", [shows(heading, []) for heading in headings])
+        write_page(tmp_path, "layout")
+        assert fact("Memory", run, notebooks=notebooks_in(tmp_path)).endswith(f"(layout.html#{place})).")
 
 
 def test_what_did_not_fit_is_told_before_what_was_used():

@@ -161,6 +161,8 @@ def test_convolutions_lose_after_trainings():
     verdicts = [replace(verdict(0.9, study="conv2d"), judgement=verdict(0.2).judgement), verdict(0.7)]
     first, second = slower_sentences(report_of(*verdicts))
     assert first.startswith("**0.70x**") and "conv2d" in second
+    _, unsure = slower_sentences(report_of(*verdicts), [Confirmed(first=verdicts[0], again=verdict(1.0))])
+    assert unsure.startswith("Single convolutions: 1 slower (1 not confirmed), the largest")
 
 
 def test_no_difference_has_a_sign_of_its_own():
@@ -181,6 +183,12 @@ def test_the_headline_counts_the_outcomes_and_the_false_ones_to_expect():
     assert first == "4 verdicts with an interval: 2 faster, 1 slower, 1 same."
     assert second.startswith("At this confidence up to 0.2 of these intervals miss")
     assert third.startswith("1 comparison had fewer than 6 blocks and so no interval")
+    again = [
+        Confirmed(first=verdicts[2], again=verdict(1.0)),
+        Confirmed(first=verdicts[0], again=verdicts[0]),
+    ]
+    told, *_ = headline_sentences(report_of(*verdicts), again)
+    assert told == "4 verdicts with an interval: 2 faster, 1 slower (1 not confirmed), 1 same."
 
 
 def test_the_headline_knows_one_and_none():

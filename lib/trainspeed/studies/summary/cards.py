@@ -23,7 +23,7 @@ from trainspeed.show.fitting import draw
 from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
-from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
 MOST_ROWS = 5  # of a card's chart
@@ -100,8 +100,11 @@ def _card(
     groups = answers(told)
     decided = [answer for answer in groups if {*answer.settings} - {Outcome.UNDECIDED}]
     texts = [card_text(answer, told) for answer in decided[:MOST_ANSWERS]]
-    more = sum(len(settings) for answer in decided[MOST_ANSWERS:] for settings in _decided(answer).values())
-    texts += [f"{counted(more, 'more comparison')} decided, on its page."] if more else []
+    rest = [_decided(answer).values() for answer in decided[MOST_ANSWERS:]]
+    more = [verdict for groups in rest for settings in groups for _, verdict in settings]
+    if more:
+        counts = ", ".join(counts_of(more, again.values()))
+        texts.append(f"{counted(len(more), 'more comparison')} decided, on its page: {counts}.")
     texts += [open_ for open_ in (open_text(groups, told),) if open_]
     said = "".join(f"<p>{text}</p>" for text in texts or [EMPTY])
     return f'<div class="card"><h3>{link}</h3>{said}{_picture([*told], ran)}</div>'
@@ -186,7 +189,10 @@ def plot_card(rows: pd.DataFrame, *, ax: Axes) -> Axes:
 
 
 def card_rows(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """Return the rows of a card's chart, as `show.forest.forest` takes them: the largest effects, faster ones first."""
+    """Return the rows of a card's chart, as `show.forest.forest` takes them: the largest effects, faster ones first.
+
+    The largest either way are shown before what is undecided, so that gains do not crowd out what is slower.
+    """
     groups = answers(verdicts)
     named = []
     for answer in groups:
@@ -194,7 +200,8 @@ def card_rows(verdicts: Sequence[Verdict]) -> pd.DataFrame:
         for name, verdict in several:
             label = f"{answer.versus}: {name}" if len(several) > 1 else answer.versus
             named.append((name if len(groups) == 1 else label, verdict))
-    named.sort(key=lambda row: (ORDER.index(row[1].outcome), -abs((row[1].speedup or 1) - 1)))
+    named.sort(key=lambda row: (row[1].outcome is Outcome.UNDECIDED, -gain(row[1])))
+    shown = sorted(named[:MOST_ROWS], key=lambda row: (ORDER.index(row[1].outcome), -gain(row[1])))
     rows = [
         {
             "label": name if len(name) <= LABEL_LETTERS else f"{name[: LABEL_LETTERS - 1]}…",
@@ -203,6 +210,6 @@ def card_rows(verdicts: Sequence[Verdict]) -> pd.DataFrame:
             "low": verdict.low,
             "high": verdict.high,
         }
-        for name, verdict in named[:MOST_ROWS]
+        for name, verdict in shown
     ]
     return pd.DataFrame(rows, columns=["label", "kind", "value", "low", "high"])

@@ -149,7 +149,7 @@ def read_report(
     verdicts, unread = _read_verdicts(out / VERDICTS)
     return ReportSummary(
         out=out,
-        notebooks=tuple(_with_seconds(notebook, others) for notebook in notebooks),
+        notebooks=tuple(_with_seconds(notebook, runs) for notebook in notebooks),
         verdicts=tuple(verdict for verdict in verdicts if verdict.study != SUMMARY),
         runs=others,
         own=runs.of_study(SUMMARY),

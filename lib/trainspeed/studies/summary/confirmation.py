@@ -13,6 +13,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.format import counted
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
+from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict, verdict_between
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
@@ -48,6 +49,12 @@ class Confirmed:
         return decided and self.first.outcome is not Outcome.UNDECIDED and not self.holds
 
     @property
+    def unconfirmed(self) -> bool:
+        """Whether enough fresh blocks for an interval do not show what was decided at first."""
+        measured = self.again is not None and self.again.low is not None
+        return measured and self.first.outcome is not Outcome.UNDECIDED and not self.holds
+
+    @property
     def sentence(self) -> str:
         """What the fresh blocks say, next to the first ones."""
         first = f"{self.first.name}: {_size(self.first)} at first"
@@ -81,6 +88,25 @@ class Confirmed:
 
 def _size(verdict: Verdict) -> str:
     return size_of(verdict) + ("" if verdict.low is None else f" ({interval_of(verdict)})")
+
+
+def counts_of(
+    verdicts: Sequence[Verdict], confirmed: Iterable[Confirmed] = (), *, bold: bool = False
+) -> list[str]:
+    """Return how many verdicts had which outcome, and how many of these fresh blocks did not confirm.
+
+    Args:
+        verdicts: As they were decided first, as the list of all verdicts has them.
+        bold: Whether the outcome is emphasized, as Markdown.
+    """
+    lost = [one.first for one in confirmed if one.unconfirmed]
+    said = []
+    for outcome in ORDER:
+        own = [verdict for verdict in verdicts if verdict.outcome is outcome]
+        failed = sum(verdict in lost for verdict in own)
+        word = f"**{outcome}**" if bold else outcome
+        said += [f"{len(own)} {word}" + (f" ({failed} not confirmed)" if failed else "")] if own else []
+    return said
 
 
 def gain(verdict: Verdict) -> float:

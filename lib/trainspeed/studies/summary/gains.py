@@ -16,7 +16,7 @@ from trainspeed.judge.text import measured as measured_words
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
 from trainspeed.studies.summary.collect import ReportSummary, in_order
-from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
@@ -66,33 +66,40 @@ def switch_sentences(
             _linked(report, verdict, again.get(verdict, ""), name=_short(verdict, unsaid))
             for verdict in gains[:MAX_SENTENCES]
         ]
-        return [*largest, *_rest(gains, "smaller gain"), *_convolutions(report, single)]
+        return [*largest, *_rest(gains, "smaller gain"), *_convolutions(report, single, confirmed)]
     if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.headlines):
         beside = "Beside what the search kept, nothing" if report.kept else "Nothing"
-        return [f"{beside} that was compared was found to be faster here.", *_convolutions(report, single)]
+        nothing = f"{beside} that was compared was found to be faster here."
+        return [nothing, *_convolutions(report, single, confirmed)]
     if single:
-        return _convolutions(report, single)
+        return _convolutions(report, single, confirmed)
     if not report.switches and report.recipes:
         return []  # the search was all that there is
     return [f"Nothing is decided: a verdict needs {MIN_BLOCKS} blocks or more."]
 
 
-def slower_sentences(report: ReportSummary, unsaid: Collection[str] = ()) -> list[str]:
+def slower_sentences(
+    report: ReportSummary, confirmed: Sequence[Confirmed] = (), unsaid: Collection[str] = ()
+) -> list[str]:
     """Return what costs time or accuracy, the largest loss first, and what makes no difference.
 
     Args:
-        unsaid: As of `switch_sentences`.
+        confirmed, unsaid: As of `switch_sentences`.
     """
     slower = [verdict for verdict in report.switches[::-1] if verdict.outcome is Outcome.SLOWER]
     slower, single = _apart(report, slower)
     worse = [verdict for verdict in report.verdicts if verdict.outcome is Outcome.WORSE]
     same = [verdict for verdict in report.switches if verdict.outcome is Outcome.SAME]
+    again = {c.first: _in_fresh_blocks(c) for c in confirmed}
     losses, others = (
-        [_linked(report, verdict, name=_short(verdict, unsaid)) for verdict in several]
+        [
+            _linked(report, verdict, again.get(verdict, ""), name=_short(verdict, unsaid))
+            for verdict in several
+        ]
         for several in (slower[:MAX_SENTENCES], (*in_order(worse), *same[:MAX_SENTENCES]))
     )
     rest = _rest(slower, "smaller loss", "smaller losses")
-    return [*losses, *rest, *_convolutions(report, single), *others]
+    return [*losses, *rest, *_convolutions(report, single, confirmed), *others]
 
 
 def undecided_sentences(report: ReportSummary) -> list[str]:
@@ -146,13 +153,16 @@ def _apart(report: ReportSummary, verdicts: Sequence[Verdict]) -> tuple[list[Ver
     return [verdict for verdict in verdicts if verdict not in single], single
 
 
-def _convolutions(report: ReportSummary, verdicts: Sequence[Verdict]) -> list[str]:
+def _convolutions(
+    report: ReportSummary, verdicts: Sequence[Verdict], confirmed: Sequence[Confirmed]
+) -> list[str]:
     """Return how many verdicts on single convolutions there are, and the first one's size: nobody trains with one."""
     if not verdicts:
         return []
     first = verdicts[0]
     page = study_link(first.study, report.place_of(first))
-    size = f"{len(verdicts)} {first.outcome}, the largest difference {size_of(first)} ({interval_of(first)})"
+    (count,) = counts_of(verdicts, confirmed)
+    size = f"{count}, the largest difference {size_of(first)} ({interval_of(first)})"
     return [Marked(f"Single convolutions: {size}: {page}.")]
 
 

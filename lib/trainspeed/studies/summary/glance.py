@@ -5,7 +5,6 @@ Puts into sentences what others decided; decides nothing.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,14 +14,14 @@ from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured
-from trainspeed.judge.answer import ORDER, Answer, answers
+from trainspeed.judge.answer import Answer, answers
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.memory import device_memory_bytes, memory_use
 from trainspeed.judge.text import size_of
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
-from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import to_paste
 from trainspeed.studies.summary.text import doubt_text, not_measured
@@ -34,23 +33,31 @@ def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) 
     Args:
         confirmed: What became of some of the gains in fresh blocks; one that they refuted is no gain here.
     """
-    again = {c.first: c for c in confirmed if c.again}
     return [
-        _study(ran, answers(remarked(headline_verdicts(own), report, again)))
+        _study(ran, headline_verdicts(own), report, confirmed)
         for ran, own in in_card_order(report)
         if any(verdict.row.choice for verdict in own)
     ]
 
 
-def _study(ran: ReportNotebook, groups: Sequence[Answer]) -> Marked:
+def _study(
+    ran: ReportNotebook, verdicts: Sequence[Verdict], report: ReportSummary, confirmed: Sequence[Confirmed]
+) -> Marked:
     """Return the first comparison's answer, and how many more there are; of single convolutions only how many."""
+    told = [*remarked(verdicts, report, {c.first: c for c in confirmed if c.again})]
+    at_first = dict(zip(told, verdicts, strict=True))
+    groups = answers(told)
     if not groups:
         return Marked(f"{study_link(ran.title, ran.page)} Nothing is decided yet.")
+
+    def counts(several: Sequence[Verdict]) -> str:
+        return listed(counts_of([at_first[verdict] for verdict in several], confirmed, bold=True))
+
     every = [verdict for answer in groups for verdict in _verdicts(answer)]
     if all(verdict.candidate.phase.calls for verdict in every):
-        return Marked(f"Single convolutions ({study_link(ran.name, ran.page)}): {_counts(every)}.")
+        return Marked(f"Single convolutions ({study_link(ran.name, ran.page)}): {counts(every)}.")
     first = _verdicts(groups[0])
-    said = _counts(first)
+    said = counts(first)
     if len(first) == 1:
         ((outcome, ((name, verdict),)),) = groups[0].settings.items()
         said = f"**{OUTCOMES.get(outcome, outcome)}** for {escape(name)} ({size_of(verdict)})"
@@ -60,11 +67,6 @@ def _study(ran: ReportNotebook, groups: Sequence[Answer]) -> Marked:
 
 def _verdicts(answer: Answer) -> list[Verdict]:
     return [verdict for settings in answer.settings.values() for _, verdict in settings]
-
-
-def _counts(verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(verdict.outcome for verdict in verdicts)
-    return listed(f"{counts[outcome]} **{outcome}**" for outcome in ORDER if counts[outcome])
 
 
 def fact_sentences(
@@ -109,6 +111,7 @@ def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
     if use.fullest is None:
         return f"{lack}how much was used is not known"
     peak, size = use.fullest.peak_memory_bytes, device_memory_bytes(use.fullest)
-    page = next((ran.page for ran in report.notebooks if ran.name == use.fullest.study), None)
+    ran = next((ran for ran in report.notebooks if ran.name == use.fullest.study), None)
+    page = f"{ran.page}#{ran.memory}" if ran and ran.page and ran.memory else ran and ran.page
     where = study_link(use.fullest.study, page)
     return f"{lack or 'enough; '}at most {gigabytes(peak, 2)}, {percent(peak / size)} ({where})"

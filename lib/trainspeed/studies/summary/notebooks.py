@@ -15,7 +15,12 @@ import msgspec
 from trainspeed.core.files import DRAWING, FLEET, METADATA, SUMMARY, slug
 from trainspeed.core.page_order import WHOLE, page_order
 from trainspeed.core.quantities import Elapsed, Identifier, Name, Text
+from trainspeed.search.unmeasured import UnmeasuredStage
 
+MEMORY = (
+    "memory",
+    "result",
+)  # how the id of the section on memory begins, or else of the one whose table has it
 HEADING = re.compile(r"#{1,4} ")
 
 
@@ -32,6 +37,8 @@ class ReportNotebook:
         rendered: Whether it draws older runs and measured none.
         sections: (factor, quantity) of the verdicts that it shows -> id of the section that shows them first.
         anchors: Of the verdicts that have a line of their own in its page.
+        memory: Id of the section that shows how much memory was taken; None where there is none.
+        unmeasured: Stages of its searches that were not measured whole.
     """
 
     name: str
@@ -45,6 +52,8 @@ class ReportNotebook:
     rendered: bool = False
     sections: Mapping[tuple[str, str], str] = field(default_factory=dict)
     anchors: frozenset[str] = frozenset()
+    memory: str | None = None
+    unmeasured: tuple[UnmeasuredStage, ...] = ()
 
 
 class Saved(TypedDict, total=False):
@@ -75,21 +84,26 @@ def notebooks_in(out: Path, statuses: Sequence[Mapping[str, Any]] = ()) -> tuple
             saved = json.loads(path.read_text(encoding="utf-8"))
             row = {k: v for k, v in saved["metadata"][METADATA].items() if k in SAVED and v not in (None, "")}
             row = msgspec.convert(row, Saved) | {"name": name}
-            row["sections"] = _sections(saved["cells"], whole=row.get("status", "ok") in WHOLE)
+            row["sections"], ids = _sections(saved["cells"], whole=row.get("status", "ok") in WHOLE)
+            row["memory"] = next((name for place in MEMORY for name in ids if name.startswith(place)), None)
             row["anchors"] = _anchors(saved["cells"])
+            row["unmeasured"] = _unmeasured(saved["cells"])
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue  # a report did not write it
         rows[name] = row | rows.get(name, {})
     return tuple(_notebook(row, out) for row in rows.values())
 
 
-def _sections(cells: Sequence[Mapping[str, Any]], *, whole: bool) -> dict[tuple[str, str], str]:
-    """Return where a page shows each kind of verdict first: see `show.notebook.of_verdicts`.
+def _sections(
+    cells: Sequence[Mapping[str, Any]], *, whole: bool
+) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Return where a page shows each kind of verdict first, see `show.notebook.of_verdicts`, and all its sections.
 
     Args:
         whole: Whether the notebook ran to its end, so that the page begins with the answer.
     """
     sections: dict[tuple[str, str], str] = {}
+    ids: list[str] = []
     seen: Counter[str] = Counter()
     heading = ""
     for cell in (cells[index] for index in page_order(cells)) if whole else cells:
@@ -97,16 +111,24 @@ def _sections(cells: Sequence[Mapping[str, Any]], *, whole: bool) -> dict[tuple[
         for name in (slug(line) for line in lines if HEADING.match(line)):
             seen[name] += 1
             heading = name if seen[name] == 1 else f"{name}-{seen[name]}"
+            ids.append(heading)
         for output in cell.get("outputs", ()):
             for factor, quantity in _about(output).get("verdicts", ()):
                 sections.setdefault((factor, quantity), heading)
-    return sections
+    return sections, ids
 
 
 def _anchors(cells: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """Return the ids of the verdicts that have a line of their own in the page."""
     outputs = (output for cell in cells for output in cell.get("outputs", ()))
     return frozenset(anchor for output in outputs for anchor in _about(output).get("anchors", ()))
+
+
+def _unmeasured(cells: Iterable[Mapping[str, Any]]) -> tuple[UnmeasuredStage, ...]:
+    """Return the stages of searches that outputs say were not measured whole."""
+    outputs = (output for cell in cells for output in cell.get("outputs", ()))
+    told = [left for output in outputs for left in _about(output).get("unmeasured", ())]
+    return tuple(msgspec.convert(told, list[UnmeasuredStage]))
 
 
 def _about(output: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,10 +17,12 @@ from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.checks import Check
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, note_sentence, whole_study_doubts
-from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
+from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
+from trainspeed.search.unmeasured import unmeasured_sentences
 from trainspeed.show.coverage import coverage_sentences
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
+from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 
 DATA_SETS = {
     "cifar10": "CIFAR-10",
@@ -29,7 +30,6 @@ DATA_SETS = {
     "digits": "the digits of scikit-learn (1,797 real images of 8×8 pixels, resized)",
     "own": "the data of the user's own file",
 }
-COUNTED = (Outcome.FASTER, Outcome.SLOWER, Outcome.BETTER, Outcome.WORSE, Outcome.SAME, Outcome.UNDECIDED)
 
 
 def check_sentences(report: ReportSummary) -> list[str]:
@@ -61,15 +61,18 @@ def checks_here(report: ReportSummary) -> tuple[list[Check], list[Difference]]:
     return checks, machine_differences(report.checks[0].machine, here, equal_nodes=on_node)
 
 
-def headline_sentences(report: ReportSummary) -> list[str]:
-    """Return how many verdicts had which outcome, how many of them may be false, and how many have no interval."""
+def headline_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[str]:
+    """Return how many verdicts had which outcome, how many of them may be false, and how many have no interval.
+
+    Args:
+        confirmed: What became of some of them in fresh blocks.
+    """
     if not report.verdicts:
         return ["No verdict yet: a notebook makes one when it has compared two trials."]
     judged = [verdict for verdict in report.verdicts if verdict.low is not None]
     sentences = []
     if judged:
-        counts = Counter(verdict.outcome for verdict in judged)
-        outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in COUNTED if counts[outcome])
+        outcomes = ", ".join(counts_of(judged, confirmed))
         false = sum(expected_false(1, verdict.judgement.confidence) for verdict in judged)
         sentences += [
             f"{counted(len(judged), 'verdict')} with an interval: {outcomes}.",
@@ -135,6 +138,8 @@ def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     for study, covered in coverage.items():
         if covered.left_out:
             ended += [f"{study}: {sentence}" for sentence in coverage_sentences(covered)[1:]]
+    for ran in report.notebooks:
+        ended += [f"{ran.name}: {sentence}" for sentence in unmeasured_sentences(ran.unmeasured)]
     if missing := report.missing:
         command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
         ended.append(f"Not in this report: {', '.join(missing)}: {command}.")
@@ -176,10 +181,11 @@ def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
     doubts = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
     known = {verdict.study for verdict in report.verdicts}
     same: dict[tuple, dict[str, DoubtedRuns]] = {}
-    for study in dict.fromkeys(run.study for run in report.runs):
-        runs = report.runs.of_study(study)
+    checks = () if checks_here(report)[1] else report.checks  # of another system they are not counted on
+    for study in dict.fromkeys(run.study for run in (*report.runs, *checks)):
+        runs = (report.checks if study == CHECK else report.runs).of_study(study)
         doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, controls(runs))]
-        if study not in known:
+        if study not in known and study != CHECK:
             doubts.append(f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook.")
         for one in doubted_runs(runs):
             same.setdefault((one.note.kind, one.note.subject), {})[study] = one

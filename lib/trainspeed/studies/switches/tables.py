@@ -19,10 +19,11 @@ from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import Judgement
 from trainspeed.search.findings import Effect, Feasible, Findings
 from trainspeed.search.switch import combined
+from trainspeed.search.unmeasured import where
 from trainspeed.show.cells import styled
 from trainspeed.studies.switches.costs import Cost, cost_of
 from trainspeed.studies.switches.text import CLASSES
-from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, took_hold, where, words_of
+from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, took_hold, words_of
 
 NO_RECORD = "that it ran: nothing else was recorded"
 

@@ -15,9 +15,10 @@ from trainspeed.judge.phase_shares import PhaseShares
 from trainspeed.judge.text import interval_of, measured, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.claims import Confirmation
-from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Stage, Unmeasured
+from trainspeed.search.findings import Decision, Effect, Findings, Interaction
 from trainspeed.search.switch import Switch
-from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, where, words_of
+from trainspeed.search.unmeasured import where
+from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, words_of
 
 CLASSES = {Numbers.SAME: "same numbers", Numbers.ROUNDING: "other rounding", Numbers.MODEL: "another model"}
 MORE_TIME = "give it more time (`make report BUDGET=…`; `make plan` says what that adds)"
@@ -34,15 +35,6 @@ REMEDIES = {
     Decision.UNCONFIRMED: "fresh blocks decide: raise `confirm_blocks`, or " + MORE_TIME,
     Decision.KEPT_OPEN: "more `confirm_blocks` decide its accuracy",
     Decision.KEPT_UNCHECKED: "more `images_per_epoch` or `epochs`, until the model learns, let accuracy be compared",
-}
-# Stage -> what it is to a reader.
-STAGES = {
-    Stage.FEASIBLE: "each switch alone",
-    Stage.SLOW_WAYS: "what is on already, switched off",
-    Stage.RACE: "the race between the values of a switch",
-    Stage.SCREEN: "the screen of all switches, half of them on in each run",
-    Stage.ELIMINATE: "the elimination, which leaves out each of those that look promising",
-    Stage.CONFIRM: "the fresh blocks, from which alone claims are made",
 }
 SELDOM = 5  # epochs
 NOTHING_MEASURED = "Nothing was searched in this report."
@@ -284,13 +276,3 @@ def _remedy(found: Findings, decision: Decision) -> str:
         blocks = counted(total.blocks, "fresh block")
         return f"{blocks} did not show it: more `confirm_blocks` may, or a machine with nothing beside it"
     return REMEDIES[decision]
-
-
-def unmeasured_sentences(found: Iterable[Findings]) -> list[str]:
-    """Return which stages of a search were not measured whole."""
-    return [f"{where(one)}: {_stage(left)}." for one in found if not one.failure for left in one.left_out]
-
-
-def _stage(left: Unmeasured) -> str:
-    had = f"{left.had} of" if left.had else "none of"
-    return f"{STAGES[left.stage]}: {had} {counted(left.planned, 'run')}"

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.format import NAMES, model_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Run
 from trainspeed.core.trial import Trial
@@ -18,6 +17,7 @@ from trainspeed.judge.verdict import Judgement
 from trainspeed.search.claims import Bar
 from trainspeed.search.findings import Decision, Estimate, Findings
 from trainspeed.search.switch import Set, Switch, combined
+from trainspeed.search.unmeasured import where
 from trainspeed.show.waterfall import GROUP, REST, STEP, TOTAL, WAY_COLUMNS
 from trainspeed.studies.switches.charts import (
     ALREADY_ON,
@@ -35,11 +35,6 @@ SLOW_QUESTION = "What does it cost to lose what a plain script has, or to have a
 NOT_IN_EFFECT = Decision.NOT_IN_EFFECT
 SPOILED = (Decision.HURTS, Decision.SLOWER, NOT_IN_EFFECT)
 LEVERS_FACTOR = "levers"  # of a trial: all levers that are no fields
-
-
-def where(found: Findings) -> str:
-    """Return what a search is for: framework and model."""
-    return f"{NAMES[found.start.framework]}, {model_of(found.start.model)}"
 
 
 def marked(switch: Switch) -> str:
