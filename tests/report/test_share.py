@@ -1,9 +1,12 @@
 """`make share`: the files that it writes, what it refuses, and what it says."""
 
 import json
+import shutil
 import zipfile
+from posixpath import dirname, join, normpath
 
 import pytest
+from bs4 import BeautifulSoup
 
 from share_data import a_verdict, values_with, write_page, write_values
 from trainspeed.core.errors import UserError
@@ -76,13 +79,53 @@ def test_what_is_too_large_for_one_file_becomes_a_zip_of_the_pages_which_is_said
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "all pages as one file would have 0 MB, more than 0: they are in report.zip"
     assert not (out / "share/report.html").exists()
-    with zipfile.ZipFile(out / "share/report.zip") as archive:
-        assert sorted(archive.namelist()) == ["report/index.html", "report/layout.html"]
-        front = archive.read("report/index.html").decode()
+    front = unzipped(out)["report/index.html"]
+    assert sorted(unzipped(out)) == ["report/index.html", "report/layout.html"]
     assert 'href="layout.html#speed"' in front and USER not in front
     monkeypatch.undo()
     share(out=out)
     assert not (out / "share/report.zip").exists()
+
+
+def unzipped(out):
+    with zipfile.ZipFile(out / "share/report.zip") as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def test_pages_of_a_zip_are_as_clean_and_lead_to_nothing_that_is_not_in_it(out, monkeypatch):
+    write_page(out, "index", "## Speed", "[here](#speed), [data](runs.csv), [all](layout.html)")
+    page = out / "layout.html"
+    page.write_text(
+        page.read_text().replace("</main>", "<script>go()</script><p onclick='go()'>words</p></main>")
+    )
+    monkeypatch.setattr(command, "MOST_BYTES", 10_000)
+    share(out=out)
+
+    pages = unzipped(out)
+    links = [
+        link["href"] for link in BeautifulSoup(pages["report/index.html"], "html.parser").main.find_all("a")
+    ]
+    assert {"#speed", "#", "#top", "layout.html"} == set(links)
+    assert "data (not in this file)" in pages["report/index.html"]
+    assert "words" in pages["report/layout.html"] and "go()" not in pages["report/layout.html"]
+    assert 'href="index.html">Back to the front page' in pages["report/layout.html"]
+
+
+def test_a_front_page_that_is_older_than_what_was_begun_last_says_so(out, capsys):
+    (out / "report.json").unlink()
+    (out / "summary.ipynb").write_text('{"metadata": {"trainspeed": {"session": "20261101T080000Z-abcd"}}}')
+    asked = {"session": "20261101T080000Z-abcd", "preset": "quick", "notebooks": ["layout"]}
+    sessions = out / "sessions.jsonl"
+    sessions.write_text(json.dumps(asked) + "\n")
+    share(out=out)
+    assert 'class="banner"' not in (out / "share/report.html").read_text()
+
+    sessions.write_text(f"{json.dumps(asked)}\n{json.dumps(asked | {'session': '20261102T080000Z-abcd'})}\n")
+    capsys.readouterr()
+    assert share(out=out) == 1
+    html = (out / "share/report.html").read_text()
+    assert "A newer one, session 20261102T080000Z-abcd, was begun and did not end" in html
+    assert "session 20261102T080000Z-abcd, did not end: `make render`" in capsys.readouterr().out
 
 
 def test_pages_of_several_reports_come_last_and_what_is_no_page_is_left_out(out):
@@ -119,13 +162,34 @@ def test_without_values_there_are_the_pages_alone_which_is_said(out, damage, cap
     assert "no report.md, report.json and badge.svg: " in capsys.readouterr().out
 
 
-def test_a_comparison_alone_is_shared_too(out):
-    for name in ("index.html", "layout.html", "report.json"):
-        (out / name).unlink()
-    write_page(out, "fleet", "## Speed")
+@pytest.mark.parametrize("large", [False, True])
+def test_a_fleet_is_shared_with_the_reports_of_its_machines(out, large, monkeypatch):
+    """Of the folders beside its page, those that it compares: no other one."""
+    fleet = out.parent / "fleet"
+    write_page(fleet, "fleet", "## Speed")
+    saved = {"metadata": {"papermill": {"parameters": {"runs": ["a10g", "h100", "../out"]}}}}
+    (fleet / "fleet.ipynb").write_text(json.dumps(saved))
+    (fleet / MARKER).touch()
+    for name in ("a10g", "h100", "mine"):
+        shutil.copytree(out, fleet / name)
+    monkeypatch.setattr(command, "MOST_BYTES", 10_000 if large else 10**9)
+    assert share(out=fleet) == 0
 
-    assert share(out=out) == 0
-    assert [path.name for path in (out / "share").iterdir()] == ["report.html"]
+    (written,) = (fleet / "share").iterdir()
+    files = ["fleet", "a10g/index", "a10g/layout", "h100/index", "h100/layout"]
+    if not large:
+        soup = BeautifulSoup(written.read_text(), "html.parser")
+        assert [part["id"] for part in soup.select("article")] == [file.replace("/", "-") for file in files]
+        assert soup.select_one("#h100-index a[href='#h100-layout--speed']")
+        assert soup.select_one("#h100-layout .bar a")["href"] == "#h100-index"
+        assert soup.select("nav.pages a")[3].get_text() == "h100: The question of index"
+        return
+    soups = {file: BeautifulSoup(page, "html.parser") for file, page in unzipped(fleet).items()}
+    assert list(soups) == [f"report/{file}.html" for file in files]
+    for file, soup in soups.items():
+        links = [link["href"].partition("#")[0] for link in soup.main.find_all("a")]
+        assert all(normpath(join(dirname(file), link)) in soups for link in links if link), links
+    assert soups["report/h100/index.html"].select_one(".bar a")["href"] == "../fleet.html"
 
 
 def test_a_folder_without_a_report_is_refused_in_one_line_and_nothing_is_written(tmp_path):

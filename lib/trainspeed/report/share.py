@@ -6,23 +6,27 @@ Runs no notebook and makes no sentence: pages are put together as they are, and 
 
 from __future__ import annotations
 
+import copy
 import io
+import json
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from html import escape
 from pathlib import Path
 
 import msgspec
 from bs4 import BeautifulSoup
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import DRAWING, FLEET, SUMMARY, VALUES, write_atomically
+from trainspeed.core.files import DRAWING, FLEET, METADATA, SUMMARY, VALUES, write_atomically
 from trainspeed.core.paths import ROOT
 from trainspeed.core.scrub import scrub_all, scrubber
 from trainspeed.report.export import TEMPLATES, UNSEEN
 from trainspeed.report.output_folder import locked, shown
+from trainspeed.report.request import read_sessions
 from trainspeed.report.share_badge import badge
 from trainspeed.report.share_markdown import markdown_of
-from trainspeed.report.share_page import one_page, pages_of, read_page
+from trainspeed.report.share_page import each_page, one_page, pages_of, read_page
 from trainspeed.studies.summary.collect import PAGE
 from trainspeed.studies.summary.values import ReportValues, read_values
 
@@ -73,14 +77,14 @@ def _share(out: Path, front: str) -> int:
     def scrub(text: str) -> str:
         return UNSEEN.sub("\N{REPLACEMENT CHARACTER}", without_names(text))
 
-    values, why = (
-        _values(out) if of_one else (None, f"{front} is of several reports, and these are of one each.")
-    )
-    soups = _pages(out, front, values)
+    soups, values, why = _report(out, front)
+    for machine in _machines(out) if f"{FLEET}.html" in soups else ():
+        pages, _, _ = _report(out / machine, PAGE)
+        soups |= {f"{machine}/{name}": soup for name, soup in pages.items() if PAGE in pages}
     if front not in soups:
         raise UserError(f"{shown(out / front)} is no page of a report: `make render` writes it anew.")
     try:
-        written = [_write_pages(target, out, soups, scrub)]
+        written = [_write_pages(target, soups, scrub)]
         written += _write_values(target, out, values, scrub)
     except OSError as problem:
         raise UserError(f"cannot write to {shown(target)}: {problem.strerror or problem}") from None
@@ -89,6 +93,19 @@ def _share(out: Path, front: str) -> int:
     if values is None:
         print(f"no {MARKDOWN}, {VALUES} and {BADGE}: {why}", flush=True)
     return OK if values or not of_one else FAILED
+
+
+def _report(out: Path, front: str) -> tuple[dict[str, BeautifulSoup], ReportValues | None, str]:
+    """Return file name -> page, the values of the report, or None and why there are none."""
+    if front != PAGE:
+        soups = _pages(out, front, None)
+        return soups, None, f"{front} is of several reports, and these are of one each."
+    values, why = _values(out)
+    soups = _pages(out, front, values)
+    if values is None and front in soups and (newer := _unfinished(out)):
+        why = f"the newest report in {shown(out)}, session {newer}, did not end: `make render` draws what there is."
+        _tell_older(soups[front], newer)
+    return soups, values, why
 
 
 def _values(out: Path) -> tuple[ReportValues | None, str]:
@@ -100,6 +117,29 @@ def _values(out: Path) -> tuple[ReportValues | None, str]:
         return None, f"{shown(out)} has no {VALUES} ({why}): `make render` writes it."
     except UserError as problem:
         return None, str(problem)
+
+
+def _unfinished(out: Path) -> str | None:
+    """Return the newest session of a folder where it did not come to its front page: that is of an older one."""
+    newest = next((asked.session for asked in reversed(read_sessions(out))), None)
+    try:
+        saved = json.loads((out / f"{SUMMARY}.ipynb").read_text(encoding="utf-8"))
+        drawn = saved["metadata"][METADATA]["session"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return newest if newest != drawn else None
+
+
+def _tell_older(soup: BeautifulSoup, newer: str) -> None:
+    """Put a banner on top of a front page that is older than what was measured last; one that has a banner keeps it."""
+    if soup.main.select_one(".banner"):
+        return
+    banner = (
+        '<section class="banner" aria-label="This report is not complete"><p><strong>This report is not complete.'
+        f"</strong> A newer one, session {escape(newer)}, was begun and did not end: this front page is of an older "
+        "session, and pages of both may be here. <code>make render</code> draws what there is.</p></section>"
+    )
+    soup.main.insert(0, BeautifulSoup(banner, "html.parser"))
 
 
 def _own_words() -> list[str]:
@@ -119,11 +159,21 @@ def _pages(out: Path, front: str, values: ReportValues | None) -> dict[str, Beau
     return {name: soup for name, soup in read.items() if soup}
 
 
-def _write_pages(
-    target: Path, out: Path, soups: Mapping[str, BeautifulSoup], scrub: Callable[[str], str]
-) -> Path:
+def _machines(out: Path) -> list[str]:
+    """Return the machines that the page of a fleet compares, whose reports are in folders beside it."""
+    try:
+        saved = json.loads((out / f"{FLEET}.ipynb").read_text(encoding="utf-8"))
+        names = saved["metadata"]["papermill"]["parameters"]["runs"]
+        folders = {path.name for path in out.iterdir() if path.is_dir() and not path.is_symlink()}
+        return [name for name in names if name in folders]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return []
+
+
+def _write_pages(target: Path, soups: Mapping[str, BeautifulSoup], scrub: Callable[[str], str]) -> Path:
     """Write all pages as one, or a ZIP of them where that would be too large; return which."""
-    html = scrub(one_page(pages_of(soups)))
+    whole = {file: copy.copy(soup) for file, soup in soups.items()}
+    html = scrub(one_page(pages_of(whole)))
     size = len(html.encode())
     if size <= MOST_BYTES:
         write_atomically(target / PAGES, html)
@@ -133,17 +183,16 @@ def _write_pages(
         f"all pages as one file would have {size / 1e6:.0f} MB, more than {MOST_BYTES / 1e6:.0f}: they are in {ZIP}",
         flush=True,
     )
-    _write_zip(target / ZIP, out, soups, scrub)
+    _write_zip(target / ZIP, {file: scrub(text) for file, text in each_page(pages_of(soups)).items()})
     (target / PAGES).unlink(missing_ok=True)
     return target / ZIP
 
 
-def _write_zip(path: Path, out: Path, names: Iterable[str], scrub: Callable[[str], str]) -> None:
+def _write_zip(path: Path, pages: Mapping[str, str]) -> None:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in names:
-            text = scrub((out / name).read_text(encoding="utf-8"))
-            entry = zipfile.ZipInfo(f"report/{name}", ZIP_DATE)
+        for file, text in pages.items():
+            entry = zipfile.ZipInfo(f"report/{file}", ZIP_DATE)
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
     path.parent.mkdir(exist_ok=True)

@@ -1,12 +1,13 @@
-"""Several pages of a report as one: links between them are anchors within it. Asks nobody for anything, as they do.
+"""Pages of reports to send on: all as one, whose links are anchors within it, or each by itself. They ask nobody.
 
 Knows no notebook and no ledger: pages are HTML that `report.export` wrote.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -31,6 +32,9 @@ REFERENCES = (
 STYLED_ID = re.compile(r"#(T_[\w-]+)")  # of a table, in its own style
 URL_OF_ID = re.compile(r"url\(['\"]?#([\w-]+)['\"]?\)")
 ELSEWHERE = " (not in this file)"
+LinkTo = Callable[
+    ["Page", "Page", str], str
+]  # (page, target, id in the target or empty) -> link from page to there
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Page:
 
     Attributes:
         key: What its ids begin with, and the id of the whole page.
-        file: Its name in the report's folder, which links lead to.
+        file: Its path in the folder of what is shared, which links lead to; with a folder, that of a machine.
     """
 
     key: str
@@ -47,9 +51,15 @@ class Page:
     soup: BeautifulSoup
 
     @property
+    def folder(self) -> str:
+        """The folder of its report: the name of a machine, or empty."""
+        return posixpath.dirname(self.file)
+
+    @property
     def title(self) -> str:
-        """What it says in the browser's title bar."""
-        return self.soup.title.get_text(" ", strip=True) if self.soup.title else self.file
+        """What it says in the browser's title bar, after its machine."""
+        own = self.soup.title.get_text(" ", strip=True) if self.soup.title else self.file
+        return f"{self.folder}: {own}" if self.folder else own
 
     def place(self, id_: str) -> str:
         """Return what one of its ids is in the file of all pages."""
@@ -67,7 +77,7 @@ def pages_of(soups: Mapping[str, BeautifulSoup]) -> list[Page]:
     """Return file name -> page as pages, each with a key of its own."""
     pages: dict[str, Page] = {}
     for file, soup in soups.items():
-        base = slug(Path(file).stem)  # never two dashes in a row: these part it from an id
+        base = slug(file.removesuffix(".html"))  # never two dashes in a row: these part it from an id
         numbers = (f"{base}-{number}" for number in range(2, len(soups) + 2))
         key = base if base not in pages else next(key for key in numbers if key not in pages)
         pages[key] = Page(key, file, soup)
@@ -84,10 +94,45 @@ def one_page(pages: Sequence[Page]) -> str:
         raise ValueError("there are no pages to put into one.")
     by_file = {page.file: page for page in pages}
     ids = {page.file: {tag["id"] for tag in page.soup.main.find_all(id=True)} for page in pages}
-    _list_pages(pages)
-    articles = "".join(_article(page, by_file, ids, back=pages[0]) for page in pages)
+
+    def anchor(_page: Page, target: Page, place: str) -> str:
+        return f"#{target.place(place) if place in ids[target.file] else target.key}"
+
+    for page in pages:
+        _clean(page)
+        for tag in page.soup.main.find_all(True):
+            _renamed(tag, page, ids[page.file])
+        _relink(page, by_file, anchor)
+    return _document(pages[0], "".join(_article(page, pages, anchor) for page in pages))
+
+
+def each_page(pages: Sequence[Page]) -> dict[str, str]:
+    """Return file -> page, as clean as in `one_page`; a link to what is not among them becomes text that says so."""
+    by_file = {page.file: page for page in pages}
+    for page in pages:
+        _clean(page)
+        _relink(page, by_file, _path)
+    return {page.file: _document(page, _article(page, pages, _path)) for page in pages}
+
+
+def _path(page: Page, target: Page, place: str = "") -> str:
+    """Return where a place is, as seen from another file."""
+    fragment = f"#{quote(place)}" if place or target is page else ""
+    return (
+        fragment if target is page else quote(posixpath.relpath(target.file, page.folder or ".")) + fragment
+    )
+
+
+def _above(page: Page, pages: Sequence[Page]) -> Page | None:
+    """Return the front page above a page, that of its machine first; None for the first page."""
+    fronts = (next(one for one in pages if one.folder == page.folder), pages[0])
+    return next((front for front in fronts if front is not page), None)
+
+
+def _document(page: Page, articles: str) -> str:
+    """Return a whole page with the title and the style of this one."""
     own = (TEMPLATES / "share.css").read_text(encoding="utf-8")
-    styles = [tag.get_text() for tag in pages[0].soup.head.find_all("style")] if pages[0].soup.head else []
+    styles = [tag.get_text() for tag in page.soup.head.find_all("style")] if page.soup.head else []
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -96,7 +141,7 @@ def one_page(pages: Sequence[Page]) -> str:
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="{GENERATOR}">
-<title>{escape(pages[0].title)}</title>
+<title>{escape(page.title)}</title>
 <style>
 {"".join(styles)}
 {own}
@@ -112,12 +157,36 @@ def one_page(pages: Sequence[Page]) -> str:
 """
 
 
-def _list_pages(pages: Sequence[Page]) -> None:
-    """Put a list of all pages below the answer of the first one: above it, it would fill a phone's screen."""
-    if len(pages) < 2:
-        return
-    main = pages[0].soup.main
-    links = "".join(f'<li><a href="{quote(page.file)}">{escape(page.title)}</a></li>' for page in pages)
+def _clean(page: Page) -> None:
+    """Reduce a page to what it holds, with its footer, and drop what runs or asks others for something."""
+    main, footer = page.soup.main, page.soup.find("footer")
+    if footer and not footer.find_parent("main"):
+        main.append(footer)
+    for tag in main.select(NOT_TAKEN):
+        if not tag.decomposed:
+            tag.decompose()
+    for tag in main.find_all(True):
+        _harmless(tag)
+
+
+def _article(page: Page, pages: Sequence[Page], link_to: LinkTo) -> str:
+    """Return a clean page as a part of a file, below a link to the front page above it; the first lists them all."""
+    back = ""
+    if above := _above(page, pages):
+        of_machine = f"{escape(page.folder)}: " if page.folder else ""
+        back = f'<p class="bar">{of_machine}<a href="{link_to(page, above, "")}">Back to the front page</a></p>\n'
+    elif len(pages) > 1:
+        _list_pages(page, pages, link_to)
+    return (
+        f'<article class="page" id="{page.key}" aria-label="{escape(page.title, quote=True)}">\n{back}'
+        f"{page.soup.main.decode_contents()}</article>\n"
+    )
+
+
+def _list_pages(page: Page, pages: Sequence[Page], link_to: LinkTo) -> None:
+    """Put a list of all pages below the answer of this one: above it, it would fill a phone's screen."""
+    main = page.soup.main
+    links = "".join(f'<li><a href="{link_to(page, one, "")}">{escape(one.title)}</a></li>' for one in pages)
     nav = f'<nav class="pages" aria-label="Pages of this report"><p>All pages of this report</p><ul>{links}</ul></nav>'
     place = main.select_one(".answer + .contents") or main.select_one(".answer") or main.find("h1")
     listed = BeautifulSoup(nav, "html.parser")
@@ -125,28 +194,6 @@ def _list_pages(pages: Sequence[Page]) -> None:
         place.insert_after(listed)
     else:
         main.insert(0, listed)
-
-
-def _article(page: Page, by_file: Mapping[str, Page], ids: Mapping[str, set[str]], *, back: Page) -> str:
-    """Return what a page holds, with its footer, as a part of the file of all pages."""
-    main, footer = page.soup.main, page.soup.find("footer")
-    if footer and not footer.find_parent("main"):
-        main.append(footer)
-    for tag in main.select(NOT_TAKEN):
-        if not tag.decomposed:
-            tag.decompose()
-    for tag in [*main.find_all(True)]:
-        _harmless(tag)
-        _renamed(tag, page, ids[page.file])
-        if tag.name == "a" and tag.get("href"):
-            _relink(tag, page, by_file, ids)
-    to_front = (
-        "" if page is back else f'<p class="bar"><a href="#{back.key}">Back to the front page</a></p>\n'
-    )
-    return (
-        f'<article class="page" id="{page.key}" aria-label="{escape(page.title, quote=True)}">\n{to_front}'
-        f"{main.decode_contents()}</article>\n"
-    )
 
 
 def _harmless(tag: Tag) -> None:
@@ -185,15 +232,16 @@ def _renamed(tag: Tag, page: Page, known: set[str]) -> None:
             tag[name] = URL_OF_ID.sub(lambda found: f"url(#{page.place(found[1])})", value)
 
 
-def _relink(link: Tag, page: Page, by_file: Mapping[str, Page], ids: Mapping[str, set[str]]) -> None:
-    """Let a link to a page lead to its place in the file; what leads to another file becomes text that says so."""
-    parts = urlsplit(link["href"])
-    if parts.scheme:
-        return
-    target = by_file.get(unquote(parts.path)) if parts.path else page
-    if target is None:
-        link.insert_after(ELSEWHERE)
-        link.unwrap()
-        return
-    place = unquote(parts.fragment)
-    link["href"] = f"#{target.place(place) if place in ids[target.file] else target.key}"
+def _relink(page: Page, by_file: Mapping[str, Page], link_to: LinkTo) -> None:
+    """Let each link to a page lead there; what leads to another file becomes text that says so."""
+    for link in page.soup.main.find_all("a", href=True):
+        parts = urlsplit(link["href"])
+        if parts.scheme:
+            continue
+        file = posixpath.normpath(posixpath.join(page.folder, unquote(parts.path)))
+        target = by_file.get(file) if parts.path else page
+        if target is None:
+            link.insert_after(ELSEWHERE)
+            link.unwrap()
+        else:
+            link["href"] = link_to(page, target, unquote(parts.fragment))
