@@ -1,4 +1,4 @@
-"""A link of a set rate between two network namespaces: what torch's sums over it are fitted to."""
+"""A link of a set rate between two network namespaces: torch's sums go over it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from trainspeed.conduct.machine import find_interpreter
-from trainspeed.judge.interconnect import fit_interconnect
 from trainspeed.studies.multi_gpu.links import link_trials
 
+RATE_MBIT = 100  # where nothing limits it, the link carries thousands
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
@@ -27,22 +27,23 @@ def nodes():
     if find_interpreter("torch") is None:
         pytest.skip("torch is not installed here")
     with namespaces.two_nodes() as two:
-        yield links.TwoNodes(two), links.WHOLE
+        yield links.TwoNodes(two), namespaces.BURST_BYTES, links.WHOLE
     for name in ("links", "namespaces", "bounds"):
         sys.modules.pop(name, None)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rate_mbit", [50, 20])
-def test_the_bandwidth_that_is_fitted_is_the_one_that_was_set(nodes, rate_mbit):
-    """A byte takes its headers and its addition along: what is left of the rate is 0.9 of it, not 1.
+def test_no_sum_is_faster_than_the_link_that_was_set(nodes):
+    """Without the limit, or over another interface, one takes a tenth of that. How exact a fit is, benchmarks tell.
 
-    The fastest sum of each size counts: others use this machine too, and no sum is faster than the link. At 200 Mbit/s
-    a packet is due every 64 µs, which a busy machine misses.
+    Each of two nodes sends as many bytes as are summed.
     """
-    two, whole = nodes
+    two, burst_bytes, whole = nodes
     (sums,) = link_trials([whole], shared_memory=True)
-    run = two.measure(replace(sums, epochs=4), 0, rate_mbit)
-    fitted = fit_interconnect([(2, one.size_bytes, min(one.sum_s)) for one in run.link_sums])
+    run = two.measure(replace(sums, epochs=3), 0, RATE_MBIT)
+    least_s = {
+        one.size_bytes: (one.size_bytes - burst_bytes) * 8 / (RATE_MBIT * 1e6) for one in run.link_sums
+    }
 
-    assert 8 / fitted.beta_s_per_byte / 1e6 == pytest.approx(rate_mbit, rel=0.15)
+    assert max(least_s) > 1e6
+    assert not [one for one in run.link_sums if min(one.sum_s) < least_s[one.size_bytes]]
