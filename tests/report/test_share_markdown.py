@@ -1,12 +1,17 @@
 """The report as a comment on a pull request. GitHub's rules are those of CommonMark where nothing else is said."""
 
+import re
+
 import msgspec
 import pytest
 
+from front_data import report_of
 from share_data import HOSTILE, a_verdict, values_with
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.report.share_markdown import MOST_LETTERS, fenced, markdown_of, plain
 from trainspeed.studies.summary.collect import ReportNotebook
+from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.headline import headline
 from trainspeed.studies.summary.values import CheckValues
 
 
@@ -24,7 +29,7 @@ def test_it_begins_with_the_headline_and_its_interval(text):
     assert headline.startswith(
         "**1.90x as fast** (1.90 to 1.91, 6 blocks): channels\\_last vs channels\\_first, "
     )
-    assert headline.endswith("; confirmed in fresh blocks.")
+    assert headline.endswith("; confirmed, but smaller in fresh blocks.")
 
 
 def test_what_to_paste_is_code_with_the_whole_program_folded(text):
@@ -77,16 +82,34 @@ def test_a_report_that_is_not_complete_says_so_first_and_a_wrong_instrument_too(
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "said"),
+    ("verdicts", "again"),
     [
-        ([a_verdict(0.5)], "**Nothing was confirmed that trains faster here**: 1 comparison, all decided."),
-        ([], "**Undecided**: no switch was compared in 6 blocks or more."),
+        ([0.5], None),
+        ([], None),
+        ([1.0, 0.5], None),
+        ([1.5], 1.0),
+        ([1.5, 0.5], 0.9),
+        ([1.5], None),
+        ([1.5], 1.4),
     ],
 )
-def test_without_a_gain_it_says_so_and_has_nothing_to_paste(verdicts, said):
-    text = markdown_of(values_with(*verdicts), complete=True)
+def test_the_headline_is_that_of_the_front_page(verdicts, again):
+    """What fresh blocks refuted is told in both, in the same words; so is what they did not confirm."""
+    several = [a_verdict(ratio) for ratio in verdicts]
+    values = values_with(*several, again=again)
+    confirmed = [Confirmed(first=several[0], again=a_verdict(again))] if again else []
+    (front,) = headline(report_of(*several), confirmed)
+    text = markdown_of(values, complete=True)
+    said = text.splitlines()[2]
 
-    assert said in text and "What to paste" not in text
+    if values.headline.gains:
+        sure = front.partition(". It is")[0].rpartition("; ")[2]
+        assert said.rpartition("; ")[2].removesuffix(".") == sure.removesuffix(".")
+        return
+    assert "What to paste" not in said
+    words = re.sub(r"\]\([^)]*\)|[\[\]*]", "", front).partition(" What would decide")[0]
+    assert said.replace("*", "") == words
+    assert ("1 faster (1 not confirmed)" in text) == (again is not None)
 
 
 def test_it_is_short_enough_for_a_comment_and_says_what_is_left_out():

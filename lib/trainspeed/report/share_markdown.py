@@ -6,19 +6,19 @@ Made of values. What comes from a ledger is text: no markup, no link, and no nam
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import MISSING, NAMES, counted
 from trainspeed.core.machine_text import machine_parts
 from trainspeed.core.markdown import INLINE_CODE, MARKUP, visible
-from trainspeed.judge.answer import ORDER
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, name_words, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS
+from trainspeed.studies.summary.confirmation import counts_of
 from trainspeed.studies.summary.gains import shared_words_of
-from trainspeed.studies.summary.headline import Finding
+from trainspeed.studies.summary.headline import Finding, gains_of, how_sure, nothing_found
 from trainspeed.studies.summary.tables import Table
 from trainspeed.studies.summary.values import GainValues, ReportValues, Told, told_verdicts, verdict_of
 
@@ -35,11 +35,6 @@ CAPTIONS = {
     Table.OTHERS: "Frameworks, accuracy, all switches together, controls",
 }
 NAMES_ALONE = {**NAMES, "scipy": "SciPy"}  # OpenCV is a package of its own
-SURE = {
-    Finding.TOGETHER: "all together, confirmed in fresh blocks",
-    Finding.CONFIRMED: "confirmed in fresh blocks",
-    Finding.FOUND_ONCE: "found once, not confirmed in fresh blocks",
-}
 
 
 def markdown_of(values: ReportValues, *, complete: bool) -> str:
@@ -78,7 +73,7 @@ def _text(values: ReportValues, told: Sequence[Told], complete: bool, most: int)
     blocks = [
         "## What makes training faster here?",
         *_warnings(values, complete),
-        *_headline(values),
+        *_headline(values, told),
         _measured_on(values),
         *_to_paste(values),
         *_verdicts(told, most),
@@ -102,27 +97,35 @@ def _warnings(values: ReportValues, complete: bool) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def _headline(values: ReportValues) -> list[str]:
+def _headline(values: ReportValues, told: Sequence[Told]) -> list[str]:
     head = values.headline
     if head.gains:
-        return [_gain(gain) for gain in head.gains]
-    compared = counted(head.compared, "comparison")
-    if head.finding is Finding.NOTHING:
-        return [f"**Nothing was confirmed that trains faster here**: {compared}, all decided."]
-    if not head.compared and head.nearest is None:
-        return [f"**Undecided**: no switch was compared in {MIN_BLOCKS} blocks or more."]
-    open_ = f"{compared}, {head.undecided} of them undecided"
+        return [_gain(gain, told) for gain in head.gains]
+    switches = [one.verdict for one in told if one.table is Table.SWITCHES]
+    claim, why = nothing_found(
+        head.compared,
+        head.undecided,
+        len(gains_of(switches, values.machine)),
+        searched=any(one.verdict.factor == RECIPE and one.verdict.low is not None for one in told),
+        fresh_blocks="fresh blocks",
+    )
+    said = f"**{plain(claim)}**: {plain(why)}."
     if nearest := verdict_of(head.nearest):
-        open_ += f"; nearest to it is {plain(nearest.name)}, {size_of(nearest)} ({interval_of(nearest)})"
-    return [f"**Undecided**: nothing was confirmed that trains faster here; {open_}."]
+        size = f"{size_of(nearest)} ({interval_of(nearest)})"
+        said += f" Nearest to it, and undecided: {plain(nearest.name)}, {size}."
+    return [f"{said} Leave your script as it is." if head.finding is Finding.NOTHING else said]
 
 
-def _gain(gain: GainValues) -> str:
+def _gain(gain: GainValues, told: Sequence[Told]) -> str:
     verdict = verdict_of(gain.verdict)
     if verdict is None:
         return f"{plain(gain.name)}: of another version."
+    confirmed = [one.again for one in told if one.again]
+    again = next((one for one in confirmed if verdict in (one.first, one.again)), None)
     ends = f"{interval_of(verdict)}, {counted(verdict.blocks, 'block')}"
-    return f"**{size_of(verdict)} as fast** ({ends}): {plain(gain.name)}; {SURE.get(gain.finding, gain.finding)}."
+    together = "all together, " if gain.finding is Finding.TOGETHER else ""
+    sure = plain(how_sure(gain.finding, again))
+    return f"**{size_of(verdict)} as fast** ({ends}): {plain(gain.name)}; {together}{sure}."
 
 
 def _to_paste(values: ReportValues) -> list[str]:
@@ -147,8 +150,7 @@ def _to_paste(values: ReportValues) -> list[str]:
 
 def _verdicts(told: Sequence[Told], most: int) -> list[str]:
     sure = [one for one in told if one.table is not Table.FEW]
-    counts = Counter(one.verdict.outcome for one in sure)
-    outcomes = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ORDER if counts[outcome])
+    outcomes = ", ".join(counts_of([one.verdict for one in sure], [one.again for one in sure if one.again]))
     few = len(told) - len(sure)
     first = f"{counted(len(sure), 'verdict')} with a 95 % interval{': ' if outcomes else ''}{outcomes}."
     first += f" {counted(few, 'first look')} in fewer than {MIN_BLOCKS} blocks: {WHOLE}." if few else ""

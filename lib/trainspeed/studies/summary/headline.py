@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
+from typing import Any
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, model_of, percent, three
@@ -13,7 +14,7 @@ from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, size_of
-from trainspeed.judge.verdict import MARGIN, Outcome
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import study_link
@@ -141,38 +142,66 @@ def _images_per_s(verdict: Verdict, report: ReportSummary) -> float | None:
 def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     trial = verdict.candidate
     where = escape(f"{NAMES[trial.framework]}, {model_of(trial.model)}")
-    return Marked(
-        f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), confirmed in fresh blocks."
-    )
+    sure = how_sure(Finding.TOGETHER, None)
+    return Marked(f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), {sure}.")
 
 
 def _gain(told: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
-    size, again = _times(told.verdict, report), told.again
-    name = escape(told.verdict.name)
+    size, name = _times(told.verdict, report), escape(told.verdict.name)
+    largest = " It is the largest that fresh blocks confirmed." if told.finding is Finding.CONFIRMED else ""
+    return Marked(f"{size}: {name}; {how_sure(told.finding, told.again)}.{largest}")
+
+
+def how_sure(finding: Finding, again: Confirmed | None) -> str:
+    """Return how sure a gain of the headline is, in words.
+
+    Args:
+        again: What became of it in fresh blocks; None where it was not measured again.
+    """
+    if finding is not Finding.FOUND_ONCE:
+        return f"{again.word if again else 'confirmed'} in fresh blocks"
     if again is None:
-        return Marked(f"{size}: {name}; found once, and not yet confirmed in fresh blocks.")
-    if not again.holds:
-        return Marked(f"{size}: {name}; found once, and in fresh blocks {again.word}.")
-    return Marked(
-        f"{size}: {name}; {again.word} in fresh blocks. It is the largest that fresh blocks confirmed."
-    )
+        return "found once, and not yet confirmed in fresh blocks"
+    return f"found once, and in fresh blocks {again.word}"
+
+
+def nothing_found(
+    compared: int, undecided: int, gains: int, *, searched: bool, fresh_blocks: str
+) -> tuple[str, str]:
+    """Return that nothing was found to be faster, and in how many comparisons: two halves of a sentence.
+
+    Args:
+        compared: Switches that were compared in enough blocks; `undecided` of them are so.
+        gains: How many were faster at first, and then refuted.
+        searched: Whether a search has a verdict on all that it kept.
+        fresh_blocks: What the fresh blocks are called, with a link where there is one.
+    """
+    if not compared and not searched:
+        return "Nothing is decided yet", f"no switch was compared in {MIN_BLOCKS} blocks or more"
+    if not compared:
+        why = f"no single switch was compared in {MIN_BLOCKS} blocks or more"
+    else:
+        why = counted(compared, "comparison") + (f", {undecided} of them undecided" if undecided else "")
+    if gains:
+        first = f"what was found first ({counted(gains, 'gain')}) was not confirmed in {fresh_blocks}"
+        return "Nothing was confirmed that trains faster here", f"{first}; {why}"
+    return f"Nothing was found that trains faster here by more than {percent(MARGIN)}", why
 
 
 def _nothing(report: ReportSummary) -> Marked:
     judged = report.headlines
-    if not judged and not report.recipes:
-        return Marked("Nothing is decided yet: no switch was compared in 6 blocks or more.")
     undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
-    counts = counted(len(judged), "comparison")
-    counts += f", {undecided} of them undecided" if undecided else ""
-    found = f"Nothing was found that trains faster here by more than {percent(MARGIN)}: {counts}."
-    if gains := _gains(report):
-        found = (
-            "Nothing was confirmed that trains faster here: what was found first "
-            f"({counted(len(gains), 'gain')}) was not confirmed in [fresh blocks](#confirmed-in-fresh-blocks); "
-            f"{counts}."
-        )
+    claim, why = nothing_found(
+        len(judged),
+        undecided,
+        len(_gains(report)),
+        searched=bool(report.recipes),
+        fresh_blocks="[fresh blocks](#confirmed-in-fresh-blocks)",
+    )
+    found = f"{claim}: {why}."
+    if not judged and not report.recipes:
+        return Marked(found)
     if _open(report):
         return Marked(f"{found}{_nearest(report)} [What would decide the rest]({UNDECIDED}).")
     return Marked(f"{found} Leave your script as it is.")
@@ -184,7 +213,7 @@ def nearest_gain(report: ReportSummary) -> Verdict | None:
     What a search kept comes first: it is over a plain script, as it is written.
     """
     above = [verdict for verdict in _open(report) if verdict.low is not None and verdict.low > 1]
-    above = [verdict for verdict in above if _over_plain(verdict, report)]
+    above = [verdict for verdict in above if _over_plain(verdict, report.machine)]
     return max(above, key=lambda verdict: (verdict.factor == RECIPE, verdict.speedup), default=None)
 
 
@@ -197,13 +226,18 @@ def _nearest(report: ReportSummary) -> str:
 
 def _gains(report: ReportSummary) -> list[Verdict]:
     """Return the gains of what a headline is about, the largest first: trainings, or else convolutions."""
-    gains = [verdict for verdict in report.headlines if verdict.outcome is Outcome.FASTER]
-    return [verdict for verdict in gains if _over_plain(verdict, report)]
+    return gains_of(report.headlines, report.machine)
 
 
-def _over_plain(verdict: Verdict, report: ReportSummary) -> bool:
+def gains_of(verdicts: Iterable[Verdict], machine: Mapping[str, Any]) -> list[Verdict]:
+    """Return those of a headline's verdicts that are faster, and so than a plain script."""
+    gains = [verdict for verdict in verdicts if verdict.outcome is Outcome.FASTER]
+    return [verdict for verdict in gains if _over_plain(verdict, machine)]
+
+
+def _over_plain(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
     """Whether a gain is one over a plain script: several CPU cores, each a device, are none, as a script has all."""
-    return verdict.factor != "devices" or report.machine.get("device") != "cpu"
+    return verdict.factor != "devices" or machine.get("device") != "cpu"
 
 
 def _open(report: ReportSummary) -> list[Verdict]:
