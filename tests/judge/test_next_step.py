@@ -10,6 +10,7 @@ from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import compare
 from trainspeed.judge.next_step import MOST_BLOCKS, blocks_to_decide, next_step
 from trainspeed.judge.verdict import Judgement, Outcome
+from trainspeed.show.answer import step_sentences
 
 LAYOUTS = ("layout", "channels_first", "channels_last")
 
@@ -56,6 +57,23 @@ def test_of_a_search_its_fresh_blocks_count_and_not_what_else_its_trials_ran_in(
     step = next_step(verdicts, RunSet((*fresh, *again, *screened)))
 
     assert step.more_s == pytest.approx(2 * RunSet((*fresh, *again)).wall_s)
+
+
+@pytest.mark.parametrize(("drifted", "many"), [(0, False), (3, False), (6, True)])
+def test_a_step_says_how_many_runs_of_what_is_undecided_drifted(drifted, many):
+    runs = [
+        replace(run, epoch_s=(1.0, 1.0, 1.0, 1.2 if number < drifted else 1.0))
+        for number, run in enumerate(layout_pair([1.0] * 6))
+    ]
+    elsewhere = replace(runs[0], trial=replace(runs[0].trial, model="wrn28_1"), epoch_s=(1.0, 1.0, 1.0, 1.2))
+    undecided = replace(compare(runs, *LAYOUTS, question="?")[0], judgement=judgement(1.0, 0.97, 1.03))
+    step = next_step([undecided], RunSet((*runs, elsewhere)))
+
+    assert (step.drifted, step.of, step.many_drifted) == (drifted, 12, many)
+    assert (
+        any("drifted in 6 of the 12 runs" in said for said in step_sentences(step, "layout", 1.0, None))
+        is many
+    )
 
 
 def test_what_is_decided_needs_no_step():

@@ -27,12 +27,16 @@ class TestAccuracy:
 
     def test_pooled_batch_sizes_are_named(self, frame):
         """Accuracy depends on the batch size, so the note says that sizes are pooled."""
-        assert "batch sizes 8, 16, 32, 64 together" in texts(forest.plot_accuracy(frame).axes[1], "note")[0]
+        ax = forest.plot_accuracy(frame).axes[1]
+        note = texts(ax, "note")[0].replace("\n", " ")
+        assert "batch sizes 8, 16, 32, 64 together" in note and "dotted: chance" in note
+        assert found(ax, "chance")[0].get_xdata()[0] == 10  # of ten classes
 
     def test_a_row_without_accuracy_says_why(self, frame):
         """A failure and a run that was not evaluated differ."""
         figure = forest.plot_accuracy(frame.assign(test_accuracy=None))
         assert texts(figure.axes[1], "missing") == ["1 OOM", *["not evaluated"] * 4, "1 timeout"]
+        assert not found(figure.axes[1], "chance")
 
 
 class TestSpeedups:

@@ -32,13 +32,14 @@ def _training_s(run: Run) -> float | None:
 RUN_COLUMNS = (
     *("session", "study", "label", "block", "status", "reason"),
     *("first_epoch_s", "median_epoch_s", "training_s", "images_per_s", "images_consumed"),
-    *("test_accuracy", "peak_memory_bytes", "effective_layout", "effective_precision", "energy_j"),
+    *("test_accuracy", "chance", "peak_memory_bytes", "effective_layout", "effective_precision", "energy_j"),
     *("timed_s", "epoch_energy_j", "median_call_s", "median_resident_s", "placement", "start_s"),
     *("notes", "started_at", "monitor", "node"),
 )
 DERIVED_COLUMNS: Mapping[str, Callable[[Run], Any]] = {
     "status": lambda run: str(run.status),
     "training_s": _training_s,
+    "chance": lambda run: None if run.test_accuracy is None else run.chance,
     "images_consumed": lambda run: run.images_per_epoch,
     "effective_layout": lambda run: layouts_text(run.effective_layout),
     "effective_precision": lambda run: precision_text(run.effective_precision, run.tf32),

@@ -6,12 +6,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from trainspeed.core.run import Role
+from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.doubts import EpochsDrifted, run_doubts
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement, Outcome
 
 MOST_BLOCKS = 45  # worth asking for: an interval is then a third as wide as that of 5
+MANY_SHARE = 1 / 3  # of the runs of what is undecided: from here on that they drifted is told as a reason
 BLOCKS_APART = 3  # 6, 9, 12, 15 …: with a number between them an interval is hardly narrower
 
 
@@ -24,12 +26,20 @@ class NextStep:
         near: What is undecided and so near the margin that no reasonable number of blocks decides it.
         blocks: How many blocks it takes in all, if the effects are as large as they look; None where `open` is empty.
         more_s: Seconds that these take beyond what was measured; None where that is not known.
+        drifted, of: In how many runs of what is undecided the epoch time changed meanwhile, of how many.
     """
 
     open: tuple[Verdict, ...]
     near: tuple[Verdict, ...]
     blocks: int | None
     more_s: float | None
+    drifted: int = 0
+    of: int = 0
+
+    @property
+    def many_drifted(self) -> bool:
+        """Whether so many of the runs drifted that this is a reason why the intervals are wide."""
+        return self.of > 0 and self.drifted >= MANY_SHARE * self.of
 
 
 def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
@@ -46,7 +56,11 @@ def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
     open_ = tuple(verdict for verdict in undecided if needed[id(verdict)])
     near = tuple(verdict for verdict in undecided if not needed[id(verdict)])
     blocks = max((needed[id(verdict)] or 0 for verdict in open_), default=None)
-    return NextStep(open=open_, near=near, blocks=blocks, more_s=blocks and _more_s(open_, runs, blocks))
+    pairs = {trial.spec for verdict in undecided for trial in (verdict.baseline, verdict.candidate)}
+    own = [run for run in runs if run.status is Status.OK and run.trial.spec in pairs]
+    drifted = sum(any(isinstance(note, EpochsDrifted) for note in run_doubts(run)) for run in own)
+    more_s = blocks and _more_s(open_, runs, blocks)
+    return NextStep(open=open_, near=near, blocks=blocks, more_s=more_s, drifted=drifted, of=len(own))
 
 
 def blocks_to_decide(verdict: Judged | Judgement) -> int | None:

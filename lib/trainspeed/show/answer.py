@@ -121,6 +121,13 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
             f"Undecided, and so near the margin of {percent(MARGIN)} that more blocks would hardly decide it: "
             f"{counted(len(step.near), 'comparison')}. Take what is simpler."
         )
+    if step.many_drifted:
+        sentences.append(
+            Marked(
+                f"The epoch time drifted in {step.drifted} of the {step.of} runs of what is undecided, which may be "
+                "why its intervals are wide: see the [doubts](#doubts)."
+            )
+        )
     return sentences
 
 

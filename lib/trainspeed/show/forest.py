@@ -19,6 +19,7 @@ from matplotlib.patches import Patch
 from trainspeed.core.format import model_of
 from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import (
+    NOTE_LETTERS,
     break_labels,
     legend_below,
     name_figure,
@@ -152,10 +153,13 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     Args:
         title: What the chart says, by default what it shows.
     """
-    require(frame, ("framework", "layout", "model", "batch_size", "status", "label", "test_accuracy"))
+    require(
+        frame, ("framework", "layout", "model", "batch_size", "status", "label", "test_accuracy", "chance")
+    )
     data = data_rows(frame)
     data["value"] = 100 * data["test_accuracy"].astype(float).where(succeeded(data))
     models = list(data["model"].unique())
+    known = data[data["value"].notna()].dropna(subset="chance")
     looks = {
         arm: {"color": framework_colour(name)}
         for arm, name in zip(data["arm"], data["framework"], strict=True)
@@ -165,11 +169,15 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     figure, axes = panels(len(models), title, height_in=height_in(looks))
     for ax, model in zip(axes, models, strict=True):
         dot_rows(data[data["model"] == model], looks=looks, ax=ax, unknown="not evaluated")
+        for chance in known.loc[known["model"] == model, "chance"].unique():
+            ax.axvline(100 * chance, color=GREY, linestyle=":", linewidth=1.2, zorder=1, gid="chance")
         ax.set_title(model_of(model))
     sizes = sorted(data["batch_size"].unique())
     together = f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""
     axes[-1].set_xlabel("test accuracy in %\n(more is better)")
-    note_below(axes[-1], f"{how_to_read(data)}{together}{f';{context}' if context else ''}")
+    guessed = "; dotted: chance, one over the number of classes" if len(known) else ""
+    note = f"{how_to_read(data)}{guessed}{together}{f';{context}' if context else ''}"
+    note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
     if not data["value"].notna().any():
         axes[-1].set_xticks([])
     return figure

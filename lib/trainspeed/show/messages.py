@@ -70,13 +70,17 @@ def _names(settings: Sequence[Sequence[str]]) -> list[str]:
     return [" ".join(words) for words in differ]
 
 
+def all_of(number: int) -> str:
+    """Return all of two comparisons or more in words: "both comparisons"."""
+    return "both comparisons" if number == 2 else f"all {number} comparisons"
+
+
 def _counted(verdicts: Sequence[Verdict]) -> str:
     """Return how many have which outcome; one outcome alone is no number: "faster in all 4 comparisons"."""
     counts = Counter(verdict.outcome for verdict in verdicts)
     if len(counts) == 1:
         (outcome,) = counts
-        where = {1: "", 2: " in both comparisons"}
-        return _word(outcome) + where.get(len(verdicts), f" in all {len(verdicts)} comparisons")
+        return _word(outcome) + (f" in {all_of(len(verdicts))}" if len(verdicts) > 1 else "")
     return ", ".join(f"{counts[outcome]} {_word(outcome)}" for outcome in ORDER if counts[outcome])
 
 

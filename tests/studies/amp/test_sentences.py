@@ -197,6 +197,11 @@ def test_what_is_near_chance_depends_on_the_number_of_classes(classes, accuracy,
 
     assert without_untrained(runs)[0] == []
     assert f"near chance ({chance})" in without_untrained(runs)[1][0]
+    folded = [make_run(**ZOO, classes=classes, test_accuracy=accuracy, folds=5)]
+    where = "near" if classes == 100 else "at"  # 10 % of 200 images is more than one in a hundred by luck
+    assert (
+        f"is {where} chance (guessing gets {chance} of 200 images right, " in without_untrained(folded)[1][0]
+    )
     assert without_untrained(better) == (better, [])
 
 

@@ -8,6 +8,7 @@ from conv2d_data import GPU_MACHINE
 from front_data import NOTHING, of_runs, report_of, runs_of, shows, verdicts_of, write_notebook, write_page
 from study_data import MACHINE, make_run
 from trainspeed.core.run import Status
+from trainspeed.core.trial import ALL_CORES
 from trainspeed.judge.memory import memory_use
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook
@@ -60,6 +61,30 @@ def test_a_gain_that_fresh_blocks_refuted_is_none():
     lost = verdict(1.5)
     (said,) = study_sentences(report_of(lost), [Confirmed(first=lost, again=verdict(0.8))])
     assert "**undecided** for" in said
+
+
+@pytest.mark.parametrize(
+    ("factor", "levers", "said"),
+    [
+        ("layout", (), "(1.30x), on 1 core."),
+        ("layout", (ALL_CORES,), "(1.30x), on all cores."),
+        ("devices", (), "(1.30x), a device being a core."),
+    ],
+)
+def test_a_line_says_on_how_many_cores_that_is_and_nothing_of_a_gpu(factor, levers, said):
+    sides = {side: replace(getattr(verdict(), side), levers=levers) for side in ("baseline", "candidate")}
+    (line,) = study_sentences(report_of(verdict(factor=factor, **sides), runs=[make_run(machine=ON_CPU)]))
+    assert line.endswith(said)
+    (line,) = study_sentences(report_of(verdict(), runs=[make_run(machine=ON_GPU)]))
+    assert line.endswith("(1.30x).")
+
+
+def test_the_length_of_the_epochs_is_that_of_what_is_told():
+    longer = verdict(1.1, candidate=replace(verdict().candidate, images_per_epoch=3200))
+    told = "of 128 to 3,200 images, 4 to 100 steps; what longer ones gain was not measured."
+    assert fact("Epochs", make_run(images_per_epoch=64), verdicts=[verdict(), longer]) == told
+    facts = fact_sentences(report_of(*verdicts_of(runs_of("conv2d"))), NOTHING, MACHINE)
+    assert not [said for said in facts if "Epochs" in said]
 
 
 def test_what_fresh_blocks_did_not_confirm_is_counted_as_in_the_list_of_verdicts_and_told():

@@ -14,9 +14,10 @@ from trainspeed.core.format import DEFAULT_PRECISION, NAMES, model_of, percent, 
 from trainspeed.core.phase import COMPUTE, INPUT, PHASES
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.core.trial import FRAMEWORKS, PRECISIONS, STRICT, ZOO, Trial
+from trainspeed.core.trial import FOLDED_IMAGES, FRAMEWORKS, PRECISIONS, STRICT, ZOO, Trial
 from trainspeed.judge.comparison import Verdict, compare
-from trainspeed.judge.verdict import Outcome
+from trainspeed.judge.guessing import guessing_range
+from trainspeed.judge.verdict import CONFIDENCE, Outcome
 from trainspeed.snippets import code
 from trainspeed.studies.amp.plan import baseline_of
 
@@ -143,12 +144,24 @@ def without_untrained(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
         accuracy = median(run.test_accuracy for run in arm)
         if accuracy < arm[0].learned_from:
             sentences[framework, model] = (
-                f"{NAMES[framework]}, {model_of(model)}: {percent(accuracy)} in {precision_of(baseline)} is near "
-                f"chance ({100 * arm[0].chance:.3g} %): it has not learned yet, so accuracy is not compared. Train "
+                f"{NAMES[framework]}, {model_of(model)}: {percent(accuracy)} in {precision_of(baseline)} is "
+                f"{_beside_chance(accuracy, arm[0])}: it has not learned yet, so accuracy is not compared. Train "
                 "more epochs."
             )
     learned = [run for run in runs if (run.trial.framework, run.trial.model) not in sentences]
     return learned, list(sentences.values())
+
+
+def _beside_chance(accuracy: float, run: Run) -> str:
+    """Return whether an accuracy is what guessing gets, with the interval of that where the images are known."""
+    chance = f"{100 * run.chance:.3g} %"
+    if run.trial.folds is None:
+        return f"near chance ({chance})"
+    images = FOLDED_IMAGES // run.trial.folds  # in a fold, or one more
+    low, high = guessing_range(run.chance, images)
+    where = "at" if low <= accuracy <= high else "near"
+    sure = f"{percent(low)} to {percent(high)} in {percent(CONFIDENCE)} of runs"
+    return f"{where} chance (guessing gets {chance} of {images} images right, {sure})"
 
 
 def input_sentences(runs: Iterable[Run]) -> list[str]:

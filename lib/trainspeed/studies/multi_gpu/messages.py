@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from trainspeed.core.format import percent
 from trainspeed.judge.comparison import Verdict
+from trainspeed.show.messages import all_of
 from trainspeed.studies.multi_gpu.efficiency import Rating, efficiency_of, rating_of
 from trainspeed.studies.multi_gpu.scaling_charts import IDEAL_QUESTION
 
@@ -21,5 +22,5 @@ def efficiency_title(verdicts: Sequence[Verdict]) -> str:
         share = percent(efficiency_of(sure[0]))
         return f"{rating_of(sure[0]).capitalize()}: {share} of {sure[0].candidate.devices} times"
     if len(counts) == 1:
-        return f"{rating_of(sure[0]).capitalize()} in all {len(sure)} comparisons"
+        return f"{rating_of(sure[0]).capitalize()} in {all_of(len(sure))}"
     return "Efficiency: " + ", ".join(f"{counts[rating]} {rating}" for rating in Rating if counts[rating])

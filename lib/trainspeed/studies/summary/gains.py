@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from urllib.parse import quote
 
-from trainspeed.core.format import NAMES, counted, model_of, percent
+from trainspeed.core.format import NAMES, counted, listed, model_of, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role
 from trainspeed.judge.answer import where_measured
@@ -107,7 +107,7 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
 
     What no reasonable number of blocks decides is said in one sentence for all studies.
     """
-    sentences, near = [], {}
+    sentences, near, drifted = [], {}, []
     compared = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
     for study in dict.fromkeys(verdict.study for verdict in compared):
         own = [verdict for verdict in compared if verdict.study == study]
@@ -118,11 +118,18 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
             sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, report.coverage.get(study))}")
         if step and step.near:
             near[study] = len(step.near)
+        if step and step.many_drifted:
+            drifted.append(f"{study} ({step.drifted} of {step.of} runs)")
     if near:
         counts = ", ".join(f"{study} ({number})" for study, number in near.items())
         sentences.append(
             f"Comparisons so near the margin of {percent(MARGIN)} that more blocks would hardly decide them: {counts}. "
             "Take what is simpler."
+        )
+    if drifted:
+        sentences.append(
+            "The epoch time drifted during many runs of what is undecided, which may be why its intervals are wide: "
+            f"{listed(drifted)}."
         )
     return sentences
 

@@ -55,14 +55,28 @@ def _study(
 
     every = [verdict for answer in groups for verdict in _verdicts(answer)]
     if all(verdict.candidate.phase.calls for verdict in every):
-        return Marked(f"Single convolutions ({study_link(ran.name, ran.page)}): {counts(every)}.")
+        return Marked(
+            f"Single convolutions ({study_link(ran.name, ran.page)}): {counts(every)}{_where(every, report)}."
+        )
     first = _verdicts(groups[0])
     said = counts(first)
     if len(first) == 1:
         ((outcome, ((name, verdict),)),) = groups[0].settings.items()
         said = f"**{OUTCOMES.get(outcome, outcome)}** for {escape(name)} ({size_of(verdict)})"
+    said += _where(first, report)
     more = f"; {counted(len(every) - len(first), 'more comparison')}" if len(every) > len(first) else ""
     return Marked(f"{study_link(groups[0].versus, ran.page)}: {said}{more}.")
+
+
+def _where(verdicts: Sequence[Verdict], report: ReportSummary) -> str:
+    """Return on how many CPU cores that is, as a study's device is one of them; nothing where a GPU was used."""
+    if report.machine.get("device") != "cpu":
+        return ""
+    if all(verdict.factor == "devices" for verdict in verdicts):
+        return ", a device being a core"
+    cores = {trial.cores for verdict in verdicts for trial in (verdict.baseline, verdict.candidate)}
+    one, *others = cores
+    return "" if others else ", on all cores" if one is None else f", on {counted(one, 'core')}"
 
 
 def _verdicts(answer: Answer) -> list[Verdict]:
@@ -92,6 +106,21 @@ def fact_sentences(
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{gaps}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),
+        *_epochs(report),
+    ]
+
+
+def _epochs(report: ReportSummary) -> list[Marked]:
+    """Return how long the epochs are from which the gains of trainings are: a short one is not a day's training."""
+    told = [verdict.candidate for verdict in (*report.headlines, *report.recipes)]
+    trained = [trial for trial in told if not trial.phase.calls]
+    if not trained:
+        return []
+    images = sorted({trial.images_per_epoch for trial in trained})
+    steps = sorted({trial.steps_per_epoch for trial in trained})
+    spans = (f"{one[0]:,}" if len(one) == 1 else f"{one[0]:,} to {one[-1]:,}" for one in (images, steps))
+    return [
+        Marked("**Epochs**: of {} images, {} steps; what longer ones gain was not measured.".format(*spans))
     ]
 
 
