@@ -6,6 +6,7 @@ import pytest
 from sessions_data import day, failed_day, history_of, machine, upgraded_twice
 from trainspeed.studies.across.history_chart import MOST_LEGEND, MOST_PANELS, plot_histories
 from trainspeed.studies.across.history_tables import changes_table, sessions_table
+from trainspeed.studies.across.history_text import answer_blocks
 
 
 def all_drawn(*several):
@@ -95,10 +96,16 @@ def test_every_change_counts_and_has_the_letter_of_the_session_in_which_it_was()
     assert "1 slower, 1 faster after a change" in figure.get_suptitle().replace("\n", " ")
 
 
-def test_a_legend_of_many_changes_names_the_newest():
-    texts = legend(drawn(*(day(number, torch=f"2.{number}") for number in range(1, 13))))
+def test_of_many_changes_the_newest_are_named():
+    ordered, trials = history_of(*(day(n, 1.1**n, torch=f"2.{n}") for n in range(1, 13)))
+    (figure,) = plot_histories(trials, ordered)
+    texts, title = legend(figure), figure.axes[0].get_title().replace("\n", " ")
     assert len(texts) == MOST_LEGEND + 1 and texts[0] == "3 before: see the table"
     assert texts[-1] == "K, 2026-11-12: PyTorch 2.11 → 2.12"
+    assert title.startswith("PyTorch, cnn10: 8 before, ") and title.endswith("1.10 times as long since K")
+    said = answer_blocks(ordered, trials)
+    assert said[0].startswith("Since 2026-11-12") and len(said) == 7
+    assert said[-1] == "5 earlier changes: see [every trial](#every-trial)."
 
 
 def test_of_many_trials_the_largest_changes_are_drawn():

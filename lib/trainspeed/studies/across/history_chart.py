@@ -31,8 +31,10 @@ YEAR_LETTERS = 5  # "2026-"
 LEGEND_LETTERS = 56  # as many as a narrow screen has room for
 MARK_LETTERS = 15  # of the letter and the date before it
 TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 12, 1.35 * SMALL_PT / 72
+LETTERS_SHARE = 0.25  # of the height of the marks, kept free above them for the letters
 LABELS_IN = 0.8  # left of a panel, where no title stands
 PANEL_IN = 1.8
+MOST_SAID = 3  # changes in the title of a panel: the newest
 MOST_LEGEND = 8  # changes that a legend names: the newest
 ALT = "Time of each trial over the sessions, relative to the first one, with marks where something changed."
 MARK = {"color": ".35", "linewidth": 1.1, "linestyle": (0, (1, 2))}
@@ -122,7 +124,8 @@ def _draw(
     framework = history.trial.trial.framework
     rows = _rows(history, places)
     ends = rows[["y", "low", "high"]].stack().dropna()
-    ratio_axis(ax.yaxis, min(ends.min(), 1 / (1 + MARGIN)), max(ends.max(), 1 + MARGIN))
+    low, high = min(ends.min(), 1 / (1 + MARGIN)), max(ends.max(), 1 + MARGIN)
+    ratio_axis(ax.yaxis, low, high * (high / low) ** LETTERS_SHARE)
     ax.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5, gid="margin")
     ax.axhline(1, color=".3", linewidth=1, zorder=1.5, gid="one")
     look = {"color": framework_colour(framework), "marker": "o"}
@@ -169,7 +172,8 @@ def _message(history: TrialHistory, named: Mapping[str, str]) -> str:
         since = letters_of(named, failing) or failing.session.label
         found.append(f"{status_name(failing.run.status)} since {since}")
     if found:
-        return ", ".join(found)
+        more = f"{len(found) - MOST_SAID} before, " if len(found) > MOST_SAID else ""
+        return more + ", ".join(found[-MOST_SAID:])
     largest = history.largest
     if largest is None:
         return "not compared"

@@ -14,6 +14,7 @@ from trainspeed.studies.across.common import Common
 from trainspeed.studies.across.sessions import Session, changes_text
 
 MOST_NAMED = 3  # trials, in a sentence
+MOST_CHANGES = 6  # sentences on changes, the newest
 MOST_ALONE = 2  # sentences on newest sessions before which nothing changed
 
 
@@ -46,6 +47,10 @@ def answer_blocks(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -
         for own in _by_change(changes).values()
         if any(change.finding in CHANGES for change in own)
     ]
+    if (more := len(blocks) - MOST_CHANGES) > 0:
+        blocks[MOST_CHANGES:] = [
+            Marked(f"{counted(more, 'earlier change')}: see [every trial](#every-trial).")
+        ]
     return [*failing, *(blocks or [_nothing(sessions, changes)]), *_alone(trials, several)]
 
 
