@@ -12,7 +12,13 @@ from types import ModuleType
 
 # Module -> its constants that are others here.
 SHORT = {
-    "trainspeed.worker.backends.torch_ceilings": {"EPOCH_S": 0.1},
+    "trainspeed.conduct.turns": {"TURN_S": 0.05},  # of the study that CONTRIBUTING adds
+    "trainspeed.worker.backends.torch_ceilings": {
+        "EPOCH_S": 0.05,
+        "MATMUL_SIZES": {"cpu": 512},
+        "CONV_SHAPES": {"cpu": (8, 32, 14)},
+        "COPY_NUMBERS": {"cpu": 2**22},
+    },
     "trainspeed.worker.probes.epoch": {"ROUNDS": 2},
 }
 
