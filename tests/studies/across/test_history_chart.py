@@ -36,7 +36,10 @@ def test_a_panel_per_trial_says_since_when_it_is_slower():
         "PyTorch, wrn28_10: the same",
     ]
     title = figure.get_suptitle().replace("\n", " ")
-    assert title == "Of 4 trials over 6 sessions: 1 slower, 1 faster after a change"
+    assert (
+        title
+        == "Of 4 trials over 6 sessions: 1 slower, 1 faster after a change; 1 slower in the newest session alone"
+    )
     assert legend(figure) == [
         "A, 2026-11-09: PyTorch 2.13.1 → 2.14.0",
         "B, 2026-11-19: PyTorch 2.14.0 → 2.15.0 and 1 more",
@@ -65,7 +68,7 @@ def test_each_machine_has_a_chart_of_its_own_sessions():
     titles = [figure.get_suptitle().replace("\n", " ") for figure in figures]
     assert titles == [
         "Machine 1 (Test CPU, no GPU used): Of 1 trial over 2 sessions: 1 slower after a change",
-        "Machine 2 (Another CPU, no GPU used): Has anything changed over 2 sessions?",
+        "Machine 2 (Another CPU, no GPU used): Of 1 trial over 2 sessions: 1 slower in the newest session alone",
     ]
 
 

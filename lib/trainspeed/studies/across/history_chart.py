@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -20,7 +19,7 @@ from trainspeed.show.fitting import at_width, fit
 from trainspeed.show.forest import HOLLOW
 from trainspeed.show.series import marks
 from trainspeed.show.theme import GREY, PALE, SMALL_PT, framework_colour, show, status_name
-from trainspeed.studies.across.changes import CHANGES, Change, Point, TrialHistory
+from trainspeed.studies.across.changes import CHANGES, Change, Finding, Point, TrialHistory
 from trainspeed.studies.across.history_text import letters, letters_of, machine_title, size_text
 from trainspeed.studies.across.sessions import Session, changes_text
 
@@ -92,17 +91,22 @@ def _plot_machine(
 
 
 def _title(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> str:
-    """Return how many trials fail now, and how many became slower or faster after a change; the question where none
-    did."""
-    counts = Counter(finding for history in trials for finding in {c.finding for c in history.changes})
-    told = ", ".join(f"{counts[finding]} {finding}" for finding in CHANGES if counts[finding])
+    """Return how many trials fail now, or became slower or faster, after a change or without one; the question
+    where none did."""
     fail = sum(history.failing is not None for history in trials)
     parts = [f"{fail} {'fails' if fail == 1 else 'fail'} now"] if fail else []
-    parts += [f"{told} after a change"] if told else []
+    changed = [finding for history in trials for finding in {c.finding for c in history.changes}]
+    parts += [f"{told} after a change"] if (told := _counts(changed)) else []
+    alone = [history.alone.finding for history in trials if history.alone]
+    parts += [f"{told} in the newest session alone"] if (told := _counts(alone)) else []
     over = counted(len(sessions), "session")
     if not parts:
         return f"Has anything changed over {over}?"
     return f"Of {counted(len(trials), 'trial')} over {over}: {'; '.join(parts)}"
+
+
+def _counts(findings: Sequence[Finding]) -> str:
+    return ", ".join(f"{findings.count(one)} {one}" for one in CHANGES if one in findings)
 
 
 def _write_titles(axes: Sequence[Axes], titles: Sequence[str], width_in: float) -> float:
@@ -125,18 +129,18 @@ def _draw(
     rows = _rows(history, places)
     ends = rows[["y", "low", "high"]].stack().dropna()
     low, high = min(ends.min(), 1 / (1 + MARGIN)), max(ends.max(), 1 + MARGIN)
-    ratio_axis(ax.yaxis, low, high * (high / low) ** LETTERS_SHARE)
+    changed = [session for session in sessions if session.changes_for(framework)]
+    ratio_axis(ax.yaxis, low, high * (high / low) ** LETTERS_SHARE if changed else high)
     ax.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, linewidth=0, zorder=0.5, gid="margin")
     ax.axhline(1, color=".3", linewidth=1, zorder=1.5, gid="one")
     look = {"color": framework_colour(framework), "marker": "o"}
     ax.plot(rows["x"], rows["y"], color=look["color"], linewidth=1.6, gid="times")
     marks(ax, rows, along="y", look=look)
-    for session in sessions:
-        if session.changes_for(framework):
-            ax.axvline(places[session.id] - 0.5, gid="change", **MARK)
-            box = {"facecolor": "white", "linewidth": 0, "pad": 1}
-            at = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "top", "gid": "letter"}
-            ax.text(places[session.id] - 0.5, 0.97, named[session.id], fontweight="bold", bbox=box, **at)
+    for session in changed:
+        ax.axvline(places[session.id] - 0.5, gid="change", **MARK)
+        box = {"facecolor": "white", "linewidth": 0, "pad": 1}
+        at = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "top", "gid": "letter"}
+        ax.text(places[session.id] - 0.5, 0.97, named[session.id], fontweight="bold", bbox=box, **at)
     for point in history.points:
         if not point.runs:
             text = ", ".join(map(status_name, point.statuses)) or "no time"
