@@ -82,7 +82,7 @@ lab: setup ## open the notebooks in JupyterLab
 	@.venv/bin/jupyter lab --notebook-dir notebooks --expose-app-in-browser
 
 test: setup-fleet lint ## lint, then all tests; they need no GPU
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 2  # else each of hundreds of processes compiles lib anew
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 3  # else each of hundreds of processes compiles lib anew
 
 lint: setup ## check style, format and the direction of imports, and that the notebooks hold no outputs
 	@.venv/bin/ruff check $(SOURCES)

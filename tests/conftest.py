@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import pytest
@@ -19,6 +20,9 @@ from shared_workers import SharedWorkers
 from smoke_report import measure
 from trainspeed.conduct.alone import LOCKS_VARIABLE
 from trainspeed.core.paths import ROOT
+
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
 
 MEASURE = """
 import sys
@@ -126,13 +130,19 @@ def group_of(file: str) -> str:
     return next((group for fixture, group in MADE_ONCE.items() if fixture in text_of(file)), file)
 
 
-def in_order(files: Sequence[str]) -> dict[str, int]:
-    """Return group -> its place: what takes long comes first, so that what is short fills both processes to the end.
+def groups_that_train(files: Iterable[str]) -> set[str]:
+    """Return the groups whose tests have forks of a framework's worker, or a GPU."""
+    return {group_of(file) for file in files if "shared_worker" in text_of(file) or group_of(file) == GPU}
 
-    The first group goes to the first process, and the second to the other: the report that is measured here to that
-    one, whose trainings leave the first core alone (see `told_backend.py`).
+
+def in_order(files: Sequence[str]) -> dict[str, int]:
+    """Return group -> its place: what takes long comes first, so that what is short fills all processes to the end.
+
+    The first group goes to the first process, and so on: the report that is measured here to the second one, as the
+    first one's trainings leave the first core alone (see `told_backend.py`).
     """
-    trains = [group_of(file) for file in files if "shared_worker" in text_of(file) or group_of(file) == GPU]
+    training = groups_that_train(files)
+    trains = [group_of(file) for file in files if group_of(file) in training]
     slow = [group_of(file) for file in files if "mark.slow" in text_of(file)]
     groups = [*trains[:1], *MADE_ONCE.values(), *trains, *slow, *map(group_of, files)]
     return {group: place for place, group in enumerate(dict.fromkeys(groups))}
@@ -156,6 +166,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             return group_of(nodeid.partition("::")[0])
+
+        def _assign_work_unit(self, node: WorkerController) -> None:
+            """Have the third process train last: it fills the cores where the first two wait, and imports nothing."""
+            if node.gateway.id == "gw2":
+                training = groups_that_train({test.partition("::")[0] for test in self.collection})
+                if others := [group for group in self.workqueue if group not in training]:
+                    self.workqueue.move_to_end(others[0], last=False)
+            super()._assign_work_unit(node)
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)
