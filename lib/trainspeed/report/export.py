@@ -6,6 +6,7 @@ Does not run notebooks and does not know what they measure.
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import logging
 import re
@@ -79,7 +80,8 @@ def export_html(
         "footer": _footer(ending),
     }
     logging.getLogger("traitlets").setLevel(logging.ERROR)  # missing alt texts are returned as doubts instead
-    exporter = _Exporter(pictures)
+    exporter = _exporter()
+    exporter.pictures, exporter.doubts = pictures, []
     html, _ = exporter.from_notebook_node(_prepared(executed, ending), resources={"trainspeed": page})
     soup = BeautifulSoup(html, "html.parser")
     doubts = [*exporter.doubts, *polish(soup, pictures)]
@@ -87,11 +89,22 @@ def export_html(
     return tuple(doubts)
 
 
-class _Exporter(HTMLExporter):
-    """Fills the template; what cells and outputs hold as HTML or Markdown goes through `clean_html` there."""
+@functools.cache
+def _exporter() -> _Exporter:
+    """Return the exporter of all pages, whose template is read and compiled once."""
+    return _Exporter()
 
-    def __init__(self, pictures: Path) -> None:
-        self._pictures = pictures
+
+class _Exporter(HTMLExporter):
+    """Fills the template; what cells and outputs hold as HTML or Markdown goes through `clean_html` there.
+
+    Attributes:
+        pictures: Folder that the paths of images in the page's Markdown are relative to.
+        doubts: What a reader of the page will miss.
+    """
+
+    def __init__(self) -> None:
+        self.pictures = Path()
         self.doubts: list[str] = []
         config = Config()
         config.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
@@ -116,7 +129,7 @@ class _Exporter(HTMLExporter):
         """Return the HTML as a page may hold it; a text that was written before anything ran may show pictures."""
 
         def keep_picture(source: str) -> bool:
-            if of_cell and local_picture(source, self._pictures):
+            if of_cell and local_picture(source, self.pictures):
                 return True
             self.doubts.append(
                 f"an image is missing, as a page holds no outside picture: {visible(source)[:200]}"
