@@ -68,6 +68,7 @@ class Seen:
         said: Errors and warnings on the console, and scripts' exceptions.
         asked: Addresses the page asked for, but for itself and what it holds in `data:`.
         failed: Of all its requests those that failed.
+        first_bytes: Size of the pictures of which a part at least is on its first screen.
         shift: How far what was shown moved while the page loaded: Chromium's layout shift, 0 for nothing.
         schemes: "light" and "dark" -> what `survey.js` found.
         printed: The same on paper while the system is dark.
@@ -76,6 +77,7 @@ class Seen:
     said: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+    first_bytes: float = 0.0
     shift: float = 0.0
     schemes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     printed: Mapping[str, Any] = field(default_factory=dict)
@@ -107,11 +109,16 @@ def _other(request: Any, own: str) -> bool:
     return urlsplit(request.url).scheme != "data" and request.url.partition("#")[0] != own
 
 
+FIRST_PICTURES = """() => [...document.images]
+  .filter((image) => image.checkVisibility() && image.getBoundingClientRect().top < innerHeight)
+  .reduce((sum, image) => sum + (image.currentSrc || image.src).length * 3 / 4, 0)"""
+
+
 def look(browser: Any, path: Path, width_px: int, *, on_paper: bool = False) -> Seen:
     """Load a page once and survey it in light and dark, with everything folded open."""
     seen = Seen()
     with opened(browser, path, width_px, seen) as page:
-        seen.shift = shift(page)
+        seen.shift, seen.first_bytes = shift(page), page.evaluate(FIRST_PICTURES)
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             seen.schemes[scheme] = page.evaluate(SCRIPT)
