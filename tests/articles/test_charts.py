@@ -90,7 +90,9 @@ def test_a_cpus_time_is_a_horizontal_line_with_its_interval():
     assert (theirs.get_ydata()[0], ours.get_ydata()[0]) == (222, 190)
     assert ours.get_color() not in FRAMEWORK_COLOURS.values()
     assert ax.get_yscale() == "log" and ax.get_ylim()[1] > 14898
-    assert "horizontal: not split over devices" in texts(ax, "note")[0]
+    assert texts(ax, "note") == ["horizontal: not split over devices"]
+    cores = charts.plot_convolutions(convolved(), on_cores=True, ax=plt.figure().subplots())
+    assert texts(cores, "note")[0].endswith("; a device here is a CPU core")
 
 
 def test_the_label_of_time_ends_below_the_title_on_a_narrow_screen():

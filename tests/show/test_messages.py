@@ -2,10 +2,11 @@
 
 import pytest
 
-from study_data import control_runs, layout_pair
+from study_data import MACHINE, control_runs, layout_pair, make_run
+from trainspeed.core.run import Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import compare, controls
-from trainspeed.show.messages import of_comparisons, over_sizes
+from trainspeed.show.messages import of_comparisons, of_memory, over_sizes
 
 QUESTION = "Is channels_last faster?"
 VERSUS = "channels_last vs channels_first"
@@ -84,3 +85,26 @@ def test_a_control_is_no_finding():
     control = controls(RunSet(tuple(control_runs(FASTER))))
 
     assert control and of_comparisons(control, otherwise="?") == "?"
+
+
+@pytest.mark.parametrize(
+    ("device", "more", "said"),
+    [
+        ("cpu", {}, "Memory was never above 31 % of what this machine has"),
+        ("gpu", {}, "Memory was never above 31 % of what a GPU has"),
+        ("cpu", {"status": Status.UNSUPPORTED}, "Memory was never above 31 % of what this machine has"),
+        ("cpu", {"status": Status.OOM}, QUESTION),
+        ("cpu", {"peak_memory_bytes": None}, QUESTION),
+    ],
+)
+def test_memory_is_said_where_every_run_fitted_and_told_what_it_took(device, more, said):
+    """30.1 % is above 30 %, and so is rounded up."""
+    machine = {
+        **MACHINE,
+        "device": device,
+        "memory_bytes": 1000,
+        "gpus": [{"name": "H200", "memory_bytes": 1000}],
+    }
+    told = {"machine": machine, "peak_memory_bytes": 301}
+    assert of_memory([make_run(**told), make_run(**{**told, **more})], otherwise=QUESTION) == said
+    assert of_memory([], otherwise=QUESTION) == QUESTION

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 
 from showing_data import found, legend, texts
 from trainspeed.core.errors import UserError
-from trainspeed.show.roofline import CEILING_COLUMNS, SHAPES, SWATCH, plot_roofline
+from trainspeed.show.roofline import CEILING_COLUMNS, QUESTION, SHAPES, SWATCH, plot_roofline
 from trainspeed.show.theme import FRAMEWORK_COLOURS, PRECISION_STYLES
 
 mpl.use("Agg")
@@ -43,6 +43,27 @@ def make_points(models=("cnn10",), precisions=("fp32", "bf16"), frameworks=("tor
 def make_ceilings(precisions=("fp32", "bf16")):
     rows = [(name, PEAKS[name], 20e9) for name in precisions]
     return pd.DataFrame(rows, columns=list(CEILING_COLUMNS))
+
+
+@pytest.mark.parametrize(
+    ("models", "precisions", "roofs", "said"),
+    [
+        (("cnn10", "mobilenet"), ("fp32",), ("fp32",), "by memory traffic: 1 of 2, by arithmetic: 1 of 2"),
+        (("mobilenet",), ("fp32", "bf16"), ("fp32", "bf16"), "by memory traffic: 2 of 2"),
+        (("mobilenet",), ("default",), ("fp32", "tf32"), "by memory traffic: 1 of 1"),
+        (
+            ("cnn10",),
+            ("default",),
+            ("fp32", "tf32"),
+            None,
+        ),  # only one of the two roofs is beyond its knee there
+        (("cnn10",), ("fp32", "bf16"), ("fp32",), None),
+    ],
+)
+def test_the_title_counts_what_is_left_of_the_knee_or_asks(models, precisions, roofs, said):
+    points = make_points(models, precisions)
+    title = draw(points.assign(intensity=points["intensity"].clip(upper=12)), make_ceilings(roofs))
+    assert title.get_suptitle().replace("\n", " ") == (f"Limited {said}" if said else QUESTION)
 
 
 def draw(points=None, ceilings=None):

@@ -66,8 +66,12 @@ def plot_second_device(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_convolutions(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the time of one convolution over the devices, as returned by `ratios.convolution_times`."""
+def plot_convolutions(data: pd.DataFrame, *, on_cores: bool = False, ax: Axes | None = None) -> Axes:
+    """Draw the time of one convolution over the devices, as returned by `ratios.convolution_times`.
+
+    Args:
+        on_cores: Whether a device of this machine is a CPU core, which the note says.
+    """
     ax = _lines(data, ax, "Does one convolution take less time on more devices?")
     ends = data[["value", "low", "high"]]
     log_axis(ax.yaxis, ends.min().min() / 1.4, 1.4 * ends.max().max())
@@ -76,7 +80,7 @@ def plot_convolutions(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         xlabel="devices",
         ylabel="time in ms, log scale\n(less is better)",
     )
-    note_below(ax, "horizontal: not split over devices")
+    note_below(ax, "horizontal: not split over devices" + "; a device here is a CPU core" * on_cores)
     return ax
 
 

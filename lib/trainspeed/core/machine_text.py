@@ -36,6 +36,11 @@ def machine_name(machine: Mapping[str, Any]) -> str:
     return f"{machine.get('cpu') or 'CPU'}" + (f", {cores} cores" if cores else "") + ", no GPU used"
 
 
+def on_cores(machine: Mapping[str, Any]) -> bool:
+    """Whether a device is a CPU core, as no GPU was used."""
+    return machine.get("device") == "cpu"
+
+
 def device_name(machine: Mapping[str, Any], trial: AnyTrial) -> str:
     """Return what a trial ran on: the kinds of its GPUs, or else the CPU and how many of its cores."""
     if names := gpu_names(machine, trial):

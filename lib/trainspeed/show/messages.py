@@ -1,16 +1,19 @@
 """What a chart says, as its title: computed from verdicts, a function for each kind of message. Decides nothing.
 
-Only what has an interval is said: a difference between two medians is no message. Where nothing is decided, the title
-is the question.
+Only what has an interval is said, or a largest value and a count: a difference between two medians is no message. Where
+nothing is decided, the title is the question.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from trainspeed.core.run import Run, Status
 from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.memory import memory_share
 from trainspeed.judge.verdict import Outcome
 
 MOST_SAID = 3  # findings that a title tells apart; more are counted
@@ -68,6 +71,20 @@ def _names(settings: Sequence[Sequence[str]]) -> list[str]:
         if len({*alone}) == len(settings):
             return [*alone]
     return [" ".join(words) for words in differ]
+
+
+def of_memory(runs: Iterable[Run], *, otherwise: str) -> str:
+    """Return how full the memory was at most: "Memory was never above 31 % of what this machine has".
+
+    Args:
+        otherwise: The title where a run did not fit, or did not tell what it took.
+    """
+    told = [run for run in runs if run.status is not Status.UNSUPPORTED]
+    shares = [memory_share(run) for run in told if run.status is Status.OK]
+    if not shares or None in shares or any(run.status is Status.OOM for run in told):
+        return otherwise
+    cpu = all(run.machine.get("device") == "cpu" for run in told)
+    return f"Memory was never above {math.ceil(100 * max(shares))} % of what {'this machine' if cpu else 'a GPU'} has"
 
 
 def all_of(number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping
 
 import pandas as pd
@@ -27,6 +28,11 @@ TERA_FROM = 10e12  # FLOP/s; from here on the unit is TFLOP/s
 AXIS_MARGIN = 1.8  # factor on an axis beyond what is drawn
 TRAFFIC = "an estimate, as if no layers were fused; halved at 16 bits"
 PANEL_IN = 3.4
+QUESTION = "Roofline: how near is that to what the device allows?"
+LIMITS = {
+    True: "memory traffic",
+    False: "arithmetic",
+}  # whether a mark is left of its roof's knee -> what limits it
 
 
 def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str = TRAFFIC) -> Figure:
@@ -54,8 +60,7 @@ def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str 
     divisor, unit = (1e12, "TFLOP/s") if max(ys) >= TERA_FROM else (1e9, "GFLOP/s")
     frameworks = by_framework(placed)["framework"].unique()
     shapes = {model: SHAPES[n % len(SHAPES)] for n, model in enumerate(placed["model"].unique())}
-    title = "Roofline: how near is that to what the device allows?"
-    figure, axes = panels(len(frameworks), title, height_in=PANEL_IN)
+    figure, axes = panels(len(frameworks), _title(placed, roofs), height_in=PANEL_IN)
     for ax, framework in zip(axes, frameworks, strict=True):
         log_axis(ax.xaxis, left, right)
         log_axis(ax.yaxis, min(ys) / AXIS_MARGIN / divisor, max(ys) * AXIS_MARGIN / divisor)
@@ -77,6 +82,25 @@ def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str 
     }
     legend_below(figure, handles(entries))
     return figure
+
+
+def _title(placed: pd.DataFrame, roofs: pd.DataFrame) -> str:
+    """Return what limits how many of the marks; the question where that is not known of each.
+
+    The default precision is below the roof of tf32 or of fp32: it counts where both say the same.
+    """
+    knees = {
+        row["precision"]: row["peak_flop_per_s"] / row["bandwidth_bytes_per_s"] for _, row in roofs.iterrows()
+    }
+    counts = Counter()
+    for precision, intensity in placed[["precision", "intensity"]].itertuples(index=False):
+        own = (precision,) if precision != DEFAULT_PRECISION else (DEFAULT_PRECISION, "fp32", "tf32")
+        sides = {bool(intensity < knees[name]) for name in own if name in knees}
+        if len(sides) != 1:
+            return QUESTION
+        counts[sides.pop()] += 1
+    said = [f"by {what}: {counts[side]} of {len(placed)}" for side, what in LIMITS.items() if counts[side]]
+    return f"Limited {', '.join(said)}"
 
 
 def _look(precision: str) -> dict[str, str]:

@@ -107,8 +107,9 @@ class TestLines:
         assert [line(ax, "ideal").get_xdata()[-1] for ax in figure.axes] == [8, 8]
 
     def test_the_note_says_how_to_read_the_marks(self):
-        (note,) = texts(plot_scaling(make_rows()).axes[-1], "note")
-        assert note == "bar: 95 % interval; hollow: fewer than 6 blocks, no interval"
+        marks = "bar: 95 % interval; hollow: fewer than 6 blocks, no interval"
+        for on_cores, said in ((False, marks), (True, f"{marks};\na device is a CPU core")):
+            assert texts(plot_scaling(make_rows(), on_cores=on_cores).axes[-1], "note") == [said]
 
     def test_several_batch_sizes_are_several_lines(self):
         """Of one colour, so of two line styles."""

@@ -37,7 +37,11 @@ END_MARGIN = 0.06  # of the axis, left and right of the data
 
 
 def plot_scaling(
-    rows: pd.DataFrame, forecasts: pd.DataFrame | None = None, *, title: str = SPEEDUP_QUESTION
+    rows: pd.DataFrame,
+    forecasts: pd.DataFrame | None = None,
+    *,
+    title: str = SPEEDUP_QUESTION,
+    on_cores: bool = False,
 ) -> Figure:
     """Draw speed-up over devices: a line per framework, strategy and batch size, a panel per kind of scaling.
 
@@ -52,19 +56,32 @@ def plot_scaling(
         forecasts: One row per number of devices: framework, scaling, devices, speedup; strategy, where a
             framework has several; and those of PANEL_COLUMNS that vary. Drawn in the panels that `rows` has.
         title: What was found, or else the question.
+        on_cores: Whether a device is a CPU core, which the note says.
     """
-    return _draw(rows, forecasts, title, "speed-up\n(more is better)", of_ideal=False)
+    ylabel = "speed-up\n(more is better)"
+    return _draw(rows, forecasts, title, ylabel, of_ideal=False, on_cores=on_cores)
 
 
 def plot_efficiency(
-    rows: pd.DataFrame, forecasts: pd.DataFrame | None = None, *, title: str = IDEAL_QUESTION
+    rows: pd.DataFrame,
+    forecasts: pd.DataFrame | None = None,
+    *,
+    title: str = IDEAL_QUESTION,
+    on_cores: bool = False,
 ) -> Figure:
     """Draw efficiency over devices, in % of the ideal speed-up; everything else as in `plot_scaling`."""
-    return _draw(rows, forecasts, title, "speed-up / devices in %\n(more is better)", of_ideal=True)
+    ylabel = "speed-up / devices in %\n(more is better)"
+    return _draw(rows, forecasts, title, ylabel, of_ideal=True, on_cores=on_cores)
 
 
 def _draw(
-    rows: pd.DataFrame, forecasts: pd.DataFrame | None, title: str, ylabel: str, *, of_ideal: bool
+    rows: pd.DataFrame,
+    forecasts: pd.DataFrame | None,
+    title: str,
+    ylabel: str,
+    *,
+    of_ideal: bool,
+    on_cores: bool,
 ) -> Figure:
     """Draw the panels.
 
@@ -105,7 +122,7 @@ def _draw(
         _limit_alone(axes, data, ylabel.replace("\n", " "), of_ideal)
     else:
         _limit(axes, counts, of_ideal)
-    note_below(axes[-1], _note(data, beyond))
+    note_below(axes[-1], _note(data, beyond, on_cores))
     looks |= (
         {"ideal": IDEAL}
         | ({"one device": ONE} if alone else {})
@@ -230,10 +247,11 @@ def _limit(axes: list[Axes], counts: list[float], of_ideal: bool) -> None:
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}{unit}")
 
 
-def _note(data: pd.DataFrame, beyond: bool) -> str:
+def _note(data: pd.DataFrame, beyond: bool, on_cores: bool) -> str:
     """Return how to read the marks, and the ground where it is shaded."""
     parts = ["bar: 95 % interval"] if data["low"].notna().any() else []
     if data["low"].isna().any():
         parts.append("hollow: fewer than 6 blocks, no interval")
     lines = ["; ".join(parts)] if parts else []
-    return ";\n".join([*lines, *(["shaded: nothing measured"] if beyond else [])])
+    lines += ["shaded: nothing measured"] if beyond else []
+    return ";\n".join([*lines, *(["a device is a CPU core"] if on_cores else [])])
