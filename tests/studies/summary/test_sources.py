@@ -7,7 +7,8 @@ import pytest
 
 from notebook_mistakes import mistake_in
 from trainspeed.conduct.forecast import read_plan
-from trainspeed.core.files import SUMMARY
+from trainspeed.core.files import DRAWING, SUMMARY, notebook_names
+from trainspeed.core.page_order import Part, parts_of
 from trainspeed.report.parameters import read_notebook
 from trainspeed.report.run import NOTEBOOKS
 
@@ -88,3 +89,16 @@ def test_the_plan_foresees_confirmations(tmp_path, monkeypatch):
 
     foreseen = [group for group in plan.groups if group.foreseen]
     assert [(group.most, len(group.arms)) for group in foreseen] == [(15, 2)]
+
+
+@pytest.mark.parametrize("name", [name for name in notebook_names(NOTEBOOKS) if name not in DRAWING])
+def test_a_reader_in_jupyterlab_ends_at_the_answer_with_which_the_page_begins(name):
+    """The last output of a notebook, but for the cells to explore."""
+    cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells
+    shown = zip(cells, parts_of(cells), strict=True)
+    code = [
+        p
+        for cell, p in shown
+        if cell.cell_type == "code" and "remove_cell" not in cell.metadata.get("tags", ())
+    ]
+    assert code[-1] is Part.ANSWER
