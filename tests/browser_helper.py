@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+import pytest
 
 SCRIPT = Path(__file__).with_name("survey.js").read_text(encoding="utf-8")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -46,18 +48,27 @@ def browser() -> Iterator[Any]:
             started.close()
 
 
-def problem_with_browser(folder: Path) -> str | None:
-    """Return why the browser shows no page from disk, or None: one in a snap, say, sees no temporary files."""
-    from playwright.sync_api import Error
+@contextmanager
+def browser_that_shows(folder: Path) -> Iterator[Any]:
+    """Start one browser for several tests, or skip them where it shows no page of a folder.
 
+    One in a snap, say, sees no temporary files.
+    """
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: `make setup` installs it"
+    )
     page = folder / "probe.html"
     page.write_text("<title>seen</title>")
-    try:
-        with browser() as started, opened(started, page, 360) as probe:
-            title = probe.title()
-    except Error as problem:
-        return f"{executable()} does not run here: {problem.message.splitlines()[0]}"
-    return None if title == "seen" else f"{executable()} cannot open {page}"
+    with ExitStack() as stack:
+        try:
+            started = stack.enter_context(browser())
+            with opened(started, page, 360) as probe:
+                title = probe.title()
+        except api.Error as problem:
+            pytest.skip(f"{executable()} does not run here: {problem.message.splitlines()[0]}")
+        if title != "seen":
+            pytest.skip(f"{executable()} cannot open {page}")
+        yield started
 
 
 @dataclass

@@ -9,12 +9,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import pytest
 
 import trainspeed.report  # first of all: see there what nbformat need not load
+from browser_helper import browser_that_shows
 from command_line import trainspeed
 from shared_workers import SharedWorkers
 from smoke_report import measure
@@ -68,6 +69,13 @@ def report_folder(tmp_path_factory) -> Path:
     result = trainspeed("render", "--from", str(recorded[0]), "--out", str(folder / "out"))
     assert result.returncode == 0, result.stdout + result.stderr
     return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory) -> Iterator[Any]:
+    """The browser of a file's tests; no longer than that, as an event loop runs in this process meanwhile."""
+    with browser_that_shows(tmp_path_factory.mktemp("probe")) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -16,12 +16,10 @@ from browser_helper import (
     PAPER_PX,
     SCHEMES,
     Seen,
-    browser,
     dead_links,
     executable,
     look,
     opened,
-    problem_with_browser,
     shift,
     walk,
 )
@@ -41,15 +39,6 @@ pytestmark = [
         reason="no Chromium here: install it (apt install chromium), or name one: TRAINSPEED_CHROMIUM=…",
     ),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    pytest.importorskip("playwright", reason="playwright is not installed: `make setup` installs it")
-    if problem := problem_with_browser(tmp_path_factory.mktemp("probe")):
-        pytest.skip(problem)
-    with browser() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 import sample_page
-from browser_helper import browser, executable, opened, problem_with_browser
+from browser_helper import executable, opened
 
 PAGE_COLOUR = "getComputedStyle(document.body).backgroundColor"
 IN_SIGHT = """id => {
@@ -18,12 +18,9 @@ pytestmark = [
 
 
 @pytest.fixture
-def page(tmp_path):
+def page(chromium, tmp_path):
     """A page with a verdict in a folded table."""
-    pytest.importorskip("playwright", reason="playwright is not installed: `make setup` installs it")
-    if problem := problem_with_browser(tmp_path):
-        pytest.skip(problem)
-    with browser() as started, opened(started, sample_page.write(tmp_path), 360) as opened_page:
+    with opened(chromium, sample_page.write(tmp_path), 360) as opened_page:
         yield opened_page
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from browser_helper import browser, executable
+from browser_helper import executable
 from first_screen import OUTCOME, QUESTIONS, WIDTHS_PX, Question, where_answered
 
 ON_THE_PAGE_OF_THE_LAYOUT = {
@@ -18,13 +18,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(executable() is None, reason="no Chromium here: see test_browser.py"),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    pytest.importorskip("playwright", reason="playwright is not installed: `make setup` installs it")
-    with browser() as started:
-        yield started
 
 
 @pytest.mark.parametrize("width_px", WIDTHS_PX)

@@ -9,7 +9,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 import hostile_folder
-from browser_helper import Seen, browser, executable, opened, problem_with_browser
+from browser_helper import Seen, executable, opened
 from command_line import trainspeed
 from hostile_ledger import MARKUP
 from page_text import page_text
@@ -89,26 +89,20 @@ def test_what_the_ledger_holds_is_text_in_what_is_sent_on(report):
 @pytest.mark.skipif(
     executable() is None, reason="no Chromium here: install it, or name one: TRAINSPEED_CHROMIUM=…"
 )
-def test_a_browser_asks_nobody_goes_nowhere_and_shows_no_overlay(report, tmp_path):
-    pytest.importorskip("playwright", reason="playwright is not installed: `make setup` installs it")
-    if problem := problem_with_browser(tmp_path):
-        pytest.skip(problem)
+def test_a_browser_asks_nobody_goes_nowhere_and_shows_no_overlay(chromium, report, tmp_path):
     out, _, _ = report
     broken = tmp_path / "broken.html"
     link = '<a href="https://evil.example/" style="position:fixed;inset:0">x</a>'
     broken.write_text(f"{link}<img src=https://evil.example/x.png><script>alert(1)</script>")
-    with browser() as chromium:
-        for page in (*(out / name for name in PAGES), broken):
-            seen = Seen()
-            with opened(chromium, page, 800, seen) as tab:
-                tab.on("dialog", lambda dialog: dialog.dismiss())
-                tab.evaluate(
-                    "document.querySelectorAll('details').forEach((element) => { element.open = true })"
-                )
-                tab.wait_for_load_state("networkidle")
-                overlays, address = tab.evaluate(OVERLAYS), tab.url
-            assert address == page.as_uri()
-            if page == broken:
-                assert seen.asked and overlays, "the check can fail"
-            else:
-                assert (seen.asked, seen.said, overlays) == ([], [], []), page.name
+    for page in (*(out / name for name in PAGES), broken):
+        seen = Seen()
+        with opened(chromium, page, 800, seen) as tab:
+            tab.on("dialog", lambda dialog: dialog.dismiss())
+            tab.evaluate("document.querySelectorAll('details').forEach((element) => { element.open = true })")
+            tab.wait_for_load_state("networkidle")
+            overlays, address = tab.evaluate(OVERLAYS), tab.url
+        assert address == page.as_uri()
+        if page == broken:
+            assert seen.asked and overlays, "the check can fail"
+        else:
+            assert (seen.asked, seen.said, overlays) == ([], [], []), page.name

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from browser_helper import SCHEMES, browser, dead_links, executable, look, opened, problem_with_browser
+from browser_helper import SCHEMES, dead_links, executable, look, opened
 from trainspeed.report.share import share
 
 pytestmark = [
@@ -25,15 +25,6 @@ def sent(report_folder, tmp_path_factory):
     shutil.copytree(report_folder, copy, ignore=shutil.ignore_patterns("*.ipynb"))
     assert share(out=copy) == 0
     return (copy / "share").rename(tmp_path_factory.mktemp("elsewhere") / "sent")
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    pytest.importorskip("playwright", reason="playwright is not installed: `make setup` installs it")
-    if problem := problem_with_browser(tmp_path_factory.mktemp("probe")):
-        pytest.skip(problem)
-    with browser() as started:
-        yield started
 
 
 def test_all_pages_are_in_one_file_that_asks_nobody_and_leads_nowhere_else(chromium, sent):

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from bs4 import BeautifulSoup
 
-from browser_helper import browser, executable
+from browser_helper import executable
 from command_line import trainspeed
 from first_screen import QUESTIONS, WIDTHS_PX, where_answered
 from front_data import SESSION, STUDIES
@@ -156,12 +156,10 @@ def section_of(verdict):
 
 
 @pytest.mark.skipif(executable() is None, reason="no Chromium here: see test_browser.py")
-def test_six_questions_are_answered_from_the_first_screen(out):
-    pytest.importorskip("playwright", reason="playwright is not installed: `make setup` installs it")
-    with browser() as chromium:
-        for width_px in WIDTHS_PX:
-            found = where_answered(chromium, out / "index.html", width_px, QUESTIONS)
-            assert "nowhere" not in found.values(), (width_px, found)
+def test_six_questions_are_answered_from_the_first_screen(chromium, out):
+    for width_px in WIDTHS_PX:
+        found = where_answered(chromium, out / "index.html", width_px, QUESTIONS)
+        assert "nowhere" not in found.values(), (width_px, found)
 
 
 def test_no_link_of_the_page_is_dead(page, out):
