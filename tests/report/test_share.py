@@ -192,6 +192,26 @@ def test_a_fleet_is_shared_with_the_reports_of_its_machines(out, large, monkeypa
     assert soups["report/h100/index.html"].select_one(".bar a")["href"] == "../fleet.html"
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_a_machine_of_a_fleet_that_is_called_like_its_user_is_not_named(out, large, monkeypatch):
+    """Neither by what is written of it, nor by a link, an id or a file."""
+    fleet = out.parent / "fleet"
+    write_page(fleet, "fleet", "## Speed")
+    (fleet / "fleet.ipynb").write_text(
+        json.dumps({"metadata": {"papermill": {"parameters": {"runs": [USER]}}}})
+    )
+    (fleet / MARKER).touch()
+    shutil.copytree(out, fleet / USER)
+    monkeypatch.setattr(command, "MOST_BYTES", 10_000 if large else 10**9)
+    assert share(out=fleet) == 0
+
+    pages = unzipped(fleet) if large else {"": (fleet / "share/report.html").read_text()}
+    assert USER not in str(pages)
+    front = BeautifulSoup(next(iter(pages.values())), "html.parser")
+    led = front.find("a", string="user: The question of index")["href"]
+    assert led == ("user/index.html" if large else "#user-index")
+
+
 def test_a_folder_without_a_report_is_refused_in_one_line_and_nothing_is_written(tmp_path):
     with pytest.raises(UserError, match=r"^no report in .*: make one with `make report`, or name its folder"):
         share(out=tmp_path / "nothing")

@@ -94,10 +94,15 @@ def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
     return [*whole_study_doubts(runs, control), *of_runs]
 
 
-def whole_study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
-    """Return the doubts about a study that are not of single runs."""
+def whole_study_doubts(runs: Sequence[Run], control: Iterable[Verdict] | None) -> list[str]:
+    """Return the doubts about a study that are not of single runs.
+
+    Args:
+        control: Its A/A controls; None where it compares nothing, so that it needs none.
+    """
     ok = [run for run in runs if run.status == Status.OK]
-    sentences = [*system_doubts(ok), *node_doubts(ok), *control_doubts(list(control))]
+    sentences = [*system_doubts(ok), *node_doubts(ok)]
+    sentences += [] if control is None else control_doubts(list(control))
     return [*sentences, *clock_doubts(ok), *link_doubts(ok)]
 
 

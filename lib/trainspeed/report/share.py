@@ -80,7 +80,8 @@ def _share(out: Path, front: str) -> int:
     soups, values, why = _report(out, front)
     for machine in _machines(out) if f"{FLEET}.html" in soups else ():
         pages, _, _ = _report(out / machine, PAGE)
-        soups |= {f"{machine}/{name}": soup for name, soup in pages.items() if PAGE in pages}
+        folder = scrub(machine)  # it may have this machine's name: so has what is named after it
+        soups |= {f"{folder}/{name}": soup for name, soup in pages.items() if PAGE in pages}
     if front not in soups:
         raise UserError(f"{shown(out / front)} is no page of a report: `make render` writes it anew.")
     try:

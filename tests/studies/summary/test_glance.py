@@ -63,6 +63,13 @@ def test_a_gain_that_fresh_blocks_refuted_is_none():
     assert "**undecided** for" in said
 
 
+def test_a_gain_that_fresh_blocks_neither_confirmed_nor_refuted_says_so():
+    first, again = verdict(1.5), verdict(1.0)
+    open_ = replace(again, judgement=replace(again.judgement, outcome=Outcome.UNDECIDED, low=0.9, high=1.2))
+    (said,) = study_sentences(report_of(first), [Confirmed(first=first, again=open_)])
+    assert "**faster** for" in said and "(1.50x; not confirmed" in said
+
+
 @pytest.mark.parametrize(
     ("factor", "levers", "said"),
     [

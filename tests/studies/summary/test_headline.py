@@ -141,6 +141,11 @@ def test_an_undecided_switch_is_named_only_where_its_interval_lies_above_1():
         ([], "Nothing is decided yet: no switch was compared in 6 blocks or more."),
         ([verdict(2.0, blocks=5)], "Nothing is decided yet: no switch was compared in 6 blocks or more."),
         (
+            [verdict(2.0, blocks=5, factor="recipe")],
+            "Nothing is decided yet: no switch was compared in 6 blocks or more. [What would decide the rest]"
+            "(#undecided-and-what-would-decide-it).",
+        ),
+        (
             [verdict(0.5), verdict(1.0)],
             "Nothing was found that trains faster here by more than 2 %: 2 comparisons. Leave your script as it "
             "is.",

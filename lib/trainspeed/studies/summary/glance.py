@@ -44,7 +44,8 @@ def _study(
     ran: ReportNotebook, verdicts: Sequence[Verdict], report: ReportSummary, confirmed: Sequence[Confirmed]
 ) -> Marked:
     """Return the first comparison's answer, and how many more there are; of single convolutions only how many."""
-    told = [*remarked(verdicts, report, {c.first: c for c in confirmed if c.again})]
+    remarks = remarked(verdicts, report, {c.first: c for c in confirmed if c.again})
+    told = [*remarks]
     at_first = dict(zip(told, verdicts, strict=True))
     groups = answers(told)
     if not groups:
@@ -62,7 +63,7 @@ def _study(
     said = counts(first)
     if len(first) == 1:
         ((outcome, ((name, verdict),)),) = groups[0].settings.items()
-        said = f"**{OUTCOMES.get(outcome, outcome)}** for {escape(name)} ({size_of(verdict)})"
+        said = f"**{OUTCOMES.get(outcome, outcome)}** for {escape(name)} ({size_of(verdict)}{escape(remarks[verdict])})"
     said += _where(first, report)
     more = f"; {counted(len(every) - len(first), 'more comparison')}" if len(every) > len(first) else ""
     return Marked(f"{study_link(groups[0].versus, ran.page)}: {said}{more}.")

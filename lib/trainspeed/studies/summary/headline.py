@@ -196,7 +196,7 @@ def _nothing(report: ReportSummary) -> Marked:
         len(judged),
         undecided,
         len(_gains(report)),
-        searched=bool(report.recipes),
+        searched=any(verdict.low is not None for verdict in report.recipes),
         fresh_blocks="[fresh blocks](#confirmed-in-fresh-blocks)",
     )
     found = f"{claim}: {why}."

@@ -184,7 +184,8 @@ def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
     checks = () if checks_here(report)[1] else report.checks  # of another system they are not counted on
     for study in dict.fromkeys(run.study for run in (*report.runs, *checks)):
         runs = (report.checks if study == CHECK else report.runs).of_study(study)
-        doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, controls(runs))]
+        control = controls(runs) or (None if study == CHECK else [])  # its short form compares nothing
+        doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, control)]
         if study not in known and study != CHECK:
             doubts.append(f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook.")
         for one in doubted_runs(runs):
