@@ -173,6 +173,24 @@ def test_what_depends_on_results_waits_for_all_that_are_being_measured():
     assert all(len(blocks) > 1 for blocks in by_hand.values()), "all three help after it, too"
 
 
+@pytest.mark.parametrize(("asks_first", "begun_after"), [(True, FEWEST), (False, FEWEST + 3)])
+def test_what_is_to_be_decided_too_comes_before_a_ninth_block_of_what_is_decided(asks_first, begun_after):
+    more = [Arms("more", most=FEWEST)]
+    asking = {"ask": lambda left_s: [more.pop()] if more else [], "depends": True, "asks_first": asks_first}
+    played = play(
+        table_of([Arms("a")]),
+        [1.0],
+        125.0,
+        begin=lambda groups: None,
+        left_of=lambda g, n: g.blocks[n],
+        **asking,
+    )
+    names = [one.block.group.name for one in played]
+
+    assert names[:begun_after] == ["a"] * begun_after
+    assert names.count("more") == (FEWEST if asks_first else 1)
+
+
 def test_what_is_around_all_others_is_measured_by_this_machine_before_and_after_them():
     table = table_of([Arms("link", core=False, most=2, around=True), Arms("a", most=6), Arms("b", most=6)])
     ended = play(table, [1.0, 2.0, 2.0], math.inf)

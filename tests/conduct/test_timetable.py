@@ -46,9 +46,10 @@ def spend(
     slower_after_s: float = math.inf,
     factor: float = 1.0,
     grace_s: float = 0.0,
+    **fields,
 ):
     """Return the table at the end of a time in which every block takes as long as expected, and what was done."""
-    table = Timetable(groups=groups, block_s=block_s, grace_s=grace_s)
+    table = Timetable(groups=groups, block_s=block_s, grace_s=grace_s, **fields)
     now_s, done = 0.0, []
     for pick in (table.next, table.next_of_more):
         while (group := pick(budget_s - now_s)) is not None:
@@ -142,6 +143,27 @@ def test_time_that_nothing_else_can_use_shows_what_was_left_out_once():
 
     assert counts(table) == {"core 0": 6, "core 1": 1, "core 2": 1}
     assert spent_s == 8 * CORE_S
+
+
+def test_time_that_other_notebooks_can_use_is_left_to_them_where_it_decides_nothing_more():
+    table, _, spent_s = spend([*cores(3), *others(1)], 8 * CORE_S, yields=True)
+
+    assert counts(table) == {"core 0": 6, "core 1": 0, "core 2": 0, "other 0": 1}
+    assert spent_s == 6 * CORE_S + OTHER_S
+
+
+def test_one_that_turns_out_too_slow_goes_no_further_where_another_is_decided():
+    """The recorded case: 6.5 s were expected of a block that took 17 s."""
+    slow = FakeGroup("slow", cost_s=17.0)
+    expected_s = {slow: 6.5}
+    table = Timetable(groups=[*cores(1), slow], block_s=lambda group: expected_s.get(group, group.cost_s))
+    left_s = 6 * CORE_S + 40.0
+    while group := table.next(left_s):
+        expected_s.pop(group, None)
+        table.took(group)
+        left_s -= group.cost_s
+
+    assert counts(table) == {"core 0": 6, "slow": 1}
 
 
 def test_a_study_is_never_empty():

@@ -144,6 +144,17 @@ def session(budget_s: float | None) -> ReportRequest:
     )
 
 
+def test_the_first_comparison_of_each_notebook_is_decided_before_a_second_one(clock):
+    """The recorded case: every core lacked a little, so that the notebook with a single one had 5 blocks of 6."""
+    plans = {
+        "one": StudyPlan(study="one", groups=(group("core"),)),
+        "two": StudyPlan(study="two", groups=(group("core"), group("core", block_s=11.0))),
+    }
+    shares = Shares(170.0 + 2 * OVERHEAD_S, {name: p.needs_s for name, p in plans.items()}, clock=clock)
+
+    assert plans["one"].forecast(shares.of("one")).had(plans["one"].groups[0]) == 6
+
+
 def test_a_time_too_short_for_one_comparison_in_each_notebook_names_the_least():
     check_budget(LEAST_S, PLANS)
     with pytest.raises(UserError) as caught:

@@ -50,6 +50,7 @@ class BlockQueue:
         left_of: Returns what is left to measure of a group's block.
         begin: Is told of groups that are new in the table.
         depends: Whether `ask` may return something.
+        asks_first: Whether it is asked before what is decided has more blocks: what it returns is to be decided, too.
         hands: How many measure.
         problem: What ended it before its time; None where nothing did.
     """
@@ -60,6 +61,7 @@ class BlockQueue:
     left_of: Callable[[PlannedGroup, int], Sequence[Planned]]
     begin: Callable[[Sequence[PlannedGroup]], None]
     depends: bool = False
+    asks_first: bool = False
     hands: int = 1
     problem: Exception | None = field(default=None, init=False)
     lock: threading.Condition = field(default_factory=threading.Condition)
@@ -177,7 +179,7 @@ class BlockQueue:
             return block
         while True:
             left_s = self.left_s
-            group = self.table.next(left_s)
+            group = self.table.next_of_first(left_s) if self.asks_first else self.table.next(left_s)
             if group is None and self.depends:
                 if self._out:
                     # What is being measured may decide. Not so between the blocks of a level that was begun after it
@@ -191,7 +193,7 @@ class BlockQueue:
                     continue
                 else:
                     self._asked_in_vain = True
-            group = group or self.table.next_of_more(left_s)
+            group = group or self.table.next(left_s) or self.table.next_of_more(left_s)
             if group is None:
                 return None
             if group.around and (hand or (self.table.had(group) and self._out)):

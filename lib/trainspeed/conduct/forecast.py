@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -60,11 +61,13 @@ class StudyPlan:
     def needs_s(self) -> tuple[float, ...]:
         """Seconds that it needs in the order in which a `Timetable` gives out time.
 
-        Until its core is decided; until everything else is shown once; until no single block decides the core; until
-        everything else is decided as well, as far as it may be.
+        Until the first comparison of its core is decided; until all of its core is; until everything else is shown
+        once; until no single block decides the core; until everything else is decided as well, as far as it may be.
         """
-
         around_s = sum(group.most * group.block_s for group in self.groups if group.around)
+        cores = [group for group in self.groups if group.core and not group.around]
+        to_decide = [group for group in cores if group.most >= FEWEST][1:]
+        second_s = sum(FEWEST * group.block_s for group in to_decide)
 
         def needed(core: bool, begin: int, end: int) -> float:
             own = [group for group in self.groups if group.core == core and not group.around]
@@ -72,7 +75,8 @@ class StudyPlan:
 
         decided = sum((FEWEST - 1) * g.block_s for g in self.groups if not g.core and g.most >= FEWEST)
         start_s = WORKERS_START_S + around_s if self.groups else 0.0
-        return start_s + needed(True, 0, FEWEST), needed(False, 0, 1), needed(True, FEWEST, STEADY), decided
+        first_s = start_s + needed(True, 0, FEWEST) - second_s
+        return first_s, second_s, needed(False, 0, 1), needed(True, FEWEST, STEADY), decided
 
     @property
     def least_s(self) -> float:
@@ -88,7 +92,8 @@ class StudyPlan:
         """
         hands = self.hands_of(hands)
         left_s = math.inf if budget_s is None else (budget_s - WORKERS_START_S) * hands
-        table = Timetable(groups=list(self.groups), block_s=lambda group: group.block_s, hands=hands)
+        block_of = attrgetter("block_s")
+        table = Timetable(groups=list(self.groups), block_s=block_of, hands=hands, yields=True)
         return table.forecast(left_s)
 
     def hands_of(self, hands: int) -> int:

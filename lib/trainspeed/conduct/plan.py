@@ -69,6 +69,7 @@ class Plan:
         others: Sets of trials that need no name.
         more: Returns, from the runs so far, what to measure next, until that is nothing: sizes that depend on
             earlier results.
+        more_is_core: Whether that is compared as the first sets are: it has 6 blocks before these have 9.
         spare: Returns what to measure in time that is left over then, the most useful first: a study that depends on
             earlier results is given time before it is known how much it needs. Only where time is limited.
         seed: Seed of the order of runs; the trials have their own.
@@ -81,6 +82,7 @@ class Plan:
 
     others: tuple[TrialSet, ...] = ()
     more: More | None = None
+    more_is_core: bool = False
     spare: More | None = None
     foreseen: tuple[TrialSet, ...] = ()
     seed: int = 0

@@ -161,7 +161,7 @@ class _Measuring:
             write_csv(self._ledger.read()[0], self._table)
         end_s = math.inf if budget_s is None else begun_s + budget_s
         grace_s = GRACE * budget_s if context.in_report and budget_s is not None else 0.0
-        table = Timetable(groups=groups, block_s=self._pace.block_s, grace_s=grace_s)
+        table = Timetable(groups=groups, block_s=self._pace.block_s, grace_s=grace_s, yields=grace_s > 0)
         with (
             nullcontext() if context.in_report else measuring_alone(self._device, self._uuids),
             monitoring(context.out / runner.monitor, interval_s, cores),
@@ -234,8 +234,7 @@ class _Measuring:
         self._begin(table, table.groups)
         to_do = [group.blocks[table.had(group)] for group in table.groups if table.had(group) < group.most]
         first = [planned.trial for runs in to_do for planned in runs]
-        trains = all(trial.dataset for trial in first)
-        runner.start_all(first, side_by_side=trains)
+        runner.start_all(first, side_by_side=all(trial.dataset for trial in first))
         queue = BlockQueue(
             table=table,
             end_s=end_s,
@@ -243,6 +242,7 @@ class _Measuring:
             left_of=self._left_of,
             begin=partial(self._begin, table),
             depends=bool(self._plan.more or self._plan.spare),
+            asks_first=self._plan.more_is_core,
         )
         progress = Progress(queue, show)
         with helped_by(self._twins(runner, interval_s, first), queue, partial(self._record, progress)):

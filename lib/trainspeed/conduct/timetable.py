@@ -7,13 +7,14 @@ The order in which time is given out, and the reverse of the order in which grou
 3. 9 blocks of the core's groups: from 9 on, one block that is out of line does not move an end of an interval;
 4. 6 blocks of the further groups that may have as many;
 5. 9, 12, 15 … blocks of all that have come so far, alike;
-6. one block of what was left out, for a look at it.
+6. one block of what was left out, for a look at it; not of the core, where other notebooks can use the time.
 
 What was left out of the core comes back where others were quicker than expected. Only time decides, never a result,
 so that no verdict can be stopped at when it looks good.
 
 A group of the core that was begun and turns out slower than expected may end its 6 blocks after the time, within a
-grace: 5 blocks have no interval, and all their time would be lost.
+grace: 5 blocks have no interval, and all their time would be lost. One that cannot have 6 goes no further where
+another one of the core is decided.
 
 Groups around all others have their first block before them and their last one after them, in any case: their time
 is kept for them.
@@ -64,6 +65,7 @@ class Timetable(Generic[G]):
         grace_s: Seconds beyond the time that what was begun of the core may take to its 6 blocks.
         longest_s: Of a block: where several measure side by side, the time of all together may be enough for what no
             single one can end in time.
+        yields: Whether others can use what is left of the time: the notebooks of a report that come after.
         choose: Returns whose block is next of groups that lack some of a level; by default that of the fewest, in
             their random order.
     """
@@ -75,6 +77,7 @@ class Timetable(Generic[G]):
     hands: int = 1
     grace_s: float = 0.0
     longest_s: float = math.inf
+    yields: bool = False
     choose: Callable[[Sequence[G]], G] | None = None
     _given_up: set[G] = field(default_factory=set)
     _level: int = FEWEST
@@ -94,21 +97,23 @@ class Timetable(Generic[G]):
     @property
     def is_in_level(self) -> bool:
         """Whether groups of the level that was begun last still lack blocks of it."""
-        return bool(self._below(filter(self._grows, self.groups), self._level))
+        growing = [group for group in self.groups if self._grows(group)]
+        steadier = any(g.core and FEWEST < self.had(g) < min(STEADY, g.most) for g in growing)
+        return steadier or bool(self._below(growing, self._level))
 
     def next(self, left_s: float) -> G | None:
-        """Return whose block is next until every group has its first ones; None where nothing else of these fits.
+        """Return whose block is next until every group has its first ones; None where nothing else of these fits."""
+        of_first = self.next_of_first(left_s)
+        left_s -= self.hands * self.after_s
+        return of_first or self._steadier(left_s) or self._of_others(left_s, FEWEST)
+
+    def next_of_first(self, left_s: float) -> G | None:
+        """Return whose block is next until the core is decided and the rest was looked at; None where no more fits.
 
         The first group of the core gets a block in any case, so that a study is never empty.
         """
         left_s -= self.hands * self.after_s  # all wait for the one hand that measures these
-        return (
-            self._around(before=True)
-            or self._of_core(left_s)
-            or self._of_others(left_s, 1)
-            or self._steadier(left_s)
-            or self._of_others(left_s, FEWEST)
-        )
+        return self._around(before=True) or self._of_core(left_s) or self._of_others(left_s, 1)
 
     def next_of_more(self, left_s: float) -> G | None:
         """Return whose block is next after those; None where no further level fits, or the machine got slower."""
@@ -144,6 +149,8 @@ class Timetable(Generic[G]):
 
     def _for_a_look(self, left_s: float) -> G | None:
         unseen = (group for group in self.groups if not self.had(group) and not group.around)
+        if self.yields:
+            unseen = (group for group in unseen if not (group.core and group.most >= FEWEST))
         return next((group for group in unseen if self._needed_s([group], 1) <= left_s), None)
 
     def _of_core(self, left_s: float) -> G | None:
@@ -157,10 +164,10 @@ class Timetable(Generic[G]):
         behind = self._below([group for group in core if self.had(group)], FEWEST)
         while len(behind) > 1 and self._needed_s(behind, FEWEST) > left_s + self.grace_s:
             self._given_up.add(behind.pop())
-        if len(behind) == 1:
-            # Where not even this one can have 6, as many as fit.
-            six_s, next_s = (self._needed_s(behind, level) for level in (FEWEST, 1 + self.had(behind[0])))
-            if six_s > left_s + self.grace_s and next_s > left_s:
+        if len(behind) == 1 and self._needed_s(behind, FEWEST) > left_s + self.grace_s:
+            # Where nothing of the core can have 6, as many as fit.
+            decided = any(self.had(group) >= FEWEST for group in core)
+            if decided or self._needed_s(behind, 1 + self.had(behind[0])) > left_s:
                 self._given_up.add(behind.pop())
         return self._first(behind) if behind else self._revived(left_s)
 
@@ -215,7 +222,7 @@ class Timetable(Generic[G]):
         block_s = {group: self.block_s(group) for group in self.groups}
         block_of = block_s.__getitem__
         copy = Timetable(groups=self.groups, block_s=block_of, counts=dict(self.counts), hands=self.hands)
-        copy.grace_s = self.grace_s
+        copy.grace_s, copy.yields = self.grace_s, self.yields
         copy._given_up, copy._level = set(self._given_up), self._level
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:

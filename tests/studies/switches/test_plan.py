@@ -73,6 +73,7 @@ def test_a_ladder_of_batches_is_measured_where_an_epoch_has_images_for_them():
 def test_the_parts_wait_for_the_searches_where_time_is_short():
     short, free = planned(), planned(budget_s=None)
     assert not set(short.rest) & set(short.others) and list(short.spare(())) == list(short.rest)
+    assert short.more_is_core, "so that no search has 9 blocks before another one has 6"
     assert set(free.rest) < set(free.others)
 
 

@@ -122,6 +122,7 @@ def plan_switches(
         # Where time is short, the search comes first: what to switch on is the question.
         others=(*asking(()), *(rest if budget_s is None else ())),
         more=asking,
+        more_is_core=True,
         spare=lambda runs: rest,
         foreseen=tuple(part for search in searches for part in _foreseen(search)),
         may_be_empty=True,
