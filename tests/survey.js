@@ -132,6 +132,7 @@
     codeFolded: all("details.code:not([open])").length,
     codeShown: all("details.code:not([open]) .highlight").filter(shown).length,
     codeSummaries: all("details.code:not([open]) > summary").filter(shown).length,
+    layersShown: all("details [id^=T_layers] tr").filter((row) => row.checkVisibility({ contentVisibilityAuto: true })).length,
     torn: all(".figure, tr").filter((e) => shown(e) && !e.querySelector(":scope img.tall") && getComputedStyle(e).breakInside !== "avoid").map(named),
     boxed: boxes.filter((e) => shown(e) && getComputedStyle(e).overflowX !== "visible").map(named),
   };

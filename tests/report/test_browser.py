@@ -264,7 +264,7 @@ def test_paper_is_white_with_dark_text_whatever_the_system(printed):
 def test_on_paper_there_is_no_navigation_and_folded_code_leaves_no_trace(printed, broken):
     for name, survey in printed.items():
         assert survey["navigation"] == [], name
-        assert survey["codeShown"] == survey["codeSummaries"] == 0, name
+        assert survey["codeShown"] == survey["codeSummaries"] == survey["layersShown"] == 0, name
     assert any(survey["codeFolded"] for survey in printed.values())
     assert broken.printed["navigation"] and broken.printed["codeSummaries"]
 

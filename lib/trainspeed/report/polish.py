@@ -18,6 +18,7 @@ TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of pap
 WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
 MOST_PICTURE_BYTES = 20 * 2**20
 NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
+LONG_PART = re.compile(r"(\S{24})(?=\S)")  # of a name: no paper has room for more in each of its columns
 
 
 def polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
@@ -46,7 +47,7 @@ def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
     if columns >= WIDE_FROM:
         table["class"] = [*table.get("class", []), "wide"]
         table["style"] = f"--columns: {columns}"
-        _let_names_break(soup, table)
+    _let_names_break(soup, table)
     if "scroll" not in table.parent.get("class", []):
         caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
         attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
@@ -63,9 +64,10 @@ def _wrapped(soup: BeautifulSoup, tag: Tag) -> Tag:
 
 def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
     """Let `channels_last` break over two lines where a column is too narrow; copied text stays whole."""
-    for text in table.find_all(string=NAME_PART):
-        if text.parent.name != "style":
-            parts = [item for part in NAME_PART.split(text) for item in (part, soup.new_tag("wbr"))]
+    for text in table.find_all(string=True):
+        pieces = [piece for part in NAME_PART.split(text) for piece in LONG_PART.split(part) if piece]
+        if len(pieces) > 1 and text.parent.name != "style":
+            parts = [item for piece in pieces for item in (piece, soup.new_tag("wbr"))]
             text.replace_with(*parts[:-1])
 
 

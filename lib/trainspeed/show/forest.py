@@ -49,7 +49,7 @@ BESIDE_FROM_IN, WIDE_FROM_IN = (
     5.2,
     8.0,
 )  # width of a panel in which labels stand beside the rows, and long ones too
-NARROW_ROWS = 1.45  # times as high is a row with its label above
+NARROW_ROWS = 1.7  # times as high is a row with its label above
 ABOVE_PT = 6  # from the middle of a mark to its label
 LETTERS_PER_IN = 12  # of a label above its row
 HOLLOW = {"linestyle": "none", "marker": "o", "color": GREY, "markerfacecolor": "white"}
@@ -103,7 +103,8 @@ def _label_rows(ax: Axes, labels: Sequence[str], heights: pd.Series, width_in: f
     where = {"xycoords": ax.get_yaxis_transform(), "xytext": (4, ABOVE_PT), "textcoords": "offset points"}
     for y, label in zip(ys, labels, strict=True):
         text = textwrap.fill(str(label), int(LETTERS_PER_IN * width_in))
-        ax.annotate(text, (0, y), va="bottom", fontsize=SMALL_PT, gid="label", **where)
+        label = ax.annotate(text, (0, y), va="bottom", fontsize=SMALL_PT, gid="label", zorder=1.8, **where)
+        label.set_bbox({"facecolor": "white", "linewidth": 0, "pad": 1})  # no line goes through it
     return (NARROW_ROWS - 1) * ROW_IN * heights.sum()
 
 
