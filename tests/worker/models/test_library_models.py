@@ -7,6 +7,7 @@ import json
 import pytest
 
 from trainspeed.core.library_model import models_of
+from trainspeed.core.notes import ConvolutionsNotSeen, LossNotFinite, PrecisionNotAsked
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.cpu import FLAGS_VARIABLE
@@ -39,7 +40,7 @@ def test_the_list_is_that_of_the_installed_library(framework, library, shared_wo
 TRAINED = {
     "timm/resnet18": (32, "default", 11_689_512 - 1000 * 513 + 10 * 513),
     "timm/pit_ti_224": (224, "default", 4_847_272 - 1000 * 257 + 10 * 257),  # a class token
-    "keras/MobileNetV3Small": (32, "bf16", 2_542_856 - 1000 * 1025 + 10 * 1025),
+    "keras/MobileNetV3Small": (32, "bf16", 2_542_856 - 1000 * 1025 + 10 * 1025),  # depthwise, and normalised
 }
 
 
@@ -58,6 +59,9 @@ def test_a_model_of_a_library_trains(model, shared_worker):
     assert len(result.epoch_s) == 3 and result.parameters == parameters
     assert set(result.effective_layout) == {"channels_last"}
     assert set(result.effective_precision.dtypes) == {"bfloat16" if precision == "bf16" else "float32"}
+    assert not result.effective_precision.asked
+    doubts = PrecisionNotAsked | ConvolutionsNotSeen | LossNotFinite
+    assert not [note for note in result.notes if isinstance(note, doubts)]
 
 
 NOT_HERE = [

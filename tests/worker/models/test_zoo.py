@@ -157,7 +157,7 @@ def worker(request, shared_worker):
 
 
 def test_small_grey_images_train_a_model_of_others_which_is_validated_and_saved(worker):
-    """Keras's, as whole steps alone, trains in `test_precision_arms.py`."""
+    """Keras's, as whole steps alone, train in `test_library_models.py`."""
     outcome = run(worker, trial(worker.framework, part="fit"), inspect=True)
 
     assert outcome.status == Status.OK, outcome.reason
