@@ -179,8 +179,8 @@ os.write(1, f"RIGHT {right.item()}\\n".encode())  # in one piece: ranks share th
 KERAS = """
 import os
 import numpy as np
-labels = np.arange(60) % 3
-images = (10 * np.eye(3)[labels][:, None, None, :] + np.random.rand(60, 8, 8, 3)).astype("float32")
+labels = np.arange(240) % 3
+images = (10 * np.eye(3)[labels][:, None, None, :] + np.random.rand(240, 8, 8, 3)).astype("float32")
 def make_model():
     keras.utils.set_random_seed(0)
     layers = keras.layers
@@ -233,7 +233,7 @@ def test_a_program_trains_as_it_is_pasted(name, shared_worker, tmp_path):
     framework, fields = name.split()[0], RUN[name]
     worker = shared_worker(framework)
     program = program_of(trial_of(framework, **fields))
-    program = program.replace("range(100)", "range(12)").replace("epochs=100", "epochs=30")
+    program = program.replace("range(100)", "range(12)").replace("epochs=100", "epochs=8")
     before, after = (TORCH, TORCH_END) if framework == "torch" else (KERAS, KERAS_END)
     ddp = fields.get("strategy") == "ddp"
     if ddp:  # as each rank sees it, before the others are let go
