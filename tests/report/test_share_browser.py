@@ -36,7 +36,8 @@ def test_all_pages_are_in_one_file_that_asks_nobody_and_leads_nowhere_else(chrom
     assert len(light["links"]) > 50
     assert dead_links(sent / "report.html", light["links"], {"report.html": light["ids"]}) == []
     for survey in (*(seen.schemes[scheme] for scheme in SCHEMES), seen.printed):
-        assert survey["pageScrolls"] == 0 and survey["wide"] == survey["pale"] == survey["cramped"] == []
+        assert survey["pageScrolls"] == 0 and survey["wide"] == survey["pale"] == []
+        assert survey is seen.printed or survey["cramped"] == [], "no finger follows links on paper"
     assert light["page"] != seen.schemes["dark"]["page"]
     assert seen.printed["navigation"] == []
 

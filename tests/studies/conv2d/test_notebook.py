@@ -50,7 +50,8 @@ def table(page, name):
     """Return the cells of a table, row by row."""
     (body,) = re.findall(rf'<table[^>]*id="T_{name}_[0-9a-f]+".*?<tbody>(.*?)</tbody>', page, flags=re.DOTALL)
     rows = re.findall(r"<tr>(.*?)</tr>", body, flags=re.DOTALL)
-    return [[html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+    return [[html.unescape(cell.replace("<wbr/>", "")) for cell in row] for row in cells]
 
 
 def test_every_library_that_is_installed_convolved_and_was_right(runs):

@@ -75,6 +75,11 @@ def section(soup, heading):
     return " ".join(texts)
 
 
+def _text(cell):
+    """Return a cell's text with a space between its tags, but none where a long name may break."""
+    return BeautifulSoup(str(cell).replace("<wbr/>", ""), "html.parser").get_text(" ", strip=True)
+
+
 def table(soup, caption):
     """Return the rows of a table, with what its caption says of all of them, and the table."""
     captions = [
@@ -82,7 +87,7 @@ def table(soup, caption):
     ]
     found, said = next((t, said) for (name, _, said), t in captions if name == caption)
     names = [name.get_text() for name in found.thead("th")]
-    rows = [[cell.get_text(" ", strip=True) for cell in row("td")] for row in found.tbody("tr")]
+    rows = [[_text(cell) for cell in row("td")] for row in found.tbody("tr")]
     shared = {name: text for name, _, text in (part.rpartition(" ") for part in said.split(", ")) if name}
     return [shared | dict(zip(names, row, strict=True)) for row in rows], found
 
