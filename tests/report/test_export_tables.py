@@ -6,7 +6,7 @@ from tiny_notebooks import code
 
 def test_a_table_of_many_columns_is_set_smaller_on_paper_and_names_may_break_in_all(tmp_path):
     """What is copied from it is whole."""
-    rows = "".join(
+    rows = "<caption>Of channels_last</caption>" + "".join(
         f"<td>{cell}</td>" for cell in ["channels_last", "models/own.py:build_torch", "1_000", *"abcdef"]
     )
     narrow = f"<table><tr><td>channels_last</td><td>{'x' * 50}</td></tr></table>"
@@ -22,6 +22,7 @@ def test_a_table_of_many_columns_is_set_smaller_on_paper_and_names_may_break_in_
         "models/own.py:build_torch",
         "1_000",
     ]
+    assert wide.parent["aria-label"] == "Of channels_last"
     assert not wide("td")[2].find("wbr")
     assert [len(cell("wbr")) for cell in other("td")] == [1, 2], "a long name without parts breaks, too"
 

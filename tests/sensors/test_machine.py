@@ -4,6 +4,7 @@ import getpass
 import json
 import platform
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -25,7 +26,7 @@ def test_a_machine_is_strict_json_and_names_its_parts(monkeypatch):
     machine = detect.detect_machine()
 
     assert json.loads(json.dumps(machine, allow_nan=False)) == machine
-    assert machine["memory_bytes"] == psutil.virtual_memory().total
+    assert 0 < machine["memory_bytes"] <= psutil.virtual_memory().total
     assert 1 <= machine["cores"]["logical"] <= psutil.cpu_count()
     assert platform.release() in machine["os"]
     assert machine["python"] == platform.python_version()
@@ -108,6 +109,24 @@ def test_reads_how_many_cores_a_container_grants(tmp_path, files, quota):
         write(tmp_path, path, text)
 
     assert detect.core_quota(tmp_path) == quota
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "known"),
+    [
+        ("memory.max", "4000\n", 4000),
+        ("memory.max", "max\n", 9000),
+        ("memory.max", "10000\n", 9000),
+        ("memory/memory.limit_in_bytes", "5000\n", 5000),
+        ("memory/memory.limit_in_bytes", "9223372036854771712\n", 9000),
+        ("unknown", "", 9000),
+    ],
+)
+def test_a_container_has_no_more_memory_than_it_is_granted(tmp_path, monkeypatch, path, text, known):
+    monkeypatch.setattr(detect.psutil, "virtual_memory", lambda: SimpleNamespace(total=9000))
+    write(tmp_path, f"sys/fs/cgroup/{path}", text)
+
+    assert detect.memory_bytes(tmp_path) == known
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ QUESTION = "Is channels_last faster?"
 VERSUS = "channels_last vs channels_first"
 # A comparison of six blocks that is nearly 1 in half of them, and 1.2 in the others, decides nothing.
 FASTER, SLOWER, SAME, OPEN = [1.3] * 6, [0.8] * 6, [1.0] * 6, [0.9, 1.2] * 3
+FIVE = [1.3] * 5  # blocks, which give no interval
 
 
 def judged(*pairs):
@@ -28,26 +29,32 @@ def at(sizes, **more):
     ("sizes", "found"),
     [
         ({8: FASTER, 16: FASTER}, "faster from batch 8 to 16"),
-        ({8: SAME, 16: OPEN, 32: FASTER, 64: FASTER}, "faster from batch 32 on"),
-        ({8: OPEN, 16: SLOWER}, "slower from batch 16 on"),
+        ({8: OPEN, 16: FIVE, 32: FASTER, 64: FASTER}, "faster from batch 32 on"),
+        ({8: SAME, 32: FASTER, 64: FASTER}, "faster at batch 32, 64, the same at batch 8"),
+        ({8: SLOWER, 16: SLOWER, 32: FASTER}, "faster at batch 32, slower at batch 8, 16"),
+        ({8: OPEN, 16: OPEN, 32: FASTER}, "faster at batch 32, undecided at batch 8, 16"),
+        ({16: FASTER, 32: [1.3], 64: FASTER}, "faster at batch 16, 64, without an interval at batch 32"),
+        ({16: FASTER, 32: FASTER, 64: FIVE}, "faster at batch 16, 32, without an interval at batch 64"),
         ({8: FASTER, 16: OPEN, 32: FASTER}, "faster at batch 8, 32, undecided at batch 16"),
         ({8: FASTER, 16: SAME}, "faster at batch 8, the same at batch 16"),
         ({16: FASTER}, "faster at batch 16"),
-        ({8: [1.3] * 5, 16: FASTER}, "faster at batch 16"),
+        ({8: FIVE, 16: FASTER}, "faster at batch 16, without an interval at batch 8"),
     ],
 )
-def test_what_was_found_over_sizes_is_said_of_those_with_an_interval(sizes, found):
+def test_a_range_of_sizes_is_said_where_nothing_decided_is_left_out_of_it(sizes, found):
     assert over_sizes(at(sizes)) == f"{VERSUS}: {found}"
 
 
 def test_settings_that_differ_are_named_by_what_tells_them_apart():
-    torch, keras = at({8: OPEN, 16: FASTER}), at({8: SLOWER, 16: SLOWER}, framework="tensorflow")
+    gains, losses = {8: OPEN, 16: FASTER, 32: FASTER}, {8: SLOWER, 16: SLOWER}
+    torch, keras = at(gains), at(losses, framework="tensorflow")
 
     assert over_sizes([*torch, *keras]) == (
         f"{VERSUS}: faster from batch 16 on (PyTorch); slower from batch 8 to 16 (TensorFlow)"
     )
-    assert over_sizes([*torch, *at({8: OPEN, 16: FASTER}, framework="tensorflow")]) == (
-        f"{VERSUS}: faster from batch 16 on"
+    assert over_sizes([*torch, *at(gains, framework="tensorflow")]) == f"{VERSUS}: faster from batch 16 on"
+    assert over_sizes([*torch, *at({8: FIVE}, framework="tensorflow")]) == (
+        f"{VERSUS}: faster from batch 16 on (PyTorch); without an interval at batch 8 (TensorFlow)"
     )
 
 
@@ -68,7 +75,9 @@ def test_where_nothing_is_decided_the_title_is_the_question(say):
 def test_comparisons_are_counted_by_outcome_and_one_alone_is_no_number():
     assert of_comparisons(at({16: FASTER})) == f"{VERSUS}: faster"
     assert of_comparisons(at({8: FASTER, 16: FASTER})) == f"{VERSUS}: faster in both comparisons"
-    assert of_comparisons(at({8: OPEN, 16: FASTER})) == f"{VERSUS}: 1 faster, 1 undecided"
+    assert of_comparisons(at({8: OPEN, 16: FASTER, 32: FIVE, 64: FIVE})) == (
+        f"{VERSUS}: 1 faster, 1 undecided, 2 without an interval"
+    )
 
 
 def test_each_thing_that_is_compared_has_its_own_count():
@@ -90,11 +99,17 @@ def test_a_control_is_no_finding():
 @pytest.mark.parametrize(
     ("device", "more", "said"),
     [
-        ("cpu", {}, "Memory was never above 31 % of what this machine has"),
-        ("gpu", {}, "Memory was never above 31 % of what a GPU has"),
-        ("cpu", {"status": Status.UNSUPPORTED}, "Memory was never above 31 % of what this machine has"),
+        ("cpu", {}, "No run alone took more than 31 % of this machine's memory"),
+        ("gpu", {}, "No run alone took more than 31 % of a GPU's memory"),
+        (
+            "cpu",
+            {"status": Status.UNSUPPORTED, "peak_memory_bytes": None},
+            "No run alone took more than 31 % of this machine's memory",
+        ),
         ("cpu", {"status": Status.OOM}, QUESTION),
         ("cpu", {"peak_memory_bytes": None}, QUESTION),
+        ("gpu", {"status": Status.CRASHED, "peak_memory_bytes": None}, QUESTION),
+        ("gpu", {"status": Status.TIMEOUT, "peak_memory_bytes": None}, QUESTION),
     ],
 )
 def test_memory_is_said_where_every_run_fitted_and_told_what_it_took(device, more, said):

@@ -48,9 +48,21 @@ def make_ceilings(precisions=("fp32", "bf16")):
 @pytest.mark.parametrize(
     ("models", "precisions", "roofs", "said"),
     [
-        (("cnn10", "mobilenet"), ("fp32",), ("fp32",), "by memory traffic: 1 of 2, by arithmetic: 1 of 2"),
-        (("mobilenet",), ("fp32", "bf16"), ("fp32", "bf16"), "by memory traffic: 2 of 2"),
-        (("mobilenet",), ("default",), ("fp32", "tf32"), "by memory traffic: 1 of 1"),
+        (
+            ("cnn10", "mobilenet"),
+            ("fp32",),
+            ("fp32",),
+            "memory traffic for 1 of 2, arithmetic for 1 of 2; 50 to 83 % of it was reached",
+        ),
+        (
+            ("mobilenet",),
+            ("fp32", "bf16"),
+            ("fp32", "bf16"),
+            "memory traffic for 2 of 2; 83 to 167 % of it was reached",
+        ),
+        # how near it comes to which of two roofs is not known
+        (("mobilenet",), ("default",), ("fp32", "tf32"), "memory traffic for 1 of 1"),
+        (("mobilenet",), ("default",), ("fp32",), "memory traffic for 1 of 1; 83 % of it was reached"),
         (
             ("cnn10",),
             ("default",),
@@ -60,10 +72,12 @@ def make_ceilings(precisions=("fp32", "bf16")):
         (("cnn10",), ("fp32", "bf16"), ("fp32",), None),
     ],
 )
-def test_the_title_counts_what_is_left_of_the_knee_or_asks(models, precisions, roofs, said):
+def test_the_title_counts_what_is_left_of_the_knee_and_says_how_near_they_come_or_asks(
+    models, precisions, roofs, said
+):
     points = make_points(models, precisions)
     title = draw(points.assign(intensity=points["intensity"].clip(upper=12)), make_ceilings(roofs))
-    assert title.get_suptitle().replace("\n", " ") == (f"Limited {said}" if said else QUESTION)
+    assert title.get_suptitle().replace("\n", " ") == (f"The lower ceiling is {said}" if said else QUESTION)
 
 
 def draw(points=None, ceilings=None):

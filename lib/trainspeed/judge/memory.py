@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from trainspeed.core.run import Run, Status
@@ -10,23 +10,28 @@ from trainspeed.core.run import Run, Status
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryUse:
-    """What runs took of the memory of their devices.
+    """What runs took of the memory of their devices, each alone: runs of a block are there at once, and share it.
 
     Attributes:
         fullest: The run that took the largest share of its device; None where no run tells both.
         out_of_memory: Runs that asked for more than there was.
+        untold: Other runs that began and do not tell what share they took.
     """
 
     fullest: Run | None
     out_of_memory: tuple[Run, ...]
+    untold: tuple[Run, ...]
 
 
-def memory_use(runs: Iterable[Run]) -> MemoryUse:
-    """Return how full the fullest device was, and which runs did not fit."""
-    runs = list(runs)
-    told = [run for run in runs if run.status is Status.OK and memory_share(run) is not None]
-    out_of_memory = tuple(run for run in runs if run.status is Status.OOM)
-    return MemoryUse(fullest=max(told, key=memory_share, default=None), out_of_memory=out_of_memory)
+def memory_use(runs: Collection[Run]) -> MemoryUse:
+    """Return what the largest run took of its device, which runs did not fit, and which do not tell."""
+    tried = [run for run in runs if run.status not in (Status.OOM, Status.UNSUPPORTED)]
+    told = [run for run in tried if memory_share(run) is not None]
+    return MemoryUse(
+        fullest=max(told, key=memory_share, default=None),
+        out_of_memory=tuple(run for run in runs if run.status is Status.OOM),
+        untold=tuple(run for run in tried if memory_share(run) is None),
+    )
 
 
 def memory_share(run: Run) -> float | None:

@@ -47,11 +47,11 @@ def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
     if columns >= WIDE_FROM:
         table["class"] = [*table.get("class", []), "wide"]
         table["style"] = f"--columns: {columns}"
-    _let_names_break(soup, table)
     if "scroll" not in table.parent.get("class", []):
         caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
         attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
         table.wrap(soup.new_tag("div", attrs=attrs))
+    _let_names_break(soup, table)
 
 
 def _wrapped(soup: BeautifulSoup, tag: Tag) -> Tag:

@@ -22,6 +22,10 @@ from trainspeed.sensors.processes import usable_cores
 FILE_SYSTEM = Path("/")
 # The instruction sets that decide how fast a CPU trains, and in which precisions.
 SPEED_FLAGS = ("avx2", "avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_tile")
+MEMORY_LIMITS = (
+    "sys/fs/cgroup/memory.max",
+    "sys/fs/cgroup/memory/memory.limit_in_bytes",
+)  # of versions 2 and 1 of control groups
 CONTAINERS = ("docker", "kubepods", "containerd", "libpod", "lxc")
 
 
@@ -36,10 +40,11 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
 
     `cpu_flags` are those of SPEED_FLAGS that the CPU has: none where it is not x86. `cores` counts those that
     this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
-    grants, None where it does not limit it. `gpus` are those that are used, in the order of use: a trial of n
-    devices runs on the first n; `other_gpus` are the others, each with the reason, a `LeftOut`, as `left_out`.
-    `no_gpus` says why the driver shows none. `link` is what connects the first two that are used, as in
-    `trainspeed.core.links`. `cuda` is what the driver can run, not what a framework was built with.
+    grants, None where it does not limit it; `memory_bytes` is at most what a container grants. `gpus` are those that
+    are used, in the order of use: a trial of n devices runs on the first n; `other_gpus` are the others, each with
+    the reason, a `LeftOut`, as `left_out`. `no_gpus` says why the driver shows none. `link` is what connects the
+    first two that are used, as in `trainspeed.core.links`. `cuda` is what the driver can run, not what a framework
+    was built with.
 
     Args:
         nvml: The driver, open.
@@ -50,7 +55,7 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
         "cores": {"physical": physical_cores(), "logical": logical_cores(), "quota": core_quota()},
         "cpu_flags": [flag for flag in SPEED_FLAGS if flag in flags],
         "governor": _read(FILE_SYSTEM / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "memory_bytes": psutil.virtual_memory().total,
+        "memory_bytes": memory_bytes(),
         "gpus": [_gpu(gpu) for gpu in chosen.used],
         "other_gpus": [{**_gpu(gpu), "left_out": why.value} for gpu, why in chosen.left_out],
         "no_gpus": nvml.reason,
@@ -97,6 +102,13 @@ def core_quota(root: Path = FILE_SYSTEM) -> float | None:
         period = _read(root / "sys/fs/cgroup/cpu/cpu.cfs_period_us") or ""
     # "max" and -1 mean no limit
     return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
+
+
+def memory_bytes(root: Path = FILE_SYSTEM) -> int:
+    """Return the machine's memory in bytes, or what its control group grants (`docker run --memory`) if less."""
+    limits = [_read(root / path) or "" for path in MEMORY_LIMITS]
+    # "max" means no limit; version 1 has a number beyond every machine for that
+    return min([psutil.virtual_memory().total, *(int(limit) for limit in limits if limit.isdigit())])
 
 
 def operating_system() -> str:

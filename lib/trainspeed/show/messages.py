@@ -1,23 +1,27 @@
 """What a chart says, as its title: computed from verdicts, a function for each kind of message. Decides nothing.
 
-Only what has an interval is said, or a largest value and a count: a difference between two medians is no message. Where
-nothing is decided, the title is the question.
+Of what has no interval only that is said, as a difference between two medians is no message; else outcomes, a largest
+value and counts. Where nothing is decided, the title is the question.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Run
 from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.memory import memory_share
+from trainspeed.judge.memory import memory_share, memory_use
 from trainspeed.judge.verdict import Outcome
 
 MOST_SAID = 3  # findings that a title tells apart; more are counted
-SAID = {Outcome.SAME: "the same"}  # an outcome that is not its own word
+SAID = {
+    Outcome.SAME: "the same",
+    None: "without an interval",
+}  # what is not its own word; None is what no verdict with an interval has
+FOUND = (*ORDER, None)  # in this order
 
 
 def of_comparisons(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
@@ -28,14 +32,14 @@ def of_comparisons(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
     Args:
         otherwise: The title without any verdict that has an interval, where verdicts have no question in common.
     """
-    sure = _sure(verdicts)
-    if not any(_is_decided(verdict) for verdict in sure):
-        return _question(verdicts, otherwise)
+    told = [verdict for verdict in verdicts if not verdict.is_control]
+    if not any(_is_decided(verdict) for verdict in told):
+        return _question(told, otherwise)
     groups: dict[str, list[Verdict]] = {}
-    for verdict in sure:
+    for verdict in told:
         groups.setdefault(verdict.row.versus(verdict.baseline, verdict.candidate), []).append(verdict)
     if len(groups) > MOST_SAID:
-        return f"Of {len(sure)} comparisons: {_counted(sure)}"
+        return f"Of {len(told)} comparisons: {_counted(told)}"
     return "; ".join(f"{versus}: {_counted(several)}" for versus, several in groups.items())
 
 
@@ -45,13 +49,13 @@ def over_sizes(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
     Where settings (frameworks, models, …) differ in that, each finding is said with its settings, and too many are
     counted; several things that are compared are counted too.
     """
-    sure = _sure(verdicts)
-    versus = _versus(sure)
-    places = {(*_words(verdict), verdict.baseline.batch_size) for verdict in sure}
-    if not versus or len(places) < len(sure) or not any(_is_decided(verdict) for verdict in sure):
+    told = [verdict for verdict in verdicts if not verdict.is_control]
+    versus = _versus(told)
+    places = {(*_words(verdict), verdict.baseline.batch_size) for verdict in told}
+    if not versus or len(places) < len(told) or not any(_is_decided(verdict) for verdict in told):
         return of_comparisons(verdicts, otherwise=otherwise)
     settings: dict[tuple[str, ...], list[Verdict]] = {}
-    for verdict in sure:
+    for verdict in told:
         settings.setdefault(tuple(_words(verdict)), []).append(verdict)
     findings: dict[str, list[str]] = {}
     for name, several in zip(_names([*settings]), settings.values(), strict=True):
@@ -73,18 +77,17 @@ def _names(settings: Sequence[Sequence[str]]) -> list[str]:
     return [" ".join(words) for words in differ]
 
 
-def of_memory(runs: Iterable[Run], *, otherwise: str) -> str:
-    """Return how full the memory was at most: "Memory was never above 31 % of what this machine has".
+def of_memory(runs: Collection[Run], *, otherwise: str) -> str:
+    """Return how much one run took at most: "No run alone took more than 31 % of this machine's memory".
 
     Args:
         otherwise: The title where a run did not fit, or did not tell what it took.
     """
-    told = [run for run in runs if run.status is not Status.UNSUPPORTED]
-    shares = [memory_share(run) for run in told if run.status is Status.OK]
-    if not shares or None in shares or any(run.status is Status.OOM for run in told):
+    use = memory_use(runs)
+    if use.fullest is None or use.out_of_memory or use.untold:
         return otherwise
-    cpu = all(run.machine.get("device") == "cpu" for run in told)
-    return f"Memory was never above {math.ceil(100 * max(shares))} % of what {'this machine' if cpu else 'a GPU'} has"
+    of = "this machine's" if use.fullest.machine.get("device") == "cpu" else "a GPU's"
+    return f"No run alone took more than {math.ceil(100 * memory_share(use.fullest))} % of {of} memory"
 
 
 def all_of(number: int) -> str:
@@ -94,38 +97,42 @@ def all_of(number: int) -> str:
 
 def _counted(verdicts: Sequence[Verdict]) -> str:
     """Return how many have which outcome; one outcome alone is no number: "faster in all 4 comparisons"."""
-    counts = Counter(verdict.outcome for verdict in verdicts)
+    counts = Counter(map(_found, verdicts))
     if len(counts) == 1:
         (outcome,) = counts
         return _word(outcome) + (f" in {all_of(len(verdicts))}" if len(verdicts) > 1 else "")
-    return ", ".join(f"{counts[outcome]} {_word(outcome)}" for outcome in ORDER if counts[outcome])
+    return ", ".join(f"{counts[outcome]} {_word(outcome)}" for outcome in FOUND if counts[outcome])
 
 
 def _over_sizes(verdicts: Sequence[Verdict]) -> str:
-    """Return what was found for one setting over its batch sizes, each of which has one verdict."""
-    by_size = {verdict.baseline.batch_size: verdict.outcome for verdict in verdicts}
+    """Return what was found for one setting over its batch sizes, each of which has one verdict.
+
+    The sizes are listed, unless two or more at the end have one outcome, and none before is decided.
+    """
+    by_size = {verdict.baseline.batch_size: _found(verdict) for verdict in verdicts}
     sizes = sorted(by_size)
-    outcomes = [by_size[size] for size in sizes]
-    if len(sizes) == 1:
-        return f"{_word(outcomes[0])} at batch {sizes[0]}"
-    if len(set(outcomes)) == 1:
-        return f"{_word(outcomes[0])} from batch {sizes[0]} to {sizes[-1]}"
-    first = next(i for i in range(len(sizes)) if len(set(outcomes[i:])) == 1)
-    if outcomes[first] in (Outcome.FASTER, Outcome.SLOWER) and outcomes[first] not in outcomes[:first]:
-        return f"{_word(outcomes[first])} from batch {sizes[first]} on"
+    decided = [size for size in sizes if by_size[size] not in (Outcome.UNDECIDED, None)]
+    if (
+        len(decided) > 1
+        and decided == sizes[-len(decided) :]
+        and len({by_size[size] for size in decided}) == 1
+    ):
+        end = "on" if len(decided) < len(sizes) else f"to {sizes[-1]}"
+        return f"{_word(by_size[decided[0]])} from batch {decided[0]} {end}"
     said = []
-    for outcome in ORDER:
+    for outcome in FOUND:
         if own := [str(size) for size in sizes if by_size[size] is outcome]:
             said.append(f"{_word(outcome)} at batch {', '.join(own)}")
     return ", ".join(said)
 
 
-def _sure(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    return [v for v in verdicts if v.low is not None and not v.is_control]
+def _found(verdict: Verdict) -> Outcome | None:
+    """Return its outcome; None where it has no interval."""
+    return None if verdict.low is None else verdict.outcome
 
 
 def _is_decided(verdict: Verdict) -> bool:
-    return verdict.outcome is not Outcome.UNDECIDED
+    return _found(verdict) not in (Outcome.UNDECIDED, None)
 
 
 def _versus(verdicts: Sequence[Verdict]) -> str:
@@ -135,7 +142,7 @@ def _versus(verdicts: Sequence[Verdict]) -> str:
 
 
 def _question(verdicts: Sequence[Verdict], otherwise: str) -> str:
-    questions = {v.question for v in verdicts if not v.is_control and v.quantity == "time"}
+    questions = {verdict.question for verdict in verdicts if verdict.quantity == "time"}
     return questions.pop() if len(questions) == 1 else otherwise
 
 
@@ -144,5 +151,5 @@ def _words(verdict: Verdict) -> list[str]:
     return verdict.baseline.describe(without=(*verdict.row.hidden, "batch_size"))
 
 
-def _word(outcome: Outcome) -> str:
+def _word(outcome: Outcome | None) -> str:
     return SAID.get(outcome, str(outcome))

@@ -29,10 +29,10 @@ AXIS_MARGIN = 1.8  # factor on an axis beyond what is drawn
 TRAFFIC = "an estimate, as if no layers were fused; halved at 16 bits"
 PANEL_IN = 3.4
 QUESTION = "Roofline: how near is that to what the device allows?"
-LIMITS = {
+CEILINGS = {
     True: "memory traffic",
     False: "arithmetic",
-}  # whether a mark is left of its roof's knee -> what limits it
+}  # whether a mark is left of its roof's knee -> which ceiling is lower there
 
 
 def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str = TRAFFIC) -> Figure:
@@ -85,22 +85,35 @@ def plot_roofline(points: pd.DataFrame, ceilings: pd.DataFrame, *, traffic: str 
 
 
 def _title(placed: pd.DataFrame, roofs: pd.DataFrame) -> str:
-    """Return what limits how many of the marks; the question where that is not known of each.
+    """Return which ceiling is the lower one for how many of the marks, and how near they come to it.
 
-    The default precision is below the roof of tf32 or of fp32: it counts where both say the same.
+    That is no cause: what is far below both is held back by neither. The default precision is below the roof of tf32
+    or of fp32: it counts where both say the same, and how near it comes is told where one alone was measured. Without
+    a roof for each mark, the title is the question.
     """
-    knees = {
-        row["precision"]: row["peak_flop_per_s"] / row["bandwidth_bytes_per_s"] for _, row in roofs.iterrows()
-    }
-    counts = Counter()
-    for precision, intensity in placed[["precision", "intensity"]].itertuples(index=False):
-        own = (precision,) if precision != DEFAULT_PRECISION else (DEFAULT_PRECISION, "fp32", "tf32")
-        sides = {bool(intensity < knees[name]) for name in own if name in knees}
+    ceilings = roofs.set_index("precision")
+    counts, reached = Counter(), []
+    for mark in placed.itertuples():
+        own = (
+            (mark.precision,) if mark.precision != DEFAULT_PRECISION else (DEFAULT_PRECISION, "fp32", "tf32")
+        )
+        peaks = ceilings.loc[ceilings.index.isin(own), "peak_flop_per_s"]
+        sloped = mark.intensity * ceilings["bandwidth_bytes_per_s"][peaks.index]
+        sides = {*(sloped < peaks)}
         if len(sides) != 1:
             return QUESTION
-        counts[sides.pop()] += 1
-    said = [f"by {what}: {counts[side]} of {len(placed)}" for side, what in LIMITS.items() if counts[side]]
-    return f"Limited {', '.join(said)}"
+        counts[bool(sides.pop())] += 1
+        reached += [100 * mark.flop_per_s / min(sloped.iloc[0], peaks.iloc[0]) if len(peaks) == 1 else None]
+    said = [f"{what} for {counts[side]} of {len(placed)}" for side, what in CEILINGS.items() if counts[side]]
+    near = "" if None in reached else f"; {_span(min(reached), max(reached))} % of it was reached"
+    return f"The lower ceiling is {', '.join(said)}{near}"
+
+
+def _span(low: float, high: float) -> str:
+    """Return two percentages, or the one that both are, without more digits than a title needs."""
+    return " to ".join(
+        dict.fromkeys(f"{value:.0f}" if value >= 1 else f"{value:.1g}" for value in (low, high))
+    )
 
 
 def _look(precision: str) -> dict[str, str]:

@@ -127,7 +127,9 @@ def test_the_machine_is_one_line(machine, sentence):
 @pytest.mark.parametrize(("machine", "share"), [(ON_CPU, "20 %"), (ON_GPU, "50 %")])
 def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share):
     runs = [make_run(machine=machine, peak_memory_bytes=size * GB) for size in (1, 2)]
-    assert fact("Memory", *runs) == f"enough; at most 2.00 GB, {share} ([layout](layout.html))."
+    said = f"at most 2.00 GB, {share}, by one run ([layout](layout.html))."
+    assert fact("Memory", *runs) == f"no run ran out of memory; {said}"
+    assert fact("Memory", *runs, make_run(status=Status.CRASHED)) == said
 
 
 def test_memory_leads_to_the_section_that_shows_it(tmp_path):
@@ -142,9 +144,8 @@ def test_what_did_not_fit_is_told_before_what_was_used():
     failed = [make_run(block=block, status=Status.OOM) for block in range(3)]
     said = fact("Memory", *failed, make_run(machine=ON_GPU, peak_memory_bytes=GB), make_run())
 
-    assert (
-        said
-        == "[1 trial did not fit](#what-was-not-measured); at most 1.00 GB, 25 % ([layout](layout.html))."
+    assert said == (
+        "[1 trial did not fit](#what-was-not-measured); at most 1.00 GB, 25 %, by one run ([layout](layout.html))."
     )
 
 

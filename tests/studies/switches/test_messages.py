@@ -10,13 +10,14 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.show.waterfall import QUESTION
 from trainspeed.studies.switches.charts import EFFECTS_QUESTION
 from trainspeed.studies.switches.messages import effects_title, way_title
-from trainspeed.studies.switches.views import effect_rows, switch_verdicts
+from trainspeed.studies.switches.views import effect_rows, switch_verdicts, way_rows
 
 RECIPE = next(v for v in switch_verdicts([whole()], [make_run(study="switches")]) if v.factor == "recipe")
 
 
-def of(outcome):
-    return replace(RECIPE, judgement=replace(RECIPE.judgement, outcome=outcome))
+def of(outcome, framework="torch"):
+    judgement = replace(RECIPE.judgement, outcome=outcome)
+    return replace(RECIPE, judgement=judgement, baseline=make_trial(framework=framework))
 
 
 def test_the_effects_say_how_many_switches_were_kept():
@@ -32,14 +33,30 @@ def test_the_effects_say_how_many_switches_were_kept():
 @pytest.mark.parametrize(
     ("verdicts", "said"),
     [
-        ([RECIPE], "1.70 times as fast with all switches together"),
+        ([RECIPE], "All switches together: 1.70 times as fast"),
         ([of(Outcome.SLOWER)], "All switches together: not faster, but slower"),
         ([of(Outcome.SAME)], "All switches together: no faster than without"),
         ([of(Outcome.UNDECIDED)], QUESTION),
-        ([of(Outcome.SLOWER), of(Outcome.UNDECIDED)], QUESTION),
+        ([of(Outcome.UNDECIDED), of(Outcome.UNDECIDED, "tensorflow")], QUESTION),
+        (
+            [RECIPE, of(Outcome.UNDECIDED, "tensorflow")],
+            "All switches together: 1.70 times as fast in PyTorch, cnn10; undecided in TensorFlow, cnn10",
+        ),
+        (
+            [RECIPE, of(Outcome.SLOWER, "tensorflow"), of(Outcome.SLOWER, "jax")],
+            "All switches together: 1.70 times as fast in PyTorch, cnn10; "
+            "not faster, but slower in TensorFlow, cnn10 and JAX, cnn10",
+        ),
         ([], QUESTION),
     ],
-    ids=["faster", "slower", "same", "undecided", "mixed", "nothing"],
+    ids=["faster", "slower", "same", "undecided", "both undecided", "one undecided", "mixed", "nothing"],
 )
-def test_the_way_says_how_many_times_as_fast_or_asks(verdicts, said):
-    assert way_title(verdicts) == said
+def test_the_way_says_of_each_panel_how_many_times_as_fast_or_asks(verdicts, said):
+    assert way_title(way_rows([whole()]), verdicts) == said
+
+
+def test_a_panel_without_a_verdict_is_named():
+    panels = way_rows([whole(), whole(make_trial(model="cnn_keras", dataset="digits"))])
+    assert way_title(panels, [RECIPE]) == (
+        "All switches together: 1.70 times as fast in PyTorch, cnn10; without a verdict in PyTorch, cnn_keras"
+    )

@@ -12,7 +12,7 @@ from trainspeed.core.files import SUMMARY
 from trainspeed.core.format import counted, gigabytes, listed, minutes, percent
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
-from trainspeed.core.run import Run
+from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import Answer, answers
 from trainspeed.judge.comparison import Verdict
@@ -135,13 +135,16 @@ def _time(report: ReportSummary, measured: Measured) -> str:
 
 
 def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
+    """Return how many trials did not fit, or that all did, unless a run crashed; and the most that one run took."""
     use = memory_use(runs)
     lacked = len({run.trial.spec for run in use.out_of_memory})
     lack = f"[{counted(lacked, 'trial')} did not fit](#what-was-not-measured); " if lacked else ""
     if use.fullest is None:
         return f"{lack}how much was used is not known"
+    if not any(run.status in (Status.OOM, Status.CRASHED) for run in runs):
+        lack = "no run ran out of memory; "
     peak, size = use.fullest.peak_memory_bytes, device_memory_bytes(use.fullest)
     ran = next((ran for ran in report.notebooks if ran.name == use.fullest.study), None)
     page = f"{ran.page}#{ran.memory}" if ran and ran.page and ran.memory else ran and ran.page
     where = study_link(use.fullest.study, page)
-    return f"{lack or 'enough; '}at most {gigabytes(peak, 2)}, {percent(peak / size)} ({where})"
+    return f"{lack}at most {gigabytes(peak, 2)}, {percent(peak / size)}, by one run ({where})"

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 import pandas as pd
 
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.format import listed
+from trainspeed.core.format import NAMES, listed, model_of
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show.waterfall import QUESTION
 from trainspeed.studies.switches.charts import DROPPED, EFFECTS_QUESTION, KEPT
 
-SLOWER = {Outcome.SLOWER: "not faster, but slower", Outcome.SAME: "no faster than without"}
+NOT_FASTER = {Outcome.SLOWER: "not faster, but slower", Outcome.SAME: "no faster than without"}
 
 
 def effects_title(effects: pd.DataFrame) -> str:
@@ -36,12 +36,31 @@ def effects_title(effects: pd.DataFrame) -> str:
     return f"Switches kept: {said}"
 
 
-def way_title(verdicts: Iterable[Verdict]) -> str:
-    """Return how many times as fast everything that was kept makes it, of what was decided; else the question."""
-    told = [v for v in verdicts if v.factor == RECIPE and v.quantity == "time"]
-    faster = sorted((v for v in told if v.outcome is Outcome.FASTER), key=lambda v: -v.speedup)
-    if faster:
-        return f"{listed([size_of(v, times='') for v in faster])} times as fast with all switches together"
-    outcomes = {verdict.outcome for verdict in told}
-    word = SLOWER.get(next(iter(outcomes))) if len(outcomes) == 1 else None
-    return f"All switches together: {word}" if word else QUESTION
+def way_title(way: pd.DataFrame, verdicts: Iterable[Verdict]) -> str:
+    """Return how many times as fast everything that was kept makes it, in each panel; the question if none is decided.
+
+    Args:
+        way: The panels that the title stands over, as returned by `views.way_rows`.
+    """
+    told = {_where(v): v for v in verdicts if v.factor == RECIPE and v.quantity == "time"}
+    if all(verdict.outcome is Outcome.UNDECIDED for verdict in told.values()):
+        return QUESTION
+    said: dict[str, list[str]] = {}
+    for place in dict.fromkeys([*way["where"], *told]):
+        said.setdefault(_together(told.get(place)), []).append(place)
+    if len(said) == 1:
+        return f"All switches together: {next(iter(said))}"
+    return f"All switches together: {'; '.join(f'{found} in {listed(places)}' for found, places in said.items())}"
+
+
+def _together(verdict: Verdict | None) -> str:
+    """Return what was decided on all switches of a search; it has no verdict where one of them is not to be kept."""
+    if verdict is None:
+        return "without a verdict"
+    if verdict.outcome is Outcome.FASTER:
+        return f"{size_of(verdict, times='')} times as fast"
+    return NOT_FASTER.get(verdict.outcome, str(verdict.outcome))
+
+
+def _where(verdict: Verdict) -> str:
+    return f"{NAMES[verdict.baseline.framework]}, {model_of(verdict.baseline.model)}"
