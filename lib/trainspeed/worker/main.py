@@ -30,7 +30,7 @@ from trainspeed.sensors.processes import (
     end_children,
     remember_cores,
 )
-from trainspeed.worker import backends, compile_caches
+from trainspeed.worker import backends, run_folder
 from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.data.folds import images_of
@@ -47,11 +47,11 @@ GRACE_S = 0.2  # for what a run has left behind, such as Python's resource track
 
 @dataclass(frozen=True)
 class _Child:
-    """A run in a process of its own: where it reports, where it prints, and where it keeps what it compiles."""
+    """A run in a process of its own: where it reports, where it prints, and where it keeps its files."""
 
     channel: Channel
     output: IO[bytes]
-    compiled: str
+    folder: str
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Server:
     """Measures requests, each in a child of its own, until the runner closes the socket or dies.
 
     Attributes:
-        folder: For what the runs compile, each in a folder of its own.
+        folder: For the folders of the runs.
     """
 
     backend: Backend
@@ -100,15 +100,15 @@ class Server:
             channel.close()
             return
         output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the child has ended
-        compiled = compile_caches.new_folder(self.folder)
+        folder = run_folder.new_folder(self.folder)
         parent, child = os.getpid(), os.fork()
         if not child:
             self.requests.close()
-            compile_caches.use(compiled)
+            run_folder.use(folder)
             _be_child(request, self.backend, prepared.images, channel, output.fileno(), parent)
         with contextlib.suppress(OSError):  # the child does it too: whichever comes first
             os.setpgid(child, child)
-        self._children[child] = _Child(channel, output, compiled)
+        self._children[child] = _Child(channel, output, folder)
 
     def _report_ended(self) -> None:
         for pid in [*self._children]:
@@ -118,7 +118,7 @@ class Server:
                 end_children(keep={*self._children, *self._helpers}, grace_s=GRACE_S)
                 child.output.seek(max(0, os.fstat(child.output.fileno()).st_size - STDERR_TAIL_BYTES))
                 tail = child.output.read().decode(errors="replace")
-                compile_caches.remove(child.compiled)
+                run_folder.remove(child.folder)
                 _send(child.channel, Exited(code=os.waitstatus_to_exitcode(status), stderr_tail=tail))
                 child.channel.close()
                 child.output.close()
@@ -126,7 +126,7 @@ class Server:
     def _end(self) -> NoReturn:
         """End this worker, whose runner is gone, with all that its runs started: data loaders and other ranks too."""
         end_children()
-        compile_caches.remove(self.folder)  # as the reaper does, where there still is one
+        run_folder.remove(self.folder)  # as the reaper does, where there still is one
         os._exit(0)
 
 
@@ -190,7 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--plain", action="store_true", help="measure one request in this process")
     options = parser.parse_args(arguments)
     die_with_parent(signal.SIGTERM, parent=options.parent)
-    folder = compile_caches.new_folder()
+    folder = run_folder.new_folder()
     fork_worker(options.requests, folder)
     requests = Channel.at(options.requests)
     remember_cores()  # OpenMP may keep the thread that loads it to one
@@ -205,7 +205,7 @@ def main(arguments: list[str] | None = None) -> int:
         _send(requests, BackendMissing(reason=f"{type(problem).__name__}: {first_line(problem)}"))
         return 1
     if options.plain:
-        compile_caches.use(folder)
+        run_folder.use(folder)
         _measure_here(backend, requests)
     else:
         Server(backend, requests, folder).serve()

@@ -147,7 +147,7 @@ def _measure(
         gpu_load_percent=meter.gpu_load_percent,
         turns=pace.turns,
         waiting_cores=pace.waiting_cores,
-        compiled_anew=True,  # by `compile_caches`, and JAX's backend
+        compiled_anew=True,  # by `run_folder`, and JAX's backend
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
         tf32=training.tf32,
     )

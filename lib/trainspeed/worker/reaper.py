@@ -13,7 +13,7 @@ import signal
 from typing import NoReturn
 
 from trainspeed.sensors.processes import adopt_orphans, die_with_parent, end_children
-from trainspeed.worker import compile_caches
+from trainspeed.worker import run_folder
 
 HEARD = {signal.SIGTERM, signal.SIGCHLD}
 
@@ -25,7 +25,7 @@ def fork_worker(requests: int, folder: str) -> None:
 
     Args:
         requests: File descriptor that is the worker's alone.
-        folder: Of what the worker's runs compile, which is removed in the end.
+        folder: Of the worker's runs, which is removed in the end.
     """
     adopt_orphans()
     signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
@@ -43,7 +43,7 @@ def fork_worker(requests: int, folder: str) -> None:
             os.kill(worker, signal.SIGKILL)
             ended, status = os.waitpid(worker, 0)
     end_children()
-    compile_caches.remove(folder)
+    run_folder.remove(folder)
     _end_like(status)
 
 

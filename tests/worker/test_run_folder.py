@@ -1,10 +1,11 @@
-"""No run takes a compiled program, and what was autotuned in it, from another one."""
+"""No run takes a compiled program, and what was autotuned in it, from another one, or leaves files behind."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from processes_helper import until
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
-from trainspeed.worker import compile_caches
+from trainspeed.worker import run_folder
 from trainspeed.worker.request import Request
 
 TESTS = Path(__file__).parents[1]
@@ -94,13 +95,27 @@ def test_whichever_of_a_workers_processes_is_killed_its_own_folder_goes_with_it(
 
 
 def test_triton_keeps_its_kernels_there_too(monkeypatch, tmp_path):
-    for variable in compile_caches.VARIABLES:
+    for variable in (*run_folder.VARIABLES, "TMPDIR"):
         monkeypatch.setenv(variable, "/elsewhere")
+    monkeypatch.setattr(tempfile, "tempdir", None)
 
-    compile_caches.use(str(tmp_path))
+    run_folder.use(str(tmp_path))
 
     places = [Path(os.environ[variable]) for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")]
     assert len({*places}) == 2 and {place.parent for place in places} == {tmp_path}
+
+
+@pytest.mark.parametrize("length", [run_folder.SOCKET_BYTES, run_folder.SOCKET_BYTES + 1])
+def test_temporary_files_are_there_too_unless_a_sockets_path_would_be_too_long(monkeypatch, length):
+    monkeypatch.setattr(os, "environ", {"TMPDIR": "/elsewhere"})
+    monkeypatch.setattr(tempfile, "tempdir", "/elsewhere")
+    folder = "/".ljust(length, "x")
+
+    run_folder.use(folder)
+
+    fits = len(f"{folder}/pymp-abcdefgh/listener-abcdefgh") < 104
+    assert tempfile.gettempdir() == os.environ["TMPDIR"] == (folder if fits else "/elsewhere")
+    assert fits is (length == run_folder.SOCKET_BYTES)
 
 
 @pytest.mark.slow

@@ -1,0 +1,48 @@
+"""A folder of its own for each run: for what compilers keep, and for temporary files. It goes when the run has ended.
+
+On a GPU, compiling chooses algorithms by timing them. From a cache on disk, all blocks of a comparison, its A/A
+control and later reports would share that one draw, and the first epoch of all but one run would hold no compiling.
+Temporary files are removed by a process as it exits: a run that is ended otherwise leaves them behind, TensorFlow's
+AutoGraph one for each function that it translates. Knows no framework.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+# Of torch.compile: Inductor's graphs, programs and choices, and Triton's kernels. TensorFlow keeps nothing on disk
+# unless it is told to, and JAX is told not to. What the driver compiles for a GPU it alone knows: no choices.
+# Source: torch/_inductor/runtime/cache_dir_utils.py
+VARIABLES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
+PREFIX = "trainspeed-"
+# A socket's path has at most 104 bytes on macOS, 108 on Linux (sys/un.h); those of Python's multiprocessing are in
+# the folder of temporary files, with such a name.
+SOCKET_BYTES = 103 - len("/pymp-abcdefgh/listener-abcdefgh")
+
+
+def new_folder(parent: str | None = None) -> str:
+    """Make an empty folder, and return its path.
+
+    Args:
+        parent: Where to make it, with a short name; None: among the system's temporary files.
+    """
+    return tempfile.mkdtemp(prefix="" if parent else PREFIX, dir=parent)
+
+
+def use(folder: str) -> None:
+    """Have this process, and those that it starts, keep there what they compile, and their temporary files.
+
+    What the user has set does not count. Temporary files remain among the system's where its folder has so long a
+    path that sockets would not work.
+    """
+    for variable in VARIABLES:
+        os.environ[variable] = os.path.join(folder, variable.lower())
+    if len(os.fsencode(folder)) <= SOCKET_BYTES:
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+
+
+def remove(folder: str) -> None:
+    """Remove a folder of `new_folder`, as far as that is possible."""
+    shutil.rmtree(folder, ignore_errors=True)
