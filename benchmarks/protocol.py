@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,11 +20,13 @@ import rows_of_turns as rows
 from neighbour import core_for, neighbour
 from programs import NO_GPU
 from trainspeed.conduct.context import new_id
+from trainspeed.conduct.environments import environment_for
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.levers.lever import Setting
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
@@ -138,11 +140,11 @@ class Study:
         return next((r for r in self._runs if (r.label, r.block) == (label, block)), None)
 
 
-def _start_worker(framework: str) -> WorkerProcess:
+def _start_worker(framework: str, settings: Iterable[Setting]) -> WorkerProcess:
     python = find_interpreter(framework)
     if python is None:
         raise Unavailable("it is not installed here; `make setup` installs it")
-    return WorkerProcess(python, backends.MODULES[framework], environment=NO_GPU)
+    return WorkerProcess(python, backends.MODULES[framework], environment=NO_GPU | environment_for(settings))
 
 
 def together(trials: dict[str, Trial], block: int, draw: random.Random) -> list[list[Planned]]:
