@@ -2,6 +2,7 @@
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 
 from showing_data import dots, found, legend, make_frame, make_verdicts, select, texts
@@ -37,6 +38,16 @@ class TestAccuracy:
         figure = forest.plot_accuracy(frame.assign(test_accuracy=None))
         assert texts(figure.axes[1], "missing") == ["1 OOM", *["not evaluated"] * 4, "1 timeout"]
         assert not found(figure.axes[1], "chance")
+
+    def test_the_rows_of_a_panel_are_its_models_own_arms_and_failed_runs_are_counted(self, frame):
+        """Also where runs of the same arm went well, in a row of another panel for the same arm."""
+        cnn, wide = select(frame, model="cnn10"), select(frame, model="wrn28_2", framework="tensorflow")
+        first, second = forest.plot_accuracy(pd.concat([cnn, wide])).axes
+        rows = [[label.get_text() for label in ax.get_yticklabels()] for ax in (first, second)]
+        assert len(rows[0]) == 6 and rows[1] == [f"TensorFlow channels_{way}" for way in ("first", "last")]
+        assert texts(first, "missing") == [] and texts(second, "missing") == ["1 OOM"]
+        (why,) = found(second, "missing")
+        assert why.get_position() == (1.01, 0) and len(found(second, "median")) == 2
 
 
 class TestSpeedups:

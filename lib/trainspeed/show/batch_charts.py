@@ -152,7 +152,8 @@ def _by_batch(
     of_model = {model: data["model"] == model for model in models}
     # One size makes no line: the arms are rows of dots.
     lone = {model for model, rows in of_model.items() if data.loc[rows, "x"].nunique() == 1}
-    heights = [dot_rows.height_in(arms) if model in lone else LINES_IN for model in models]
+    own_looks = {model: dot_rows.looks_in(data[rows], looks) for model, rows in of_model.items()}
+    heights = [dot_rows.height_in(own_looks[model]) if model in lone else LINES_IN for model in models]
     figure, axes = panels(len(models), title, height_in=heights, share_x=False, share_y=False)
     values = data["value"].dropna()
     for ax, (model, rows) in zip(axes, of_model.items(), strict=True):
@@ -160,7 +161,7 @@ def _by_batch(
         above_pt = 0.0
         if model in lone:
             name = f"{model_of(model)}, batch {data.loc[rows, 'x'].iloc[0]:g}"
-            dot_rows.dot_rows(data[rows], looks=looks, ax=ax, unknown="not known")
+            dot_rows.dot_rows(data[rows], looks=own_looks[model], ax=ax, unknown="not known")
             ax.set_xlabel(ylabel)
         else:
             name = model_of(model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 
 from pandas.io.formats.style import Styler
@@ -27,7 +28,8 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     if left := coverage.left_out:
         of_core = sum(group.core for group in left)
         where = f" ({of_core} of them of the core)" if of_core else ""
-        names = list(dict.fromkeys(_name(group, coverage) for group in left))
+        everywhere = [{*arm.describe()} for group in coverage.groups for arm in group.arms]
+        names = list(dict.fromkeys(_name(group, everywhere) for group in left))
         told = [
             *names[:MOST_NAMED],
             *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []),
@@ -39,10 +41,13 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     return sentences
 
 
-def _name(group: GroupCoverage, coverage: Coverage) -> str:
-    """Return what all trials of a group are, without what most of the study's are, and in what they differ."""
+def _name(group: GroupCoverage, everywhere: Sequence[Collection[str]]) -> str:
+    """Return what all trials of a group are, without what most of the study's are, and in what they differ.
+
+    Args:
+        everywhere: The words of each of the study's trials.
+    """
     said = [arm.describe() for arm in group.arms]
-    everywhere = [arm.describe() for other in coverage.groups for arm in other.arms]
     shared = [word for word in said[0] if all(word in words for words in said)]
     telling = [word for word in shared if 2 * sum(word in words for words in everywhere) <= len(everywhere)]
     own = [word for word in shared if word in said[0][:WORDS_ALONE] or word in telling][:MOST_WORDS]

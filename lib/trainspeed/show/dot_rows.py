@@ -27,20 +27,27 @@ def height_in(arms: Iterable[str]) -> float:
     return EDGES_IN + sum(ROW_IN + LINE_IN * (count - 1) for count in lines)
 
 
+def looks_in(data: pd.DataFrame, looks: Mapping[str, Look]) -> dict[str, Look]:
+    """Return the looks of the arms that these runs have: an arm of another model is no row of a panel."""
+    return {arm: look for arm, look in looks.items() if arm in {*data["arm"]}}
+
+
 def dot_rows(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown: str) -> Axes:
-    """Draw a row per arm, the first on top; a row without a value says why.
+    """Draw a row per arm, the first on top; one of which runs failed says how many, and how.
 
     Args:
         data: One row per run: arm (of `looks`), value, status.
-        looks: Arm -> colour and marker, in the order of the rows.
+        looks: Arm -> colour and marker, in the order of the rows; each has a run.
         unknown: What a row says whose runs ended well and have no value.
     """
     for y, (arm, look) in enumerate(looks.items()):
         runs = data[data["arm"] == arm]
         values = runs["value"].dropna().astype(float)
         if values.empty:
-            write_in_row(ax, y, count_failures(runs) or ("not measured" if runs.empty else unknown))
+            write_in_row(ax, y, count_failures(runs) or unknown)
             continue
+        if failures := count_failures(runs):
+            write_in_row(ax, y, failures, beside=True)
         if interval := verdict.median_interval(values.tolist()):
             band = {"linewidth": 9, "alpha": 0.25, "color": look["color"]}
             ax.hlines(y, *interval, gid="interval", **band)
@@ -60,7 +67,15 @@ def how_to_read(data: pd.DataFrame) -> str:
     return "dot: one run; bar: median" + ("; band: its 95 % interval" if sure else "")
 
 
-def write_in_row(ax: Axes, y: float, text: str) -> None:
-    """Write at the left of a row why it has no mark."""
+def write_in_row(ax: Axes, y: float, text: str, *, beside: bool = False) -> None:
+    """Write at the left of a row why it has no mark, or beside it why some are missing."""
     look = {"fontsize": SMALL_PT, "color": GREY, "bbox": {"facecolor": "white", "linewidth": 0, "pad": 1}}
-    ax.text(0.01, y, text, transform=ax.get_yaxis_transform(), va="center", gid="missing", **look)
+    ax.text(
+        1.01 if beside else 0.01,
+        y,
+        text,
+        transform=ax.get_yaxis_transform(),
+        va="center",
+        gid="missing",
+        **look,
+    )

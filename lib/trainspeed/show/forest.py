@@ -28,7 +28,7 @@ from trainspeed.show.axes import (
     panels,
     ratio_axis,
 )
-from trainspeed.show.dot_rows import dot_rows, height_in, how_to_read, write_in_row
+from trainspeed.show.dot_rows import dot_rows, height_in, how_to_read, looks_in, write_in_row
 from trainspeed.show.fitting import at_width
 from trainspeed.show.rows import (
     accuracy_context,
@@ -167,9 +167,12 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     }
     context = accuracy_context(data)
     title = title or "Test accuracy" + context + shared_factors(data)
-    figure, axes = panels(len(models), title, height_in=height_in(looks))
+    own = {model: data[data["model"] == model] for model in models}
+    rows = {model: looks_in(own[model], looks) for model in models}
+    heights = [height_in(rows[model]) for model in models]
+    figure, axes = panels(len(models), title, height_in=heights, share_y=False)
     for ax, model in zip(axes, models, strict=True):
-        dot_rows(data[data["model"] == model], looks=looks, ax=ax, unknown="not evaluated")
+        dot_rows(own[model], looks=rows[model], ax=ax, unknown="not evaluated")
         for chance in known.loc[known["model"] == model, "chance"].unique():
             ax.axvline(100 * chance, color=GREY, linestyle=":", linewidth=1.2, zorder=1, gid="chance")
         ax.set_title(model_of(model))

@@ -4,6 +4,7 @@ import pytest
 
 from sessions_data import day, failed_day, history_of, machine, upgraded_twice
 from study_data import make_run
+from trainspeed.core.result import Failure
 from trainspeed.studies.across.changes import Finding
 from trainspeed.studies.across.common import common_trials
 from trainspeed.studies.across.history_text import (
@@ -163,6 +164,27 @@ def test_a_trial_that_fails_since_an_upgrade_is_said_first_with_the_reason():
         "Since 2026-11-02 (nothing that was recorded had changed), **failed**: PyTorch, cnn10: OOM"
     )
     assert "failed" not in "".join(answer(day(1), failed_day(2), day(3)))
+
+
+def test_ways_to_fail_that_differ_are_told_with_a_reason_each():
+    """Two that lacked different amounts of memory are one."""
+
+    def fails(size, error):
+        return failed_day(
+            2, batch_size=size, failure=Failure(stage="train", error=error), reason=f"{error}, {size} GB"
+        )
+
+    sizes, errors = (8, 16, 32), ("MemoryError", "MemoryError", "RuntimeError")
+    before = [run for size in sizes for run in day(1, batch_size=size)]
+    said = answer(
+        before, [run for size, error in zip(sizes, errors, strict=True) for run in fails(size, error)]
+    )
+
+    assert sorted(filter(None, (one.partition("OOM, ")[2] for one in said))) == [
+        "MemoryError, 8 GB.",
+        "RuntimeError, 32 GB.",
+    ]
+    assert "batch 8; PyTorch, cnn10, batch 16" in " ".join(said)
 
 
 def test_the_largest_change_that_has_a_reason_comes_first():

@@ -78,7 +78,9 @@ def test_a_session_with_few_blocks_is_hollow_and_one_that_failed_says_how():
     assert [len(line.get_xdata()) for line in of(ax, "hollow")] == [1]
     assert [text.get_text() for text in of(ax, "failure")] == ["OOM"]
     assert ax.get_title() == "PyTorch, cnn10: OOM since A"
-    assert figure.get_suptitle() == "Of 1 trial over 3 sessions: 1 fails now"
+    assert (
+        figure.get_suptitle().replace("\n", " ") == "Of 1 trial over 3 sessions: 1 failed when last measured"
+    )
     assert legend(figure) == ["A, 2026-11-03: PyTorch 2.14.0 → 2.15", "fewer than 6 blocks: no interval"]
 
 

@@ -11,6 +11,7 @@ from trainspeed.studies.conv2d.trials import library_trial
 
 SHAPE = {"images": 8, "height": 100, "width": 100}
 SURE, UNSURE = Point(size=8, speedup=2.0, low=1.9, high=2.1), Point(size=80, speedup=2.0)
+LARGE = Point(size=840, speedup=2.0, low=1.9, high=2.1)
 
 
 def sweep(kind, *, factor="images", points=(SURE, SURE), **more):
@@ -42,6 +43,10 @@ FOUND = {"size": 30.0, "low": 20.0, "high": 40.0}
         (
             [sweep(Kind.ALWAYS), sweep(Kind.FOUND, factor="channels", **FOUND)],
             "PyTorch beats scipy.signal.convolve2d at every size tried and from about 30 channels on",
+        ),
+        (
+            [sweep(Kind.ALWAYS, points=(SURE, LARGE), left_out=(80.0,))],
+            "PyTorch beats scipy.signal.convolve2d at 8 and 840 images",
         ),
         ([sweep(Kind.ALWAYS, points=(SURE, UNSURE))], QUESTION),
         ([sweep(Kind.ALWAYS, points=(SURE,))], QUESTION),

@@ -91,10 +91,12 @@ def _plot_machine(
 
 
 def _title(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> str:
-    """Return how many trials fail now, or became slower or faster, after a change or without one; the question
-    where none did."""
+    """Return how many trials failed when last measured, or became slower or faster, after a change or without one.
+
+    Where none did, it is the question.
+    """
     fail = sum(history.failing is not None for history in trials)
-    parts = [f"{fail} {'fails' if fail == 1 else 'fail'} now"] if fail else []
+    parts = [f"{fail} failed when last measured"] if fail else []
     changed = [finding for history in trials for finding in {c.finding for c in history.changes}]
     parts += [f"{told} after a change"] if (told := _counts(changed)) else []
     alone = [history.alone.finding for history in trials if history.alone]

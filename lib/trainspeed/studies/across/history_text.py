@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from trainspeed.core.format import counted, interval, listed
 from trainspeed.core.markdown import Marked, escape
+from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.show.theme import status_name
 from trainspeed.studies.across.changes import CHANGES, Change, Failing, Finding, TrialHistory
@@ -60,18 +61,18 @@ def _failing(failing: Sequence[Failing], several: bool) -> list[Marked]:
     Args:
         several: Whether there are machines to tell apart.
     """
-    found: dict[tuple[str, str, str], list[Failing]] = {}
+    found: dict[tuple[str, str, Hashable], list[Failing]] = {}
     for one in failing:
-        key = one.session.label, changes_text(one.differences), str(one.run.status)
+        key = one.session.label, changes_text(one.differences), kind_of_failure(one.run)
         found.setdefault(key, []).append(one)
     blocks = []
-    for (label, what, status), own in sorted(found.items(), reverse=True):
+    for (label, what, _), own in sorted(found.items(), key=lambda item: item[0][:2], reverse=True):
         more = len(own) - MOST_NAMED
         names = "; ".join(escape(one.name) for one in own[:MOST_NAMED])
         names += f"; and {more} more" if more > 0 else ""
         reason = escape((own[0].run.reason or "no reason given").rstrip("."))
         when = f"Since {label} ({escape(what) if what else 'nothing that was recorded had changed'})"
-        said = f"{when}, **failed**: {names}: {status_name(status)}, {reason}."
+        said = f"{when}, **failed**: {names}: {status_name(own[0].run.status)}, {reason}."
         blocks.append(_placed(said, own[0], several))
     return blocks
 

@@ -39,10 +39,9 @@ def _won(sweep: Sweep) -> tuple[str, str, str] | None:
     if found.kind is Kind.FOUND and found.low is not None:
         size = f"about {three(found.size)} {unit}"
         return device, cpu, f"from {size} on" if found.rising else f"up to {size}"
-    return {
-        Kind.ALWAYS: (device, cpu, "at every size tried"),
-        Kind.NEVER: (cpu, device, "at every size tried"),
-    }.get(found.kind)
+    sizes = listed(three(point.size) for point in found.points)
+    where = f"at {sizes} {unit}" if found.left_out else "at every size tried"
+    return {Kind.ALWAYS: (device, cpu, where), Kind.NEVER: (cpu, device, where)}.get(found.kind)
 
 
 def calls_title(runs: Sequence[Run], trials: Iterable[Conv2dTrial]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
@@ -17,6 +17,7 @@ from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.checks import Check
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, note_sentence, whole_study_doubts
+from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.search.unmeasured import unmeasured_sentences
 from trainspeed.show.coverage import coverage_sentences
@@ -127,13 +128,13 @@ def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
         for ran in report.notebooks
         if ran.status != "ok"
     ]
-    failed: dict[tuple[str, str, Any], list[Run]] = {}
+    failed: dict[tuple[str, Hashable], list[Run]] = {}
     for run in (*report.runs, *measured.runs):
         if run.status != Status.OK:
-            failed.setdefault((run.study, str(run.status), _kind_of_failure(run)), []).append(run)
-    for (study, status, _), runs in failed.items():
+            failed.setdefault((run.study, kind_of_failure(run)), []).append(run)
+    for (study, _), runs in failed.items():
         reason = (runs[0].reason or "no reason given").rstrip(".")
-        ended.append(f"{study}: {_trials_of(runs)}: {status}: {reason}.")
+        ended.append(f"{study}: {_trials_of(runs)}: {runs[0].status}: {reason}.")
     coverage = {**report.coverage, **({SUMMARY: measured.coverage} if measured.coverage else {})}
     for study, covered in coverage.items():
         if covered.left_out:
@@ -144,13 +145,6 @@ def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
         command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
         ended.append(f"Not in this report: {', '.join(missing)}: {command}.")
     return ended
-
-
-def _kind_of_failure(run: Run) -> Any:
-    """Return what equal failures share; a reason may also say how much memory this very run asked for."""
-    if run.status in (Status.UNSUPPORTED, Status.INVALID):
-        return run.reason
-    return run.failure and (run.failure.stage, run.failure.error)
 
 
 def _trials_of(runs: Sequence[Run]) -> str:
