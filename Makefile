@@ -16,7 +16,9 @@ NODES ?=
 BUDGET ?=
 RESUME ?=
 FROM ?=
-AS ?=
+ifeq ($(origin AS),default)
+AS =
+endif
 HEAD ?=
 ADDRESS ?=
 MEASURE ?=

@@ -56,7 +56,6 @@ def planned(machine: str) -> Iterator[tuple[str, list[Run]]]:
     queue = BlockQueue(
         table=table,
         end_s=math.inf,
-        ask=lambda left_s: [],
         left_of=lambda group, number: still_to_do(
             group.blocks[number],
             [run for one in group.blocks[number] for run in done.get(one.key, ())],

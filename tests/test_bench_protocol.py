@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ BENCHMARKS = TESTS.parent / "benchmarks"
 
 @pytest.fixture
 def protocol(monkeypatch):
+    """protocol.py, whose workers are those of the made-up backend."""
+    known = {*sys.modules}
     monkeypatch.syspath_prepend(BENCHMARKS)
     import protocol
 
@@ -21,19 +24,24 @@ def protocol(monkeypatch):
     monkeypatch.setattr(protocol, "NO_GPU", {"PYTHONPATH": there})
     monkeypatch.setattr(protocol, "find_interpreter", lambda framework: sys.executable)
     monkeypatch.setitem(protocol.backends.MODULES, "torch", "fake_backend")
-    return protocol
+    yield protocol
+    for name in {*sys.modules} - known:
+        if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == BENCHMARKS:
+            del sys.modules[name]
 
 
-def test_it_measures_what_it_is_asked_for_and_goes_on_with_it(protocol, tmp_path):
-    asked = {"blocks": 2, "repeats": 1, "planted_blocks": 2, "where": "none", "folder": tmp_path}
-    parts = protocol.parts(protocol.Settings(**asked))
+def test_effects_are_planted_block_by_block_and_gone_on_with(protocol, tmp_path):
+    asked = {"repeats": 1, "planted_blocks": 2, "where": "none", "folder": tmp_path}
+    told = [protocol.planted(protocol.Settings(**asked, resume=resume)) for resume in (False, True)]
 
-    parts["protocol planted"]()
-    measured = len(Ledger(tmp_path).read()[0])
-    protocol.parts(protocol.Settings(**asked, resume=True))["protocol planted"]()
+    runs = Ledger(tmp_path).read()[0]
+    assert Counter(run.label for run in runs) == {"plain": 2, "plain again": 2, "planted": 2}
+    assert all(len(run.turns) > 1 for run in runs)
+    assert told[0] == told[1]
 
-    assert measured == len(Ledger(tmp_path).read()[0]) == 6
-    for name in ("scatter", "alone"):
-        parts[f"protocol {name} torch"]()
-    told = {run.study: (run.label, len(run.turns) > 1) for run in Ledger(tmp_path).read()[0]}
-    print(told)
+
+def test_an_arm_is_measured_alone_before_and_after_it_takes_turns(protocol, tmp_path):
+    protocol.alone("torch", protocol.Settings(blocks=2, where="none", folder=tmp_path))
+
+    labels = Counter(run.label for run in Ledger(tmp_path).read()[0])
+    assert labels == {"A in turns": 3, "B in turns": 3, "alone before": 2, "alone after": 2}

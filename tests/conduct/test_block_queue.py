@@ -137,7 +137,6 @@ def test_nodes_that_were_lost_before_they_began_are_not_held_against_a_block():
     queue = BlockQueue(
         table=table_of([Arms("a", most=1)]),
         end_s=math.inf,
-        ask=lambda left_s: [],
         left_of=lambda group, number: group.blocks[number],
         begin=lambda groups: None,
     )
@@ -152,7 +151,7 @@ def test_what_depends_on_results_waits_for_all_that_are_being_measured():
     measured, asked_after = [], []
     more = [Arms("more", core=False, most=3)]
 
-    def ask(left_s):
+    def ask():
         asked_after.append(len(measured))
         return more.pop() and [Arms("more", core=False, most=3)] if more else []
 
@@ -176,7 +175,7 @@ def test_what_depends_on_results_waits_for_all_that_are_being_measured():
 @pytest.mark.parametrize(("asks_first", "begun_after"), [(True, FEWEST), (False, FEWEST + 3)])
 def test_what_is_to_be_decided_too_comes_before_a_ninth_block_of_what_is_decided(asks_first, begun_after):
     more = [Arms("more", most=FEWEST)]
-    asking = {"ask": lambda left_s: [more.pop()] if more else [], "depends": True, "asks_first": asks_first}
+    asking = {"ask": lambda: [more.pop()] if more else [], "depends": True, "asks_first": asks_first}
     played = play(
         table_of([Arms("a")]),
         [1.0],

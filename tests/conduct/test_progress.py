@@ -38,7 +38,6 @@ def queue_of(table, end_s=math.inf):
     return BlockQueue(
         table=table,
         end_s=end_s,
-        ask=lambda left_s: [],
         left_of=lambda group, number: group.blocks[number],
         begin=lambda groups: None,
     )

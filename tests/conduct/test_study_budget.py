@@ -36,9 +36,9 @@ def clocked(workers, monkeypatch, fake_clock):
     return workers
 
 
-def measured(out, budget_s, *parts, more=None, spare=None, **options):
+def measured(out, budget_s, *parts, more=None, spare=None, more_is_core=False, **options):
     context = Context(id=options.pop("id", "s1"), out=out, **options)
-    plan = Plan(others=parts, more=more, spare=spare)
+    plan = Plan(others=parts, more=more, spare=spare, more_is_core=more_is_core)
     return study.measure("s", plan, timeout_s=1, interval_s=1, budget_s=budget_s, context=context)
 
 
@@ -169,6 +169,12 @@ def test_spare_time_comes_after_what_results_ask_for(clocked, tmp_path):
     )
 
     assert sizes(runs) == {8: 6, 1: 6, 16: 6}
+
+
+def test_spare_time_comes_after_the_ninth_blocks_of_what_is_decided(clocked, tmp_path):
+    runs = measured(tmp_path, 14 * RUN_S, part_of(8, blocks=9), spare=next_ones, more_is_core=True)
+
+    assert sizes(runs) == {8: 9}, "the spare set would take the rest, and 8 be left with 8 blocks"
 
 
 def test_without_a_limit_there_is_no_spare_time(clocked, tmp_path):

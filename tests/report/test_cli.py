@@ -216,6 +216,15 @@ def test_make_does_not_resume_unasked(value):
 
 
 @needs_make
+def test_a_node_without_a_machines_name_has_none(monkeypatch):
+    """`AS` is a variable that make itself gives a value: the assembler's name."""
+    assert "--as" not in make("node", "HEAD=10.0.0.5")
+    assert make("node", "AS=a10g", "HEAD=10.0.0.5").endswith("node --as 'a10g' --head '10.0.0.5'  ")
+    monkeypatch.setenv("AS", "a10g")
+    assert "--as 'a10g'" in make("node", "HEAD=10.0.0.5")
+
+
+@needs_make
 def test_make_alone_lists_the_commands():
     done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
 

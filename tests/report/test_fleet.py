@@ -92,6 +92,10 @@ def test_a_plan_is_a_line_for_each_machine_with_its_price(file, tmp_path):
     (method, asked) = cluster.pretended["a10g"][0].asked[0]
     assert (method, asked.command, asked.arguments[-2:]) == ("report", "plan", ("--hands", "2"))
     assert asked.files == {RUNS_FILE: f"{LINE}\n"}, "earlier runs tell how long a trial takes"
+    late = PretendedCluster(a10g=[[]], box=[[]])
+    with pytest.raises(UserError, match="asks for 2 nodes of 'a10g', and 1 came"):
+        plan_fleet(path, out=tmp_path, order=order_of("plan"), cluster=late)
+    assert late.closed
 
 
 def test_a_machine_without_a_plan_says_why_and_the_others_are_planned(file, tmp_path):

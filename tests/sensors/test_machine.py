@@ -117,6 +117,9 @@ def test_reads_how_many_cores_a_container_grants(tmp_path, files, quota):
         ("memory.max", "4000\n", 4000),
         ("memory.max", "max\n", 9000),
         ("memory.max", "10000\n", 9000),
+        ("jobs/memory.max", "6000\n", 6000),
+        ("jobs/7/step/memory.max", "4000\n", 4000),
+        ("jobs/8/memory.max", "3000\n", 9000),
         ("memory/memory.limit_in_bytes", "5000\n", 5000),
         ("memory/memory.limit_in_bytes", "9223372036854771712\n", 9000),
         ("unknown", "", 9000),
@@ -125,6 +128,7 @@ def test_reads_how_many_cores_a_container_grants(tmp_path, files, quota):
 def test_a_container_has_no_more_memory_than_it_is_granted(tmp_path, monkeypatch, path, text, known):
     monkeypatch.setattr(detect.psutil, "virtual_memory", lambda: SimpleNamespace(total=9000))
     write(tmp_path, f"sys/fs/cgroup/{path}", text)
+    write(tmp_path, "proc/self/cgroup", "0::/jobs/7/step\n")
 
     assert detect.memory_bytes(tmp_path) == known
 

@@ -46,10 +46,11 @@ class BlockQueue:
     Attributes:
         table: Gives out the time.
         end_s: `time.monotonic()` at which the time is over.
-        ask: Returns further groups, given the seconds that are left: what depends on the runs so far.
+        ask: Returns further groups: what depends on the runs so far.
+        ask_spare: Returns what to measure then in the seconds that are left, after all that is in the table.
         left_of: Returns what is left to measure of a group's block.
         begin: Is told of groups that are new in the table.
-        depends: Whether `ask` may return something.
+        depends: Whether `ask` or `ask_spare` may return something.
         asks_first: Whether it is asked before what is decided has more blocks: what it returns is to be decided, too.
         hands: How many measure.
         problem: What ended it before its time; None where nothing did.
@@ -57,9 +58,10 @@ class BlockQueue:
 
     table: Timetable[PlannedGroup]
     end_s: float
-    ask: Callable[[float], list[PlannedGroup]]
     left_of: Callable[[PlannedGroup, int], Sequence[Planned]]
     begin: Callable[[Sequence[PlannedGroup]], None]
+    ask: Callable[[], list[PlannedGroup]] = list
+    ask_spare: Callable[[float], list[PlannedGroup]] = lambda left_s: []
     depends: bool = False
     asks_first: bool = False
     hands: int = 1
@@ -186,7 +188,7 @@ class BlockQueue:
                     # had nothing to ask for: one hand alone would ask between them, many would wait for each other.
                     if not (self._asked_in_vain and self.table.is_in_level):
                         return None
-                elif more := self.ask(left_s):
+                elif more := self.ask() or self._spare(left_s):
                     self._asked_in_vain = False
                     self.table.groups += more
                     self.begin(more)
@@ -203,6 +205,9 @@ class BlockQueue:
             self.table.took(group)
             if left := self.left_of(group, number):
                 return Block(group=group, number=number, planned=left)
+
+    def _spare(self, left_s: float) -> list[PlannedGroup]:
+        return [] if self.asks_first and self.table.next(left_s) else self.ask_spare(left_s)
 
     def _next_of_lost(self) -> Block | None:
         """Return a block that was lost; the time may not be enough for it any more, but for a first one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import median
@@ -133,6 +133,10 @@ class Pace:
         if group in self._median_s:
             return self._median_s[group]
         return self._estimate_s(group) * self._ratio(group.framework)
+
+    def decided_s(self, groups: Iterable[PlannedGroup]) -> float:
+        """Return about how many seconds it takes until groups have an interval, as far as they are to have one."""
+        return sum(min(FEWEST, group.most) * self.block_s(group) for group in groups)
 
     def _estimate_s(self, group: PlannedGroup) -> float:
         if group not in self._estimates_s:

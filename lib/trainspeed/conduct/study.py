@@ -30,7 +30,7 @@ from trainspeed.conduct.progress import Progress, shown_progress
 from trainspeed.conduct.resumed import check_same_machine, check_same_versions
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.start import start_worker
-from trainspeed.conduct.timetable import FEWEST, Timetable
+from trainspeed.conduct.timetable import Timetable
 from trainspeed.conduct.turns import TURN_S
 from trainspeed.conduct.unfinished import going_on
 from trainspeed.core.convolution import AnyTrial
@@ -209,10 +209,8 @@ class _Measuring:
         """Return the first set that can have an interval in time that is left over, without those that had theirs."""
         if self._plan.spare is None or not 0 < left_s < math.inf:
             return []
-        for groups in (self._untried([part]) for part in self._plan.spare(self._runs)):
-            if groups and sum(min(FEWEST, g.most) * self._pace.block_s(g) for g in groups) <= left_s:
-                return groups
-        return []
+        sets = (self._untried([part]) for part in self._plan.spare(self._runs))
+        return next((groups for groups in sets if groups and self._pace.decided_s(groups) <= left_s), [])
 
     def _untried(self, sets: Sequence[TrialSet]) -> list[PlannedGroup]:
         groups = [
@@ -238,7 +236,8 @@ class _Measuring:
         queue = BlockQueue(
             table=table,
             end_s=end_s,
-            ask=lambda left_s: self._asked() or self._spare(left_s),
+            ask=self._asked,
+            ask_spare=self._spare,
             left_of=self._left_of,
             begin=partial(self._begin, table),
             depends=bool(self._plan.more or self._plan.spare),

@@ -11,4 +11,4 @@ def kind_of_failure(run: Run) -> Hashable:
     """Return what equal failures share; a reason may also say how much memory this very run asked for."""
     if run.status in (Status.UNSUPPORTED, Status.INVALID):
         return str(run.status), run.reason
-    return str(run.status), run.failure and (run.failure.stage, run.failure.error)
+    return str(run.status), run.failure and (run.failure.stage, run.failure.error, run.failure.cause)

@@ -177,6 +177,9 @@ def gain_sentence(
 def ceiling_sentence(ceilings: Iterable[Ceiling]) -> str:
     """Return in a sentence how much faster than in fp32 this machine multiplies and convolves."""
     by_precision = {ceiling.precision: ceiling for ceiling in ceilings}
+    values = (*CEILING_VERBS, "bandwidth_bytes_per_s")
+    if all(getattr(ceiling, name) is None for ceiling in by_precision.values() for name in values):
+        return "No ceiling was measured on this machine."
     base = by_precision.get(BASELINE, Ceiling(precision=BASELINE))
     others = [ceiling for name, ceiling in by_precision.items() if name != BASELINE]
     parts = [_against(base, other) for other in others]

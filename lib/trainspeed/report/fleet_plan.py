@@ -30,7 +30,7 @@ def plan_fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster) -
     """
     machines = read_fleet(file).machines
     try:
-        nodes = {name: cluster.nodes(name, 1)[0] for name in machines}
+        nodes = {name: cluster.nodes(name, machine.nodes)[0] for name, machine in machines.items()}
         with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
             found = pool.map(lambda name: _plan_on(nodes[name], machines[name], out / name, order), nodes)
             sums = dict(zip(nodes, found, strict=True))

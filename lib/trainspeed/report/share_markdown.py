@@ -15,7 +15,7 @@ from trainspeed.core.markdown import INLINE_CODE, MARKUP, visible
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, name_words, size_of
-from trainspeed.judge.verdict import MIN_BLOCKS
+from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.confirmation import counts_of
 from trainspeed.studies.summary.gains import shared_words_of
 from trainspeed.studies.summary.headline import Finding, gains_of, how_sure, nothing_found
@@ -102,11 +102,13 @@ def _headline(values: ReportValues, told: Sequence[Told]) -> list[str]:
     if head.gains:
         return [_gain(gain, told) for gain in head.gains]
     switches = [one.verdict for one in told if one.table is Table.SWITCHES]
+    searched = [
+        v for v in (one.verdict for one in told) if v.factor == RECIPE and v.quantity == "time" and v.low
+    ]
     claim, why = nothing_found(
-        head.compared,
-        head.undecided,
+        head.compared + len(searched),
+        head.undecided + sum(verdict.outcome is Outcome.UNDECIDED for verdict in searched),
         len(gains_of(switches, values.machine)),
-        searched=any(one.verdict.factor == RECIPE and one.verdict.low is not None for one in told),
         fresh_blocks="fresh blocks",
     )
     said = f"**{plain(claim)}**: {plain(why)}."

@@ -47,7 +47,7 @@ class Decision(StrEnum):
     UNDECIDED = "undecided: measured alone, for lack of time"
     HURTS = "hurts accuracy"
     SLOWER = "slower in fresh blocks"
-    LOST_RACE = "another value is faster"
+    LOST_RACE = "another value looked faster"
     EXCLUDED = "does not go together with a faster one"
     NOT_IN_EFFECT = "asked for, not in effect"
     FAILED = "not measured here"

@@ -105,8 +105,12 @@ def core_quota(root: Path = FILE_SYSTEM) -> float | None:
 
 
 def memory_bytes(root: Path = FILE_SYSTEM) -> int:
-    """Return the machine's memory in bytes, or what its control group grants (`docker run --memory`) if less."""
-    limits = [_read(root / path) or "" for path in MEMORY_LIMITS]
+    """Return the machine's memory in bytes, or what its control group grants (a container's, a job's) if less."""
+    # A job's group may be deeper, and each of those that it is in may have a limit.
+    groups = (_read(root / "proc/self/cgroup") or "").splitlines()
+    own = next((Path(group.removeprefix("0::/")) for group in groups if group.startswith("0::/")), Path())
+    paths = [*MEMORY_LIMITS, *(f"sys/fs/cgroup/{group}/memory.max" for group in (own, *own.parents))]
+    limits = [_read(root / path) or "" for path in paths]
     # "max" means no limit; version 1 has a number beyond every machine for that
     return min([psutil.virtual_memory().total, *(int(limit) for limit in limits if limit.isdigit())])
 

@@ -85,7 +85,9 @@ def speedups(verdicts: Sequence[Verdict], alt: str) -> None:
 
 
 def verdict_rows(verdicts: Sequence[Verdict], *, caption: str = "Verdicts") -> None:
-    """Show verdicts and controls as a table."""
+    """Show verdicts and controls as a table, if there are any."""
+    if not verdicts:
+        return
     anchors = [verdict.anchor for verdict in verdicts]
     shown = notebook.of_verdicts(verdicts, anchors=anchors)
     display(tables.verdict_table(verdicts, caption=caption), metadata=shown)

@@ -39,14 +39,14 @@ def program(monkeypatch, tmp_path):
     monkeypatch.setattr(report_process, "find_interpreter", lambda framework: "python")
 
 
-def test_a_report_gets_its_files_and_is_sent_on_line_by_line():
+def test_a_report_gets_its_files_and_is_sent_on_line_by_line(tmp_path):
     order = ReportOrder(
         arguments=("--preset", "smoke"),
         files={"sessions.jsonl": "{}\n", "runs.jsonl": '{"from": "another node"}\n'},
         sources={"nets/mine.py": "pass", "params.yaml": "{}"},
         twins="how to reach them",
     )
-    answers = list(run_report(order, "box-1"))
+    answers = list(run_report(order, "box-1", tmp_path))
 
     (lines,) = [answer for answer in answers if answer.file]
     assert lines.file == "runs.jsonl", "what the head has is not sent back"
@@ -59,21 +59,22 @@ def test_a_report_gets_its_files_and_is_sent_on_line_by_line():
     said = "\n".join(answer.said for answer in answers if answer.said)
     assert said == "conduct: began\nübermorgen", "neither blank lines nor pages that are nowhere"
     assert answers[-1].code == 3 and answers[-1].plan is None
+    assert [path.name for path in tmp_path.iterdir()] == ["python"], "nothing stays behind"
 
 
-def test_a_plan_comes_as_values():
-    answers = list(run_report(ReportOrder(arguments=(), command="plan"), "box-1"))
+def test_a_plan_comes_as_values(tmp_path):
+    answers = list(run_report(ReportOrder(arguments=(), command="plan"), "box-1", tmp_path))
     assert (answers[-1].plan.runs, answers[-1].plan.seconds) == (4, 60.0)
 
 
 @pytest.mark.parametrize("name", ["../mine.py", "/etc/mine.py", "a/../../mine.py"])
-def test_no_file_is_written_outside_the_reports_folder(name):
+def test_no_file_is_written_outside_the_reports_folder(name, tmp_path):
     for field in ("files", "sources"):
         with pytest.raises(Refused, match="leads out of the folder"):
-            list(run_report(ReportOrder(arguments=(), **{field: {name: "text"}}), "box-1"))
+            list(run_report(ReportOrder(arguments=(), **{field: {name: "text"}}), "box-1", tmp_path))
 
 
-def test_a_node_without_a_framework_says_so(monkeypatch):
+def test_a_node_without_a_framework_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(report_process, "find_interpreter", lambda framework: None)
     with pytest.raises(Refused, match="no framework is installed there: run `make setup`"):
-        list(run_report(ReportOrder(arguments=()), "box-1"))
+        list(run_report(ReportOrder(arguments=()), "box-1", tmp_path))

@@ -35,6 +35,14 @@ FOUND = {"size": 30.0, "low": 20.0, "high": 40.0}
             [sweep(Kind.FOUND, rising=False, **FOUND)],
             "PyTorch beats scipy.signal.convolve2d up to about 30 images",
         ),
+        (
+            [sweep(Kind.FOUND, points=(SURE, LARGE), left_out=(900.0,), **FOUND)],
+            "PyTorch beats scipy.signal.convolve2d from about 30 to 840 images",
+        ),
+        (
+            [sweep(Kind.FOUND, rising=False, points=(SURE, LARGE), left_out=(1.0, 80.0), **FOUND)],
+            "PyTorch beats scipy.signal.convolve2d from 8 to about 30 images",
+        ),
         ([sweep(Kind.NEVER)], "scipy.signal.convolve2d beats PyTorch at every size tried"),
         (
             [sweep(Kind.ALWAYS), sweep(Kind.ALWAYS, factor="channels"), sweep(Kind.NEVER)],

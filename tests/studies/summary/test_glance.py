@@ -88,7 +88,7 @@ def test_a_line_says_on_how_many_cores_that_is_and_nothing_of_a_gpu(factor, leve
 
 def test_the_length_of_the_epochs_is_that_of_what_is_told():
     longer = verdict(1.1, candidate=replace(verdict().candidate, images_per_epoch=3200))
-    told = "of 128 to 3,200 images, 4 to 100 steps; what longer ones gain was not measured."
+    told = "in what has an interval, of 128 to 3,200 images, 4 to 100 steps; what longer ones gain was not measured."
     assert fact("Epochs", make_run(images_per_epoch=64), verdicts=[verdict(), longer]) == told
     facts = fact_sentences(report_of(*verdicts_of(runs_of("conv2d"))), NOTHING, MACHINE)
     assert not [said for said in facts if "Epochs" in said]

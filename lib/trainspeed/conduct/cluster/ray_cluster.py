@@ -180,9 +180,12 @@ class RayCluster:
         for node in nodes:
             with contextlib.suppress(RayError):
                 ray.kill(node.actor)
+        # An actor on a node that is gone would be waited for in vain.
+        alive = set() if self._closed else {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+        names = [node.name for node in nodes if self._placed_on[node.name]["NodeID"] in alive]
         until_s, found = time.monotonic() + LET_GO_S, {}
-        while len(found) < len(nodes) and time.monotonic() < until_s:
-            for name in [node.name for node in nodes if node.name not in found]:
+        while len(found) < len(names) and time.monotonic() < until_s:
+            for name in [name for name in names if name not in found]:
                 if self._closed:  # Ctrl-C; Ray would begin a cluster of its own here
                     return []
                 if actor := self._place(name, self._placed_on[name]):

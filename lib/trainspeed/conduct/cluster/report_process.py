@@ -31,17 +31,18 @@ LOOK_EVERY_S = 0.5  # for new lines of a report's files
 SUMS = "plan.json"
 
 
-def run_report(asked: ReportOrder, node: str) -> Iterator[Answer]:
+def run_report(asked: ReportOrder, node: str, parent: Path) -> Iterator[Answer]:
     """Yield what a report does until it ends, and its exit code at last.
 
     Args:
         node: What this node is called: "a10g-2".
+        parent: Folder in which the temporary one is.
     Raises:
         Refused: The name of a file leads elsewhere, or there is no framework here.
     """
     if not any(map(find_interpreter, FRAMEWORKS)):
         raise Refused("no framework is installed there: run `make setup`, and look at what it says")
-    with tempfile.TemporaryDirectory(prefix="trainspeed-") as folder:
+    with tempfile.TemporaryDirectory(dir=parent) as folder:
         out, sources = Path(folder) / "report", Path(folder) / "sources"
         sources.mkdir()
         write_below(out, asked.files)

@@ -5,15 +5,14 @@ A method takes an order as JSON and yields its answers, as JSON.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
 from trainspeed.conduct.cluster.clean import clean_process
 from trainspeed.conduct.cluster.facts import node_facts
 from trainspeed.conduct.cluster.guest_study import GuestStudy
+from trainspeed.conduct.cluster.node_folder import NodeFolder
 from trainspeed.conduct.cluster.orders import (
     AddressOrder,
     Answer,
@@ -36,7 +35,7 @@ class Site:
     def __init__(self, name: str) -> None:
         clean_process()
         self.name = name
-        self._folder = tempfile.TemporaryDirectory(prefix="trainspeed-")
+        self._folder = NodeFolder()
         self._guest: GuestStudy | None = None
 
     def call(self, method: str, order: str) -> Iterator[str]:
@@ -54,7 +53,7 @@ class Site:
         """Run a report here, and yield what it writes and prints, as it comes."""
         asked = msgspec.json.decode(order, type=ReportOrder)
         self._end_guest()  # what a first node that was lost has left
-        for answer in run_report(asked, self.name):
+        for answer in run_report(asked, self.name, self._folder.path):
             yield encode(answer)
 
     def start(self, order: str) -> Iterator[str]:
@@ -95,6 +94,6 @@ class Site:
         if self._guest and self._guest.key != (asked.session, asked.study):
             self._end_guest()
         if self._guest is None:
-            self._guest = GuestStudy(asked, self.name, Path(tempfile.mkdtemp(dir=self._folder.name)))
+            self._guest = GuestStudy(asked, self.name, self._folder.new())
         self._guest.take(asked.sources)
         return self._guest

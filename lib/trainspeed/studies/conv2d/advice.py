@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from trainspeed.core.convolution import Conv2dTrial, library_of
-from trainspeed.core.format import percent
+from trainspeed.core.format import listed, percent
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import Kind
@@ -35,13 +35,7 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
         if {"device": v.candidate, "cpu": v.baseline} == best
     ]
     sentences += _device_counts(device_verdicts(runs), "CPU core" if cores else "device")
-    where = "in the library's own memory" if cores else "on the device"
-    sentences += [
-        f"Keep images and results {where} from call to call where you can: {library_of(v.candidate)} then "
-        f"takes {percent(1 / v.speedup)} of a round trip."
-        for v in residency_verdicts(runs, core)
-        if v.outcome == Outcome.FASTER
-    ]
+    sentences += _stay(residency_verdicts(runs, core), cores=cores)
     # A crossover without an interval is not decided.
     decided = [s for s in sweeps if s.crossover.kind == Kind.FOUND and s.crossover.low]
     sentences += [_images_per_call(sweep) for sweep in decided if sweep.factor == "images"]
@@ -53,6 +47,19 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
                 f"{ratio:.1f} times as long as a later one."
             )
     return [*sentences, _without_gpu(runs)] if sentences and cores else sentences
+
+
+def _stay(verdicts: Iterable[Verdict], *, cores: bool) -> list[str]:
+    """Return that data had better stay where they are, where that is decided of a library."""
+    where = "in the library's own memory" if cores else "on the device"
+    takes = [
+        f"{percent(1 / verdict.speedup)} of a round trip in {library_of(verdict.candidate)}"
+        for verdict in verdicts
+        if verdict.outcome == Outcome.FASTER
+    ]
+    if not takes:
+        return []
+    return [f"Keep images and results {where} from call to call where you can: that takes {listed(takes)}."]
 
 
 def on_cores(runs: Iterable[Run]) -> bool:

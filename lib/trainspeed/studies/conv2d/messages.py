@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import listed, three
 from trainspeed.core.run import Run
-from trainspeed.judge.crossover import Kind
+from trainspeed.judge.crossover import Crossover, Kind
 from trainspeed.judge.verdict import Outcome, judge
 from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired
 from trainspeed.studies.conv2d.sweep_charts import QUESTION
@@ -37,11 +37,21 @@ def _won(sweep: Sweep) -> tuple[str, str, str] | None:
     if len(found.points) < LEAST_SIZES or any(point.low is None for point in found.points):
         return None
     if found.kind is Kind.FOUND and found.low is not None:
-        size = f"about {three(found.size)} {unit}"
-        return device, cpu, f"from {size} on" if found.rising else f"up to {size}"
+        return device, cpu, _side(found, unit)
     sizes = listed(three(point.size) for point in found.points)
     where = f"at {sizes} {unit}" if found.left_out else "at every size tried"
     return {Kind.ALWAYS: (device, cpu, where), Kind.NEVER: (cpu, device, where)}.get(found.kind)
+
+
+def _side(found: Crossover, unit: str) -> str:
+    """Return on which side of its size a crossover was decided: to the last size with an interval, if not to all."""
+    size = f"about {three(found.size)}"
+    first, last = (end(point.size for point in found.points) for end in (min, max))
+    if found.rising:
+        open_ = any(left > last for left in found.left_out)
+        return f"from {size} to {three(last)} {unit}" if open_ else f"from {size} {unit} on"
+    open_ = any(left < first for left in found.left_out)
+    return f"from {three(first)} to {size} {unit}" if open_ else f"up to {size} {unit}"
 
 
 def calls_title(runs: Sequence[Run], trials: Iterable[Conv2dTrial]) -> str:

@@ -131,10 +131,11 @@ def _ms(seconds: float | None) -> str:
 
 
 def _faster(crossover: Crossover) -> str:
+    tried = "size with an interval" if crossover.left_out else "size tried"
     return {
         Kind.FOUND: f"{'from' if crossover.rising else 'up to'} about {digits(crossover.size)}",
-        Kind.ALWAYS: "at every size tried",
-        Kind.NEVER: "at no size tried",
+        Kind.ALWAYS: f"at every {tried}",
+        Kind.NEVER: f"at no {tried}",
         Kind.SEVERAL: "here and there: see below",
         Kind.UNDECIDED: "undecided",
     }[crossover.kind]

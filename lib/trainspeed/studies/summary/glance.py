@@ -23,7 +23,7 @@ from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, r
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.gains import study_link
-from trainspeed.studies.summary.headline import to_paste
+from trainspeed.studies.summary.headline import compared, to_paste
 from trainspeed.studies.summary.text import doubt_text, not_measured
 
 
@@ -113,7 +113,7 @@ def fact_sentences(
 
 def _epochs(report: ReportSummary) -> list[Marked]:
     """Return how long the epochs are from which the gains of trainings are: a short one is not a day's training."""
-    told = [verdict.candidate for verdict in (*report.headlines, *report.recipes)]
+    told = [verdict.candidate for verdict in compared(report)]
     trained = [trial for trial in told if not trial.phase.calls]
     if not trained:
         return []
@@ -121,7 +121,10 @@ def _epochs(report: ReportSummary) -> list[Marked]:
     steps = sorted({trial.steps_per_epoch for trial in trained})
     spans = (f"{one[0]:,}" if len(one) == 1 else f"{one[0]:,} to {one[-1]:,}" for one in (images, steps))
     return [
-        Marked("**Epochs**: of {} images, {} steps; what longer ones gain was not measured.".format(*spans))
+        Marked(
+            "**Epochs**: in what has an interval, of {} images, {} steps; what longer ones gain was not measured."
+            "".format(*spans)
+        )
     ]
 
 

@@ -166,23 +166,25 @@ def how_sure(finding: Finding, again: Confirmed | None) -> str:
     return f"found once, and in fresh blocks {again.word}"
 
 
-def nothing_found(
-    compared: int, undecided: int, gains: int, *, searched: bool, fresh_blocks: str
-) -> tuple[str, str]:
+def compared(report: ReportSummary) -> list[Verdict]:
+    """Return the verdicts that a headline is about: on switches of a training, and on all of a search together."""
+    searched = (
+        verdict for verdict in report.recipes if verdict.quantity == "time" and verdict.low is not None
+    )
+    return [*report.headlines, *searched]
+
+
+def nothing_found(compared: int, undecided: int, gains: int, *, fresh_blocks: str) -> tuple[str, str]:
     """Return that nothing was found to be faster, and in how many comparisons: two halves of a sentence.
 
     Args:
-        compared: Switches that were compared in enough blocks; `undecided` of them are so.
+        compared: How many comparisons had enough blocks: see `compared`; `undecided` of them are so.
         gains: How many were faster at first, and then refuted.
-        searched: Whether a search has a verdict on all that it kept.
         fresh_blocks: What the fresh blocks are called, with a link where there is one.
     """
-    if not compared and not searched:
-        return "Nothing is decided yet", f"no switch was compared in {MIN_BLOCKS} blocks or more"
     if not compared:
-        why = f"no single switch was compared in {MIN_BLOCKS} blocks or more"
-    else:
-        why = counted(compared, "comparison") + (f", {undecided} of them undecided" if undecided else "")
+        return "Nothing is decided yet", f"no switch was compared in {MIN_BLOCKS} blocks or more"
+    why = counted(compared, "comparison") + (f", {undecided} of them undecided" if undecided else "")
     if gains:
         first = f"what was found first ({counted(gains, 'gain')}) was not confirmed in {fresh_blocks}"
         return "Nothing was confirmed that trains faster here", f"{first}; {why}"
@@ -190,13 +192,12 @@ def nothing_found(
 
 
 def _nothing(report: ReportSummary) -> Marked:
-    judged = report.headlines
+    judged = compared(report)
     undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
     claim, why = nothing_found(
         len(judged),
         undecided,
         len(_gains(report)),
-        searched=any(verdict.low is not None for verdict in report.recipes),
         fresh_blocks="[fresh blocks](#confirmed-in-fresh-blocks)",
     )
     found = f"{claim}: {why}."

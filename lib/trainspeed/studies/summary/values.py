@@ -30,7 +30,13 @@ from trainspeed.snippets.code import changed_lines, program_of
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import undecided_sentences
-from trainspeed.studies.summary.headline import Finding, finding_of, gains_told, nearest_gain, to_paste
+from trainspeed.studies.summary.headline import (
+    Finding,
+    finding_of,
+    gains_told,
+    nearest_gain,
+    to_paste,
+)
 from trainspeed.studies.summary.tables import Table, verdicts_by_table
 from trainspeed.studies.summary.text import all_doubts, checks_here, not_measured
 
