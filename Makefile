@@ -83,8 +83,10 @@ data: setup ## download CIFAR-10 and MNIST, and check them
 lab: setup ## open the notebooks in JupyterLab
 	@.venv/bin/jupyter lab --notebook-dir notebooks --expose-app-in-browser
 
-test: setup-fleet lint ## lint, then all tests; they need no GPU
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 3  # else each of hundreds of processes compiles lib anew
+# Python's caches are wanted: else each of hundreds of processes compiles lib anew, and three compile all tests at once.
+test: setup-fleet ## lint, then all tests; they need no GPU
+	@export PYTHONDONTWRITEBYTECODE=; .venv/bin/python -m pytest --collect-only -qq &>/dev/null & $(MAKE) lint; wait
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 3
 
 lint: setup ## check style, format and the direction of imports, and that the notebooks hold no outputs
 	@.venv/bin/ruff check $(SOURCES)

@@ -15,7 +15,7 @@ from trainspeed.core.trial import grid
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers.host import check_huge_pages
 
-INSTALLED = [name for name in ("torch", "tensorflow") if find_interpreter(name)]
+INSTALLED = [name for name in ("torch", "tensorflow") if find_interpreter(name)][:1]  # one shows it
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not INSTALLED, reason="no framework is installed")]
 HUGE = (("huge_pages", "on"),)
 
@@ -30,7 +30,7 @@ def _switchable():
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """What a block of all frameworks with and without huge pages left in a ledger, and the workers that ran it."""
+    """What a block of a framework with and without huge pages left in a ledger, and the workers that ran it."""
     out, started = tmp_path_factory.mktemp("environments"), []
 
     class Started(WorkerProcess):
