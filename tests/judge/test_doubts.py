@@ -14,7 +14,6 @@ from trainspeed.judge.doubts import (
     GpusDiffer,
     PerhapsFromCache,
     StepsSkipped,
-    control_doubts,
     note_sentence,
     run_doubts,
     study_doubts,
@@ -102,36 +101,6 @@ def test_gpus_of_several_kinds_in_one_trial_are_a_doubt_and_unused_ones_are_none
 def test_a_gpu_that_waits_for_the_host_is_a_doubt(load_percent, part, doubts):
     run = make_run(gpu_load_percent=load_percent, part=part)
     assert run_doubts(run) == doubts
-
-
-def test_without_a_control_nothing_shows_the_noise():
-    (doubt,) = control_doubts([])
-    assert doubt.startswith("No A/A control ran")
-
-
-def test_a_control_that_covers_1_is_no_doubt():
-    assert control_doubts(control_of(0.99, 1.0, 1.0, 1.01, 1.0, 1.0)) == []
-
-
-@pytest.mark.parametrize(
-    ("ratios", "interval"),
-    [
-        ((1.01, 1.02, 1.02, 1.02, 1.02, 1.03), "1.010 to 1.030"),
-        ((0.97, 0.98, 0.98, 0.98, 0.98, 0.99), "0.970 to 0.990"),
-    ],
-)
-def test_a_control_that_misses_1_on_either_side_is_a_doubt_not_a_failure(ratios, interval):
-    (doubt,) = control_doubts(control_of(*ratios))
-    assert doubt.startswith(
-        f"The A/A control (PyTorch, cnn10, channels_first, batch 32, 16 px) misses 1: {interval}. "
-        "That happens about once in 20 by chance"
-    )
-    assert doubt.endswith("Measure again.")
-
-
-def test_a_control_of_few_blocks_asks_for_more():
-    (doubt,) = control_doubts(control_of(1.0, 1.0))
-    assert "has 2 of the 6 blocks that an interval needs: raise blocks." in doubt
 
 
 def test_equal_doubts_are_counted_numbers_aside_and_the_largest_is_shown():

@@ -18,8 +18,8 @@ from trainspeed.judge.clocks import clock_doubts
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.link_sums import link_doubts
 from trainspeed.judge.nodes import node_doubts
+from trainspeed.judge.noise import control_doubts, noise_doubts
 from trainspeed.judge.systems import system_doubts
-from trainspeed.judge.verdict import MIN_BLOCKS
 
 DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
 BUSY_GPU_PERCENT = 90.0  # load; below it, the host's time is a noticeable part of an epoch
@@ -85,24 +85,31 @@ class DoubtedRuns:
     frameworks: tuple[str, ...]
 
 
-def study_doubts(runs: Sequence[Run], control: Iterable[Verdict]) -> list[str]:
-    """Return the doubts about a study, the weightiest first."""
+def study_doubts(
+    runs: Sequence[Run], control: Iterable[Verdict] | None, verdicts: Iterable[Verdict] = ()
+) -> list[str]:
+    """Return the doubts about a study, the weightiest first; arguments as of `whole_study_doubts`."""
     of_runs = [
         f"{one.runs} of {one.of} runs ({', '.join(one.frameworks)}): {note_sentence(one.note)}"
         for one in doubted_runs(runs)
     ]
-    return [*whole_study_doubts(runs, control), *of_runs]
+    return [*whole_study_doubts(runs, control, verdicts), *of_runs]
 
 
-def whole_study_doubts(runs: Sequence[Run], control: Iterable[Verdict] | None) -> list[str]:
+def whole_study_doubts(
+    runs: Sequence[Run], control: Iterable[Verdict] | None, verdicts: Iterable[Verdict] = ()
+) -> list[str]:
     """Return the doubts about a study that are not of single runs.
 
     Args:
         control: Its A/A controls; None where it compares nothing, so that it needs none.
+        verdicts: What it compared, held against its controls.
     """
     ok = [run for run in runs if run.status == Status.OK]
     sentences = [*system_doubts(ok), *node_doubts(ok)]
-    sentences += [] if control is None else control_doubts(list(control))
+    if control is not None:
+        known = list(control)
+        sentences += [*control_doubts(known), *noise_doubts(verdicts, known)]
     return [*sentences, *clock_doubts(ok), *link_doubts(ok)]
 
 
@@ -122,26 +129,6 @@ def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
         )
         for group in sorted(groups.values(), key=len, reverse=True)
     ]
-
-
-def control_doubts(control: Sequence[Verdict]) -> list[str]:
-    """Return the doubts about the same trial, measured twice: has it an interval, and does that cover 1?"""
-    if not control:
-        return ["No A/A control ran: nothing here shows how far apart two equal runs are. Add one."]
-    doubts = []
-    for verdict in control:
-        name = ", ".join(verdict.baseline.describe(without=("precision", "compile")))
-        if verdict.low is None:
-            doubts.append(
-                f"The A/A control ({name}) has {verdict.blocks} of the {MIN_BLOCKS} blocks that an interval "
-                "needs: raise blocks."
-            )
-        elif not verdict.low <= 1 <= verdict.high:
-            doubts.append(
-                f"The A/A control ({name}) misses 1: {verdict.low:.3f} to {verdict.high:.3f}. That happens "
-                "about once in 20 by chance; a smaller effect than this is not to be believed. Measure again."
-            )
-    return doubts
 
 
 def run_doubts(run: Run) -> list[Note]:

@@ -81,7 +81,7 @@ def certainty_sentences(
         sentences.append(
             f"The same setting measured twice, as if it were two: {listed(noise)}. So much is noise."
         )
-    doubts = len([*measured.doubts, *study_doubts(measured.runs, control)])
+    doubts = len([*measured.doubts, *study_doubts(measured.runs, control, verdicts)])
     sentences.append(
         Marked(f"{counted(doubts, 'reason')} to distrust this: see the [doubts](#doubts).")
         if doubts

@@ -177,4 +177,8 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
     assert fact("To paste", verdicts=[best]) == "nothing ([why](#code-to-paste))."
     assert fact("Not measured").endswith("with the reasons](#what-was-not-measured).")
     assert "(#doubts); no gain was measured [again](#confirmed-in-fresh-blocks)" in fact("How sure")
-    assert "; the largest gains were measured [again](#" in fact("How sure", own=[make_run(study="summary")])
+    own = [make_run(study="summary")]
+    some = [*held, Confirmed(first=best, again=None, reason="there was no time")]
+    assert "; the largest gains were measured [again](#" in fact("How sure", own=own, confirmed=held)
+    assert "; 1 of the 2 largest gains were measured [again](#" in fact("How sure", own=own, confirmed=some)
+    assert "; what looked like the largest gains was measured [again](#" in fact("How sure", own=own)

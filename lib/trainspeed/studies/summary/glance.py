@@ -103,7 +103,7 @@ def fact_sentences(
             f"**Machine**: {escape(machine_name(machine)) if machine else 'nothing was measured here yet'}."
         ),
         Marked(f"**To paste**: {paste}."),
-        Marked(f"**How sure**: {doubt_text(report, measured)}."),
+        Marked(f"**How sure**: {doubt_text(report, measured, confirmed)}."),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{gaps}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),

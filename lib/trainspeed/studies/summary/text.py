@@ -23,7 +23,7 @@ from trainspeed.search.unmeasured import unmeasured_sentences
 from trainspeed.show.coverage import coverage_sentences
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
-from trainspeed.studies.summary.confirmation import Confirmed, counts_of
+from trainspeed.studies.summary.confirmation import DECIDED, Confirmed, counts_of
 
 DATA_SETS = {
     "cifar10": "CIFAR-10",
@@ -156,7 +156,7 @@ def _trials_of(runs: Sequence[Run]) -> str:
     return f"{len(trials)} trials ({names})"
 
 
-def doubt_text(report: ReportSummary, measured: Measured) -> Marked:
+def doubt_text(report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()) -> Marked:
     """Return how many reasons there are to distrust the page, and what was measured again, each with a link."""
     doubts = len(all_doubts(report, measured))
     told = (
@@ -164,10 +164,17 @@ def doubt_text(report: ReportSummary, measured: Measured) -> Marked:
         if doubts
         else "[no reason to doubt it](#doubts)"
     )
-    again = "; the largest gains were measured [again](#confirmed-in-fresh-blocks)"
-    never = "; no gain was measured [again](#confirmed-in-fresh-blocks), so that it may be partly luck"
-    luck = "" if report.kept and not measured.runs else again if measured.runs else never
-    return Marked(told + luck)
+    gains = [one for one in confirmed if one.first.outcome in DECIDED]
+    again = sum(one.again is not None for one in gains)
+    which = "the largest gains" if again == len(gains) else f"{again} of the {len(gains)} largest gains"
+    link = "measured [again](#confirmed-in-fresh-blocks)"
+    if again:
+        luck = f"; {which} were {link}"
+    elif measured.runs:  # of what was undecided only
+        luck = f"; what looked like the largest gains was {link}"
+    else:
+        luck = f"; no gain was {link}, so that it may be partly luck"
+    return Marked(told + ("" if report.kept and not measured.runs else luck))
 
 
 def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
@@ -179,7 +186,8 @@ def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
     for study in dict.fromkeys(run.study for run in (*report.runs, *checks)):
         runs = (report.checks if study == CHECK else report.runs).of_study(study)
         control = controls(runs) or (None if study == CHECK else [])  # its short form compares nothing
-        doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, control)]
+        own = [verdict for verdict in report.verdicts if verdict.study == study]
+        doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, control, own)]
         if study not in known and study != CHECK:
             doubts.append(f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook.")
         for one in doubted_runs(runs):

@@ -1,0 +1,80 @@
+"""What A/A controls say against the differences that a study called."""
+
+from dataclasses import replace
+
+import pytest
+
+from study_data import control_runs, layout_pair
+from trainspeed.judge.comparison import compare, controls
+from trainspeed.judge.noise import control_doubts, noise_doubts
+
+WIDE = (0.86, 0.95, 1.0, 1.0, 1.0, 1.03)  # at most 1 / 0.86 = 1.163
+
+
+def control_of(*ratios):
+    return controls(control_runs(ratios))
+
+
+def test_without_a_control_nothing_shows_the_noise():
+    (doubt,) = control_doubts([])
+    assert doubt.startswith("No A/A control ran")
+
+
+def test_a_control_that_covers_1_is_no_doubt():
+    assert control_doubts(control_of(0.99, 1.0, 1.0, 1.01, 1.0, 1.0)) == []
+
+
+@pytest.mark.parametrize(
+    ("ratios", "interval"),
+    [
+        ((1.01, 1.02, 1.02, 1.02, 1.02, 1.03), "1.010 to 1.030"),
+        ((0.97, 0.98, 0.98, 0.98, 0.98, 0.99), "0.970 to 0.990"),
+    ],
+)
+def test_a_control_that_misses_1_on_either_side_is_a_doubt_not_a_failure(ratios, interval):
+    (doubt,) = control_doubts(control_of(*ratios))
+    assert doubt.startswith(
+        f"The A/A control (PyTorch, cnn10, channels_first, batch 32, 16 px) misses 1: {interval}. "
+        "That happens about once in 20 by chance"
+    )
+    assert doubt.endswith("Measure again.")
+
+
+def test_a_control_of_few_blocks_asks_for_more():
+    (doubt,) = control_doubts(control_of(1.0, 1.0))
+    assert "has 2 of the 6 blocks that an interval needs: raise blocks." in doubt
+
+
+def called(*ratios, **more):
+    return compare(layout_pair(ratios, **more), "layout", "channels_first", "channels_last", question="?")
+
+
+@pytest.mark.parametrize(("ratio", "doubted"), [(1.1, True), (1 / 1.1, True), (1.2, False), (1 / 1.2, False)])
+def test_a_difference_that_its_control_does_not_rule_out_is_doubted(ratio, doubted):
+    (verdict,) = called(*(ratio + hair for hair in (0.0, 0.001, 0.001, 0.001, 0.001, 0.002)))
+    doubts = noise_doubts([verdict], control_of(*WIDE))
+    assert bool(doubts) is doubted
+    for doubt in doubts:
+        assert doubt == (
+            f"{verdict.name}: {verdict.speedup:.2f}x, but the same setting measured twice may differ as much: "
+            "0.86 to 1.03 in 6 blocks. Believe it once fresh blocks confirm it."
+        )
+
+
+def test_the_control_of_the_same_framework_counts_first():
+    (verdict,) = called(*[1.1] * 6, framework="tensorflow")
+    (others,), (quiet,) = control_of(*WIDE), control_of(*[1.0] * 6)
+    own = replace(quiet, baseline=replace(quiet.baseline, framework="tensorflow"))
+    assert "measured twice (PyTorch) may" in noise_doubts([verdict], [others])[0]
+    assert noise_doubts([verdict], [others, own]) == []
+
+
+def test_what_is_not_called_and_a_control_itself_are_not_doubted():
+    undecided = called(0.9, 1.1, 1.0, 1.0, 1.0, 1.0)
+    off = control_of(1.05, 1.05, 1.05, 1.05, 1.05, 1.06)
+    assert noise_doubts([*undecided, *off], control_of(*WIDE)) == []
+
+
+def test_a_control_without_an_interval_rules_nothing_out():
+    assert noise_doubts(called(*[1.1] * 6), control_of(1.0, 1.0)) == []
+    assert noise_doubts(called(*[1.1] * 6), []) == []
