@@ -54,7 +54,7 @@ def test_settings_that_differ_are_named_by_what_tells_them_apart():
     )
     assert over_sizes([*torch, *at(gains, framework="tensorflow")]) == f"{VERSUS}: faster from batch 16 on"
     assert over_sizes([*torch, *at({8: FIVE}, framework="tensorflow")]) == (
-        f"{VERSUS}: faster from batch 16 on (PyTorch); without an interval at batch 8 (TensorFlow)"
+        f"{VERSUS}: faster from batch 16 on (PyTorch); 1 without an interval"
     )
 
 
@@ -87,6 +87,9 @@ def test_each_thing_that_is_compared_has_its_own_count():
 
     assert of_comparisons([*at({8: FASTER}), *other_way]) == (
         f"{VERSUS}: faster; channels_first vs channels_last: slower"
+    )
+    assert of_comparisons([*at({8: FASTER, 16: FIVE, 32: FIVE}), *other_way]) == (
+        f"{VERSUS}: faster; channels_first vs channels_last: slower; 2 without an interval"
     )
 
 

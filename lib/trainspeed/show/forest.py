@@ -51,6 +51,7 @@ BESIDE_FROM_IN, WIDE_FROM_IN = (
 )  # width of a panel in which labels stand beside the rows, and long ones too
 NARROW_ROWS = 1.7  # times as high is a row with its label above
 ABOVE_PT = 6  # from the middle of a mark to its label
+ABOVE_FIRST = 0.6  # of a line of a label: room for the label above the first row
 LETTERS_PER_IN = 12  # of a label above its row
 HOLLOW = {"linestyle": "none", "marker": "o", "color": GREY, "markerfacecolor": "white"}
 
@@ -98,8 +99,10 @@ def _label_rows(ax: Axes, labels: Sequence[str], heights: pd.Series, width_in: f
     if width_in >= BESIDE_FROM_IN:
         letters = LABEL_LETTERS if width_in < WIDE_FROM_IN else WIDE_LABEL_LETTERS
         ax.set_yticks(ys, [textwrap.fill(str(label), letters) for label in labels])
+        ax.set_ylim(heights.sum(), 0)
         return 0.0
     ax.set_yticks(ys, [""] * len(ys))
+    ax.set_ylim(heights.sum(), -ABOVE_FIRST)
     where = {"xycoords": ax.get_yaxis_transform(), "xytext": (4, ABOVE_PT), "textcoords": "offset points"}
     for y, label in zip(ys, labels, strict=True):
         text = textwrap.fill(str(label), int(LETTERS_PER_IN * width_in))

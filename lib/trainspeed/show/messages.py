@@ -27,7 +27,8 @@ FOUND = (*ORDER, None)  # in this order
 def of_comparisons(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
     """Return what was found, by outcome: "channels_last vs channels_first: 2 faster, 1 undecided".
 
-    A single comparison, or several with one outcome, are said in full; where none is decided, the question is.
+    A single comparison, or several with one outcome, are said in full; where none is decided, the question is. Where
+    several things are compared, what has no interval is counted once for all of them.
 
     Args:
         otherwise: The title without any verdict that has an interval, where verdicts have no question in common.
@@ -40,14 +41,18 @@ def of_comparisons(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
         groups.setdefault(verdict.row.versus(verdict.baseline, verdict.candidate), []).append(verdict)
     if len(groups) > MOST_SAID:
         return f"Of {len(told)} comparisons: {_counted(told)}"
-    return "; ".join(f"{versus}: {_counted(several)}" for versus, several in groups.items())
+    if len(groups) == 1:
+        return "".join(f"{versus}: {_counted(several)}" for versus, several in groups.items())
+    sure = {versus: [v for v in several if v.low is not None] for versus, several in groups.items()}
+    said = [f"{versus}: {_counted(several)}" for versus, several in sure.items() if several]
+    return "; ".join([*said, *_unsure(told)])
 
 
 def over_sizes(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
     """Return from which batch size on what was found: "channels_last vs channels_first: faster from batch 32 on".
 
     Where settings (frameworks, models, …) differ in that, each finding is said with its settings, and too many are
-    counted; several things that are compared are counted too.
+    counted, as is what has no interval; several things that are compared are counted too.
     """
     told = [verdict for verdict in verdicts if not verdict.is_control]
     versus = _versus(told)
@@ -57,15 +62,16 @@ def over_sizes(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
     settings: dict[tuple[str, ...], list[Verdict]] = {}
     for verdict in told:
         settings.setdefault(tuple(_words(verdict)), []).append(verdict)
+    if len(alike := {_over_sizes(several) for several in settings.values()}) == 1:
+        return f"{versus}: {alike.pop()}"
     findings: dict[str, list[str]] = {}
     for name, several in zip(_names([*settings]), settings.values(), strict=True):
-        findings.setdefault(_over_sizes(several), []).append(name)
-    if len(findings) == 1:
-        return f"{versus}: {next(iter(findings))}"
+        if found := _over_sizes(several, unsure=False):
+            findings.setdefault(found, []).append(name)
     if len(findings) > MOST_SAID:
         return of_comparisons(verdicts, otherwise=otherwise)
     said = [f"{found} ({', '.join(names)})" for found, names in findings.items()]
-    return f"{versus}: {'; '.join(said)}"
+    return f"{versus}: {'; '.join([*said, *_unsure(told)])}"
 
 
 def _names(settings: Sequence[Sequence[str]]) -> list[str]:
@@ -104,10 +110,19 @@ def _counted(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{counts[outcome]} {_word(outcome)}" for outcome in FOUND if counts[outcome])
 
 
-def _over_sizes(verdicts: Sequence[Verdict]) -> str:
+def _unsure(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return how many have no interval, as one finding; nothing where all have one."""
+    count = sum(verdict.low is None for verdict in verdicts)
+    return [f"{count} {SAID[None]}"] if count else []
+
+
+def _over_sizes(verdicts: Sequence[Verdict], *, unsure: bool = True) -> str:
     """Return what was found for one setting over its batch sizes, each of which has one verdict.
 
     The sizes are listed, unless two or more at the end have one outcome, and none before is decided.
+
+    Args:
+        unsure: Whether the sizes without an interval are listed, too.
     """
     by_size = {verdict.baseline.batch_size: _found(verdict) for verdict in verdicts}
     sizes = sorted(by_size)
@@ -121,7 +136,8 @@ def _over_sizes(verdicts: Sequence[Verdict]) -> str:
         return f"{_word(by_size[decided[0]])} from batch {decided[0]} {end}"
     said = []
     for outcome in FOUND:
-        if own := [str(size) for size in sizes if by_size[size] is outcome]:
+        own = [str(size) for size in sizes if by_size[size] is outcome]
+        if own and (unsure or outcome):
             said.append(f"{_word(outcome)} at batch {', '.join(own)}")
     return ", ".join(said)
 

@@ -30,7 +30,8 @@ STAGE_LOOKS = {
 }
 ROW_IN, AROUND_IN = 0.45, 1.2  # height of a bar, and of a panel's title and labels
 SECONDS_FROM = 1.0  # a panel whose longest bar is shorter is in milliseconds
-TOTAL_ROOM, IMPORT_ROOM = 1.22, 1.7  # length of the x axis over the longest bar: the total stands beyond it
+# Length of the x axis over the longest bar, beyond which stand the total, what the whole call takes, or the import too.
+TOTAL_ROOM, WHOLE_ROOM, IMPORT_ROOM = 1.22, 1.7, 2.4
 NOTE = (
     "first call / kernel: when cold, tracing, compiling and\nautotuning as well; when warm, the kernel alone"
 )
@@ -96,9 +97,6 @@ def _bars(ax: Axes, table: pd.DataFrame) -> None:
             bbox={"facecolor": "white", "linewidth": 0, "pad": 1},  # over the grid
             gid="total",
         )
-    ax.set_xlim(
-        0,
-        (ends.max() or 1)
-        * (IMPORT_ROOM if table[["import", "whole"]].notna().any(axis=None) else TOTAL_ROOM),
-    )
+    room = WHOLE_ROOM if table["whole"].notna().any() else TOTAL_ROOM
+    ax.set_xlim(0, (ends.max() or 1) * (IMPORT_ROOM if table["import"].notna().any() else room))
     ax.set_xlabel(f"{word} (less is better)")

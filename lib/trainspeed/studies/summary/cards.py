@@ -107,7 +107,8 @@ def _card(
         texts.append(f"{counted(len(more), 'more comparison')} decided, on its page: {counts}.")
     texts += [open_ for open_ in (open_text(groups, told),) if open_]
     said = "".join(f"<p>{text}</p>" for text in texts or [EMPTY])
-    return f'<div class="card"><h3>{link}</h3>{said}{_picture([*told], ran)}</div>'
+    text = f"<div><h3>{link}</h3>{said}</div>"
+    return f'<div class="card"><div class="beside">{text}{_picture([*told], ran)}</div></div>'
 
 
 def _decided(answer: Answer) -> dict[Outcome, list[tuple[str, Verdict]]]:
