@@ -1,14 +1,12 @@
 """Speed-up and efficiency over devices, by their artists."""
 
-import math
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from scaling_rows import NONE, line, make_forecasts, make_rows
+from scaling_rows import line, make_forecasts, make_rows
 from showing_data import found, legend, select, texts
 from trainspeed.show.theme import FRAMEWORK_COLOURS
 from trainspeed.studies.multi_gpu.scaling_charts import plot_efficiency, plot_scaling
