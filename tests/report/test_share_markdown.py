@@ -1,18 +1,19 @@
 """The report as a comment on a pull request. GitHub's rules are those of CommonMark where nothing else is said."""
 
 import re
+from dataclasses import replace
 
 import msgspec
 import pytest
 
-from front_data import report_of
+from front_data import NOTHING, report_of, runs_of
 from share_data import HOSTILE, a_verdict, values_with
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.report.share_markdown import MOST_LETTERS, fenced, markdown_of, plain
 from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.headline import headline
-from trainspeed.studies.summary.values import CheckValues
+from trainspeed.studies.summary.values import CheckValues, report_values
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,17 @@ def test_what_to_paste_is_code_with_the_whole_program_folded(text):
     assert shown.count("```") == folded.count("```") == 2
     assert "torch.channels_last" in shown and "import torch" not in shown
     assert "import torch\n" in folded
+
+
+def test_comments_are_promised_only_where_a_lever_has_one():
+    plain = a_verdict(2.0)
+    fused = replace(plain, candidate=plain.candidate.pulled("optimizer", "fused"))
+    for verdict, promised in ((plain, False), (fused, True)):
+        report = report_of(verdict, runs=runs_of("layout"))
+        values = report_values(report, NOTHING, [Confirmed(first=verdict, again=verdict)])
+        text = markdown_of(values, complete=True)
+        assert "### What to paste" in text
+        assert ("a comment says what each lever does to the numbers" in text) is promised
 
 
 def test_the_table_has_interval_outcome_and_what_fresh_blocks_say(text):

@@ -133,6 +133,37 @@ def test_what_is_shown_is_markdown_with_the_framework_and_the_model():
     assert program_blocks([]) == []
 
 
+def test_the_comments_are_promised_only_where_a_lever_has_one():
+    plain = trial_of()
+    fused = plain.pulled("optimizer", "fused")
+    assert code.introduction([[plain, trial_of(compile=True)]]) == "A program with what the headline names."
+    assert code.introduction([[plain, fused]]).endswith(
+        "; a comment says what each lever does to the numbers."
+    )
+    assert code.introduction([[fused, fused]]) == code.introduction([]), "a plain script has it too"
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_size_that_was_measured_is_not_passed_off_as_the_reader_s(framework):
+    """Else what is pasted would shrink the images without a word."""
+    for more in ({}, {"levers": (("uint8", "on"),)}):
+        lines = program_of(trial_of(framework, pipeline="resize", **more)).splitlines()
+        (at,) = [n for n, line in enumerate(lines) if "that was measured: put yours, or leave the" in line]
+        resizing = [
+            n for n, line in enumerate(lines) if "interpolate(x" in line or "layers.Resizing(" in line
+        ]
+        assert resizing and at < resizing[0] < at + 5
+    assert "put yours" not in program_of(trial_of(framework))
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_smaller_batch_is_said_to_be_compiled_only_where_something_is(framework):
+    compiled, plain = (program_of(trial_of(framework, compile=compile_it)) for compile_it in (True, False))
+    assert "compiled anew" in compiled
+    assert ("compiled anew" in plain) is (framework == "jax")
+    assert ("without a last, smaller batch" in plain) is (framework != "jax")
+
+
 # The lines that switch one setting on.
 
 SETTINGS = [

@@ -39,3 +39,10 @@ def test_a_program_that_forbids_xla_says_that_keras_would_choose_for_itself():
     assert hint in program_of(a_trial("tensorflow")) and hint not in program_of(
         a_trial("tensorflow", compile=True)
     )
+
+
+def test_16_bits_come_with_what_they_do_to_the_numbers():
+    for framework, line in (("torch", "with torch.autocast("), ("jax", "keras.config.set_dtype_policy(")):
+        lines = [line.strip() for line in program_of(a_trial(framework, precision="bf16")).splitlines()]
+        (at,) = [number for number, text in enumerate(lines) if text.startswith(line)]
+        assert lines[at - 1] == "# precision: bf16: other rounding"

@@ -134,10 +134,7 @@ def _to_paste(values: ReportValues) -> list[str]:
     pasted = [gain for gain in values.headline.gains if gain.lines is not None and gain.program is not None]
     if not pasted:
         return []
-    blocks = [
-        "### What to paste",
-        "What a plain script has not; a comment says what a line does to the numbers.",
-    ]
+    blocks = ["### What to paste", f"What a plain script has not{_comments(pasted)}."]
     for gain in pasted:
         lines = "\n".join(gain.lines)
         if len(lines) + len(gain.program) > MOST_CODE_LETTERS:
@@ -148,6 +145,13 @@ def _to_paste(values: ReportValues) -> list[str]:
             f"<details><summary>The whole program</summary>\n\n{fenced(gain.program)}\n\n</details>"
         )
     return blocks
+
+
+def _comments(pasted: Sequence[GainValues]) -> str:
+    """Return what the comments of programs say, where one has levers: each has one."""
+    verdicts = [verdict for gain in pasted if (verdict := verdict_of(gain.verdict))]
+    levers = any({*one.candidate.levers} - {*one.baseline.levers} for one in verdicts)
+    return "; a comment says what each lever does to the numbers" if levers else ""
 
 
 def _verdicts(told: Sequence[Told], most: int) -> list[str]:

@@ -14,10 +14,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
+from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.markdown import escape
 from trainspeed.core.trial import KERAS_POLICIES, STRICT, Trial
 from trainspeed.snippets.keras_lines import JAX, TENSORFLOW
-from trainspeed.snippets.lever_lines import LeverLines
+from trainspeed.snippets.lever_lines import LeverLines, comment_of
 from trainspeed.snippets.torch_lines import TORCH
 
 PASTED = {"torch": TORCH, "tensorflow": TENSORFLOW, "jax": JAX}
@@ -64,7 +65,8 @@ def program_of(trial: Trial, plain: Trial | None = None) -> str:
     template = "torch" if trial.framework == "torch" else "keras"
     levers = LeverLines(trial, PASTED[trial.framework], plain.levers if plain else ())
     precision = DEFAULT_PRECISION if strict else trial.precision
-    return lines(template, trial=trial, precision=precision, levers=levers)
+    comment = comment_of(LEVERS["precision"], precision)
+    return lines(template, trial=trial, precision=precision, levers=levers, precision_comment=comment)
 
 
 def changed_lines(trial: Trial, plain: Trial) -> list[str]:
@@ -89,6 +91,13 @@ def program_blocks(recipes: Iterable[Sequence[Trial]]) -> list[str]:
         block(f"**{(NAMES | KERAS)[trial.framework]}** ({escape(trial.model)})", program_of(trial, plain))
         for plain, *_, trial in recipes
     ]
+
+
+def introduction(recipes: Iterable[Sequence[Trial]]) -> str:
+    """Return the sentence above the programs of `program_blocks`: of comments only where levers have them."""
+    levers = any({*trial.levers} - {*plain.levers} for plain, *_, trial in recipes)
+    comments = "; a comment says what each lever does to the numbers" if levers else ""
+    return f"A program with what the headline names{comments}."
 
 
 def block(heading: str, code: str) -> str:
