@@ -7,10 +7,11 @@ import pytest
 from study_data import layout_pair
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
+from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_to_decide
 from trainspeed.judge.comparison import compare
-from trainspeed.judge.next_step import MOST_BLOCKS, blocks_to_decide, next_step
+from trainspeed.judge.next_step import next_step
 from trainspeed.judge.verdict import Judgement, Outcome
-from trainspeed.show.answer import step_sentences
+from trainspeed.show.answer import decided_by, step_sentences
 
 LAYOUTS = ("layout", "channels_first", "channels_last")
 
@@ -82,8 +83,28 @@ def test_what_is_decided_needs_no_step():
     assert next_step(compare(runs, *LAYOUTS, question="?"), runs) is None
 
 
-def test_what_is_near_the_margin_is_told_apart():
+def test_what_is_too_small_for_its_noise_is_told_apart():
     runs = RunSet(tuple(layout_pair([1.0, 1.01, 1.02, 1.021, 1.03, 1.04])))
     step = next_step(compare(runs, *LAYOUTS, question="?"), runs)
 
     assert (step.open, len(step.near), step.blocks, step.more_s) == ((), 1, None, None)
+    assert step_sentences(step, "layout", 1.0, None) == [
+        "Undecided, and too small a difference for the noise here: 1 comparison, for which more than 45 blocks would "
+        "be needed. Take what is simpler."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (1, "1 comparison. 15 blocks would decide it, if the difference is as large as it looks now: `make "),
+        (
+            2,
+            "2 comparisons. 15 blocks would decide them, if the differences are as large as they look now: `make ",
+        ),
+    ],
+)
+def test_the_blocks_decide_it_if_the_difference_is_what_it_looks_like(number, said):
+    (verdict,) = compare(RunSet(tuple(layout_pair([1.0] * 6))), *LAYOUTS, question="?")
+    undecided = replace(verdict, judgement=judgement(1.0, 0.97, 1.03))
+    assert decided_by(next_step([undecided] * number, RunSet(())), "layout", 1.0, None).startswith(said)

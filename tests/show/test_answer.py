@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from study_data import control_runs, layout_pair
+from study_data import control_runs, layout_pair, make_pair
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.answer import answers, where_measured
@@ -18,6 +18,10 @@ SESSION = "20261120T100000Z-abcd"
 
 def judged(runs):
     return compare(RunSet(tuple(runs)), "layout", "channels_first", "channels_last", question="?")
+
+
+def over_fp32(precision, runs):
+    return compare(RunSet(tuple(runs)), "precision", "fp32", precision, question="?")
 
 
 def measured(runs, **more):
@@ -51,15 +55,41 @@ def test_first_looks_are_told_framework_by_framework_beside_an_answer_too():
     verdicts = judged([*layout_pair([1.3] * 6), *layout_pair([1.4], batch_size=64), *looks])
 
     assert first_looks(verdicts) == [
-        "PyTorch: elsewhere fewer than 6 blocks, which decide nothing; a first look: 1.40x.",
-        "TensorFlow: **undecided**, as no comparison has 6 blocks; a first look: 1.10x to 1.20x.",
+        r"PyTorch: a first look in fewer than 6 blocks, which decides nothing: channels\_last vs channels\_first "
+        "(batch 64) 1.40x.",
+        r"TensorFlow: **undecided**, as no comparison has 6 blocks; a first look: channels\_last vs channels\_first "
+        "1.10x to 1.20x.",
     ]
-    assert first_looks(judged(several())) == [
-        "PyTorch: elsewhere fewer than 6 blocks, which decide nothing; a first look: 1.30x."
-    ]
+    (one,) = first_looks(judged(several()))
+    assert one.endswith(r"channels\_first (batch 64) 1.30x.")
     assert first_looks(controls(RunSet(tuple(control_runs([1.0]))))) == []
     (one,) = first_looks(judged(looks[:2]))
-    assert one.endswith("a first look: 1.10x.")
+    assert one.endswith(r"a first look: channels\_last vs channels\_first 1.10x.")
+
+
+def test_first_looks_at_several_things_are_not_thrown_together():
+    """What is far slower in fp16 is no first look at bf16."""
+    precisions = [
+        ("fp16", make_pair("precision", ("fp32", "fp16"), [0.03])),
+        ("bf16", make_pair("precision", ("fp32", "bf16"), [1.5] * 6)),
+        ("bf16", make_pair("precision", ("fp32", "bf16"), [0.88], model="wrn28_1")),
+        ("bf16", make_pair("precision", ("fp32", "bf16"), [0.9], model="wrn28_1", batch_size=64)),
+    ]
+
+    assert first_looks([verdict for one in precisions for verdict in over_fp32(*one)]) == [
+        r"PyTorch: a first look in fewer than 6 blocks, which decides nothing: fp16 vs fp32 0.03x; bf16 vs fp32 "
+        r"(wrn28\_1 or batch 64) 0.88x to 0.90x."
+    ]
+
+
+def test_a_line_of_first_looks_stays_a_line():
+    """Settings that differ in many words are only called others, and of many comparisons three are named."""
+    sizes = [run for size in (1, 2, 4) for run in layout_pair([1.1], batch_size=size)]
+    (one,) = first_looks(judged([*layout_pair([1.3] * 6), *sizes]))
+    assert one.endswith(r"channels\_first in other settings 1.10x.")
+    pairs = [(to, make_pair("precision", ("fp32", to), [1.1])) for to in ("default", "tf32", "fp16", "bf16")]
+    (one,) = first_looks([verdict for pair in pairs for verdict in over_fp32(*pair)])
+    assert one.count("1.10x") == 3 and one.endswith("; 1 more.")
 
 
 def test_one_setting_alone_is_named_by_framework_and_model():

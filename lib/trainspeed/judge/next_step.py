@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
+from trainspeed.judge.blocks_needed import blocks_to_decide
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import EpochsDrifted, run_doubts
-from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement, Outcome
+from trainspeed.judge.verdict import Outcome
 
-MOST_BLOCKS = 45  # worth asking for: an interval is then a third as wide as that of 5
 MANY_SHARE = 1 / 3  # of the runs of what is undecided: from here on that they drifted is told as a reason
-BLOCKS_APART = 3  # 6, 9, 12, 15 …: with a number between them an interval is hardly narrower
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +21,7 @@ class NextStep:
 
     Attributes:
         open: What is undecided, and would not be with so many blocks.
-        near: What is undecided and so near the margin that no reasonable number of blocks decides it.
+        near: What is undecided and too small for its noise: it would take more than `MOST_BLOCKS`.
         blocks: How many blocks it takes in all, if the effects are as large as they look; None where `open` is empty.
         more_s: Seconds that these take beyond what was measured; None where that is not known.
         drifted, of: In how many runs of what is undecided the epoch time changed meanwhile, of how many.
@@ -61,33 +59,6 @@ def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
     drifted = sum(any(isinstance(note, EpochsDrifted) for note in run_doubts(run)) for run in own)
     more_s = blocks and _more_s(open_, runs, blocks)
     return NextStep(open=open_, near=near, blocks=blocks, more_s=more_s, drifted=drifted, of=len(own))
-
-
-def blocks_to_decide(verdict: Judged | Judgement) -> int | None:
-    """Return how many blocks are likely to decide a verdict on time; None for more than is worth it.
-
-    The interval narrows with the square root of the number of blocks: it has to end before the margin's end that is
-    nearest to the effect, if that is as large as it looks.
-    """
-    if verdict.speedup is None or verdict.low is None:
-        return MIN_BLOCKS
-    size, low, high = map(math.log, (verdict.speedup, verdict.low, verdict.high))
-    end = math.log(1 + MARGIN)
-    if abs(size) > end:  # faster or slower: the end towards 1 has to clear the margin
-        reach, room = (size - low, size - end) if size > 0 else (high - size, -end - size)
-    else:
-        reach, room = max((high - size, end - size), (size - low, size + end), key=_ratio)
-    times = _ratio((reach, room))
-    if not math.isfinite(times):
-        return None
-    blocks = math.ceil(verdict.blocks * max(1.0, times) ** 2 / BLOCKS_APART) * BLOCKS_APART
-    blocks = max(blocks, verdict.blocks + BLOCKS_APART, MIN_BLOCKS)
-    return blocks if blocks <= MOST_BLOCKS else None
-
-
-def _ratio(reach_and_room: tuple[float, float]) -> float:
-    reach, room = reach_and_room
-    return reach / room if room > 0 else math.inf
 
 
 def _more_s(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:

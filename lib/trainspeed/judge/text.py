@@ -7,6 +7,7 @@ from trainspeed.core.factors import Factor
 from trainspeed.core.format import counted, fixed, interval, percent
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
+from trainspeed.judge.blocks_needed import blocks_to_decide
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
 OUTCOME_WORDS = {
@@ -85,6 +86,8 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     if judgement.low is None:
         return f"{size}, no interval: undecided, measure {MIN_BLOCKS} blocks or more"
     outcome = OUTCOME_WORDS.get(judgement.outcome, str(judgement.outcome))
+    if quantity == "time" and judgement.outcome is Outcome.UNDECIDED and not blocks_to_decide(judgement):
+        outcome = str(judgement.outcome)  # more blocks would hardly decide it
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
     return f"{size} ({ends}): {outcome}"
 

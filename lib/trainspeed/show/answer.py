@@ -10,13 +10,16 @@ from trainspeed.core.format import NAMES, counted, listed, minutes, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import Answer, shared_words, where_measured
+from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.next_step import NextStep, next_step
-from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
-from trainspeed.judge.verdict import CONFIDENCE, MARGIN, MIN_BLOCKS, Outcome, expected_false
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, size_of
+from trainspeed.judge.verdict import CONFIDENCE, MIN_BLOCKS, Outcome, expected_false
 
 MOST_NAMED = 4  # settings with one outcome that a sentence names
+MOST_LOOKS = 3  # things that are compared in too few blocks that a line names
+MOST_APART = 2  # words for the setting of such a one
 BLOCKS = {
     "switches": "confirm_blocks"
 }  # study -> the parameter that says how many blocks it measures at most
@@ -34,27 +37,49 @@ def answer_text(answer: Answer) -> Marked:
 
 
 def first_looks(verdicts: Sequence[Verdict]) -> list[Marked]:
-    """Return how much trainings showed that were compared in too few blocks, framework by framework."""
+    """Return how much trainings showed that were compared in too few blocks: a line for each framework.
+
+    Each thing that is compared has its own span; where it was decided in another setting, the setting is told, too.
+    """
     trained = [
         v for v in verdicts if not v.is_control and not v.candidate.phase.calls and v.quantity == "time"
     ]
-    decided = {v.baseline.framework for v in trained if v.low is not None}
-    seen: dict[str, list[float]] = {}
+    decided: dict[str, dict[str, list[Verdict]]] = {}
+    seen: dict[str, dict[str, list[Verdict]]] = {}
     for verdict in trained:
-        if verdict.low is None and verdict.speedup is not None:
-            seen.setdefault(verdict.baseline.framework, []).append(verdict.speedup)
-    return [
-        Marked(
-            f"{escape(NAMES[framework])}: "
-            + (
-                f"elsewhere fewer than {MIN_BLOCKS} blocks, which decide nothing; a first look: "
-                if framework in decided
-                else f"**undecided**, as no comparison has {MIN_BLOCKS} blocks; a first look: "
-            )
-            + f"{listed(dict.fromkeys((f'{min(sizes):.2f}x', f'{max(sizes):.2f}x')), last='to')}."
+        if verdict.speedup is not None:
+            kind = seen if verdict.low is None else decided
+            versus = verdict.row.versus(verdict.baseline, verdict.candidate)
+            kind.setdefault(verdict.baseline.framework, {}).setdefault(versus, []).append(verdict)
+    lines = []
+    for framework, by_versus in seen.items():
+        sure = decided.get(framework, {})
+        looks = [_look(versus, several, sure.get(versus, ())) for versus, several in by_versus.items()]
+        if (more := len(looks) - MOST_LOOKS) > 0:
+            looks[MOST_LOOKS:] = [f"{more} more"]
+        why = (
+            f"a first look in fewer than {MIN_BLOCKS} blocks, which decides nothing"
+            if sure
+            else f"**undecided**, as no comparison has {MIN_BLOCKS} blocks; a first look"
         )
-        for framework, sizes in seen.items()
-    ]
+        lines.append(Marked(f"{escape(NAMES[framework])}: {why}: {'; '.join(looks)}."))
+    return lines
+
+
+def _look(versus: str, several: Sequence[Verdict], decided: Sequence[Verdict]) -> str:
+    """Return the span of some speed-ups, and in which setting, where others of the same comparison are decided."""
+    known = {word for verdict in decided for word in _setting(verdict)}
+    apart = [*dict.fromkeys(word for v in several for word in _setting(v) if word not in known)]
+    where = " in other settings"
+    if 0 < len(apart) <= MOST_APART:
+        where = f" ({(', ' if len(several) == 1 else ' or ').join(apart)})"
+    sizes = sorted(verdict.speedup for verdict in several)
+    span = listed(dict.fromkeys(f"{size:.2f}x" for size in (sizes[0], sizes[-1])), last="to")
+    return f"{escape(versus + where * bool(decided))} {span}"
+
+
+def _setting(verdict: Verdict) -> list[str]:
+    return name_words(verdict.baseline, verdict.candidate, verdict.factor)
 
 
 def _named(settings: Sequence[tuple[str, Verdict]]) -> str:
@@ -118,8 +143,9 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
         sentences.append(f"Undecided: {decided_by(step, study, wall_s, coverage)}")
     if step.near:
         sentences.append(
-            f"Undecided, and so near the margin of {percent(MARGIN)} that more blocks would hardly decide it: "
-            f"{counted(len(step.near), 'comparison')}. Take what is simpler."
+            "Undecided, and too small a difference for the noise here: "
+            f"{counted(len(step.near), 'comparison')}, for which more than {MOST_BLOCKS} blocks would be needed. Take "
+            "what is simpler."
         )
     if step.many_drifted:
         sentences.append(
@@ -134,9 +160,14 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
 def decided_by(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
     """Return how many blocks would decide what is open, and the command; arguments as of `step_sentences`."""
     time = "" if step.more_s is None else f", about {minutes(step.more_s)} more,"
+    if_so = (
+        "it, if the difference is as large as it looks now"
+        if len(step.open) == 1
+        else "them, if the differences are as large as they look now"
+    )
     return (
-        f"{counted(len(step.open), 'comparison')}. {step.blocks} blocks{time} would decide what is as large as it "
-        f"looks now: {_command(step, study, wall_s, coverage)}."
+        f"{counted(len(step.open), 'comparison')}. {step.blocks} blocks{time} would decide {if_so}: "
+        f"{_command(step, study, wall_s, coverage)}."
     )
 
 

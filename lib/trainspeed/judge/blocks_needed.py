@@ -1,0 +1,37 @@
+"""How many blocks an undecided verdict on time is likely to take. Pure functions on a verdict's numbers."""
+
+from __future__ import annotations
+
+import math
+
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement
+
+MOST_BLOCKS = 45  # worth asking for: an interval is then a third as wide as that of 5
+BLOCKS_APART = 3  # 6, 9, 12, 15 …: with a number between them an interval is hardly narrower
+
+
+def blocks_to_decide(verdict: Judged | Judgement) -> int | None:
+    """Return how many blocks are likely to decide a verdict on time; None for more than is worth it.
+
+    The interval narrows with the square root of the number of blocks: it has to end before the margin's end that is
+    nearest to the effect, if that is as large as it looks.
+    """
+    if verdict.speedup is None or verdict.low is None:
+        return MIN_BLOCKS
+    size, low, high = map(math.log, (verdict.speedup, verdict.low, verdict.high))
+    end = math.log(1 + MARGIN)
+    if abs(size) > end:  # faster or slower: the end towards 1 has to clear the margin
+        reach, room = (size - low, size - end) if size > 0 else (high - size, -end - size)
+    else:
+        reach, room = max((high - size, end - size), (size - low, size + end), key=_ratio)
+    times = _ratio((reach, room))
+    if not math.isfinite(times):
+        return None
+    blocks = math.ceil(verdict.blocks * max(1.0, times) ** 2 / BLOCKS_APART) * BLOCKS_APART
+    blocks = max(blocks, verdict.blocks + BLOCKS_APART, MIN_BLOCKS)
+    return blocks if blocks <= MOST_BLOCKS else None
+
+
+def _ratio(reach_and_room: tuple[float, float]) -> float:
+    reach, room = reach_and_room
+    return reach / room if room > 0 else math.inf
