@@ -130,17 +130,18 @@ class TestGain:
 
 class TestGainSentence:
     def test_says_what_could_be_gained_why_and_what_was(self):
-        """1 / (0.71 / 4 + 0.29 / 2) = 3.10; 1.5 is 48 % of it."""
+        """1 / (0.71 / 4 + 0.29 / 2) = 3.10; of its 2.10, 0.50 are 24 %."""
         assert sentence() == (
             "PyTorch, resnet50, bf16 vs fp32: at best 3.10x could be gained (matrix work is 4.00x as fast here and "
-            "71 % of the device's time in fp32; the rest moves half the bytes), 1.50x (1.40x to 1.60x) was: 48 % of it."
+            "71 % of the device's time in fp32; the rest moves half the bytes), 1.50x (1.40x to 1.60x) was: 24 % of "
+            "the way from 1x."
         )
 
     def test_without_a_profile_the_roofline_gives_the_reason(self):
         assert sentence(matrix_share=None, work=Work(flops=400e9, bytes=40e9)) == (
             "PyTorch, resnet50, bf16 vs fp32: at best 2.00x could be gained (matrix work is 4.00x as fast here and "
             "half the bytes are moved; by the roofline arithmetic limits a step in fp32, memory in bf16), "
-            "1.50x (1.40x to 1.60x) was: 75 % of it."
+            "1.50x (1.40x to 1.60x) was: 50 % of the way from 1x."
         )
 
     def test_tf32_moves_as_many_bytes(self):
@@ -148,7 +149,7 @@ class TestGainSentence:
         assert "as many bytes are moved; by the roofline" in sentence(candidate=TF32, matrix_share=None)
 
     def test_a_missing_interval_is_said(self):
-        assert sentence(1.5).endswith(", 1.50x (no interval) was: 48 % of it.")
+        assert sentence(1.5).endswith(", 1.50x (no interval) was: 24 % of the way from 1x.")
 
     def test_more_than_the_bound_shows_that_the_bound_is_none_here(self):
         said = sentence(3.5, 3.4, 3.6)
@@ -159,6 +160,9 @@ class TestGainSentence:
         assert sentence(3.2, 3.0, 3.6).endswith(
             "3.20x (3.00x to 3.60x) was: all of it, as far as the interval tells."
         )
+
+    def test_hardly_any_gain_is_hardly_any_share_of_it(self):
+        assert sentence(1.004, 0.99, 1.02).endswith("was: 0 % of the way from 1x.")
 
     def test_a_loss_is_no_share_of_the_gain(self):
         assert sentence(0.9, 0.8, 0.95).endswith("0.90x (0.80x to 0.95x) was measured: no gain.")

@@ -168,10 +168,10 @@ def gain_sentence(
         )
     if speedup <= 1 or most <= 1:
         return f"{name}: {could} ({why}), {gained} was measured: no gain."
-    share = (
-        "all of it, as far as the interval tells" if speedup > most else f"{percent(speedup / most)} of it"
-    )
-    return f"{name}: {could} ({why}), {gained} was: {share}."
+    if speedup > most:
+        return f"{name}: {could} ({why}), {gained} was: all of it, as far as the interval tells."
+    share = percent((speedup - 1) / (most - 1))  # no gain at all, 1.00x, is 0 % of it
+    return f"{name}: {could} ({why}), {gained} was: {share} of the way from 1x."
 
 
 def ceiling_sentence(ceilings: Iterable[Ceiling]) -> str:

@@ -86,7 +86,8 @@ def test_the_gain_follows_from_the_ceilings_and_the_share_of_matrix_work():
 
     assert gain_sentences(runs, precision_verdicts(runs), CEILINGS) == [
         "PyTorch, resnet50, bf16 vs fp32: at best 2.67x could be gained (matrix work is 4.00x as fast here and 50 % of "
-        "the device's time in fp32; the rest moves half the bytes), 2.00x (2.00x to 2.00x) was: 75 % of it."
+        "the device's time in fp32; the rest moves half the bytes), 2.00x (2.00x to 2.00x) was: 60 % of the way "
+        "from 1x."
     ]
 
 
@@ -96,7 +97,7 @@ def test_without_a_profile_the_roofline_tells():
     (sentence,) = gain_sentences(runs, precision_verdicts(runs), CEILINGS)
 
     assert "at best 2.00x could be gained" in sentence and "memory limits a step in fp32" in sentence
-    assert sentence.endswith("1.50x (no interval) was: 75 % of it.")
+    assert sentence.endswith("1.50x (no interval) was: 50 % of the way from 1x.")
 
 
 def test_a_gain_without_ceilings_is_not_known():
