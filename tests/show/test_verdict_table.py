@@ -70,12 +70,15 @@ def test_a_layer_that_only_one_layout_has_leaves_the_other_empty():
 
 
 def test_the_largest_batch_stands_next_to_the_smallest_that_did_not_fit(frame):
-    """Where no size ran out of memory, the table says that none was tried."""
+    """A framework whose sizes all fitted has none; where all did, the caption says so in place of the column."""
     table = tables.largest_batch_table(frame)
     row = cells(table, framework="TensorFlow", model="wrn28_2", layout="channels_first")
     assert (row["largest batch that ran"], row["smallest batch out of memory"]) == ("32", "64")
     row = cells(table, framework="JAX", model="cnn10", layout="channels_last")
-    assert (row["largest batch that ran"], row["smallest batch out of memory"]) == ("64", "none tried")
+    assert (row["largest batch that ran"], row["smallest batch out of memory"]) == ("64", "none")
+    table = tables.largest_batch_table(to_frame([make_run(), failed_run("timeout", "x", batch_size=64)]))
+    assert table.caption == "Largest batch size by memory: no batch ran out of memory"
+    assert list(rows(table)[0]) == ["framework", "model", "layout", "largest batch that ran"]
 
 
 def test_a_model_that_never_ran_has_no_largest_batch():
@@ -101,10 +104,12 @@ def test_a_layout_nobody_looked_at_is_not_guessed():
 
 
 def test_failures_are_counted_with_their_reason():
-    """The control's second half is listed too, under its label."""
+    """The control's second half is listed too, under its label, and so is what cannot run here."""
     runs = [failed_run("oom", "0.4 GB free", block=b) for b in range(2)]
-    runs += [failed_run("crashed", None, label="A again"), make_run()]
-    oom, crash = rows(tables.failures_table(to_frame(runs)))
+    runs += [failed_run("crashed", None, label="A again"), failed_run("unsupported", "no GPU"), make_run()]
+    table = tables.failures_table(to_frame(runs))
+    oom, crash, never = rows(table)
+    assert table.caption == "Runs without a result" and never["status"] == "unsupported"
     assert oom == {
         "what": "PyTorch cnn10, channels_last, batch 32",
         "status": "OOM",

@@ -98,9 +98,12 @@ def with_sentences(caption: str, sentences: Sequence[str]) -> str:
 
 
 def styled_failures(
-    rows: Sequence[Mapping[str, Any]], *, caption: str = "Runs that failed", name: str = "count"
+    rows: Sequence[Mapping[str, Any]], *, caption: str = "Runs without a result", name: str = "count"
 ) -> Styler | None:
-    """Return a row per way to fail, with the number of runs under `name`; None where no run failed."""
+    """Return a row per way to give no result, with the number of runs under `name`; None where every run gave one.
+
+    Among them are trials that cannot run here, and so never began.
+    """
     if not rows:
         return None
     counts = pd.DataFrame(rows).groupby(list(rows[0]), sort=False).size().reset_index(name=name)

@@ -53,7 +53,7 @@ def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the block
         middle = good[[*measured, "peak_memory_bytes"]].astype(float).median()
         cells = {
             "first epoch s": digits(middle["first_epoch_s"]),
-            "median of 2… s": digits(middle["median_epoch_s"]),
+            "median epoch s (from the 2nd on)": digits(middle["median_epoch_s"]),
             training_time: clock(middle["training_s"]),
             f"accuracy %{accuracy_context(data)}": fixed(100 * middle["test_accuracy"], 1),
             "images/s": digits(middle["images_per_s"]),
@@ -92,20 +92,21 @@ def _anchored(label: str, verdict: Any) -> str:
 
 
 def largest_batch_table(frame: pd.DataFrame) -> Styler:
-    """Return the largest batch size that ran and the smallest that ran out of memory."""
+    """Return the largest batch size that ran and, where one ran out of memory, the smallest that did."""
     require(frame, (*ARM_COLUMNS, "label", "status"))
     data = data_rows(frame)
     variant = ["variant"] if data["variant"].any() else []
+    lacked = (data["status"] == "oom").any()
     rows = []
     for names, runs in _arms(data, ["framework", "model", "layout", *variant]):
         ran = runs.loc[succeeded(runs), "batch_size"]
         oom = runs.loc[runs["status"] == "oom", "batch_size"]
-        cells = {
-            "largest batch that ran": "none ran" if ran.empty else f"{ran.max()}",
-            "smallest batch out of memory": "none tried" if oom.empty else f"{oom.min()}",
-        }
+        cells = {"largest batch that ran": "none ran" if ran.empty else f"{ran.max()}"}
+        if lacked:
+            cells["smallest batch out of memory"] = "none" if oom.empty else f"{oom.min()}"
         rows.append(names | cells)
-    return styled(rows, "largest", "Largest batch size by memory")
+    caption = "Largest batch size by memory"
+    return styled(rows, "largest", caption if lacked else f"{caption}: no batch ran out of memory")
 
 
 def layout_effect_table(frame: pd.DataFrame) -> Styler:

@@ -92,7 +92,7 @@ def test_a_failure_names_its_side_reason_and_share(common):
         "status": "OOM",
         "reason": "12 GB asked for",
         "blocks": 1,
-        "of which failed": 1,
+        "without a result": 1,
     }
     assert tables.failed_table(common_of(A=blocks(1.0), B=blocks(1.0))) is None
 

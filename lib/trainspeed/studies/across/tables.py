@@ -217,7 +217,7 @@ def failed_table(common: Common) -> Styler | None:
         for run in failed(own)
     ]
     return styled_failures(
-        rows, caption="Runs that failed, of the trials that several sides tried", name="of which failed"
+        rows, caption="Runs without a result, of the trials that several sides tried", name="without a result"
     )
 
 
