@@ -33,6 +33,8 @@ from trainspeed.core import format
         (format.interval(1.0, None), format.MISSING),
         (format.percent(0.95), "95 %"),
         (format.percent(0.05, sign="+"), "+5 %"),
+        (format.percent_at_most(0.301), "31 %"),
+        (format.percent_at_most(0.07), "7 %"),
         (format.gigabytes(1.41e11), "141 GB"),
         (format.gigabytes(2.5e9, 1), "2.5 GB"),
         (format.usd(12.345), "12.35 USD"),

@@ -116,7 +116,7 @@ def test_a_control_is_no_finding():
     ],
 )
 def test_memory_is_said_where_every_run_fitted_and_told_what_it_took(device, more, said):
-    """30.1 % is above 30 %, and so is rounded up."""
+    """30.1 % is above 30 %, and so is rounded up, as on the front page."""
     machine = {
         **MACHINE,
         "device": device,

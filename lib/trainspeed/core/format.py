@@ -85,6 +85,11 @@ def percent(share: float, *, sign: str = "") -> str:
     return f"{share:{sign}.0%}".replace("%", " %")
 
 
+def percent_at_most(share: float) -> str:
+    """Return a share of 1 in whole percent, rounded up: "31 %" for 0.301."""
+    return f"{math.ceil(round(100 * share, 6))} %"  # 100 * 0.07 is 7.000000000000001
+
+
 def gigabytes(size_bytes: float | None, decimals: int = 0) -> str:
     """Return a size in GB of 1e9 bytes."""
     return MISSING if _absent(size_bytes) else f"{size_bytes / 1e9:,.{decimals}f} GB"

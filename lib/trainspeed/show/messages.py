@@ -6,10 +6,10 @@ value and counts. Where nothing is decided, the title is the question.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from trainspeed.core.format import percent_at_most
 from trainspeed.core.run import Run
 from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict
@@ -93,7 +93,7 @@ def of_memory(runs: Collection[Run], *, otherwise: str) -> str:
     if use.fullest is None or use.out_of_memory or use.untold:
         return otherwise
     of = "this machine's" if use.fullest.machine.get("device") == "cpu" else "a GPU's"
-    return f"No run alone took more than {math.ceil(100 * memory_share(use.fullest))} % of {of} memory"
+    return f"No run alone took more than {percent_at_most(memory_share(use.fullest))} of {of} memory"
 
 
 def all_of(number: int) -> str:

@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 
 from conv2d_data import GPU_MACHINE
-from front_data import NOTHING, of_runs, report_of, runs_of, shows, verdicts_of, write_notebook, write_page
+from front_data import (
+    NOTHING,
+    STUDIES,
+    of_runs,
+    report_of,
+    runs_of,
+    shows,
+    verdicts_of,
+    write_notebook,
+    write_page,
+)
 from study_data import MACHINE, make_run
 from trainspeed.core.run import Status
 from trainspeed.core.trial import ALL_CORES
@@ -17,6 +27,7 @@ from trainspeed.studies.summary.glance import fact_sentences, study_sentences
 from trainspeed.studies.summary.notebooks import notebooks_in
 
 GB = 10**9
+SWITCHES = ReportNotebook(name="switches", title="", status="ok")
 ON_CPU = MACHINE | {"device": "cpu", "memory_bytes": 10 * GB, "gpus": [{"memory_bytes": GB}]}
 GPUS = [{"name": "H200", "memory_bytes": 8 * GB}, {"name": "L4", "memory_bytes": 4 * GB}]
 ON_GPU = MACHINE | {"device": "gpu", "memory_bytes": GB, "gpus": GPUS}
@@ -88,8 +99,12 @@ def test_a_line_says_on_how_many_cores_that_is_and_nothing_of_a_gpu(factor, leve
 
 def test_the_length_of_the_epochs_is_that_of_what_is_told():
     longer = verdict(1.1, candidate=replace(verdict().candidate, images_per_epoch=3200))
-    told = "in what has an interval, of 128 to 3,200 images, 4 to 100 steps; what longer ones gain was not measured."
+    told = "each timed epoch had 128 to 3,200 images (4 to 100 steps); longer epochs were not measured."
     assert fact("Epochs", make_run(images_per_epoch=64), verdicts=[verdict(), longer]) == told
+    told = "each timed epoch had only 128 images (4 steps); longer epochs were not measured."
+    assert fact("Epochs", verdicts=[verdict()]) == told
+    told = "each timed epoch had only 128 images (4 steps)."
+    assert fact("Epochs", make_run(images_per_epoch=3200), verdicts=[verdict()]) == told
     facts = fact_sentences(report_of(*verdicts_of(runs_of("conv2d"))), NOTHING, MACHINE)
     assert not [said for said in facts if "Epochs" in said]
 
@@ -124,10 +139,14 @@ def test_the_machine_is_one_line(machine, sentence):
     assert fact("Machine", machine=machine) == sentence
 
 
-@pytest.mark.parametrize(("machine", "share"), [(ON_CPU, "20 %"), (ON_GPU, "50 %")])
-def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share):
-    runs = [make_run(machine=machine, peak_memory_bytes=size * GB) for size in (1, 2)]
-    said = f"at most 2.00 GB, {share}, by one run ([layout](layout.html))."
+@pytest.mark.parametrize(
+    ("machine", "share", "taker"),
+    [(ON_CPU, "21 %", "process, beyond the framework and the data set"), (ON_GPU, "51 %", "run")],
+)
+def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share, taker):
+    """The share is rounded up, as in the titles of charts. On a CPU it is what a process added after its start."""
+    runs = [make_run(machine=machine, peak_memory_bytes=int(size * GB)) for size in (1, 2.002)]
+    said = f"at most 2.00 GB, {share}, by one {taker} ([layout](layout.html))."
     assert fact("Memory", *runs) == f"no run ran out of memory; {said}"
     assert fact("Memory", *runs, make_run(status=Status.CRASHED)) == said
 
@@ -175,10 +194,24 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
 
     assert fact("To paste", verdicts=[best], confirmed=held) == "[the lines of the headline](#code-to-paste)."
     assert fact("To paste", verdicts=[best]) == "nothing ([why](#code-to-paste))."
-    assert fact("Not measured").endswith("with the reasons](#what-was-not-measured).")
     assert "(#doubts); no gain was measured [again](#confirmed-in-fresh-blocks)" in fact("How sure")
     own = [make_run(study="summary")]
     some = [*held, Confirmed(first=best, again=None, reason="there was no time")]
     assert "; the largest gains were measured [again](#" in fact("How sure", own=own, confirmed=held)
     assert "; 1 of the 2 largest gains were measured [again](#" in fact("How sure", own=own, confirmed=some)
     assert "; what looked like the largest gains was measured [again](#" in fact("How sure", own=own)
+
+
+def test_a_notebook_that_was_not_asked_for_is_no_thing_with_a_reason():
+    notebooks = [ReportNotebook(name=name, title="", status="ok") for name in STUDIES]
+    failed = make_run(status=Status.OOM, reason="0.5 GB asked for")
+    place = "](#what-was-not-measured)."
+
+    assert fact("Not measured", notebooks=(*notebooks, SWITCHES)) == f"[nothing that was asked for{place}"
+    assert fact("Not measured", notebooks=notebooks) == f"[1 notebook that was not asked for{place}"
+    assert (
+        fact("Not measured", failed, notebooks=(*notebooks, SWITCHES)) == f"[1 thing, with the reasons{place}"
+    )
+    assert fact("Not measured", failed, notebooks=notebooks[:2]) == (
+        f"[1 thing, with the reasons, and 3 notebooks that were not asked for{place}"
+    )

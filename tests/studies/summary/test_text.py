@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from front_data import NOTHING, OLDER, SESSION, of_runs, report_of, runs_of, verdicts_of
-from study_data import make_run
+from study_data import control_runs, make_run
 from trainspeed.core.runs import RunSet
+from trainspeed.judge.comparison import controls
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -178,9 +179,10 @@ def test_no_difference_has_a_sign_of_its_own():
 def test_the_headline_counts_the_outcomes_and_the_false_ones_to_expect():
     verdicts = [*[verdict(2.0)] * 2, verdict(0.5), accuracy(0), verdict(2.0, blocks=5)]
 
-    first, second, third = headline_sentences(report_of(*verdicts))
+    first, folded, second, third = headline_sentences(report_of(*verdicts))
 
-    assert first == "4 verdicts with an interval: 2 faster, 1 slower, 1 same."
+    assert first == "3 verdicts on switches, with an interval: 2 faster, 1 slower."
+    assert folded == "1 more with an interval, folded below, on accuracy: 1 same."
     assert second.startswith("At this confidence up to 0.2 of these intervals miss")
     assert third.startswith("1 comparison had fewer than 6 blocks and so no interval")
     again = [
@@ -188,14 +190,29 @@ def test_the_headline_counts_the_outcomes_and_the_false_ones_to_expect():
         Confirmed(first=verdicts[0], again=verdicts[0]),
     ]
     told, *_ = headline_sentences(report_of(*verdicts), again)
-    assert told == "4 verdicts with an interval: 2 faster, 1 slower (1 not confirmed), 1 same."
+    assert told == "3 verdicts on switches, with an interval: 2 faster, 1 slower (1 not confirmed)."
 
 
 def test_the_headline_knows_one_and_none():
     assert headline_sentences(report_of())[0].startswith("No verdict yet")
     (one,) = headline_sentences(report_of(verdict(blocks=2)))
     assert one.startswith("1 comparison had fewer than 6 blocks and so no interval")
-    assert headline_sentences(report_of(verdict()))[0] == "1 verdict with an interval: 1 faster."
+    assert headline_sentences(report_of(verdict()))[0] == "1 verdict on switches, with an interval: 1 faster."
+
+
+def test_what_is_folded_is_not_counted_among_the_switches():
+    """Else "nothing is slower" would stand beside "1 slower", which is a framework."""
+    slow = replace(verdict(0.5), factor="framework")
+    control = controls(RunSet(tuple(control_runs([1.0] * 6))))
+    single = verdicts_of(runs_of("conv2d", 4.0))[0]
+
+    assert headline_sentences(report_of(verdict(), slow, *control, single))[:2] == [
+        "1 verdict on switches, with an interval: 1 faster.",
+        "3 more with an interval, folded below, on single convolutions, frameworks and controls: 1 faster, 1 slower, "
+        "1 same.",
+    ]
+    (alone, *_) = headline_sentences(report_of(slow))
+    assert alone == "1 verdict with an interval, folded below, on frameworks: 1 slower."
 
 
 def test_the_chart_has_times_with_an_interval_under_names_that_stand_alone():

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.files import SUMMARY
-from trainspeed.core.format import counted, gigabytes, listed, minutes, percent
+from trainspeed.core.format import counted, gigabytes, listed, minutes, percent_at_most
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import Answer, answers
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.memory import device_memory_bytes, memory_use
+from trainspeed.judge.memory import memory_share, memory_use
 from trainspeed.judge.text import size_of
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
@@ -24,7 +24,9 @@ from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import compared, to_paste
-from trainspeed.studies.summary.text import doubt_text, not_measured
+from trainspeed.studies.summary.text import doubt_text, without_result
+
+FEW_STEPS = 100  # of an epoch; those of real trainings have hundreds and more
 
 
 def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Marked]:
@@ -96,8 +98,11 @@ def fact_sentences(
         if to_paste(report, confirmed)
         else "nothing ([why](#code-to-paste))"
     )
-    missing = len(not_measured(report, measured))
-    gaps = f"{counted(missing, 'thing')}, with the reasons" if missing else "nothing that was asked for"
+    lacking = len(without_result(report, measured))
+    gaps = [f"{counted(lacking, 'thing')}, with the reasons"] if lacking else []
+    if unasked := len(report.missing):
+        gaps.append(f"{counted(unasked, 'notebook')} that {'was' if unasked == 1 else 'were'} not asked for")
+    missing = ", and ".join(gaps) or "nothing that was asked for"
     return [
         Marked(
             f"**Machine**: {escape(machine_name(machine)) if machine else 'nothing was measured here yet'}."
@@ -105,7 +110,7 @@ def fact_sentences(
         Marked(f"**To paste**: {paste}."),
         Marked(f"**How sure**: {doubt_text(report, measured, confirmed)}."),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
-        Marked(f"**Not measured**: [{gaps}](#what-was-not-measured)."),
+        Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),
         *_epochs(report),
     ]
@@ -119,13 +124,17 @@ def _epochs(report: ReportSummary) -> list[Marked]:
         return []
     images = sorted({trial.images_per_epoch for trial in trained})
     steps = sorted({trial.steps_per_epoch for trial in trained})
-    spans = (f"{one[0]:,}" if len(one) == 1 else f"{one[0]:,} to {one[-1]:,}" for one in (images, steps))
-    return [
-        Marked(
-            "**Epochs**: in what has an interval, of {} images, {} steps; what longer ones gain was not measured."
-            "".format(*spans)
-        )
-    ]
+    only = "only " * (steps[-1] < FEW_STEPS)
+    longer = any(run.trains and run.trial.images_per_epoch > images[-1] for run in report.runs)
+    end = "" if longer else "; longer epochs were not measured"
+    size = f"{only}{_span(images, 'image')} ({_span(steps, 'step')})"
+    return [Marked(f"**Epochs**: each timed epoch had {size}{end}.")]
+
+
+def _span(numbers: Sequence[int], noun: str) -> str:
+    if numbers[0] == numbers[-1]:
+        return f"{numbers[0]:,} {noun}{'s' * (numbers[0] != 1)}"
+    return f"{numbers[0]:,} to {numbers[-1]:,} {noun}s"
 
 
 def _time(report: ReportSummary, measured: Measured) -> str:
@@ -146,8 +155,15 @@ def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
         return f"{lack}how much was used is not known"
     if not any(run.status in (Status.OOM, Status.CRASHED) for run in runs):
         lack = "no run ran out of memory; "
-    peak, size = use.fullest.peak_memory_bytes, device_memory_bytes(use.fullest)
+    size, share = gigabytes(use.fullest.peak_memory_bytes, 2), percent_at_most(memory_share(use.fullest))
     ran = next((ran for ran in report.notebooks if ran.name == use.fullest.study), None)
     page = f"{ran.page}#{ran.memory}" if ran and ran.page and ran.memory else ran and ran.page
     where = study_link(use.fullest.study, page)
-    return f"{lack}at most {gigabytes(peak, 2)}, {percent(peak / size)}, by one run ({where})"
+    return f"{lack}at most {size}, {share}, by one {_taker(use.fullest)} ({where})"
+
+
+def _taker(run: Run) -> str:
+    """Return what took the memory: on a CPU its own process alone is read, without what that had before the run."""
+    if run.machine.get("device") != "cpu":
+        return "run"
+    return f"process, beyond the framework{' and the data set' * run.trains}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
-from trainspeed.core.format import NAMES, counted, minutes
+from trainspeed.core.format import NAMES, counted, listed, minutes
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
@@ -24,6 +25,7 @@ from trainspeed.show.coverage import coverage_sentences
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import DECIDED, Confirmed, counts_of
+from trainspeed.studies.summary.tables import Table, verdicts_by_table
 
 DATA_SETS = {
     "cifar10": "CIFAR-10",
@@ -65,27 +67,50 @@ def checks_here(report: ReportSummary) -> tuple[list[Check], list[Difference]]:
 def headline_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[str]:
     """Return how many verdicts had which outcome, how many of them may be false, and how many have no interval.
 
+    The switches that the chart and the list show are counted apart from what is folded below them.
+
     Args:
         confirmed: What became of some of them in fresh blocks.
     """
     if not report.verdicts:
         return ["No verdict yet: a notebook makes one when it has compared two trials."]
-    judged = [verdict for verdict in report.verdicts if verdict.low is not None]
+    tables = verdicts_by_table(report)
+    switches, folded = report.headlines, [*tables[Table.CALLS], *tables[Table.OTHERS]]
+    judged = [*switches, *folded]
     sentences = []
+    if switches:
+        outcomes = ", ".join(counts_of(switches, confirmed))
+        sentences.append(f"{counted(len(switches), 'verdict')} on switches, with an interval: {outcomes}.")
+    if folded:
+        subjects = listed(dict.fromkeys(map(_subject, folded)))
+        number = f"{len(folded)} more" if switches else counted(len(folded), "verdict")
+        outcomes = ", ".join(counts_of(folded, confirmed))
+        sentences.append(f"{number} with an interval, folded below, on {subjects}: {outcomes}.")
     if judged:
-        outcomes = ", ".join(counts_of(judged, confirmed))
         false = sum(expected_false(1, verdict.judgement.confidence) for verdict in judged)
-        sentences += [
-            f"{counted(len(judged), 'verdict')} with an interval: {outcomes}.",
+        sentences.append(
             f"At this confidence up to {false:.1f} of these intervals miss the truth on average, and the largest gains "
-            "are the likeliest to be too large.",
-        ]
-    if few := len(report.verdicts) - len(judged):
+            "are the likeliest to be too large."
+        )
+    if few := len(tables[Table.FEW]):
         sentences.append(
             f"{counted(few, 'comparison')} had fewer than {MIN_BLOCKS} blocks and so no interval: a first look, which "
             "decides nothing."
         )
     return sentences
+
+
+def _subject(verdict: Verdict) -> str:
+    """Return what a verdict is on that is no switch of the chart."""
+    if verdict.is_control:
+        return "controls"
+    if verdict.quantity != "time":
+        return "accuracy"
+    if verdict.candidate.phase.calls:
+        return "single convolutions"
+    if verdict.factor == RECIPE:
+        return "all switches together"
+    return "what is over strict fp32" if verdict.row.choice else "frameworks"
 
 
 def chart_rows(verdicts: Iterable[Verdict]) -> list[dict[str, Any]]:
@@ -123,6 +148,15 @@ def data_sentences(report: ReportSummary, measured: Measured) -> list[str]:
 
 def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     """Return what gave no result, once for each reason, and which notebooks are missing."""
+    told = without_result(report, measured)
+    if missing := report.missing:
+        command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
+        told.append(f"Not in this report: {', '.join(missing)}: {command}.")
+    return told
+
+
+def without_result(report: ReportSummary, measured: Measured) -> list[str]:
+    """Return what was asked for and gave no result, once for each reason."""
     ended = [
         f"{ran.name}: {ran.status}{f': {ran.error}' if ran.error else ''}".rstrip(".") + "."
         for ran in report.notebooks
@@ -141,9 +175,6 @@ def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
             ended += [f"{study}: {sentence}" for sentence in coverage_sentences(covered)[1:]]
     for ran in report.notebooks:
         ended += [f"{ran.name}: {sentence}" for sentence in unmeasured_sentences(ran.unmeasured)]
-    if missing := report.missing:
-        command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
-        ended.append(f"Not in this report: {', '.join(missing)}: {command}.")
     return ended
 
 
