@@ -61,12 +61,22 @@ def test_a_difference_that_its_control_does_not_rule_out_is_doubted(ratio, doubt
         )
 
 
-def test_the_control_of_the_same_framework_counts_first():
+def test_the_control_of_what_is_most_alike_counts_and_is_named_where_it_is_another_setting():
     (verdict,) = called(*[1.1] * 6, framework="tensorflow")
     (others,), (quiet,) = control_of(*WIDE), control_of(*[1.0] * 6)
-    own = replace(quiet, baseline=replace(quiet.baseline, framework="tensorflow"))
-    assert "measured twice (PyTorch) may" in noise_doubts([verdict], [others])[0]
-    assert noise_doubts([verdict], [others, own]) == []
+    of_framework = replace(quiet, baseline=replace(quiet.baseline, framework="tensorflow", model="wrn28_1"))
+    own = replace(others, baseline=replace(others.baseline, framework="tensorflow"))
+    (doubt,) = noise_doubts([verdict], [others])
+    assert "but one setting (PyTorch, cnn10, channels_first, batch 32, 16 px) measured twice may" in doubt
+    assert noise_doubts([verdict], [others, of_framework]) == []
+    assert len(noise_doubts([verdict], [others, of_framework, own])) == 1
+
+
+def test_what_is_from_fresh_blocks_already_is_not_told_to_wait_for_them():
+    (verdict,) = called(*[1.1] * 6)
+    whole = replace(verdict, factor="recipe")
+    doubts = noise_doubts([whole, verdict], control_of(*WIDE))
+    assert [doubt.rpartition("blocks. ")[2] for doubt in doubts] == ["Measure more blocks."] * 2
 
 
 def test_what_is_not_called_and_a_control_itself_are_not_doubted():

@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -90,7 +91,22 @@ def arm(fields: dict[str, Any]) -> dict[str, Any]:
     training = started.training if trial.strategy == "ddp" else started
     weights = torch.cat([each.detach().float().flatten() for each in training.model.parameters()])
     found = {"seen": started.in_effect(), "weights": weights[::97].tolist(), "loss": started.final_loss}
-    return found | (facts(training) if trial.devices == 1 and not trial.compile else {})
+    if trial.devices == 1 and not trial.compile:
+        found |= facts(training)
+    if not fields:
+        training.inspect()  # after the accuracy, which is measured in evaluation mode
+        found["profiled in training mode"] = training.forward.module.training
+    return found
+
+
+def compute_alone() -> int:
+    """Return how many batches are made for three epochs of computing alone."""
+    trial = Trial(**FIELDS, part="compute")
+    training = BACKEND.start(trial, images_of(trial), device="cpu", default_allocation=False)
+    made, training._first_batch = training._first_batch, mock.Mock()
+    training._first_batch.side_effect = made
+    training.train(in_a_row(EPOCHS))
+    return training._first_batch.call_count
 
 
 def facts(training: Any) -> dict[str, Any]:
@@ -215,6 +231,7 @@ def main(out: str, *only: str) -> None:
     found = {name: in_a_child(functools.partial(arm, ARMS[name])) for name in names}
     if not only:
         found |= {"on a GPU": in_a_child(on_a_gpu), "rounded": in_a_child(rounded)}
+        found["batches of compute alone"] = in_a_child(compute_alone)
         alone = Compiled({f"torch_dynamo_resume_in_{LOSS_FUNCTION}_at_62": 1}, 0, 3, 0)
         found["the loss alone"] = {"of_model": alone.of_model, "graphs": alone.graphs}
     with open(out, "w") as file:

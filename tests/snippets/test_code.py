@@ -16,6 +16,7 @@ from trainspeed.core.trial import (
     PRECISIONS,
     STRATEGIES,
 )
+from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.snippets import code
 from trainspeed.snippets.code import program_blocks, program_of
 
@@ -167,7 +168,12 @@ def test_a_smaller_batch_is_said_to_be_compiled_only_where_something_is(framewor
 # The lines that switch one setting on.
 
 SETTINGS = [
-    *(("layout", {"framework": f, "layout": layout}) for f in FRAMEWORKS for layout in LAYOUTS),
+    *(
+        ("layout", {"framework": f, "layout": x})
+        for f in FRAMEWORKS
+        for x in LAYOUTS
+        if x != DEFAULT_LAYOUT[f]
+    ),
     *(("strategy", {"framework": f, "strategy": s}) for f in FRAMEWORKS for s in STRATEGIES[f][1:]),
     *(("precision", {"framework": f, "precision": p}) for f in FRAMEWORKS for p in PRECISIONS[1:]),
     *(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import log
 
-from trainspeed.core.format import NAMES
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.factors import RECIPE
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
@@ -32,29 +33,52 @@ def control_doubts(control: Sequence[Verdict]) -> list[str]:
 
 
 def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> list[str]:
-    """Return a doubt about each difference that was called though its A/A control does not rule out one as large.
+    """Return a doubt about each difference that was called though an A/A control does not rule out one as large.
 
-    A difference is held against the control of its framework, or against all where that has none, and training only
-    against training: the calls of a convolution scatter less.
+    A difference is held against the control of its model and framework, else against that of its framework, else
+    against all, the widest; and training only against training: the calls of a convolution scatter less.
     """
+    told = list(verdicts)
     known = [one for one in control if one.low is not None]
+    searched = {(verdict.study, verdict.candidate) for verdict in told if verdict.factor == RECIPE}
     doubts = []
-    for verdict in verdicts:
+    for verdict in told:
         called = verdict.outcome in (Outcome.FASTER, Outcome.SLOWER) and not verdict.is_control
         if verdict.quantity != "time" or not called:
             continue
-        trial = verdict.candidate
-        alike = [one for one in known if one.baseline.phase.calls == trial.phase.calls]
-        own = [one for one in alike if one.baseline.framework == trial.framework] or alike
-        widest = max(own, key=lambda one: max(one.high, 1 / one.low), default=None)
-        if widest and abs(log(verdict.speedup)) < log(max(widest.high, 1 / widest.low)):
-            of = (
-                ""
-                if widest.baseline.framework == trial.framework
-                else f" ({NAMES[widest.baseline.framework]})"
-            )
+        widest = max(_nearest(verdict, known), key=_reach, default=None)
+        if widest and abs(log(verdict.speedup)) < log(_reach(widest)):
+            fresh = (verdict.study, verdict.candidate) in searched
             doubts.append(
-                f"{verdict.name}: {size_of(verdict)}, but the same setting measured twice{of} may differ as much: "
-                f"{interval_of(widest)} in {widest.blocks} blocks. Believe it once fresh blocks confirm it."
+                f"{verdict.name}: {size_of(verdict)}, but {_setting(widest, verdict)} measured twice may differ as "
+                f"much: {interval_of(widest)} in {widest.blocks} blocks. "
+                + ("Measure more blocks." if fresh else "Believe it once fresh blocks confirm it.")
             )
     return doubts
+
+
+def _reach(control: Verdict) -> float:
+    """Return how many times as fast the one of two equal trials may be."""
+    return max(control.high, 1 / control.low)
+
+
+def _nearest(verdict: Verdict, control: Sequence[Verdict]) -> list[Verdict]:
+    """Return the controls of what is most like a verdict."""
+    trial = verdict.candidate
+    alike = [one for one in control if one.baseline.phase.calls == trial.phase.calls]
+    framework = [one for one in alike if one.baseline.framework == trial.framework]
+    model = [one for one in framework if _model(one.baseline) == _model(trial)]
+    return model or framework or alike
+
+
+def _model(trial: AnyTrial) -> str | None:
+    """Return the model of a training; the library of a convolution."""
+    return getattr(trial, "model", getattr(trial, "library", None))
+
+
+def _setting(control: Verdict, verdict: Verdict) -> str:
+    """Return what a control measured twice, in words: it may be another setting than the verdict's."""
+    trial = control.baseline
+    if trial in (verdict.baseline, verdict.candidate):
+        return "the same setting"
+    return f"one setting ({', '.join(trial.describe(without=('precision', 'compile')))})"

@@ -18,9 +18,10 @@ from trainspeed.judge.text import interval_of, name_words, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.confirmation import counts_of
 from trainspeed.studies.summary.gains import shared_words_of
-from trainspeed.studies.summary.headline import Finding, gains_of, how_sure, nothing_found
+from trainspeed.studies.summary.headline import Finding, how_sure, nothing_found
 from trainspeed.studies.summary.tables import Table
 from trainspeed.studies.summary.values import GainValues, ReportValues, Told, told_verdicts, verdict_of
+from trainspeed.studies.summary.worth import worthwhile
 
 MOST_LETTERS = 65_000  # GitHub refuses a comment of more than 65,536
 MOST_ITEMS = (200, 100, 50, 25, 10, 0)  # of each list, the first that is short enough
@@ -108,7 +109,7 @@ def _headline(values: ReportValues, told: Sequence[Told]) -> list[str]:
     claim, why = nothing_found(
         head.compared + len(searched),
         head.undecided + sum(verdict.outcome is Outcome.UNDECIDED for verdict in searched),
-        len(gains_of(switches, values.machine)),
+        len(worthwhile(switches, [one.verdict for one in told], values.machine)),
         fresh_blocks="fresh blocks",
     )
     said = f"**{plain(claim)}**: {plain(why)}."

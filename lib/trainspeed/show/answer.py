@@ -92,9 +92,12 @@ def _named(settings: Sequence[tuple[str, Verdict]]) -> str:
 
 
 def certainty_sentences(
-    measured: Measured, verdicts: Sequence[Verdict], control: Sequence[Verdict]
+    measured: Measured,
+    verdicts: Sequence[Verdict],
+    control: Sequence[Verdict],
+    doubted: Sequence[Verdict] = (),
 ) -> list[str]:
-    """Return how sure the answer is, in sentences."""
+    """Return how sure the answer is, in sentences; arguments as of `sections.certainty`."""
     sure = [verdict for verdict in verdicts if verdict.low is not None]
     sentences = []
     if sure:
@@ -106,7 +109,7 @@ def certainty_sentences(
         sentences.append(
             f"The same setting measured twice, as if it were two: {listed(noise)}. So much is noise."
         )
-    doubts = len([*measured.doubts, *study_doubts(measured.runs, control, verdicts)])
+    doubts = len([*measured.doubts, *study_doubts(measured.runs, control, doubted)])
     sentences.append(
         Marked(f"{counted(doubts, 'reason')} to distrust this: see the [doubts](#doubts).")
         if doubts

@@ -54,9 +54,19 @@ def answer(verdicts: Sequence[Verdict], control: Sequence[Verdict], alt: str) ->
     _explain(HOW_TO_READ_SPEEDUPS)
 
 
-def certainty(measured: Measured, verdicts: Sequence[Verdict], control: Sequence[Verdict]) -> None:
-    """Show how sure the answer is: where it holds, blocks, noise, doubts, and what would decide what is open."""
-    notebook.show_sentences(certainty_sentences(measured, verdicts, control))
+def certainty(
+    measured: Measured,
+    verdicts: Sequence[Verdict],
+    control: Sequence[Verdict],
+    *,
+    doubted: Sequence[Verdict] = (),
+) -> None:
+    """Show how sure the answer is: where it holds, blocks, noise, doubts, and what would decide what is open.
+
+    Args:
+        doubted: Those that `doubts` was given, where they are more than the answer's.
+    """
+    notebook.show_sentences(certainty_sentences(measured, verdicts, control, doubted or verdicts))
 
 
 def decided(verdicts: Sequence[Verdict], *, otherwise: str) -> None:

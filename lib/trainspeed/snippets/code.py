@@ -109,11 +109,15 @@ def block(heading: str, code: str) -> str:
     return f"{heading}\n\n```python\n{code}\n```"
 
 
-def faster_block(framework: str, name: str, gains: Sequence[tuple[str, float]], code: str) -> str:
+def faster_block(
+    framework: str, name: str, gains: Sequence[tuple[str, float]], code: str, *, not_for: str = ""
+) -> str:
     """Return the lines of a setting as Markdown, below how many times as fast it was and where.
 
     Args:
         gains: (what was measured, speed-up) of each comparison that found the setting faster.
+        not_for: Where it is not worth it.
     """
     where = "; ".join(f"{label}: {gain:.2f}x" for label, gain in gains)
-    return block(f"**{NAMES[framework]}**, {name} ({escape(where)})", code)
+    but = f"; {escape(not_for)}" if not_for else ""
+    return block(f"**{NAMES[framework]}**, {name} ({escape(where)}){but}", code)

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from trainspeed.core.phase import CEILINGS
 from trainspeed.core.run import Status
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS
+from trainspeed.judge.verdict import Outcome
 from trainspeed.show import tables
 from trainspeed.studies.amp.findings import (
     hardware_sentences,
@@ -133,6 +135,25 @@ def test_what_was_not_faster_is_not_advised():
         "**PyTorch**: a lower precision is undecided: measure more blocks.",
     ]
     assert precision_settings([]) == precision_settings(speedups([2.0] * 6, part="fit")) == []
+
+
+def test_beside_what_was_faster_stands_where_it_was_not_and_what_costs_accuracy_is_not_advised():
+    fast, slow = (
+        speedups([2.0] * 6, framework="torch"),
+        speedups([0.5] * 6, framework="torch", model="mobilenet"),
+    )
+    (text,) = precision_settings([*fast, *slow])
+    assert text.partition("\n")[0].endswith("(vgg16: 2.00x); slower: mobilenet (0.50x)")
+
+    worse = [
+        replace(v, quantity="accuracy", judgement=replace(v.judgement, outcome=Outcome.WORSE)) for v in fast
+    ]
+    assert precision_settings(fast, worse) == [
+        "**PyTorch**: a lower precision was faster, but less accurate; stay with fp32."
+    ]
+    other = speedups([1.5] * 6, framework="torch", model="resnet50")
+    (text,) = precision_settings([*fast, *other], worse)
+    assert "(resnet50: 1.50x); less accurate: vgg16" in text
 
 
 # In words.

@@ -183,6 +183,16 @@ def test_where_channels_first_won_the_gain_is_its_own():
     assert 'keras.config.set_image_data_format("channels_first")' in text
 
 
+@pytest.mark.parametrize(
+    ("framework", "ratio", "layout"),
+    [("tensorflow", 1.25, "channels_last"), ("jax", 1.25, "channels_last"), ("torch", 0.8, "channels_first")],
+)
+def test_a_layout_that_a_framework_has_by_itself_is_nothing_to_paste(framework, ratio, layout):
+    text = one(settings_of(layout_pair([ratio] * 6, framework=framework)))
+    assert f": {layout} is faster (" in text and "1.25x), and what it has by itself: leave it so." in text
+    assert "```" not in text
+
+
 @pytest.mark.parametrize("ratios", [[1.0] * 6, [1.5] * 5, [0.9, 1.5, 1.5, 1.5, 1.5, 1.5]])
 def test_what_was_not_decided_is_no_setting(ratios):
     assert one(settings_of(layout_pair(ratios))) == (
@@ -193,7 +203,9 @@ def test_what_was_not_decided_is_no_setting(ratios):
 def test_a_layout_may_win_at_one_batch_size_and_lose_at_another():
     first, second = settings_of(layout_pair([1.25] * 6, batch_size=8), layout_pair([0.8] * 6, batch_size=64))
     assert first.startswith("**PyTorch**, channels_last (PyTorch, cnn10, batch 8: 1.25x)")
-    assert second.startswith("**PyTorch**, channels_first (PyTorch, cnn10, batch 64: 1.25x)")
+    assert second.startswith(
+        "**PyTorch**: channels_first is faster (PyTorch, cnn10, batch 64: 1.25x), and what it has"
+    )
 
 
 def test_a_framework_that_was_not_measured_has_no_settings():

@@ -1,5 +1,6 @@
 """The largest gains, measured again: which, with which seeds, and what is said of them."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ from trainspeed.studies.summary.confirmation import (
     gain,
     largest,
     next_largest,
+    seed_of,
 )
 
 LAYOUT = {"factor": "layout", "values": ("channels_first", "channels_last"), "devices": 1}
@@ -109,9 +111,8 @@ def test_what_needs_more_devices_than_there_are_is_not_chosen():
 
 def test_the_seeds_are_those_of_no_block_of_a_study():
     plan = schedule(confirming([verdict()], 6), 0)
-    assert sorted({planned.trial.seed for planned in plan}) == [
-        CONFIRM_SEED_OFFSET + block for block in range(6)
-    ]
+    seeds = sorted({planned.trial.seed for planned in plan})
+    assert seeds == [seed_of(verdict()) + block for block in range(6)] and seeds[0] > CONFIRM_SEED_OFFSET
     assert {planned.label for planned in plan} == {Role.CONFIRMATION}
     assert len(plan) == 12
 
@@ -125,6 +126,31 @@ def test_both_arms_of_a_block_have_the_same_seed_and_fold_and_run_side_by_side()
         assert replace(first.trial, layout="channels_last") == replace(second.trial, layout="channels_last")
     folds = {planned.trial.fold for planned in plan if planned.trial.folds}
     assert folds == {0, 1, 2}
+
+
+def test_two_pairs_with_a_trial_in_common_take_turns_each_by_itself():
+    """Else one of the four arms would be measured alone, minutes from what it is compared with."""
+    pairs = [
+        verdict(precision="bf16"),
+        verdict(1.2, factor="precision", values=("fp32", "bf16"), layout="channels_last"),
+    ]
+    assert pairs[0].candidate == pairs[1].candidate
+    plan = schedule(confirming(pairs, 6), 0)
+    groups = Counter((planned.block, planned.group) for planned in plan)
+    assert len(groups) == 12 and {*groups.values()} == {2}
+
+    runs = again(pairs, ratio=1.5)
+    assert [found.again.blocks for found in confirmed(pairs, runs)] == [6, 6]
+    assert [found.again.blocks for found in confirmed(pairs[:1], runs, pairs[1:])] == [6, 6]
+    assert len(confirmed(pairs[:1], again(pairs[:1]), pairs[1:])) == 1
+
+
+def test_runs_of_an_earlier_version_are_found_whose_pairs_had_the_same_seeds():
+    runs = [
+        replace(run, trial=replace(run.trial, seed=CONFIRM_SEED_OFFSET + run.block))
+        for run in again([verdict()])
+    ]
+    assert one(verdict(), runs).holds
 
 
 def test_no_blocks_leave_it_out():

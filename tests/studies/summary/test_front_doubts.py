@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 from front_data import NOTHING, of_runs, report_of, runs_of, shows, write_notebook, write_report
-from study_data import MACHINE, make_run
+from study_data import MACHINE, control_runs, make_run
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import Failure
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.judge.doubts import note_sentence
 from trainspeed.search.findings import Stage
 from trainspeed.search.unmeasured import UnmeasuredStage, as_values
 from trainspeed.studies.summary.collect import ReportSummary, read_report
+from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 from trainspeed.studies.summary.text import all_doubts, not_measured
 
@@ -85,6 +86,24 @@ def test_each_study_is_doubted_by_its_own_runs(tmp_path):
     assert len(doubts) == 2  # the control of layout is clean
     assert doubts[0].startswith("amp: No A/A control ran")
     assert doubts[1] == f"amp: 12 of 12 runs (PyTorch): {note_sentence(noted[0].notes[0])}"
+
+
+def test_runs_that_were_measured_again_are_doubted_too():
+    """The headline's number is theirs."""
+    noted = make_run(study="summary", label=Role.CONFIRMATION, notes=(CoresBusy(cores=2.5),))
+    (doubt,) = all_doubts(report_of(), of_runs(noted))
+    assert doubt == f"summary: 1 of 1 runs (PyTorch): {note_sentence(noted.notes[0])}"
+
+
+def test_noise_is_no_doubt_about_what_fresh_blocks_showed(tmp_path):
+    wide = control_runs([0.7, 1.0, 1.0, 1.0, 1.0, 1.4])
+    (first, *_) = write_report(tmp_path, [*wide, *runs_of("layout", 1.3)])
+    report = read_report(tmp_path, tmp_path)
+    (doubt,) = all_doubts(report, NOTHING)
+    assert (
+        doubt.startswith("layout: channels_last vs channels_first") and "measured twice may differ" in doubt
+    )
+    assert all_doubts(report, NOTHING, [Confirmed(first=first, again=first)]) == []
 
 
 def test_the_same_doubt_about_runs_of_several_studies_is_one_line_with_the_largest_amounts():

@@ -46,6 +46,11 @@ def test_many_levers_are_in_effect_at_once_and_are_seen(found):
     assert found["plain"]["seen"] == {}
 
 
+def test_computing_alone_uploads_once_and_its_step_is_profiled_in_training_mode(found):
+    assert found["batches of compute alone"] == 1
+    assert found["plain"]["profiled in training mode"] is True
+
+
 def test_torch_itself_shows_what_each_of_them_does(found):
     """Asked of torch, after a step of the plain training and of the one with the levers."""
     plain, many = found["plain"], found["many"]

@@ -5,7 +5,7 @@ Pure functions on runs; every sentence with a result in it is computed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import combinations
 from statistics import median
 
@@ -181,23 +181,43 @@ def input_sentences(runs: Iterable[Run]) -> list[str]:
     return sentences
 
 
-def precision_settings(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return, for each framework, the lines that switch on what was faster in whole steps, as Markdown."""
+def precision_settings(verdicts: Sequence[Verdict], accuracy: Sequence[Verdict] = ()) -> list[str]:
+    """Return, for each framework, the lines that switch on what was faster in whole steps, as Markdown.
+
+    Beside where a precision was faster stands where it was slower, and where it cost accuracy, which is no gain.
+
+    Args:
+        accuracy: Verdicts on the accuracy of the same trials.
+    """
     texts = []
     baseline = baseline_of({v.baseline.precision for v in verdicts})
     told = [v for v in verdicts if v.baseline.precision == baseline and v.candidate.precision != STRICT]
+    worse = {(v.baseline, v.candidate) for v in accuracy if v.outcome is Outcome.WORSE}
     for framework in FRAMEWORKS:
         mine = [v for v in told if v.candidate.framework == framework and v.candidate.whole_steps]
-        wins = [v for v in mine if v.outcome == Outcome.FASTER]
+        wins = [v for v in mine if v.outcome == Outcome.FASTER and (v.baseline, v.candidate) not in worse]
         if mine and not wins:
             advice = "is undecided: measure more blocks"
             if any(v.outcome != Outcome.UNDECIDED for v in mine):
-                advice = f"was not faster; stay with {precision_of(baseline)}"
+                fast = any(v.outcome == Outcome.FASTER for v in mine)
+                costs = "was faster, but less accurate" if fast else "was not faster"
+                advice = f"{costs}; stay with {precision_of(baseline)}"
             texts.append(f"**{NAMES[framework]}**: a lower precision {advice}.")
         for precision in dict.fromkeys(v.candidate.precision for v in wins):
             gains = [
                 (model_of(v.candidate.model), v.speedup) for v in wins if v.candidate.precision == precision
             ]
             lines = code.lines("precision", framework=framework, precision=precision)
-            texts.append(code.faster_block(framework, precision, gains, lines))
+            others = [v for v in mine if v.candidate.precision == precision and v not in wins]
+            not_for = _not_for(others, worse)
+            texts.append(code.faster_block(framework, precision, gains, lines, not_for=not_for))
     return texts
+
+
+def _not_for(verdicts: Sequence[Verdict], worse: Container[tuple[Trial, Trial]]) -> str:
+    """Return for which models a precision is not worth switching on: "slower: mobilenet (0.64x)"; or nothing."""
+    slower = [v for v in verdicts if v.outcome is Outcome.SLOWER]
+    hurt = [v for v in verdicts if (v.baseline, v.candidate) in worse]
+    said = {"slower": [f"{model_of(v.candidate.model)} ({v.speedup:.2f}x)" for v in slower]}
+    said["less accurate"] = [model_of(v.candidate.model) for v in hurt]
+    return "; ".join(f"{word}: {', '.join(names)}" for word, names in said.items() if names)

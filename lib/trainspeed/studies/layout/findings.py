@@ -13,11 +13,13 @@ import pandas as pd
 
 from trainspeed.core import layer_table
 from trainspeed.core.format import NAMES, model_of
+from trainspeed.core.markdown import escape
 from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.comparison import Verdict, compare, ratios
 from trainspeed.judge.verdict import Outcome
+from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.snippets import code
 
 FIRST, LAST = "channels_first", "channels_last"
@@ -110,7 +112,7 @@ def forgotten_sentence(runs: Sequence[Run]) -> str:
 
 
 def layout_settings(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return, for each framework, what to switch on as Markdown: only what was decided."""
+    """Return, for each framework, what to switch on as Markdown: what was decided, and it has not by itself."""
     texts = []
     for framework in FRAMEWORKS:
         own = [v for v in verdicts if v.baseline.framework == framework]
@@ -120,6 +122,11 @@ def layout_settings(verdicts: Sequence[Verdict]) -> list[str]:
             wins = [v for v in own if v.outcome == outcome]
             if wins:
                 gains = [(v.label, v.speedup if outcome == Outcome.FASTER else 1 / v.speedup) for v in wins]
+                if layout == DEFAULT_LAYOUT[framework]:
+                    where = escape("; ".join(f"{label}: {gain:.2f}x" for label, gain in gains))
+                    faster = f"**{NAMES[framework]}**: {layout} is faster ({where})"
+                    texts.append(f"{faster}, and what it has by itself: leave it so.")
+                    continue
                 lines = code.lines("layout", framework=framework, layout=layout)
                 texts.append(code.faster_block(framework, layout, gains, lines))
     return texts

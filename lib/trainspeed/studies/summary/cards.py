@@ -72,7 +72,8 @@ def remarked(
     for verdict in verdicts:
         one = again.get(verdict)
         still = one and verdict.outcome is one.again.outcome is Outcome.UNDECIDED
-        said = [f"{one.word} in fresh blocks"] if one and not still else []
+        size = f", {size_of(one.again)}" if one and one.again.low is not None else ""
+        said = [f"{one.word} in fresh blocks{size}"] if one and not still else []
         said += ["from an earlier session"] if report.is_older(verdict.session) else []
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
@@ -108,7 +109,7 @@ def _card(
     texts += [open_ for open_ in (open_text(groups, told),) if open_]
     said = "".join(f"<p>{text}</p>" for text in texts or [EMPTY])
     text = f"<div><h3>{link}</h3>{said}</div>"
-    return f'<div class="card"><div class="beside">{text}{_picture([*told], ran)}</div></div>'
+    return f'<div class="card"><div>{text}{_picture([*told], ran)}</div></div>'
 
 
 def _decided(answer: Answer) -> dict[Outcome, list[tuple[str, Verdict]]]:

@@ -22,6 +22,7 @@ from trainspeed.core.trial import STRICT
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
+from trainspeed.studies.summary.worth import worthwhile
 
 PAGE = "index.html"
 FILES = ("runs.csv", "runs.jsonl", VERDICTS, *(f"{name}.html" for name in DRAWING))
@@ -97,7 +98,7 @@ class ReportSummary:
     @property
     def gains(self) -> list[Verdict]:
         """What is worth switching on, the largest gain first."""
-        return [verdict for verdict in self.switches if verdict.outcome is Outcome.FASTER]
+        return worthwhile(self.switches, self.verdicts, self.machine)
 
     @property
     def headlines(self) -> list[Verdict]:

@@ -5,6 +5,8 @@ Pure functions on verdicts and runs; measures nothing.
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -18,7 +20,9 @@ from trainspeed.judge.comparison import Verdict, verdict_between
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
-CONFIRM_SEED_OFFSET = 200_000  # seed of the fresh blocks, which no block of a study has
+# Seeds of fresh blocks, which no block of a study has: each pair has those from one of so many steps on, so that a
+# trial of two pairs takes turns once for each. Earlier versions gave all pairs the first ones.
+CONFIRM_SEED_OFFSET, SEED_STEP, SEED_STEPS = 200_000, 1_000, 10_000
 DECIDED = (Outcome.FASTER, Outcome.SLOWER)
 OPEN = (Outcome.FASTER, Outcome.UNDECIDED, Outcome.SLOWER)  # what is worth measuring again, in this order
 
@@ -168,6 +172,18 @@ def _can_be_confirmed(verdict: Verdict, devices: int | None) -> bool:
     return bool(switch) and (devices is None or max(trial.devices_per_node for trial in pair) <= devices)
 
 
+def seed_of(verdict: Verdict) -> int:
+    """Return the seed of the first fresh block of a verdict's pair, the same in every session.
+
+    It follows from what the two trials have set, so that a version that knows more fields finds the same.
+    """
+    pair = [
+        sorted((f.name, str(value)) for f in fields(trial) if (value := getattr(trial, f.name)) != f.default)
+        for trial in (verdict.baseline.spec, verdict.candidate.spec)
+    ]
+    return CONFIRM_SEED_OFFSET + SEED_STEP * (1 + zlib.crc32(json.dumps(pair).encode()) % SEED_STEPS)
+
+
 def confirming(verdicts: Sequence[Verdict], blocks: int) -> list[TrialSet]:
     """Return the pairs of these verdicts, to be measured in fresh blocks."""
     sets = []
@@ -175,7 +191,7 @@ def confirming(verdicts: Sequence[Verdict], blocks: int) -> list[TrialSet]:
         one, other = verdict.baseline, verdict.candidate
         part = TrialSet(
             # From `verdicts.json` they come without seed and fold.
-            trials=tuple(replace(trial, seed=CONFIRM_SEED_OFFSET) for trial in (one, other)),
+            trials=tuple(replace(trial, seed=seed_of(verdict)) for trial in (one, other)),
             blocks=blocks,
             label=Role.CONFIRMATION,
             factors=tuple(f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name)),
@@ -193,14 +209,21 @@ def confirmed(
     Args:
         spare: Verdicts that were measured again where time was left; the others of them are left out.
     """
-    arms = RunSet(tuple(runs)).role(Role.CONFIRMATION).by_trial()
+    known = RunSet(tuple(runs)).role(Role.CONFIRMATION)
     results = []
-    measured = [v for v in spare if v.baseline.spec in arms and v.candidate.spec in arms]
-    for verdict in (*verdicts, *measured):
-        pair = [arms.get(trial.spec, ()) for trial in (verdict.baseline, verdict.candidate)]
+    spared = {verdict: _arms(verdict, known) for verdict in spare}
+    measured = {verdict: pair for verdict, pair in spared.items() if all(pair)}
+    for verdict, pair in ({verdict: _arms(verdict, known) for verdict in verdicts} | measured).items():
         again = verdict_between(*pair, verdict.factor, verdict.question) if all(pair) else None
         failed = next((run for arm in pair for run in arm if run.status != Status.OK), None)
         reason = f"{failed.status}: {failed.reason}" if failed else None
         again = again if again and again.blocks else None
         results.append(Confirmed(first=verdict, again=again, reason=reason))
     return results
+
+
+def _arms(verdict: Verdict, runs: RunSet) -> tuple[RunSet, RunSet]:
+    """Return the runs of a verdict's pair: of its own blocks, or of those that all pairs shared."""
+    own = {seed_of(verdict), CONFIRM_SEED_OFFSET}
+    arms = RunSet(tuple(run for run in runs if run.trial.seed - run.block in own)).by_trial()
+    return tuple(arms.get(trial.spec, RunSet(())) for trial in (verdict.baseline, verdict.candidate))

@@ -17,6 +17,7 @@ from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
+from trainspeed.studies.summary.worth import is_default
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
@@ -99,7 +100,16 @@ def slower_sentences(
         for several in (slower[:MAX_SENTENCES], (*in_order(worse), *same[:MAX_SENTENCES]))
     )
     rest = _rest(slower, "smaller loss", "smaller losses")
-    return [*losses, *rest, *_convolutions(report, single, confirmed), *others]
+    return [*losses, *rest, *_convolutions(report, single, confirmed), *others, *_defaults(report)]
+
+
+def _defaults(report: ReportSummary) -> list[str]:
+    """Return what is faster and on anyway, so that it is nothing to gain but something to lose."""
+    own = [v for v in report.switches if v.outcome is Outcome.FASTER and is_default(v)]
+    return [
+        _linked(report, verdict, f"; {NAMES[verdict.candidate.framework]} has it by itself: leave it so")
+        for verdict in own
+    ]
 
 
 def undecided_sentences(report: ReportSummary) -> list[str]:
@@ -179,7 +189,10 @@ def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
 
 
 def _in_fresh_blocks(confirmed: Confirmed) -> str:
-    return f"; {confirmed.word} in [fresh blocks](#confirmed-in-fresh-blocks)" if confirmed.again else ""
+    if confirmed.again is None:
+        return ""
+    size = f", {size_of(confirmed.again)}" if confirmed.again.low is not None else ""
+    return f"; {confirmed.word} in [fresh blocks](#confirmed-in-fresh-blocks){size}"
 
 
 def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:

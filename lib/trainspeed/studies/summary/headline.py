@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median
-from typing import Any
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, model_of, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.text import interval_of, measured, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import study_link
+from trainspeed.studies.summary.worth import is_over_plain, worthwhile
 
 MOST = 3  # sentences on recipes
 UNDECIDED = "#undecided-and-what-would-decide-it"
@@ -71,14 +71,15 @@ def finding_of(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Fi
 
 
 def best_gain(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Verdict | None:
-    """Return the gain by a single switch that is largest in fresh blocks, or else the largest that they did not refute.
+    """Return the largest gain by a single switch: of those that fresh blocks confirmed, or else did not look at.
 
-    A single convolution is no training, and counts only where none was compared.
+    The largest at first, as choosing among the fresh blocks, too, would be luck once more. One that these do not show
+    is none. A single convolution is no training, and counts only where none was compared.
     """
-    lost = [c.first for c in confirmed if c.refuted]
+    lost = [c.first for c in confirmed if c.unconfirmed]
     gains = [verdict for verdict in _gains(report) if verdict not in lost]
-    held = [c for c in confirmed if c.holds and c.first in gains]
-    return max(held, key=lambda c: c.again.speedup).first if held else next(iter(gains), None)
+    held = [c.first for c in confirmed if c.holds]
+    return next((verdict for verdict in gains if verdict in held), next(iter(gains), None))
 
 
 def to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[tuple[Trial, Trial]]:
@@ -143,13 +144,23 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     trial = verdict.candidate
     where = escape(f"{NAMES[trial.framework]}, {model_of(trial.model)}")
     sure = how_sure(Finding.TOGETHER, None)
-    return Marked(f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), {sure}.")
+    pair = (verdict.study, verdict.baseline, verdict.candidate)
+    points = (
+        v for v in report.recipes if v.quantity == "accuracy" and (v.study, v.baseline, v.candidate) == pair
+    )
+    accuracy = next(
+        (f"; accuracy: {measured(one.judgement, 'accuracy')}" for one in points), "; accuracy not checked"
+    )
+    return Marked(
+        f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), {sure}{escape(accuracy)}."
+    )
 
 
 def _gain(told: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
     size, name = _times(told.verdict, report), escape(told.verdict.name)
-    largest = " It is the largest that fresh blocks confirmed." if told.finding is Finding.CONFIRMED else ""
+    largest = " At first it was the largest of those that fresh blocks confirmed."
+    largest = largest if told.finding is Finding.CONFIRMED else ""
     return Marked(f"{size}: {name}; {how_sure(told.finding, told.again)}.{largest}")
 
 
@@ -214,7 +225,7 @@ def nearest_gain(report: ReportSummary) -> Verdict | None:
     What a search kept comes first: it is over a plain script, as it is written.
     """
     above = [verdict for verdict in _open(report) if verdict.low is not None and verdict.low > 1]
-    above = [verdict for verdict in above if _over_plain(verdict, report.machine)]
+    above = [verdict for verdict in above if is_over_plain(verdict, report.machine)]
     return max(above, key=lambda verdict: (verdict.factor == RECIPE, verdict.speedup), default=None)
 
 
@@ -227,18 +238,7 @@ def _nearest(report: ReportSummary) -> str:
 
 def _gains(report: ReportSummary) -> list[Verdict]:
     """Return the gains of what a headline is about, the largest first: trainings, or else convolutions."""
-    return gains_of(report.headlines, report.machine)
-
-
-def gains_of(verdicts: Iterable[Verdict], machine: Mapping[str, Any]) -> list[Verdict]:
-    """Return those of a headline's verdicts that are faster, and so than a plain script."""
-    gains = [verdict for verdict in verdicts if verdict.outcome is Outcome.FASTER]
-    return [verdict for verdict in gains if _over_plain(verdict, machine)]
-
-
-def _over_plain(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
-    """Whether a gain is one over a plain script: several CPU cores, each a device, are none, as a script has all."""
-    return verdict.factor != "devices" or machine.get("device") != "cpu"
+    return worthwhile(report.headlines, report.verdicts, report.machine)
 
 
 def _open(report: ReportSummary) -> list[Verdict]:

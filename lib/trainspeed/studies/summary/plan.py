@@ -13,10 +13,10 @@ from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
 from trainspeed.core.user_model import is_named
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import plain_trial
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import confirming, largest, next_largest
+from trainspeed.studies.summary.worth import worthwhile
 
 NOTEBOOKS = 1  # that usually find a gain to confirm
 # In place of what is not known yet; how long a block takes is decided by its turns, whatever the trial.
@@ -65,7 +65,7 @@ def plan_summary(
     fresh = {verdict.study for verdict in report.recipes}
     known = [v for v in report.switches if is_named(v.baseline, named) and is_named(v.candidate, named)]
     known = [verdict for verdict in known if verdict.study not in fresh]
-    gains = [verdict for verdict in known if verdict.outcome is Outcome.FASTER]
+    gains = worthwhile(known, report.verdicts, report.machine)
     top = largest(gains, of_each=confirm, devices=devices)
     next_ones = next_largest(known, top, devices) if confirm and confirm_blocks else []
     return SummaryPlan(

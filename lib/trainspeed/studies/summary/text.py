@@ -11,7 +11,7 @@ from trainspeed.core.format import NAMES, counted, listed, minutes
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
-from trainspeed.core.runs import Measured
+from trainspeed.core.runs import Measured, RunSet
 from trainspeed.core.system import Difference, differences_text, machine_differences
 from trainspeed.judge.check_list import all_checks, faults
 from trainspeed.judge.check_list import summary as check_summary
@@ -189,7 +189,7 @@ def _trials_of(runs: Sequence[Run]) -> str:
 
 def doubt_text(report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()) -> Marked:
     """Return how many reasons there are to distrust the page, and what was measured again, each with a link."""
-    doubts = len(all_doubts(report, measured))
+    doubts = len(all_doubts(report, measured, confirmed))
     told = (
         f"[{counted(doubts, 'reason')} to doubt it](#doubts)"
         if doubts
@@ -208,18 +208,26 @@ def doubt_text(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
     return Marked(told + ("" if report.kept and not measured.runs else luck))
 
 
-def all_doubts(report: ReportSummary, measured: Measured) -> list[str]:
-    """Return the doubts about the folder, about each study, and about what this page measured itself."""
+def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()) -> list[str]:
+    """Return the doubts about the folder, about each study, and about what this page measured itself.
+
+    Args:
+        confirmed: What became of some of the gains in fresh blocks: noise is no doubt about one that these show.
+    """
     doubts = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
     known = {verdict.study for verdict in report.verdicts}
     same: dict[tuple, dict[str, DoubtedRuns]] = {}
     checks = () if checks_here(report)[1] else report.checks  # of another system they are not counted on
-    for study in dict.fromkeys(run.study for run in (*report.runs, *checks)):
-        runs = (report.checks if study == CHECK else report.runs).of_study(study)
-        control = controls(runs) or (None if study == CHECK else [])  # its short form compares nothing
-        own = [verdict for verdict in report.verdicts if verdict.study == study]
+    held = [one.first for one in confirmed if one.holds]
+    for study in dict.fromkeys(run.study for run in (*report.runs, *checks, *measured.runs)):
+        runs = {CHECK: report.checks, SUMMARY: RunSet(tuple(measured.runs))}.get(study, report.runs).of_study(
+            study
+        )
+        # The short form of a check compares nothing; what is measured again was held against the controls at first.
+        control = controls(runs) or (None if study in (CHECK, SUMMARY) else [])
+        own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in held]
         doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, control, own)]
-        if study not in known and study != CHECK:
+        if study not in known and study not in (CHECK, SUMMARY):
             doubts.append(f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook.")
         for one in doubted_runs(runs):
             same.setdefault((one.note.kind, one.note.subject), {})[study] = one

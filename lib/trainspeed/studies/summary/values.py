@@ -188,7 +188,7 @@ def report_values(
         },
         verdicts=_verdicts(report, confirmed),
         next_steps=_texts(undecided_sentences(report)),
-        doubts=_texts(all_doubts(report, measured)),
+        doubts=_texts(all_doubts(report, measured, confirmed)),
         not_measured=_texts(not_measured(report, measured)),
         notebooks=[
             NotebookValues(**{name: getattr(ran, name) for name in NotebookValues.__struct_fields__})

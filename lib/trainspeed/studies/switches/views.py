@@ -156,8 +156,8 @@ def without(found: Findings, left_out: Set) -> Trial:
 def switch_verdicts(found: Iterable[Findings], runs: Sequence[Run]) -> list[Verdict]:
     """Return the verdicts: everything together in time and accuracy, each large switch, and what is slow.
 
-    All but those on what is slow come from fresh blocks. Where something in those is not to be kept, there is none on
-    everything together: nobody should switch that on.
+    All but those on what is slow come from fresh blocks. Where something in those is not to be kept, there is none of
+    these: nobody should switch that on, and what the others do was seen beside it only.
     """
     return [verdict for one in found if runs for verdict in _verdicts(one, runs[0])]
 
@@ -171,7 +171,7 @@ def _verdicts(found: Findings, run: Run) -> Iterable[Verdict]:
                 yield _verdict(run, TOGETHER_QUESTION, quantity, RECIPE, found.start, best, judged, sentence)
         for left in confirmed.left_out:
             alone = left.large and len(left.switches) == 1 and took_hold(found, left.switches)
-            if not alone or left.switches[0] in spoiled(found):
+            if not alone or spoiled(found):
                 continue
             factor, others = _factor(left.switches[0]), without(found, left.switches)
             for quantity, judged in (("time", left.time), ("accuracy", left.accuracy)):

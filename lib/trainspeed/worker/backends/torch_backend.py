@@ -86,13 +86,15 @@ class TorchBackend(Backend):
 
 
 def _reach(indices: Iterable[int]) -> None:
-    """Compute on each of these GPUs, or raise GpuNotReached."""
+    """Compute on each of these GPUs, or raise GpuNotReached; on none of them, CUDA is asked for nothing but a count."""
+    indices = tuple(indices)
 
     def first_step() -> None:
         for index in indices:
             (torch.ones(1, device=torch.device("cuda", index)) + 1).item()
 
-    architectures = tuple(torch.cuda.get_arch_list())
+    # Before torch 2.13 this begins with CUDA, which a fork cannot use again.
+    architectures = tuple(torch.cuda.get_arch_list()) if indices else ()
     build = Build(framework="PyTorch", cuda=torch.version.cuda, architectures=architectures)
     reach(build, torch.cuda.device_count, first_step)
 
@@ -125,10 +127,13 @@ def _training(
 
 
 def set_tf32(allowed: bool | None) -> None:
-    """Set torch's switches for TF32, one for each kind of work; None leaves them alone."""
+    """Set torch's switches for TF32; None leaves them alone.
+
+    By the older ones, which set the newer ones, too: where only those are set, compilers of torch before 2.13 refuse.
+    """
     if allowed is not None:
-        for work in (torch.backends.cudnn.conv, torch.backends.cudnn.rnn, torch.backends.cuda.matmul):
-            work.fp32_precision = "tf32" if allowed else "ieee"
+        torch.backends.cudnn.allow_tf32 = allowed
+        torch.backends.cuda.matmul.allow_tf32 = allowed
 
 
 def tf32_allowed() -> tuple[str, ...]:

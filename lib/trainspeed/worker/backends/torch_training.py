@@ -108,6 +108,8 @@ class TorchTraining(Training):
         epoch = {INPUT: self._take_input, FIT: self._fit_epoch}.get(self.trial.phase, self._epoch)
         if self.trial.phase in SUM_PHASES:
             epoch = self.sums = sums_of(self.trial, self.device, self.parameters(), self._synchronize)
+        if self.trial.phase is COMPUTE:
+            self.same_batch = self._first_batch()  # before the clock: an upload is no part of computing
         try:
             with tempfile.TemporaryFile() as self.checkpoint:
                 self.best_accuracy = -math.inf
@@ -123,7 +125,7 @@ class TorchTraining(Training):
     def _batches(self) -> Iterator[Batch]:
         """Yield the batches of an epoch on the device, of this rank."""
         if self.trial.phase is COMPUTE:
-            return itertools.repeat(self._first_batch(), self.batches)
+            return itertools.repeat(self.same_batch, self.batches)
         return self.upload.each(self.loader or self._gathered())
 
     def _gathered(self) -> Iterator[Batch]:
@@ -254,6 +256,7 @@ class TorchTraining(Training):
         if self.ranks > 1 or not self.trial.whole_steps:
             return inspection
         x, y = self._first_batch()
+        self.forward.module.train()  # whoever measured the accuracy left it as for that
         profile = torch_inspect.profile_of(lambda: self.step(x, y), self._synchronize)
         return replace(inspection, profile=profile)
 

@@ -90,6 +90,8 @@ def _benchmark_limit_seen(_value: str, training: Any) -> Seen:
 
 
 def _depthwise(value: str, _device: str) -> None:
+    if not hasattr(torch.backends.cudnn, "depthwise_kernel"):
+        raise Unsupported(f"PyTorch {torch.__version__} does not let cuDNN's depthwise kernel be chosen")
     torch.backends.cudnn.depthwise_kernel = value
 
 

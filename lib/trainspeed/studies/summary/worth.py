@@ -1,0 +1,59 @@
+"""Which verdicts are gains that a plain script can have, and keep its accuracy. Decides nothing, draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trainspeed.core.factors import RECIPE
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.verdict import Outcome
+from trainspeed.search.switch import DEFAULT_LAYOUT
+
+
+def worthwhile(
+    verdicts: Iterable[Verdict], every: Iterable[Verdict], machine: Mapping[str, Any]
+) -> list[Verdict]:
+    """Return those that are faster, and so than a plain script, with its accuracy; in their order.
+
+    What leaving a switch out of all that a search kept costs is a gain only where all together are one: its baseline
+    has the others on.
+
+    Args:
+        every: All verdicts of the report, those on accuracy and on whole searches among them.
+    """
+    known = list(every)
+    worse = {_pair(verdict) for verdict in known if verdict.outcome is Outcome.WORSE}
+    whole = [verdict for verdict in known if verdict.factor == RECIPE and verdict.quantity == "time"]
+    lost = {
+        (verdict.study, verdict.candidate)
+        for verdict in whole
+        if verdict.outcome is not Outcome.FASTER or _pair(verdict) in worse
+    }
+    return [
+        verdict
+        for verdict in verdicts
+        if verdict.outcome is Outcome.FASTER
+        and is_over_plain(verdict, machine)
+        and _pair(verdict) not in worse
+        and (verdict.study, verdict.candidate) not in lost
+    ]
+
+
+def is_over_plain(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
+    """Whether a gain is one over a plain script.
+
+    Training on several CPU cores, each a device, is none, as a script has all; nor is a framework's own layout.
+    """
+    on_cores = verdict.factor == "devices" and machine.get("device") == "cpu"
+    return not is_default(verdict) and (verdict.candidate.phase.calls or not on_cores)
+
+
+def is_default(verdict: Verdict) -> bool:
+    """Whether a script has the candidate's setting without a line of its own: a framework's own layout."""
+    trial = verdict.candidate
+    return verdict.factor == "layout" and trial.layout == DEFAULT_LAYOUT[trial.framework]
+
+
+def _pair(verdict: Verdict) -> tuple:
+    return verdict.study, verdict.baseline, verdict.candidate

@@ -1,0 +1,54 @@
+"""Which verdicts are gains that a plain script can have, and keep its accuracy."""
+
+from dataclasses import replace
+
+import pytest
+
+from front_data import runs_of, verdicts_of
+from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary.worth import worthwhile
+
+GPU = {"device": "gpu"}
+
+
+def verdict(ratio=1.3, *, study="layout", **more):
+    return replace(verdicts_of(runs_of(study, ratio))[0], **more)
+
+
+def judged(one, outcome):
+    return replace(one, judgement=replace(one.judgement, outcome=outcome))
+
+
+def test_what_costs_accuracy_is_no_gain():
+    faster = verdict(study="amp")
+    worse = judged(replace(faster, quantity="accuracy"), Outcome.WORSE)
+    other = replace(worse, study="layout")
+
+    assert worthwhile([faster], [faster, worse], GPU) == []
+    assert worthwhile([faster], [faster, other], GPU) == [faster]
+    assert worthwhile([faster], [faster, judged(worse, Outcome.UNDECIDED)], GPU) == [faster]
+
+
+@pytest.mark.parametrize(("framework", "gains"), [("torch", 1), ("tensorflow", 0), ("jax", 0)])
+def test_the_layout_that_a_framework_has_by_itself_is_no_gain(framework, gains):
+    found = verdicts_of(runs_of("layout", framework=framework))[0]
+    assert len(worthwhile([found], [found], GPU)) == gains
+
+
+@pytest.mark.parametrize(("device", "gains"), [("cpu", 0), ("gpu", 1)])
+def test_several_cores_are_no_gain_over_a_script_that_has_them_all(device, gains):
+    devices = verdict(factor="devices")
+    assert len(worthwhile([devices], [devices], {"device": device})) == gains
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FASTER, Outcome.UNDECIDED, Outcome.SLOWER, None])
+def test_what_a_switch_does_beside_all_others_is_a_gain_only_where_all_together_are_one(outcome):
+    """Without the whole, its baseline is no plain script: the others are on in it."""
+    left_out = verdict(study="amp")
+    whole = verdict(study="amp", factor="recipe")
+    whole = judged(whole, outcome or Outcome.FASTER)
+    hurt = [judged(replace(whole, quantity="accuracy"), Outcome.WORSE)] if outcome is None else []
+    others_baseline = replace(left_out, baseline=replace(left_out.baseline, compile=True))
+
+    found = worthwhile([others_baseline], [others_baseline, whole, *hurt], GPU)
+    assert found == ([others_baseline] if outcome is Outcome.FASTER else [])
