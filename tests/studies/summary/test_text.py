@@ -138,8 +138,8 @@ def test_what_no_number_of_blocks_decides_is_one_sentence_for_all_studies():
     verdicts = [replace(verdict(study=study), judgement=near) for study in ("layout", "amp")]
 
     assert undecided_sentences(report_of(*verdicts)) == [
-        "Comparisons so near the margin of 2 % that more blocks would hardly decide them: layout (1), amp (1). Take "
-        "what is simpler."
+        "Differences too small for the noise here, for which more than 45 blocks would be needed: layout (1), amp (1). "
+        "Take what is simpler."
     ]
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from urllib.parse import quote
 
-from trainspeed.core.format import NAMES, counted, listed, model_of, percent
+from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role
 from trainspeed.judge.answer import where_measured
+from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, pair, size_of
 from trainspeed.judge.text import measured as measured_words
-from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
+from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
@@ -133,8 +134,8 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
     if near:
         counts = ", ".join(f"{study} ({number})" for study, number in near.items())
         sentences.append(
-            f"Comparisons so near the margin of {percent(MARGIN)} that more blocks would hardly decide them: {counts}. "
-            "Take what is simpler."
+            f"Differences too small for the noise here, for which more than {MOST_BLOCKS} blocks would be needed: "
+            f"{counts}. Take what is simpler."
         )
     if drifted:
         sentences.append(
