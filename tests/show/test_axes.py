@@ -8,10 +8,10 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.lines import Line2D
 
-from showing_data import legend
-from trainspeed.show.axes import legend_below, panels, ratio_axis, size_axis
+from showing_data import found, legend
+from trainspeed.show.axes import legend_below, note_below, panels, ratio_axis, size_axis
 from trainspeed.show.fitting import fit
-from trainspeed.show.theme import SMALL_PT, WIDTH_IN, set_theme
+from trainspeed.show.theme import NARROW_IN, SMALL_PT, WIDE_IN, WIDTH_IN, set_theme
 
 RANGES = [
     (0.999, 1.001),
@@ -29,6 +29,7 @@ RANGES = [
     (0.001, 3000),
     (1e-6, 1e6),
 ]
+LONG = "undecided at batch 16, without an interval at batch 4, 8, 32, 64 (cnn10 channels_last); " * 4
 ARM = "PyTorch, efficientnet_b0, bf16"  # 30 letters beside a row of a forest plot
 
 
@@ -90,19 +91,60 @@ def test_ratios_are_round_and_few(low, high, expected):
     assert drawn_labels(forest_ax().xaxis, low, high)[1] == expected.split()
 
 
+@pytest.mark.parametrize("width_in", [WIDTH_IN, NARROW_IN, WIDE_IN])
 @pytest.mark.parametrize(
     "sizes",
     [(16,), (8, 16), tuple(2**k for k in range(14)), (100, 128, 130, 200), (1, 2, 3, 12, 84, 840, 16384)],
 )
-def test_labels_of_sizes_never_touch_and_both_ends_have_one(sizes):
+def test_labels_of_sizes_never_touch_and_both_ends_have_one(sizes, width_in):
     ax = panels(1)[1][0]
     ax.set_ylabel("seconds")
     size_axis(ax, sizes)
+    fit(ax.get_figure(), width_in)
     ax.get_figure().draw_without_rendering()
     ends, texts = labels_of(ax.xaxis)
 
     assert all(end < start for (_, end), (start, _) in pairwise(ends)), texts
     assert {texts[0], texts[-1]} == {f"{sizes[0]:,}", f"{sizes[-1]:,}"}
+
+
+def test_a_narrow_axis_of_sizes_has_fewer_ticks_and_a_wide_one_has_them_back():
+    ax = panels(1)[1][0]
+    size_axis(ax, [2**k for k in range(2, 12)], base=2)
+    counts = []
+    for width_in in (WIDE_IN, NARROW_IN, WIDE_IN):
+        fit(ax.get_figure(), width_in)
+        counts.append(len(ax.get_xticks()))
+    assert counts[0] == counts[2] == 10 > counts[1]
+
+
+@pytest.mark.parametrize("width_in", [WIDE_IN, NARROW_IN])
+def test_a_title_of_several_lines_leaves_the_panels_their_height(width_in):
+    def height(title):
+        figure, (ax,) = panels(1, title)
+        fit(figure, width_in)
+        figure.draw_without_rendering()
+        assert (title in LONG) == (figure.get_suptitle().count("\n") > 3)
+        return ax.get_window_extent().height
+
+    assert 0.99 < height(LONG) / height("faster?") < 1.1
+
+
+@pytest.mark.parametrize("look", [{}, {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}])
+def test_a_note_begins_below_tick_labels_of_two_lines_and_turned_ones(look):
+    def panel(names):
+        figure, (ax,) = panels(1)
+        ax.set_xticks(range(2), names, **look)
+        note_below(ax, "bars: medians; dots: runs")
+        fit(figure, NARROW_IN)
+        figure.draw_without_rendering()
+        return ax
+
+    ax = panel(["mobilenet", "efficientnet\nb0"])
+    labels = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert found(ax, "note")[0].get_window_extent().y1 < min(label.y0 for label in labels)
+    plain = panel(["a", "b"]).get_window_extent().height
+    assert ax.get_window_extent().height > 0.9 * plain, "the figure is as much higher"
 
 
 def test_a_legend_names_each_look_once_and_leaves_the_panels_their_height():

@@ -25,14 +25,13 @@ from trainspeed.show.theme import FONT_PT, GREY, SMALL_PT, WIDTH_IN
 LOG_DIGITS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))  # in each decade
 MAX_TICKS = {"x": 6, "y": 8}  # of a log axis: on x their labels stand side by side
 LETTER_PT = 0.6 * SMALL_PT  # about as wide as the mean letter
-SIZES_PT = 380  # about as long as an axis of sizes
+BESIDE_SIZES_PT = 88  # about as much of a panel's width is beside an axis of sizes
 ROW_PT = 1.6 * SMALL_PT  # height of a row of a legend
 NOTE_LETTERS = 76  # in a line of a note
 NOTE_LETTERS_PER_IN, NOTE_LINE_IN = 13.5, 1.35 * SMALL_PT / 72
-NOTE_BELOW_PT, LABEL_LINE_PT = (
-    25,
-    17,
-)  # from a panel to its note: room of the ticks, and of each line of a label
+NOTE_BELOW_PT = 25  # from a panel to its note: room of the ticks …
+LABEL_LINE_PT = 17  # … and of each line of a label
+TICK_LINE_PT = 1.25 * FONT_PT  # height of a tick's label of one line
 SENTENCE_IN = 0.6  # height of a panel that only says why it is empty
 LABEL_LETTER_PT = 0.58 * FONT_PT  # width of the mean letter of a label
 TITLE_LETTER_PT, TITLE_LINE_PT = 0.66 * FONT_PT, 1.3 * FONT_PT  # of a panel's title, which is bold
@@ -41,10 +40,7 @@ TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 8.3, 1.3 * (FONT_PT + 1) / 72  # bold lett
 BESIDE_FROM_IN = 8.0  # width of a figure in which two panels stand side by side
 MOST_COLUMNS, HANDLE = 5, 2.6  # of a legend, and the length of its lines in letters
 
-
-_whole_labels: WeakKeyDictionary[Text, tuple[str, str]] = (
-    WeakKeyDictionary()
-)  # as written, and as it was broken
+_whole_labels: WeakKeyDictionary[Text, tuple[str, str]] = WeakKeyDictionary()  # as written, and as broken
 
 
 def panels(
@@ -142,35 +138,37 @@ def _arrange(figure: Figure, axes: Sequence[Axes], heights_in: Sequence[float], 
 
 
 def name_figure(figure: Figure, title: str) -> None:
-    """Write a figure's title at its left edge; a long one is broken into as many lines as its width needs."""
+    """Write a figure's title at its left edge, broken into lines; for each but one the figure is made higher."""
 
-    def fit(width_in: float, _columns: int) -> float:
-        lines = textwrap.wrap(title, int(TITLE_LETTERS_PER_IN * width_in))
-        text.set_text("\n".join(lines))
-        return TITLE_LINE_IN * (len(lines) - made)
+    def write(width_in: float) -> float:
+        text.set_text(textwrap.fill(title, int(TITLE_LETTERS_PER_IN * width_in)))
+        return TITLE_LINE_IN * text.get_text().count("\n")
 
-    text = figure.suptitle(textwrap.fill(title, int(TITLE_LETTERS_PER_IN * WIDTH_IN)), x=0.01, ha="left")
-    made = text.get_text().count("\n") + 1
-    at_width(figure, fit)
+    text = figure.suptitle(title, x=0.01, ha="left")
+    made = write(WIDTH_IN)
+    figure.set_figheight(figure.get_figheight() + made)
+    at_width(figure, lambda width_in, _columns: write(width_in) - made)
 
 
 def size_axis(ax: Axes, sizes: Sequence[float], *, base: float = 10) -> None:
     """Make x logarithmic, with ticks at both ends of these sizes and at those between that have room."""
     first, last = min(sizes), max(sizes)
     margin = max(1.37, (last / first) ** 0.05) if last > first else 2
-    point = math.log(last / first * margin**2) / SIZES_PT
-
-    def apart(one: float, other: float) -> bool:
-        letters = (len(three(one)) + len(three(other))) / 2 + 1
-        return math.log(other / one) >= letters * LETTER_PT * point
-
-    ticks = [first]
-    for size in sorted({*sizes} - {first, last}):
-        if apart(ticks[-1], size) and apart(size, last):
-            ticks.append(size)
     ax.set_xscale("log", base=base)
     ax.set_xlim(first / margin, last * margin)
-    _set_ticks(ax.xaxis, sorted({*ticks, last}))
+
+    def fit(width_in: float, columns: int) -> float:
+        point = math.log(last / first * margin**2) / (72 * width_in / columns - BESIDE_SIZES_PT)
+        half = {size: (len(three(size)) + 1) / 2 * LETTER_PT * point for size in sizes}  # of a label
+        ticks = [first]
+        for size in sorted({*sizes} - {first, last}):
+            if all(abs(math.log(size / tick)) >= half[size] + half[tick] for tick in (ticks[-1], last)):
+                ticks.append(size)
+        _set_ticks(ax.xaxis, sorted({*ticks, last}))
+        return 0.0
+
+    fit(WIDTH_IN, 1)
+    at_width(ax.get_figure(root=True), fit)
 
 
 def batch_axis(ax: Axes, sizes: Sequence[int]) -> None:
@@ -231,7 +229,8 @@ def note_below(ax: Axes, text: str) -> None:
     """
 
     def below_pt() -> float:
-        return NOTE_BELOW_PT + (LABEL_LINE_PT * (ax.get_xlabel().count("\n") + 1) if ax.get_xlabel() else 0)
+        label_pt = LABEL_LINE_PT * (ax.get_xlabel().count("\n") + 1) if ax.get_xlabel() else 0
+        return NOTE_BELOW_PT + _higher_ticks_pt(ax) + label_pt
 
     where = {"xycoords": "axes fraction", "xytext": (0, -below_pt()), "textcoords": "offset points"}
     note = ax.annotate(text, (0, 0), va="top", fontsize=SMALL_PT, color=GREY, gid="note", **where)
@@ -243,9 +242,16 @@ def note_below(ax: Axes, text: str) -> None:
         letters = int(NOTE_LETTERS_PER_IN * (width_in / columns - (0 if names_pt else LABELS_IN)))
         lines = [line for paragraph in paragraphs for line in textwrap.wrap(paragraph, letters)]
         note.set_text("\n".join(lines))
-        return NOTE_LINE_IN * (len(lines) - made)
+        return NOTE_LINE_IN * (len(lines) - made) + _higher_ticks_pt(ax) / 72
 
     at_width(ax.get_figure(root=True), fit)
+
+
+def _higher_ticks_pt(ax: Axes) -> float:
+    """Return by how much the labels of x's ticks are higher than one line, in points: of several, or turned."""
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+    highest_pt = 72 / ax.get_figure(root=True).dpi * max((box.height for box in boxes), default=0.0)
+    return max(0.0, highest_pt - TICK_LINE_PT)
 
 
 def _names_pt(ax: Axes) -> float:
