@@ -21,9 +21,10 @@ from trainspeed.show.theme import show
 
 HOW_TO_READ_SPEEDUPS = """
 How to read the chart: right of 1, what is named first is faster. The bar is the 95 % interval over the
-blocks; a hollow mark has too few blocks for one. Inside the grey band a difference is not worth switching
-for. The controls are one trial measured twice in each block: their bars show what noise alone does here.
+blocks{hollow}. Inside the grey band a difference is not worth switching for. The controls are one trial
+measured twice in each block: their bars show what noise alone does here.
 """
+HOLLOW = "; a hollow mark has too few blocks for one"
 HOW_TO_READ_THE_MONITOR = """
 Sampled beside the runs by a process of its own. Load of a GPU is the share of time in which any kernel was
 running, not how full the GPU was; load of the host is the share of all its cores that was busy. Shaded: runs.
@@ -42,6 +43,8 @@ def run(measured: Measured, *more: str) -> None:
 def answer(verdicts: Sequence[Verdict], control: Sequence[Verdict], alt: str) -> None:
     """Show what was decided, a sentence for each comparison, and the chart that carries it.
 
+    The chart has, and its title counts, what has an interval; where nothing has one, all there is.
+
     Args:
         alt: What the chart shows, for readers who cannot see it.
     """
@@ -49,9 +52,10 @@ def answer(verdicts: Sequence[Verdict], control: Sequence[Verdict], alt: str) ->
     said = [answer_text(one) for one in answers(sure)]
     text = "\n\n".join([*said, *first_looks(verdicts)]) if said else NOTHING
     display(Markdown(text), metadata=notebook.of_verdicts(sure))
+    shown = [*(sure or verdicts), *control]
     with guarded():
-        show(forest.plot_speedups([*(sure or verdicts), *control], title=of_comparisons(verdicts)), alt=alt)
-    _explain(HOW_TO_READ_SPEEDUPS)
+        show(forest.plot_speedups(shown, title=of_comparisons(shown)), alt=alt)
+    _explain_speedups(shown)
 
 
 def certainty(
@@ -88,7 +92,7 @@ def speedups(verdicts: Sequence[Verdict], alt: str) -> None:
     Args:
         alt: What the chart shows, for readers who cannot see it.
     """
-    _explain(HOW_TO_READ_SPEEDUPS)
+    _explain_speedups(verdicts)
     with guarded():
         show(forest.plot_speedups(verdicts, title=of_comparisons(verdicts)), alt=alt)
     verdict_rows(verdicts)
@@ -123,6 +127,12 @@ def doubts(measured: Measured, control: Sequence[Verdict] | None, verdicts: Sequ
     _explain("Reasons to distrust what is above, each with a remedy.")
     sentences = [*measured.doubts, *study_doubts(measured.runs, control, verdicts)]
     notebook.show_sentences(sentences, otherwise="None found.")
+
+
+def _explain_speedups(verdicts: Sequence[Verdict]) -> None:
+    """Show how to read a chart of these verdicts: what a hollow mark is, where one has no interval."""
+    hollow = any(verdict.low is None and verdict.speedup is not None for verdict in verdicts)
+    _explain(HOW_TO_READ_SPEEDUPS.format(hollow=HOLLOW * hollow))
 
 
 def _explain(text: str) -> None:
