@@ -28,10 +28,12 @@ from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.run import Status
 from trainspeed.snippets.code import lines
 from trainspeed.studies.conv2d.advice import advice, fastest_code
+from trainspeed.studies.conv2d.calls import Calls
 from trainspeed.studies.conv2d.sweeps import crossovers
 from trainspeed.studies.conv2d.trials import core_trials
 from trainspeed.worker.convolution.reference import convolve
 
+CASE = Calls(CORE[0]).names["case"]
 EQUAL = dict.fromkeys(ARTICLE_LIBRARIES, 4.0)
 
 
@@ -54,19 +56,19 @@ def with_word(sentences, word):
 def test_the_device_that_wins_is_to_be_used():
     said = advised(world(torch=1.0, opencv=2.0))
 
-    assert "For this size use the device: PyTorch is 2.00x as fast as OpenCV filter2D." in said
+    assert f"For {CASE}, use the device: PyTorch is 2.00x as fast as OpenCV filter2D." in said
 
 
 def test_the_cpu_that_wins_is_to_be_stayed_on():
     said = advised(world(torch=2.0, opencv=0.5))
 
-    assert "For this size stay on the CPU: OpenCV filter2D is 4.00x as fast as PyTorch." in said
+    assert f"For {CASE}, stay on the CPU: OpenCV filter2D is 4.00x as fast as PyTorch." in said
 
 
 def test_of_two_that_are_equally_fast_the_simpler_one_will_do():
     said = advised(world(torch=2.0, opencv=2.0))
 
-    assert "For this size PyTorch and OpenCV filter2D are equally fast: take what is simpler." in said
+    assert f"For {CASE}, PyTorch and OpenCV filter2D are equally fast: take what is simpler." in said
 
 
 @pytest.mark.parametrize(
@@ -78,10 +80,10 @@ def test_of_two_that_are_equally_fast_the_simpler_one_will_do():
     ids=["one block", "noise"],
 )
 def test_what_is_undecided_says_so(runs):
-    (said,) = with_word(advised(runs), "this size")
+    (said,) = with_word(advised(runs), CASE)
 
     assert (
-        said == "Whether PyTorch or OpenCV filter2D is faster at this size is undecided: measure more blocks."
+        said == f"Whether PyTorch or OpenCV filter2D is faster for {CASE} is undecided: measure more blocks."
     )
 
 
@@ -93,7 +95,7 @@ def on_cores(runs):
 def test_where_no_gpu_was_used_libraries_are_compared_and_no_device(opencv, fast, slow):
     said = advised(on_cores(world(torch=1.0, opencv=opencv, resident=0.25)))
 
-    assert said[0].startswith(f"For this size use {fast}") and f"as fast as {slow}" in said[0]
+    assert said[0].startswith(f"For {CASE}, use {fast}") and f"as fast as {slow}" in said[0]
     assert said[-1] == (
         "No GPU was used: libraries were compared on CPU cores, at one size, and a device here is such a core."
     )
@@ -114,7 +116,7 @@ def test_a_gpu_that_was_used_is_a_device():
 def test_without_both_nothing_is_said_of_the_size(names):
     core = core_trials(names, [], [], **ARTICLE_SIZE)
 
-    assert with_word(advised(world(core), core=core), "this size") == []
+    assert with_word(advised(world(core), core=core), CASE) == []
 
 
 def test_where_nothing_was_measured_nothing_is_advised():
@@ -229,6 +231,13 @@ def test_the_lines_of_the_fastest_are_shown_as_markdown(library):
 
         assert f"```python\n{lines('convolution', library=library, mode=mode)}\n```" in block
         assert block.startswith("**")
+
+
+@pytest.mark.parametrize(("opencv", "first"), [(2.0, "PyTorch"), (0.5, "OpenCV")])
+def test_the_lines_of_what_won_come_first(opencv, first):
+    blocks = fastest_code(world(torch=1.0, opencv=opencv), CORE)
+
+    assert [first in block.splitlines()[0] for block in blocks] == [True, False]
 
 
 def test_there_are_lines_for_the_device_and_for_the_cpu():

@@ -12,7 +12,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import Kind
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
-from trainspeed.studies.conv2d.calls import calls_of, first_call_s
+from trainspeed.studies.conv2d.calls import Calls, calls_of, first_call_s
 from trainspeed.studies.conv2d.findings import cpu_verdicts, device_verdicts, fastest, residency_verdicts
 from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import on_device
@@ -80,19 +80,20 @@ def _without_gpu(runs: Iterable[Run]) -> str:
 def _processor(verdict: Verdict, *, cores: bool) -> str:
     """Return whether to use the device or the CPU; between libraries alone where both ran on CPU cores."""
     device, cpu = library_of(verdict.candidate), library_of(verdict.baseline)
+    case = Calls(verdict.candidate).names["case"]
     if cores and verdict.outcome in (Outcome.FASTER, Outcome.SLOWER):
         won = verdict.outcome is Outcome.FASTER
         fast, slow = (device, cpu) if won else (cpu, device)
         times = verdict.speedup if won else 1 / verdict.speedup
-        return f"For this size use {fast}: it is {times:.2f}x as fast as {slow}."
+        return f"For {case}, use {fast}: it is {times:.2f}x as fast as {slow}."
     return {
-        Outcome.FASTER: f"For this size use the device: {device} is {verdict.speedup:.2f}x as fast as {cpu}.",
+        Outcome.FASTER: (f"For {case}, use the device: {device} is {verdict.speedup:.2f}x as fast as {cpu}."),
         Outcome.SLOWER: (
-            f"For this size stay on the CPU: {cpu} is {1 / verdict.speedup:.2f}x as fast as {device}."
+            f"For {case}, stay on the CPU: {cpu} is {1 / verdict.speedup:.2f}x as fast as {device}."
         ),
-        Outcome.SAME: f"For this size {device} and {cpu} are equally fast: take what is simpler.",
+        Outcome.SAME: f"For {case}, {device} and {cpu} are equally fast: take what is simpler.",
         Outcome.UNDECIDED: (
-            f"Whether {device} or {cpu} is faster at this size is undecided: measure more blocks."
+            f"Whether {device} or {cpu} is faster for {case} is undecided: measure more blocks."
         ),
     }[verdict.outcome]
 
@@ -125,7 +126,7 @@ def _images_per_call(sweep: Sweep) -> str:
 
 
 def fastest_code(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
-    """Return the lines to copy for the fastest library on the device and on the CPU, as Markdown."""
+    """Return the lines to copy for the fastest library on the device and on the CPU, as Markdown; the faster first."""
     places = {"device": "on the device", "cpu": "on the CPU; for one channel"}
     if on_cores(runs):
         places = {"device": "framework, on a CPU core", "cpu": "of the CPU's libraries; for one channel"}

@@ -62,11 +62,12 @@ def _staying(run: Run) -> Run:
 
 
 def fastest(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> dict[str, Conv2dTrial]:
-    """Return the trials on one device with the shortest median call.
+    """Return the trials on one device with the shortest median call, the faster one first.
 
     Keys: "device" for the fastest framework, "cpu" for the fastest baseline; those that ran only.
     """
     medians = RunSet(tuple(runs)).data().medians(warm_call_s)
     sides = zip(("device", "cpu"), on_one_device(core), strict=True)
     ran = {side: [trial for trial in trials if trial in medians] for side, trials in sides}
-    return {side: min(trials, key=medians.get) for side, trials in ran.items() if trials}
+    best = {side: min(trials, key=medians.get) for side, trials in ran.items() if trials}
+    return dict(sorted(best.items(), key=lambda side: medians[side[1]]))

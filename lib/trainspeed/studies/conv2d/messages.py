@@ -14,7 +14,7 @@ from trainspeed.studies.conv2d.sweep_charts import QUESTION
 from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
 from trainspeed.studies.conv2d.trials import on_device
 
-LEAST_SIZES = 2  # of "at every size tried"
+LEAST_SIZES = 2  # of "at every size tried from …"
 CALL_QUESTION = "What is a call made of?"
 
 
@@ -38,8 +38,9 @@ def _won(sweep: Sweep) -> tuple[str, str, str] | None:
         return None
     if found.kind is Kind.FOUND and found.low is not None:
         return device, cpu, _side(found, unit)
-    sizes = listed(three(point.size) for point in found.points)
-    where = f"at {sizes} {unit}" if found.left_out else "at every size tried"
+    sizes = [point.size for point in found.points]
+    tried = f"every size tried from {' to '.join(map(three, _ends(sizes)))}"
+    where = f"at {listed(map(three, sizes)) if found.left_out else tried} {unit}"
     return {Kind.ALWAYS: (device, cpu, where), Kind.NEVER: (cpu, device, where)}.get(found.kind)
 
 
