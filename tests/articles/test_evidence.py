@@ -1,12 +1,15 @@
 """Which verdicts and runs answer a statement, and which do not."""
 
+from dataclasses import replace
+
 import pytest
 
 from study_data import layout_pair, make_pair, make_run
 from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.evidence import check_claim
+from trainspeed.core.result import Failure
 from trainspeed.core.run import Role, Status
-from trainspeed.core.trial import LAYOUTS
+from trainspeed.core.trial import LAYOUTS, STRATEGIES
 from trainspeed.studies.layout import findings
 
 LAYOUT, SCALING, AMP = ({c.id: c for c in claims(study)} for study in ("layout", "multi_gpu", "amp"))
@@ -103,6 +106,14 @@ def test_a_gap_closes_when_the_ratio_comes_nearer_to_1_from_either_side(small, l
     assert found.evidence[0].judgement.speedup == pytest.approx(max(small, 1 / small) / max(large, 1 / large))
 
 
+def test_noise_around_no_difference_is_no_gap_that_closes():
+    """Turned block by block, each of the small batches would have a gap of 1.25x or more."""
+    pair = ("torch", "tensorflow")
+    runs = make_pair("framework", pair, [0.7, 1.4, 0.8, 1.3, 0.75, 1.25], batch_size=8)
+    runs += make_pair("framework", pair, [1.01, 0.99] * 3, batch_size=128)
+    assert answer("framework_gap", runs).result == UNDECIDED
+
+
 def test_a_gap_of_five_blocks_or_of_blocks_that_disagree_is_undecided():
     assert answer("framework_gap", gap_runs(1.5, 1.1, blocks=5)).result == UNDECIDED
     runs = make_pair("framework", ("torch", "tensorflow"), [1.5] * 6, batch_size=8)
@@ -128,10 +139,12 @@ def test_a_gap_is_that_of_the_published_setting(other):
 # PyTorch fits a larger batch than TensorFlow.
 
 
-def ended(framework, **statuses):
-    """Return one run per batch size: b64="ok", b128="oom"."""
+def ended(framework, statuses, **more):
+    """Return one run per batch size: {"b64": "ok", "b128": "oom"}."""
+    if more.get("devices") == 2:
+        more = more | {"strategy": STRATEGIES[framework][1]}
     return [
-        make_run(framework=framework, batch_size=int(name[1:]), status=Status(status))
+        make_run(framework=framework, batch_size=int(name[1:]), status=Status(status), **more)
         for name, status in statuses.items()
     ]
 
@@ -152,24 +165,43 @@ def ended(framework, **statuses):
     ],
 )
 def test_a_larger_batch_fits_where_the_other_was_tried_and_ran_out_of_memory(tensorflow, torch, expected):
-    found = answer("memory", [*ended("tensorflow", **tensorflow), *ended("torch", **torch)])
+    found = answer("memory", [*ended("tensorflow", tensorflow), *ended("torch", torch)])
     assert found.result == expected
     told = f"The largest batch that ran here: torch {128 if torch.get('b128') == 'ok' else 64}, tensorflow "
     assert found.note.startswith(told) == (expected != UNMEASURED)
 
 
-def test_a_batch_that_fits_in_one_layout_fits():
-    runs = [
-        *ended("tensorflow", b64="ok"),
-        make_run(framework="tensorflow", batch_size=128, layout="channels_first", status=Status.OOM),
-        make_run(framework="tensorflow", batch_size=128, layout="channels_last"),
-        *ended("torch", b64="ok", b128="ok"),
-    ]
-    assert answer("memory", runs).result == UNDECIDED
+ONE_FITS = {"b64": "ok", "b128": "oom"}, {"b64": "ok", "b128": "ok"}  # of two, the second
+
+
+@pytest.mark.parametrize(
+    "other", [{"layout": "channels_last"}, {"precision": "bf16"}, {"compile": True}, {"devices": 2}]
+)
+def test_only_trials_that_are_equal_but_for_framework_and_batch_are_held_against_each_other(other):
+    def both(tensorflow, torch, **more):
+        return [*ended("tensorflow", tensorflow, **more), *ended("torch", torch, **more)]
+
+    unlike = [*ended("tensorflow", ONE_FITS[0]), *ended("torch", ONE_FITS[1], **other)]
+    assert answer("memory", unlike).result == UNMEASURED
+    found = answer("memory", [*both(*ONE_FITS), *both(*ONE_FITS[::-1], **other)])
+    assert found.result == UNDECIDED and found.note.startswith("That depends on layout, precision")
+    found = answer("memory", [*both(*ONE_FITS), *ended("tensorflow", {"b128": "ok"}, **other)])
+    assert found.result == AGREES
+    assert found.note == (
+        "The largest batch that ran here: torch 128, tensorflow 64 (channels_first, default precision, not "
+        "compiled, 1 device)."
+    )
+
+
+def test_a_batch_that_was_not_tried_for_lack_of_memory_is_no_evidence():
+    runs = [*ended("tensorflow", ONE_FITS[0]), *ended("torch", ONE_FITS[1])]
+    runs = [replace(run, failure=Failure()) if run.status is Status.OOM else run for run in runs]
+    found = answer("memory", runs)
+    assert (found.result, found.note) == (UNMEASURED, "No run here ran out of memory.")
 
 
 def test_a_run_that_shows_the_default_allocation_is_no_evidence():
-    runs = [*ended("tensorflow", b64="ok"), *ended("torch", b64="ok", b128="ok")]
+    runs = [*ended("tensorflow", {"b64": "ok"}), *ended("torch", {"b64": "ok", "b128": "ok"})]
     runs.append(make_run(framework="tensorflow", batch_size=128, status=Status.OOM, label=Role.ALLOCATION))
     found = answer("memory", runs)
     assert (found.result, found.note) == (UNMEASURED, "No run here ran out of memory.")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 
 from trainspeed.articles.claims import Answer, Claim, Evidence, Result, decide
 from trainspeed.core.format import DEFAULT_PRECISION
@@ -14,8 +15,10 @@ from trainspeed.core.trial import STRATEGIES, STRICT, WITH_WORKERS, Trial
 from trainspeed.judge.comparison import Verdict, ratios
 from trainspeed.judge.verdict import judge
 
+BOTH_WAYS = "That depends on layout, precision, compiler or number of devices."
 HALVES = ("fp16", "bf16")  # bf16 answers for the articles' fp16 where that was not measured
 PLAIN = (STRICT, DEFAULT_PRECISION)  # the articles left the flags alone, on GPUs without TF32
+ALIKE = ("layout", "precision", "compile", "devices")  # equal in trials whose memory is compared
 ARTICLE_WORKERS = {"threads": 4, "processes": 32}  # article 002's
 
 
@@ -127,35 +130,63 @@ def _name(verdict: Verdict) -> str:
 
 
 def _gap(claim: Claim, runs: Iterable[Run]) -> list[Evidence]:
-    """Return how many times larger the gap is at the smallest batch than at the largest, paired by block."""
+    """Return how many times larger the gap is at the smallest batch than at the largest, paired by block.
+
+    Which of the two is ahead at a batch size is the same in all its blocks: turned block by block, noise around no
+    difference would look like a gap.
+    """
     wanted = {"model": claim.model, "layout": claim.layout, "compile": False}
     gaps: dict[int, dict[int, float]] = {}
     rows = ratios(runs, claim.factor, claim.baseline, claim.candidate)
     plain = plain_precision(row["precision"] for row in rows)
     for row in rows:
         if (wanted | {"precision": plain}).items() <= row.items():
-            gaps.setdefault(row["batch_size"], {})[row["block"]] = max(row["ratio"], 1 / row["ratio"])
+            gaps.setdefault(row["batch_size"], {})[row["block"]] = row["ratio"]
     if len(gaps) < 2:
         return []
-    small, large = gaps[min(gaps)], gaps[max(gaps)]
+    small, large = (_turned(gaps[end(gaps)]) for end in (min, max))
     both = sorted(small.keys() & large.keys())
     name = f"the gap at batch {min(gaps)} over that at batch {max(gaps)}"
     return [Evidence(name=name, judgement=judge([small[b] for b in both], [large[b] for b in both]))]
 
 
+def _turned(ratios: Mapping[int, float]) -> dict[int, float]:
+    """Return the ratios of a batch size's blocks, all turned so that their median is 1 or more."""
+    ahead = median(ratios.values()) >= 1
+    return {block: ratio if ahead else 1 / ratio for block, ratio in ratios.items()}
+
+
 def _larger_batch(claim: Claim, runs: Iterable[Run]) -> Answer:
-    """Return whether the candidate ran at a batch size at which the baseline ran out of memory."""
+    """Return whether the candidate ran at a batch size at which the baseline ran out of memory, all else equal.
+
+    A run that was not begun, as memory was known to be too small, shows nothing of either.
+    """
+    arms = (claim.baseline, claim.candidate)
+    alike: dict[tuple, list[Run]] = {}
+    for run in runs:
+        trial = run.trial
+        if trial.framework in arms and trial.model == claim.model and run.role in DATA_ROLES and run.tried:
+            alike.setdefault(tuple(getattr(trial, name) for name in ALIKE), []).append(run)
+    if not any(run.status is Status.OOM for own in alike.values() for run in own):
+        return Answer(claim=claim, result=Result.UNMEASURED, note="No run here ran out of memory.")
+    found = {answer.result: answer for answer in (_larger_of_alike(claim, own) for own in alike.values())}
+    if Result.AGREES in found and Result.DISAGREES in found:
+        return replace(found[Result.AGREES], result=Result.UNDECIDED, note=BOTH_WAYS)
+    return next(found[result] for result in Result if result in found)
+
+
+def _larger_of_alike(claim: Claim, runs: Sequence[Run]) -> Answer:
+    """Return the same of runs whose trials differ in framework and batch size alone."""
     sizes: dict[tuple[str, Status], set[int]] = {}
     for run in runs:
-        if run.trial.model == claim.model and run.role in DATA_ROLES:
-            sizes.setdefault((run.trial.framework, run.status), set()).add(run.trial.batch_size)
+        sizes.setdefault((run.trial.framework, run.status), set()).add(run.trial.batch_size)
     base, cand = (sizes.get((arm, Status.OK), set()) for arm in (claim.baseline, claim.candidate))
     base_oom, cand_oom = (sizes.get((arm, Status.OOM), set()) for arm in (claim.baseline, claim.candidate))
-    if not base_oom and not cand_oom:
-        return Answer(claim=claim, result=Result.UNMEASURED, note="No run here ran out of memory.")
-    if not base or not cand:
+    if not base or not cand or not (base_oom or cand_oom):
         return Answer(claim=claim, result=Result.UNMEASURED)
-    note = f"The largest batch that ran here: {claim.candidate} {max(cand)}, {claim.baseline} {max(base)}."
+    setting = ", ".join(runs[0].trial.factors[name].words(runs[0].trial) for name in ALIKE)
+    largest = f"{claim.candidate} {max(cand)}, {claim.baseline} {max(base)}"
+    note = f"The largest batch that ran here: {largest} ({setting})."
     fits_less = (cand_oom - cand) & (base | base_oom)
     otherwise = Result.DISAGREES if fits_less else Result.UNDECIDED
     return Answer(claim=claim, result=Result.AGREES if cand & (base_oom - base) else otherwise, note=note)

@@ -14,7 +14,7 @@ class MemoryUse:
 
     Attributes:
         fullest: The run that took the largest share of its device; None where no run tells both.
-        out_of_memory: Runs that asked for more than there was.
+        out_of_memory: Runs that asked for more than there was; not those that were never begun for lack of it.
         untold: Other runs that began and do not tell what share they took.
     """
 
@@ -29,7 +29,7 @@ def memory_use(runs: Collection[Run]) -> MemoryUse:
     told = [run for run in tried if memory_share(run) is not None]
     return MemoryUse(
         fullest=max(told, key=memory_share, default=None),
-        out_of_memory=tuple(run for run in runs if run.status is Status.OOM),
+        out_of_memory=tuple(run for run in runs if run.status is Status.OOM and run.tried),
         untold=tuple(run for run in tried if memory_share(run) is None),
     )
 
