@@ -62,6 +62,8 @@ def test_an_element_without_a_key_is_refused(key):
     "changed",
     [
         {"outcome": "quicker"},
+        {"without_result": -1},
+        {"without_result": "two"},
         {"quantity": "accuracy"},
         {"baseline": None},
         {"candidate": {"framework": "torch"}},
@@ -106,6 +108,21 @@ def test_blocks_of_which_one_run_failed_are_left_out():
     first, last = arms(layout_pair(SIX))
     last[2] = make_run(block=2, layout="channels_last", status=Status.CRASHED)
     assert (judge_runs(first, last).blocks, judge_runs(first, []).speedup) == (5, None)
+    first[4] = make_run(block=4, layout="channels_first", status=Status.TIMEOUT)
+    (lost,) = by_layout([*first, *last])
+    assert (lost.blocks, lost.without_result) == (4, 2)
+    assert lost.sentence.endswith(", 4 blocks, 2 blocks without a result.")
+    assert through_a_file([lost]) == [lost] and as_json([lost])[0]["without_result"] == 2
+
+
+def test_blocks_that_one_trial_alone_was_to_run_or_that_failed_in_both_are_not_counted_as_lost():
+    first, last = arms(layout_pair(SIX))
+    failed = [
+        make_run(block=2, layout=run.trial.layout, status=Status.CRASHED) for run in (first[0], last[0])
+    ]
+    (verdict,) = by_layout([*first[:2], failed[0], *first[3:], *last[:2], failed[1], *last[3:5]])
+    assert (verdict.blocks, verdict.without_result) == (4, 0)
+    assert verdict.sentence.endswith(", 4 blocks.") and "without_result" not in as_json([verdict])[0]
 
 
 @pytest.mark.parametrize(("margin", "outcome"), [(0.5, "worse"), (5.0, "same")])

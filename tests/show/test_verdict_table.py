@@ -1,7 +1,10 @@
 """The table of verdicts."""
 
+from dataclasses import replace
+
 import pytest
 
+from scaling_data import make_verdict
 from showing_data import cells, failed_run, make_frame, make_run, make_verdicts, rows
 from trainspeed.core.frame import to_frame
 from trainspeed.core.layer_table import row
@@ -25,6 +28,10 @@ class TestVerdicts:
         ]
         assert (hollow["speed-up"], hollow["blocks"]) == ("1.21×", "1")
         assert (none["speed-up"], none["blocks"]) == ("—", "0")
+
+    def test_blocks_of_which_one_side_gave_no_result_are_said(self):
+        table = tables.verdict_table([replace(make_verdict(), without_result=2)])
+        assert rows(table)[0]["outcome"] == "faster, 2 blocks without a result"
 
     def test_no_verdict_is_an_empty_table(self):
         assert next(iter(tables.verdict_table([]).data)) == "comparison"

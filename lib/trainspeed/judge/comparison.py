@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from operator import attrgetter
 from statistics import median
 from typing import Any, TypeVar
 
@@ -16,13 +17,15 @@ from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.factors import CONTROL as CONTROL_FACTOR
 from trainspeed.core.factors import Factor
 from trainspeed.core.files import slug
-from trainspeed.core.quantities import Name, Text
+from trainspeed.core.quantities import Name, Number, Text
 from trainspeed.core.run import AGAIN, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import text
+from trainspeed.judge.failures import one_sided_blocks
 from trainspeed.judge.verdict import ACCURACY_MARGIN, Judged, Judgement, Outcome, judge, judge_difference
 
 SIZES = {"time": "speedup", "accuracy": "difference"}  # quantity -> key of its size in `verdicts.json`
+VALUES = {"time": attrgetter("median_s"), "accuracy": attrgetter("test_accuracy")}  # quantity -> of a run
 TEXTS = {
     "session": Name,
     "study": Name,
@@ -44,6 +47,7 @@ class Verdict(Judged):
         factor: Name of the factor in which the two differ: see `core.factors`.
         quantity: "time", or "accuracy" (then `judgement.speedup` is a difference in points).
         sentence: The verdict in words, with the setting in which it holds.
+        without_result: Blocks in which both ran and one alone gave a result, so that they are in no pair.
     """
 
     session: str
@@ -55,6 +59,7 @@ class Verdict(Judged):
     candidate: AnyTrial
     judgement: Judgement
     sentence: str
+    without_result: int = 0
 
     @property
     def label(self) -> str:
@@ -102,7 +107,8 @@ class Verdict(Judged):
         if not (0 < judgement.confidence < 1 and 0 <= judgement.blocks <= MOST_SIZE):
             raise ValueError("no verdict has this confidence, or so many blocks.")
         trials = {name: trial_from_dict(element[name]) for name in ("baseline", "candidate")}
-        return cls(**texts, **trials, judgement=judgement)
+        lost = msgspec.convert(element.get("without_result", 0), Number)
+        return cls(**texts, **trials, judgement=judgement, without_result=lost)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the element of `verdicts.json`."""
@@ -119,7 +125,7 @@ class Verdict(Judged):
             SIZES[self.quantity]: size,
             **numbers,
             "sentence": self.sentence,
-        }
+        } | ({"without_result": self.without_result} if self.without_result else {})
 
 
 def _without_seed(trial: AnyTrial) -> dict[str, Any]:
@@ -222,6 +228,7 @@ def verdict_between(
 ) -> Verdict:
     """Return the verdict on two trials, from their runs."""
     judgement = judge_runs(baseline, candidate, quantity)
+    lost = one_sided_blocks(baseline, candidate, VALUES[quantity])
     a, b = baseline[0], candidate[0]
     return Verdict(
         session=a.session,
@@ -232,7 +239,8 @@ def verdict_between(
         baseline=a.trial.spec,
         candidate=b.trial.spec,
         judgement=judgement,
-        sentence=text.sentence(a, b, factor, judgement, quantity),
+        sentence=text.sentence(a, b, factor, judgement, quantity, lost),
+        without_result=lost,
     )
 
 

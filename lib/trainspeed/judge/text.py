@@ -16,8 +16,14 @@ OUTCOME_WORDS = {
 }
 
 
-def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str = "time") -> str:
-    """Return a verdict in words: b against a, and the setting in which it holds."""
+def sentence(
+    a: Run, b: Run, factor: str, judgement: Judgement, quantity: str = "time", without_result: int = 0
+) -> str:
+    """Return a verdict in words: b against a, and the setting in which it holds.
+
+    Args:
+        without_result: Blocks in which one of the two gave no result.
+    """
     row, trial = a.trial.factor(factor), a.trial
     first = [f for f in trial.factors.values() if f.in_head and f.name not in row.hidden]
     versus = [row.versus(trial, b.trial), *(f.words(trial) for f in first)]
@@ -30,8 +36,13 @@ def sentence(a: Run, b: Run, factor: str, judgement: Judgement, quantity: str = 
     versions = (version for run in (a, b) for version in _versions(run, with_compile=compiled))
     setting = [*dict.fromkeys(machines), *dict.fromkeys(versions), *trial.describe(without=unsaid)]
     setting += [f"batch {trial.batch_size} on each device"] if grown else []
-    blocks = counted(judgement.blocks, "block")
+    blocks = counted(judgement.blocks, "block") + lost_blocks(without_result)
     return f"{', '.join(versus)}: {measured(judgement, quantity)}. {', '.join(setting)}, {blocks}."
+
+
+def lost_blocks(number: int) -> str:
+    """Return what follows the blocks of a verdict, where one side gave no result in some: ", 2 blocks without …"."""
+    return f", {counted(number, 'block')} without a result" if number else ""
 
 
 def _versions(run: Run, *, with_compile: bool) -> list[str]:

@@ -20,6 +20,7 @@ from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
 from trainspeed.core.phase import PHASES
 from trainspeed.core.run import DATA_ROLES
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.text import lost_blocks
 from trainspeed.show.cells import Anchored, styled, styled_failures
 from trainspeed.show.rows import (
     ARM_COLUMNS,
@@ -78,7 +79,7 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
             "speed-up": fixed(verdict["speedup"], 2, "×"),
             "95 % interval": interval(verdict["low"], verdict["high"]),
             "blocks": fixed(verdict["blocks"], 0),
-            "outcome": verdict["outcome"],
+            "outcome": verdict["outcome"] + lost_blocks(getattr(one, "without_result", 0)),
         }
         for one, verdict in zip(told, verdict_frame(told).to_dict("records"), strict=True)
     ]
