@@ -83,7 +83,10 @@ def made_up(study: str, plan: Planned) -> Run:
     about = {"block": block, "label": plan.label, "study": study, "started_at": "2026-11-20T10:00:00+00:00"}
     if isinstance(trial, Conv2dTrial):  # of the libraries that the smoke preset sweeps
         seconds = LIBRARY_SECONDS[trial.library] / trial.devices
-        return conv2d_data.make_run(trial, seconds * (1 + block / 1000), machine=study_data.MACHINE, **about)
+        planned = replace(trial, seed=trial.seed - block)  # which gives it the block's again
+        return conv2d_data.make_run(
+            planned, seconds * (1 + block / 1000), machine=study_data.MACHINE, **about
+        )
     versions = {trial.framework: study_data.VERSIONS[trial.framework]}
     about |= {"trial": trial, "versions": versions, "images_per_epoch": trial.images_per_epoch}
     if trial.precision == "tf32":

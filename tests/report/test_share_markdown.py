@@ -115,7 +115,7 @@ def test_the_headline_is_that_of_the_front_page(verdicts, again):
     said = text.splitlines()[2]
 
     if values.headline.gains:
-        sure = front.partition(". At first")[0].rpartition("; ")[2]
+        sure = front.partition(". Of those")[0].rpartition("; ")[2]
         assert said.rpartition("; ")[2].removesuffix(".") == sure.removesuffix(".")
         return
     assert "What to paste" not in said

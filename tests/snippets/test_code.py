@@ -18,7 +18,7 @@ from trainspeed.core.trial import (
 )
 from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.snippets import code
-from trainspeed.snippets.code import program_blocks, program_of
+from trainspeed.snippets.code import changed_lines, program_blocks, program_of
 
 DEPRECATED = ("allow_tf32", "cuda.amp", "set_global_policy", "multi_gpu_model", "experimental.set_policy")
 
@@ -289,3 +289,12 @@ def test_a_program_trains_as_it_is_pasted(name, shared_worker, tmp_path):
     assert len(accuracies) == (2 if ddp else 1)
     assert min(accuracies) > 0.6, "guessing gives a third"
     assert "deprecat" not in printed.lower(), printed
+
+
+@pytest.mark.parametrize("framework", ["torch", "tensorflow"])
+def test_a_line_of_which_the_comment_alone_is_another_one_is_none_to_paste(framework):
+    """The head of a function without its body would be no Python."""
+    lines = changed_lines(trial_of(framework, compile=True), trial_of(framework))
+
+    assert any("compile" in line for line in lines)
+    assert not any(line.startswith(("def order", "whole =")) for line in lines)

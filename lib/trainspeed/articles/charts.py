@@ -29,7 +29,7 @@ from trainspeed.show.series import handles
 from trainspeed.show.theme import GREY, OKABE_ITO, PALE, WIDTH_IN, framework_colour
 
 FAIRNESS_NOTE = "Machine, images and libraries differ: compare the ratios only."
-NOT_AS_THERE = "This machine is not drawn: not measured as in the article (channels_first)."
+NOT_AS_THERE = "This machine is not drawn: not measured as in the article."
 ARTICLE_GREY = ".4"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 STYLES = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # of the first, second, … line of a colour

@@ -40,7 +40,7 @@ def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> lis
     """
     told = list(verdicts)
     known = [one for one in control if one.low is not None]
-    searched = {(verdict.study, verdict.candidate) for verdict in told if verdict.factor == RECIPE}
+    searched = {verdict.study for verdict in told if verdict.factor == RECIPE}
     doubts = []
     for verdict in told:
         called = verdict.outcome in (Outcome.FASTER, Outcome.SLOWER) and not verdict.is_control
@@ -48,11 +48,14 @@ def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> lis
             continue
         widest = max(_nearest(verdict, known), key=_reach, default=None)
         if widest and abs(log(verdict.speedup)) < log(_reach(widest)):
-            fresh = (verdict.study, verdict.candidate) in searched
+            # A framework is not confirmed, nor are two times of the same runs, and a search is from fresh blocks.
+            again = (
+                verdict.row.choice and verdict.baseline != verdict.candidate and verdict.study not in searched
+            )
             doubts.append(
                 f"{verdict.name}: {size_of(verdict)}, but {_setting(widest, verdict)} measured twice may differ as "
                 f"much: {interval_of(widest)} in {widest.blocks} blocks. "
-                + ("Measure more blocks." if fresh else "Believe it once fresh blocks confirm it.")
+                + ("Believe it once fresh blocks confirm it." if again else "Measure more blocks.")
             )
     return doubts
 

@@ -104,7 +104,7 @@ def largest_batch_table(frame: pd.DataFrame) -> Styler:
         oom = runs.loc[runs["status"] == "oom", "batch_size"]
         cells = {"largest batch that ran": "none ran" if ran.empty else f"{ran.max()}"}
         if lacked:
-            cells["smallest batch out of memory"] = "none" if oom.empty else f"{oom.min()}"
+            cells["smallest batch that did not fit"] = "none" if oom.empty else f"{oom.min()}"
         rows.append(names | cells)
     caption = "Largest batch size by memory"
     return styled(rows, "largest", caption if lacked else f"{caption}: no batch ran out of memory")

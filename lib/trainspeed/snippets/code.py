@@ -7,6 +7,7 @@ Makes text from `templates` and knows no framework. The first comment of a progr
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
@@ -23,6 +24,7 @@ from trainspeed.snippets.torch_lines import TORCH
 
 PASTED = {"torch": TORCH, "tensorflow": TENSORFLOW, "jax": JAX}
 KERAS = {"tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}
+TRAILING_COMMENT = re.compile(r"(?<=\S)  #.*$")
 TORCH_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 
 
@@ -76,7 +78,9 @@ def changed_lines(trial: Trial, plain: Trial) -> list[str]:
         LookupError: A lever of the trial has no lines.
     """
     before, after = (program_of(one, plain).splitlines() for one in (plain, trial))
-    steps = difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
+    # A line whose comment alone is another one is no line to paste: its body may be the same.
+    told, pasted = ([TRAILING_COMMENT.sub("", line) for line in program] for program in (before, after))
+    steps = difflib.SequenceMatcher(a=told, b=pasted, autojunk=False).get_opcodes()
     spans = [after[low:high] for kind, _, _, low, high in steps if kind in ("insert", "replace")]
     return [line for span in spans for line in span if line]
 

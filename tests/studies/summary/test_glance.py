@@ -141,7 +141,7 @@ def test_the_machine_is_one_line(machine, sentence):
 
 @pytest.mark.parametrize(
     ("machine", "share", "taker"),
-    [(ON_CPU, "21 %", "process, beyond the framework and the data set"), (ON_GPU, "51 %", "run")],
+    [(ON_CPU, "21 %", "process, without framework and data"), (ON_GPU, "51 %", "run")],
 )
 def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share, taker):
     """The share is rounded up, as in the titles of charts. On a CPU it is what a process added after its start."""
@@ -199,7 +199,9 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
     some = [*held, Confirmed(first=best, again=None, reason="there was no time")]
     assert "; the largest gains were measured [again](#" in fact("How sure", own=own, confirmed=held)
     assert "; 1 of the 2 largest gains were measured [again](#" in fact("How sure", own=own, confirmed=some)
-    assert "; what looked like the largest gains was measured [again](#" in fact("How sure", own=own)
+    slower = [Confirmed(first=verdict(0.8), again=verdict(0.8))]
+    said = fact("How sure", own=own, confirmed=slower)
+    assert "; no gain was, but what is undecided or slower was measured [again](#" in said
 
 
 def test_a_notebook_that_was_not_asked_for_is_no_thing_with_a_reason():

@@ -93,8 +93,8 @@ def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
         ([], "Nothing is decided: a verdict needs 6 blocks or more."),
         ([verdict(2.0, blocks=5)], "Nothing is decided: a verdict needs 6 blocks or more."),
         ([verdict(2.0, factor="control")], "Nothing is decided: a verdict needs 6 blocks or more."),
-        ([verdict(0.5)], "Nothing that was compared was found to be faster here."),
-        ([verdict(1.0)], "Nothing that was compared was found to be faster here."),
+        ([verdict(0.5)], "Nothing that was compared was found to be faster here than a plain script."),
+        ([verdict(1.0)], "Nothing that was compared was found to be faster here than a plain script."),
     ],
 )
 def test_without_a_gain_it_says_whether_anything_is_decided(verdicts, sentence):
@@ -104,7 +104,9 @@ def test_without_a_gain_it_says_whether_anything_is_decided(verdicts, sentence):
 def test_beside_a_search_that_found_something_nothing_else_is_said_to_be_faster():
     report = report_of(verdict(0.5), verdict(1.1, factor="recipe"))
     assert report.recipes
-    said = ["Beside what the search kept, nothing that was compared was found to be faster here."]
+    said = [
+        "Beside what the search kept, nothing that was compared was found to be faster here than a plain script."
+    ]
     assert switch_sentences(report) == said
 
 
@@ -140,6 +142,21 @@ def test_what_no_number_of_blocks_decides_is_one_sentence_for_all_studies():
     assert undecided_sentences(report_of(*verdicts)) == [
         "Differences too small for the noise here, for which more than 45 blocks would be needed: layout (1), amp (1). "
         "Take what is simpler."
+    ]
+
+
+def test_what_a_plain_script_has_is_named_as_no_gain_unless_fresh_blocks_refute_it():
+    default = replace(verdict(1.3), candidate=replace(verdict().candidate, framework="jax"))
+    cores = verdict(1.8, factor="devices")
+    runs = tuple(runs_of("multi_gpu", machine={"device": "cpu", "cpu": "Test CPU"}))
+    report = report_of(default, cores, runs=runs)
+
+    one, other = slower_sentences(report)
+    assert one.endswith("; over one core: a plain script has them all.")
+    assert other.endswith("; JAX has it by itself: leave it so.")
+    assert slower_sentences(report, [Confirmed(first=cores, again=verdict(0.9))]) == [other]
+    assert switch_sentences(report) == [
+        "Nothing that was compared was found to be faster here than a plain script."
     ]
 
 

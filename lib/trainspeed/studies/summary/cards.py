@@ -72,8 +72,7 @@ def remarked(
     for verdict in verdicts:
         one = again.get(verdict)
         still = one and verdict.outcome is one.again.outcome is Outcome.UNDECIDED
-        size = f", {size_of(one.again)}" if one and one.again.low is not None else ""
-        said = [f"{one.word} in fresh blocks{size}"] if one and not still else []
+        said = [f"{one.word} in fresh blocks"] if one and not still else []
         said += ["from an earlier session"] if report.is_older(verdict.session) else []
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)

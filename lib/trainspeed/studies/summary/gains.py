@@ -18,7 +18,7 @@ from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
-from trainspeed.studies.summary.worth import is_default
+from trainspeed.studies.summary.worth import is_default, is_on_cores
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
@@ -61,7 +61,9 @@ def switch_sentences(
         confirmed: What became of some of the gains in fresh blocks, so that luck does not pass for a gain.
         unsaid: Words that the names of verdicts leave out, as they are said above the list.
     """
-    gains, single = _apart(report, report.gains)
+    gains, _ = _apart(report, report.gains)
+    faster = [verdict for verdict in report.switches if verdict.outcome is Outcome.FASTER]
+    _, single = _apart(report, faster)
     if gains:
         again = {c.first: _in_fresh_blocks(c) for c in confirmed}
         largest = [
@@ -71,7 +73,7 @@ def switch_sentences(
         return [*largest, *_rest(gains, "smaller gain"), *_convolutions(report, single, confirmed)]
     if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.headlines):
         beside = "Beside what the search kept, nothing" if report.kept else "Nothing"
-        nothing = f"{beside} that was compared was found to be faster here."
+        nothing = f"{beside} that was compared was found to be faster here than a plain script."
         return [nothing, *_convolutions(report, single, confirmed)]
     if single:
         return _convolutions(report, single, confirmed)
@@ -101,16 +103,21 @@ def slower_sentences(
         for several in (slower[:MAX_SENTENCES], (*in_order(worse), *same[:MAX_SENTENCES]))
     )
     rest = _rest(slower, "smaller loss", "smaller losses")
-    return [*losses, *rest, *_convolutions(report, single, confirmed), *others, *_defaults(report)]
+    return [*losses, *rest, *_convolutions(report, single, confirmed), *others, *_no_gains(report, confirmed)]
 
 
-def _defaults(report: ReportSummary) -> list[str]:
-    """Return what is faster and on anyway, so that it is nothing to gain but something to lose."""
-    own = [v for v in report.switches if v.outcome is Outcome.FASTER and is_default(v)]
-    return [
-        _linked(report, verdict, f"; {NAMES[verdict.candidate.framework]} has it by itself: leave it so")
-        for verdict in own
-    ]
+def _no_gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[str]:
+    """Return what is faster and nothing to gain, as a plain script has it, with the reason."""
+    refuted = [c.first for c in confirmed if c.refuted]
+    why = {}
+    for verdict in report.switches:
+        if verdict.outcome is not Outcome.FASTER or verdict.candidate.phase.calls or verdict in refuted:
+            continue
+        if is_default(verdict):
+            why[verdict] = f"; {NAMES[verdict.candidate.framework]} has it by itself: leave it so"
+        elif is_on_cores(verdict, report.machine):
+            why[verdict] = "; over one core: a plain script has them all"
+    return [_linked(report, verdict, why[verdict]) for verdict in [*why][:MAX_SENTENCES]]
 
 
 def undecided_sentences(report: ReportSummary) -> list[str]:

@@ -166,4 +166,4 @@ def _taker(run: Run) -> str:
     """Return what took the memory: on a CPU its own process alone is read, without what that had before the run."""
     if run.machine.get("device") != "cpu":
         return "run"
-    return f"process, beyond the framework{' and the data set' * run.trains}"
+    return f"process, without framework{' and data' * run.trains}"

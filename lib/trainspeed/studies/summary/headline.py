@@ -17,7 +17,7 @@ from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import study_link
-from trainspeed.studies.summary.worth import is_over_plain, worthwhile
+from trainspeed.studies.summary.worth import possible, worthwhile
 
 MOST = 3  # sentences on recipes
 UNDECIDED = "#undecided-and-what-would-decide-it"
@@ -66,7 +66,7 @@ def finding_of(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Fi
     """Return what a report found, in a word."""
     if told := gains_told(report, confirmed):
         return told[0].finding
-    decided = bool(report.headlines or report.recipes) and not _open(report)
+    decided = bool(report.headlines or report.recipes) and not _open(report) and not _doubtful(confirmed)
     return Finding.NOTHING if decided else Finding.UNDECIDED
 
 
@@ -104,8 +104,9 @@ def nothing_to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ())
             f"What fresh blocks confirmed, {name}, is not a line of a program: the page of its study, {page}, has it."
         )
     return Marked(
-        "No switches that pay together were found, and no single one was confirmed in fresh blocks: there is nothing "
-        "to paste." + (" The lines of each gain are on its study's page." if best else "")
+        "No switches that pay together were found, and no single gain over a plain script was confirmed in fresh "
+        "blocks: there is nothing to paste."
+        + (" The lines of each gain are on its study's page." if best else "")
     )
 
 
@@ -117,7 +118,7 @@ def headline(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
     """
     told = gains_told(report, confirmed)
     said = [_recipe(g.verdict, report) if g.finding is Finding.TOGETHER else _gain(g, report) for g in told]
-    return said or [_nothing(report)]
+    return said or [_nothing(report, confirmed)]
 
 
 def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed | None:
@@ -159,7 +160,7 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
 def _gain(told: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
     size, name = _times(told.verdict, report), escape(told.verdict.name)
-    largest = " At first it was the largest of those that fresh blocks confirmed."
+    largest = " Of those, it was the largest at first."
     largest = largest if told.finding is Finding.CONFIRMED else ""
     return Marked(f"{size}: {name}; {how_sure(told.finding, told.again)}.{largest}")
 
@@ -199,10 +200,13 @@ def nothing_found(compared: int, undecided: int, gains: int, *, fresh_blocks: st
     if gains:
         first = f"what was found first ({counted(gains, 'gain')}) was not confirmed in {fresh_blocks}"
         return "Nothing was confirmed that trains faster here", f"{first}; {why}"
-    return f"Nothing was found that trains faster here by more than {percent(MARGIN)}", why
+    return (
+        f"Nothing was found that trains faster here than a plain script by more than {percent(MARGIN)}",
+        why,
+    )
 
 
-def _nothing(report: ReportSummary) -> Marked:
+def _nothing(report: ReportSummary, confirmed: Sequence[Confirmed]) -> Marked:
     judged = compared(report)
     undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
     claim, why = nothing_found(
@@ -214,9 +218,14 @@ def _nothing(report: ReportSummary) -> Marked:
     found = f"{claim}: {why}."
     if not judged and not report.recipes:
         return Marked(found)
-    if _open(report):
+    if _open(report) or _doubtful(confirmed):
         return Marked(f"{found}{_nearest(report)} [What would decide the rest]({UNDECIDED}).")
     return Marked(f"{found} Leave your script as it is.")
+
+
+def _doubtful(confirmed: Sequence[Confirmed]) -> bool:
+    """Return whether fresh blocks leave open what was decided at first."""
+    return any(one.unconfirmed and not one.refuted for one in confirmed)
 
 
 def nearest_gain(report: ReportSummary) -> Verdict | None:
@@ -225,7 +234,7 @@ def nearest_gain(report: ReportSummary) -> Verdict | None:
     What a search kept comes first: it is over a plain script, as it is written.
     """
     above = [verdict for verdict in _open(report) if verdict.low is not None and verdict.low > 1]
-    above = [verdict for verdict in above if is_over_plain(verdict, report.machine)]
+    above = possible(above, report.verdicts, report.machine)
     return max(above, key=lambda verdict: (verdict.factor == RECIPE, verdict.speedup), default=None)
 
 

@@ -19,12 +19,12 @@ from trainspeed.judge.checks import Check
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, note_sentence, whole_study_doubts
 from trainspeed.judge.failures import kind_of_failure
-from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
+from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
 from trainspeed.search.unmeasured import unmeasured_sentences
 from trainspeed.show.coverage import coverage_sentences
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
-from trainspeed.studies.summary.confirmation import DECIDED, Confirmed, counts_of
+from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.tables import Table, verdicts_by_table
 
 DATA_SETS = {
@@ -195,14 +195,14 @@ def doubt_text(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
         if doubts
         else "[no reason to doubt it](#doubts)"
     )
-    gains = [one for one in confirmed if one.first.outcome in DECIDED]
+    gains = [one for one in confirmed if one.first.outcome is Outcome.FASTER]
     again = sum(one.again is not None for one in gains)
     which = "the largest gains" if again == len(gains) else f"{again} of the {len(gains)} largest gains"
     link = "measured [again](#confirmed-in-fresh-blocks)"
     if again:
         luck = f"; {which} were {link}"
-    elif measured.runs:  # of what was undecided only
-        luck = f"; what looked like the largest gains was {link}"
+    elif any(one.again for one in confirmed):
+        luck = f"; no gain was, but what is undecided or slower was {link}"
     else:
         luck = f"; no gain was {link}, so that it may be partly luck"
     return Marked(told + ("" if report.kept and not measured.runs else luck))
@@ -212,20 +212,20 @@ def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
     """Return the doubts about the folder, about each study, and about what this page measured itself.
 
     Args:
-        confirmed: What became of some of the gains in fresh blocks: noise is no doubt about one that these show.
+        confirmed: What became of some of the gains in fresh blocks: noise is no doubt about one on which these decide.
     """
     doubts = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
     known = {verdict.study for verdict in report.verdicts}
     same: dict[tuple, dict[str, DoubtedRuns]] = {}
     checks = () if checks_here(report)[1] else report.checks  # of another system they are not counted on
-    held = [one.first for one in confirmed if one.holds]
+    seen = [one.first for one in confirmed if one.holds or one.unconfirmed]
     for study in dict.fromkeys(run.study for run in (*report.runs, *checks, *measured.runs)):
         runs = {CHECK: report.checks, SUMMARY: RunSet(tuple(measured.runs))}.get(study, report.runs).of_study(
             study
         )
         # The short form of a check compares nothing; what is measured again was held against the controls at first.
         control = controls(runs) or (None if study in (CHECK, SUMMARY) else [])
-        own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in held]
+        own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in seen]
         doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, control, own)]
         if study not in known and study not in (CHECK, SUMMARY):
             doubts.append(f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook.")

@@ -16,11 +16,19 @@ def worthwhile(
 ) -> list[Verdict]:
     """Return those that are faster, and so than a plain script, with its accuracy; in their order.
 
-    What leaving a switch out of all that a search kept costs is a gain only where all together are one: its baseline
-    has the others on.
-
     Args:
         every: All verdicts of the report, those on accuracy and on whole searches among them.
+    """
+    return possible((one for one in verdicts if one.outcome is Outcome.FASTER), every, machine)
+
+
+def possible(
+    verdicts: Iterable[Verdict], every: Iterable[Verdict], machine: Mapping[str, Any]
+) -> list[Verdict]:
+    """Return those that are, or would be if they were faster, gains over a plain script; arguments as of `worthwhile`.
+
+    What leaving a switch out of all that a search kept costs is a gain only where all together are one: its baseline
+    has the others on.
     """
     known = list(every)
     worse = {_pair(verdict) for verdict in known if verdict.outcome is Outcome.WORSE}
@@ -33,20 +41,23 @@ def worthwhile(
     return [
         verdict
         for verdict in verdicts
-        if verdict.outcome is Outcome.FASTER
-        and is_over_plain(verdict, machine)
+        if is_over_plain(verdict, machine)
         and _pair(verdict) not in worse
-        and (verdict.study, verdict.candidate) not in lost
+        and (verdict.factor == RECIPE or (verdict.study, verdict.candidate) not in lost)
     ]
 
 
 def is_over_plain(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
     """Whether a gain is one over a plain script.
 
-    Training on several CPU cores, each a device, is none, as a script has all; nor is a framework's own layout.
+    Several CPU cores, each a device, are none, as a script has all; nor is the layout that a framework has by itself.
     """
-    on_cores = verdict.factor == "devices" and machine.get("device") == "cpu"
-    return not is_default(verdict) and (verdict.candidate.phase.calls or not on_cores)
+    return not is_default(verdict) and not is_on_cores(verdict, machine)
+
+
+def is_on_cores(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
+    """Whether it is about several CPU cores, each a device, against one."""
+    return verdict.factor == "devices" and machine.get("device") == "cpu"
 
 
 def is_default(verdict: Verdict) -> bool:
