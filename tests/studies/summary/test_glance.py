@@ -194,7 +194,8 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
 
     assert fact("To paste", verdicts=[best], confirmed=held) == "[the lines of the headline](#code-to-paste)."
     assert fact("To paste", verdicts=[best]) == "nothing ([why](#code-to-paste))."
-    assert "(#doubts); no gain was measured [again](#confirmed-in-fresh-blocks)" in fact("How sure")
+    never = "(#doubts); no gain was measured [again](#confirmed-in-fresh-blocks)"
+    assert never in fact("How sure", verdicts=[best]) and "gain" not in fact("How sure")
     own = [make_run(study="summary")]
     some = [*held, Confirmed(first=best, again=None, reason="there was no time")]
     assert "; the largest gains were measured [again](#" in fact("How sure", own=own, confirmed=held)

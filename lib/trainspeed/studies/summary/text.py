@@ -204,7 +204,7 @@ def doubt_text(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
     elif any(one.again for one in confirmed):
         luck = f"; no gain was, but what is undecided or slower was {link}"
     else:
-        luck = f"; no gain was {link}, so that it may be partly luck"
+        luck = f"; no gain was {link}, so that it may be partly luck" if report.gains else ""
     return Marked(told + ("" if report.kept and not measured.runs else luck))
 
 
