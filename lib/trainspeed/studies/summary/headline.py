@@ -12,7 +12,7 @@ from trainspeed.core.format import NAMES, counted, model_of, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of, measured, size_of
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -149,12 +149,15 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     points = (
         v for v in report.recipes if v.quantity == "accuracy" and (v.study, v.baseline, v.candidate) == pair
     )
-    accuracy = next(
-        (f"; accuracy: {measured(one.judgement, 'accuracy')}" for one in points), "; accuracy not checked"
-    )
+    accuracy = next(map(_accuracy, points), "not checked")
     return Marked(
-        f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), {sure}{escape(accuracy)}."
+        f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), {sure}; accuracy {escape(accuracy)}."
     )
+
+
+def _accuracy(verdict: Verdict) -> str:
+    ends = "" if verdict.low is None else f" ({interval_of(verdict, verdict.quantity)} points)"
+    return f"{OUTCOME_WORDS[Outcome.SAME] if verdict.outcome is Outcome.SAME else verdict.outcome}{ends}"
 
 
 def _gain(told: Gain, report: ReportSummary) -> Marked:
