@@ -1,16 +1,12 @@
-"""What the front page says first, and the cards of its studies."""
+"""What the front page says first."""
 
 from dataclasses import replace
 from statistics import median
 
-import matplotlib.pyplot as plt
 import pytest
-from bs4 import BeautifulSoup
 
 from front_data import report_of, runs_of, verdicts_of
-from trainspeed.judge.answer import answers
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary import cards
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.headline import (
     Finding,
@@ -21,8 +17,6 @@ from trainspeed.studies.summary.headline import (
     to_paste,
 )
 from trainspeed.studies.summary.notebooks import ReportNotebook
-
-HOSTILE = 'x"><img src=//evil onerror=go()>'
 
 
 def verdict(ratio=1.3, *, study="layout", blocks=6, **more):
@@ -188,97 +182,6 @@ def test_without_a_gain_the_headline_says_so(verdicts, said):
 
 
 # Cards.
-
-
-def test_a_card_says_what_fresh_blocks_say_and_marks_no_gain_that_they_refuted():
-    lost, held = verdict(1.5), verdict(1.3, baseline=replace(verdict().baseline, batch_size=7))
-    again = {lost: Confirmed(first=lost, again=verdict(0.8)), held: Confirmed(first=held, again=verdict(1.3))}
-    told = cards.remarked([lost, held], report_of(lost, held), again)
-    (answer,) = answers(told)
-
-    said = cards.card_text(answer, told)
-    assert "(1.30x; confirmed in fresh blocks)" in said
-    assert "1.50x" not in said
-    open_ = cards.open_text([answer], told)
-    assert open_.startswith("<strong>Undecided</strong>: ")
-    assert "(1.50x; not confirmed, but slower in fresh blocks)" in open_
-    assert [*cards.card_rows([*told])["kind"]] == ["faster", "undecided"]
-
-
-def test_a_card_says_what_is_of_an_earlier_session():
-    old = verdict(1.5, session="20260101T000000Z-abcd")
-    newer = ReportNotebook(name="amp", title="", status="ok", session="20260201T000000Z-abcd")
-
-    told = cards.remarked([old], report_of(old, notebooks=(newer,)), {})
-
-    assert [*told.values()] == ["; from an earlier session"]
-
-
-def test_a_card_has_the_question_the_answer_and_a_chart_that_is_described(capsys):
-    shown = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cards, "display", lambda page: shown.append(page.data))
-        cards.show_cards(report_of(verdict(1.3), verdict(2.0, study="conv2d")))
-    soup = BeautifulSoup(shown[0], "html.parser")
-
-    assert [card.h3.a["href"] for card in soup.select(".cards > .card")] == ["layout.html", "conv2d.html"]
-    card = soup.select_one(".card")
-    assert "channels_last vs channels_first: faster for PyTorch, cnn10 (1.30x)." in card.get_text()
-    assert card.img["src"].startswith("data:image/svg+xml;base64,") and "with intervals" in card.img["alt"]
-
-
-def test_a_report_without_comparisons_has_no_cards(monkeypatch):
-    monkeypatch.setattr(cards, "display", lambda page: pytest.fail("something was shown"))
-
-    cards.show_cards(report_of())
-
-
-def test_words_from_elsewhere_are_no_html():
-    trial = replace(verdict().baseline, model=f"nets/{HOSTILE}.py:build")
-    (answer,) = answers([replace(verdict(), baseline=trial)])
-
-    assert "<img" not in cards.card_text(answer)
-
-
-def test_the_chart_of_a_card_has_the_largest_effects_and_the_faster_ones_first():
-    several = [
-        verdict(1 + step / 10, baseline=replace(verdict().baseline, batch_size=step)) for step in range(2, 9)
-    ]
-    rows = cards.card_rows([verdict(0.5), *several])
-
-    assert len(rows) == cards.MOST_ROWS
-    assert [*rows["kind"]] == [str(Outcome.FASTER)] * 4 + [str(Outcome.SLOWER)]  # 0.5x is as much as 2x
-    assert rows["value"].is_monotonic_decreasing
-
-
-def test_a_card_has_its_names_above_the_marks_and_none_behind_them_and_no_word_is_too_long():
-    rows = cards.card_rows(
-        [verdict(0.5), verdict(1.3, baseline=replace(verdict().baseline, model=f"{'x' * 60}.py:build"))]
-    )
-    ax = plt.subplots()[1]
-    cards.plot_card(rows, ax=ax)
-    texts = {gid: [text for text in ax.texts if text.get_gid() == gid] for gid in ("label", "size")}
-    strips = [line for line in ax.lines if line.get_gid() == "one"]
-    plt.close(ax.figure)
-
-    assert [text.get_text() for text in texts["size"]] == ["1.30×", "0.50×"]
-    assert max(len(text.get_text()) for text in texts["label"]) == cards.LABEL_LETTERS
-    for text, strip in zip(texts["label"], strips, strict=True):
-        assert text.get_position()[1] < min(strip.get_ydata())
-
-
-def test_convolutions_have_the_last_card_and_what_pays_together_the_first(monkeypatch):
-    shown = []
-    monkeypatch.setattr(cards, "display", lambda page: shown.append(page.data))
-    recipe = replace(verdict(1.5, factor="recipe"), study="amp")
-    verdicts = [verdict(2.0, study="conv2d"), verdict(1.3), recipe]
-    pages = (
-        ReportNotebook(name=n, title="", status="ok", page=f"{n}.html") for n in ("conv2d", "layout", "amp")
-    )
-    cards.show_cards(report_of(*verdicts, notebooks=tuple(pages)))
-
-    links = [card.h3.a["href"] for card in BeautifulSoup(shown[0], "html.parser").select(".card")]
-    assert links == ["amp.html", "layout.html", "conv2d.html"]
 
 
 def test_what_to_paste_is_what_the_headline_names_once_it_is_confirmed():
