@@ -12,7 +12,8 @@ from trainspeed.core.format import NAMES, counted, model_of, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
+from trainspeed.judge.equivalence import Equality, equality_of
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -149,7 +150,7 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     points = (
         v for v in report.recipes if v.quantity == "accuracy" and (v.study, v.baseline, v.candidate) == pair
     )
-    accuracy = next(map(_accuracy, points), "not checked")
+    accuracy = next(map(_accuracy, points), Equality.UNCHECKED)
     return Marked(
         f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), {sure}; accuracy {escape(accuracy)}."
     )
@@ -157,7 +158,7 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
 
 def _accuracy(verdict: Verdict) -> str:
     ends = "" if verdict.low is None else f" ({interval_of(verdict, verdict.quantity)} points)"
-    return f"{OUTCOME_WORDS[Outcome.SAME] if verdict.outcome is Outcome.SAME else verdict.outcome}{ends}"
+    return f"{equality_of(verdict.judgement)}{ends}"  # as the page of the search says it
 
 
 def _gain(told: Gain, report: ReportSummary) -> Marked:
