@@ -64,16 +64,8 @@ def test_what_the_user_chose_goes_to_the_nodes_with_the_files_that_it_names(tmp_
         budget="5m",
     )
 
-    words = [
-        "--preset",
-        "smoke",
-        "--notebooks",
-        "layout",
-        "--params",
-        PARAMS,
-        "--model",
-        "nets/mine.py:build",
-    ]
+    words = ["--preset", "smoke", "--params", PARAMS, "--model", "nets/mine.py:build"]
+    assert order.notebooks == ("layout",)
     assert [*order.arguments] == [*words, "--budget=5m"]
     files = {name: (tmp_path / name).read_text() for name in ("nets/mine.py", "other.py")}
     assert order.sources == files | {PARAMS: params.read_text()}

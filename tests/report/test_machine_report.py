@@ -12,19 +12,19 @@ from fleet_world import FACTS, FakeCluster, FakeNode, FakeReport, line_of
 from trainspeed.conduct.cluster.orders import Answer, NodeFacts, ReportOrder, encode
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
-from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger
+from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.report.intake import Intake
 from trainspeed.report.machine_report import MachineReport, check_nodes
-from trainspeed.report.request import read_sessions
+from trainspeed.report.request import ReportRequest, read_sessions, session_to_continue
 
 BLOCKS = 4
 PLANNED = schedule([part_of(8, blocks=BLOCKS)], seed=0)
 SESSION = "20261122T200000Z-0001"
 
 
-def report_of(out, *nodes, resume=False) -> MachineReport:
-    cluster = FakeCluster(a10g=[*nodes])
-    return MachineReport("a10g", [*nodes], out, ReportOrder(arguments=()), cluster, resume=resume)
+def report_of(out, *nodes, resume=False, notebooks=()) -> MachineReport:
+    cluster, order = FakeCluster(a10g=[*nodes]), ReportOrder(arguments=(), notebooks=notebooks)
+    return MachineReport("a10g", [*nodes], out, order, cluster, resume=resume)
 
 
 def two_nodes(lost_at=None) -> list[FakeNode]:
@@ -78,6 +78,34 @@ def test_where_no_node_is_left_resume_goes_on(tmp_path, capsys):
     again.run()
     runs = Ledger(tmp_path).read()[0]
     assert again.code == 0 and [run.block for run in runs] == [*range(BLOCKS)]
+
+
+@pytest.mark.parametrize("notebooks", [(), ("check",)])
+def test_after_a_check_resume_goes_on_with_what_was_asked_for(tmp_path, capsys, notebooks):
+    """Head and node choose the session by the same rule: what one goes on with, the other keeps."""
+    for session, name in ((SESSION, "layout"), ("20261122T210000Z-0002", "check")):
+        request = ReportRequest(session=session, preset="quick", notebooks=(name,))
+        append_line(tmp_path / SESSIONS_FILE, msgspec.to_builtins(request))
+    chosen = session_to_continue(read_sessions(tmp_path), notebooks or ("layout", "check", "amp"))
+    study = (*notebooks, "layout")[0]
+    node = FakeNode("a10g-1", FakeReport("a10g-1", PLANNED, session=chosen.session, study=study))
+    report = report_of(tmp_path, node, resume=True, notebooks=notebooks)
+    report.run()
+
+    assert report.code == 0 and "not kept" not in capsys.readouterr().out
+    assert {run.session for run in Ledger(tmp_path).read()[0]} == {chosen.session}
+    assert chosen.notebooks == (study,)
+
+
+def test_lines_that_were_not_kept_are_told_and_are_the_exit_code(tmp_path, capsys):
+    another = FakeReport("a10g-1", PLANNED, session="20991231T000000Z-ffff")
+    report_of(tmp_path, two_nodes()[0]).run()
+    report = report_of(tmp_path, FakeNode("a10g-1", another), resume=True)
+    report.run()
+
+    assert report.code == 1
+    told = f"a10g: not kept of what its nodes sent, as none of its report: {BLOCKS} lines"
+    assert told in capsys.readouterr().out
 
 
 def test_three_first_nodes_in_a_row_without_a_run_end_it(tmp_path, capsys):

@@ -36,7 +36,6 @@ def order_of(
     chosen |= {"nodes": nodes}
     session = new_session(folder=folder, params_file=params_file, **chosen)
     arguments = ["--preset", preset]
-    arguments += ["--notebooks", " ".join(notebooks)] if notebooks else []
     arguments += ["--params", PARAMS] if params_file else []
     arguments += ["--model", model] if model else []
     arguments += [f"--budget={budget}"] if budget else []
@@ -45,7 +44,12 @@ def order_of(
     models = user_models_in([*session.parameters.values()]) | (
         {model} if model and is_user_model(model) else set()
     )
-    return ReportOrder(command=command, arguments=tuple(arguments), sources=sources | _files_of(models))
+    return ReportOrder(
+        command=command,
+        arguments=tuple(arguments),
+        notebooks=tuple(notebooks),
+        sources=sources | _files_of(models),
+    )
 
 
 def _files_of(models: Iterable[str]) -> dict[str, str]:

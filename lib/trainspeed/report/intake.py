@@ -5,7 +5,7 @@ Only data is kept: a ledger, what was asked for, how far the time went, what the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from trainspeed.core.files import append_text
 from trainspeed.core.ledger import LINE_HEAD, RUNS_FILE, SESSIONS_FILE, Ledger, as_line, parsed
 from trainspeed.core.monitor_csv import MONITOR_FILE, csv_lines
 from trainspeed.core.run import Run
-from trainspeed.report.request import ReportRequest, read_sessions
+from trainspeed.report.request import ReportRequest, read_sessions, session_to_continue
 
 FILES = (SESSIONS_FILE, RUNS_FILE, COVERAGE_FILE)
 
@@ -25,17 +25,18 @@ class Intake:
     """The folder of a machine's report on the head.
 
     Args:
-        resume: Whether the newest session in the folder goes on.
+        resume: Whether a session in the folder goes on.
+        notebooks: Those that are asked for by name; none: all.
     Attributes:
-        refused: How many lines were no lines of a report.
+        refused: How many lines were no lines of this report.
         taken: How many runs were kept.
     """
 
-    def __init__(self, folder: Path, *, resume: bool = False) -> None:
+    def __init__(self, folder: Path, *, resume: bool = False, notebooks: Sequence[str] = ()) -> None:
         self.folder = folder
         self.refused = self.taken = 0
         earlier = read_sessions(folder) if resume else ()
-        self._session: ReportRequest | None = earlier[-1] if earlier else None
+        self._session = session_to_continue(earlier, notebooks)
 
     @property
     def begun(self) -> bool:

@@ -17,8 +17,10 @@ from trainspeed.conduct.cluster.likeness import check_code, check_equal
 from trainspeed.conduct.cluster.node import Cluster, Node, NodeLost, Refused
 from trainspeed.conduct.cluster.orders import NodeFacts, ReportOrder, answer_of, encode
 from trainspeed.core.errors import UserError
+from trainspeed.core.format import counted
 from trainspeed.core.markdown import visible
 from trainspeed.report.intake import Intake
+from trainspeed.report.notebooks import FAILED
 
 MOST_ASKED = 64  # nodes at once
 MOST_LOSSES = 2  # of first nodes in a row, without a run between them
@@ -49,8 +51,17 @@ class MachineReport:
     def run(self) -> None:
         """Run it to its end, or until no node is left to go on."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        intake, losses = Intake(self.folder, resume=self.resume), 0
-        resume = self.resume
+        intake = Intake(self.folder, resume=self.resume, notebooks=self.order.notebooks)
+        try:
+            self._run(intake)
+        finally:
+            if intake.refused:
+                lines = counted(intake.refused, "line")
+                said(f"{self.name}: not kept of what its nodes sent, as none of its report: {lines}")
+                self.code = max(self.code, FAILED)
+
+    def _run(self, intake: Intake) -> None:
+        resume, losses = self.resume, 0
         while self.nodes and losses <= MOST_LOSSES:
             node, taken = self.nodes[0], intake.taken
             try:

@@ -200,6 +200,18 @@ def read_sessions(out: Path) -> list[ReportRequest]:
     return sessions
 
 
+def session_to_continue(sessions: Sequence[ReportRequest], notebooks: Sequence[str]) -> ReportRequest | None:
+    """Return the newest of some sessions, oldest first, that a resumed report goes on with; None where there is none.
+
+    A check of the instrument beside a report is no newer report.
+
+    Args:
+        notebooks: Those that are asked for now, by name or because all are.
+    """
+    of_check = {*notebooks} == {CHECK}
+    return next((one for one in reversed(sessions) if one.notebooks != (CHECK,) or of_check), None)
+
+
 def check_session(session: ReportRequest, folder: Path) -> None:
     """Raise a UserError where the notebooks have changed so that the session cannot be continued."""
     try:

@@ -19,7 +19,7 @@ from trainspeed.conduct.context import VARIABLES, Context
 from trainspeed.conduct.machine import devices
 from trainspeed.conduct.resumed import check_same_machine
 from trainspeed.core.errors import UserError
-from trainspeed.core.files import CHECK, SUMMARY
+from trainspeed.core.files import SUMMARY
 from trainspeed.core.format import minutes
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
 from trainspeed.core.paths import ROOT
@@ -37,6 +37,7 @@ from trainspeed.report.request import (
     check_session,
     new_session,
     read_sessions,
+    session_to_continue,
     still_valid,
 )
 
@@ -62,11 +63,7 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
     node = os.environ.get(VARIABLES["node"]) or None
     with locked(out), measuring_alone(device, uuids):
         earlier = _Earlier(out, folder)
-        # A check of the instrument beside it is no newer report.
-        reports = [
-            one for one in earlier.sessions if one.notebooks != (CHECK,) or wanted.notebooks == (CHECK,)
-        ]
-        old = reports[-1] if resume and reports else None
+        old = session_to_continue(earlier.sessions, wanted.notebooks) if resume else None
         session, names = old or wanted, wanted.notebooks
         if old:
             names = _to_continue(old, wanted if choice.get("notebooks") else old, folder)

@@ -18,7 +18,8 @@ from pathlib import Path
 words = sys.argv[1:]
 out = Path(words[words.index("--out") + 1])
 out.mkdir(exist_ok=True)
-seen = dict(words=words[4:5], sources=sorted(p.as_posix() for p in Path().rglob("*.*")), kept=sorted(os.listdir(out)))
+seen = dict(words=words[4:5] + words[-2:], kept=sorted(os.listdir(out)))
+seen |= dict(sources=sorted(p.as_posix() for p in Path().rglob("*.*")))
 seen |= dict(node=os.environ["TRAINSPEED_NODE"], twins=os.environ.get("TRAINSPEED_TWINS"))
 with (out / "runs.jsonl").open("a") as file:
     file.write(json.dumps(seen) + "\\n" + "half a li")
@@ -42,6 +43,7 @@ def program(monkeypatch, tmp_path):
 def test_a_report_gets_its_files_and_is_sent_on_line_by_line(tmp_path):
     order = ReportOrder(
         arguments=("--preset", "smoke"),
+        notebooks=("layout", "amp"),
         files={"sessions.jsonl": "{}\n", "runs.jsonl": '{"from": "another node"}\n'},
         sources={"nets/mine.py": "pass", "params.yaml": "{}"},
         twins="how to reach them",
@@ -52,7 +54,7 @@ def test_a_report_gets_its_files_and_is_sent_on_line_by_line(tmp_path):
     assert lines.file == "runs.jsonl", "what the head has is not sent back"
     seen = json.loads(lines.text)
     assert "half" not in lines.text
-    assert seen["words"] == ["report"]
+    assert seen["words"] == ["report", "--notebooks", "layout amp"]
     assert seen["sources"] == ["nets/mine.py", "params.yaml"]
     assert seen["kept"] == ["runs.jsonl", "sessions.jsonl"]
     assert (seen["node"], seen["twins"]) == ("box-1", "how to reach them")

@@ -21,7 +21,8 @@ class ReportOrder(msgspec.Struct, kw_only=True, frozen=True):
     """A report that a node is to run, or the plan of one.
 
     Attributes:
-        arguments: Of `python -m trainspeed report` or `plan`, without the folder.
+        arguments: Of `python -m trainspeed report` or `plan`, without the folder and the notebooks.
+        notebooks: Those that are asked for by name; none: all.
         files: Name -> text of files that the report is to find in its folder: what an earlier node measured.
         twins: What reaches the nodes that share its blocks: see `twins`.
         sources: Name -> text of the user's own model files and parameters, which the arguments name.
@@ -29,6 +30,7 @@ class ReportOrder(msgspec.Struct, kw_only=True, frozen=True):
     """
 
     arguments: tuple[str, ...]
+    notebooks: tuple[str, ...] = ()
     command: Literal["report", "plan"] = "report"
     files: Mapping[str, str] = {}
     sources: Mapping[str, str] = {}

@@ -61,6 +61,7 @@ def run_report(asked: ReportOrder, node: str, parent: Path) -> Iterator[Answer]:
             str(out),
             *asked.arguments,
         ]
+        command += ["--notebooks", " ".join(asked.notebooks)] if asked.notebooks else []
         if asked.command == "plan":
             command += ["--sums", str(Path(folder) / SUMS)]
         environment = {**os.environ, **_import_path(), **asked.variables, NODE_VARIABLE: node}
