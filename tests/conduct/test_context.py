@@ -26,6 +26,8 @@ EVERYTHING = Context(
     plan_to=Path("plan.json").resolve(),
     in_report=True,
     notebook_statuses=({"name": "amp", "status": "failed"},),
+    node="a10g-1",
+    hands=2,
 )
 
 

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from trainspeed.conduct.context import current
 from trainspeed.conduct.forecast import WORKERS_START_S, ForecastGroup, StudyPlan
+from trainspeed.conduct.machine import nodes_here
 from trainspeed.core.errors import UserError
-from trainspeed.report import run
+from trainspeed.report import budget, run
 from trainspeed.report.budget import OVERHEAD_S, Shares, budget_of, check_budget, parse_budget
+from trainspeed.report.notebook_run import End, NotebookStatus
 from trainspeed.report.plan_text import plan_lines
 from trainspeed.report.request import ReportRequest
 
@@ -222,3 +225,21 @@ def test_a_report_of_days_tells_its_time_before_it_measures_anything(
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "measuring"
     assert any(line.startswith("All of it: about 12 days. Ctrl-C ends it") for line in lines) is told
+
+
+@pytest.mark.parametrize(("hands", "nodes"), [({}, 1), ({"hands": 2}, 2)])
+def test_a_plan_for_equal_nodes_counts_on_them_to_train_together(tmp_path, monkeypatch, hands, nodes):
+    """It is made on one of them, which does not know the others yet."""
+    asked = []
+
+    class Asked:
+        def __init__(self, source, parameters, environment, *_, **__):
+            asked.append((parameters["nodes"], nodes_here("multi_gpu", current(environment))))
+
+        def run(self):
+            return End(NotebookStatus.OK)
+
+    monkeypatch.setattr(budget, "NotebookRun", Asked)
+    run.plan(out=tmp_path, preset="smoke", notebooks=("multi_gpu",), nodes="2", **hands)
+
+    assert asked == [([1, 2], nodes)]

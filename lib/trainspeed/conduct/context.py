@@ -33,6 +33,7 @@ VARIABLES = {
     "notebook_statuses": "TRAINSPEED_NOTEBOOKS",
     "user_models": "TRAINSPEED_MODELS",
     "node": "TRAINSPEED_NODE",
+    "hands": "TRAINSPEED_HANDS",
 }
 TWINS_VARIABLE = "TRAINSPEED_TWINS"  # tells a report within a fleet which equal nodes help it
 
@@ -50,6 +51,7 @@ class Context:
             `trainspeed.studies.summary.collect`.
         user_models: The models of the user's own that the report was asked to measure; others are not run.
         node: The fleet's name of this machine: see `Run`.
+        hands: How many equal nodes a plan counts on, this one among them; None: on those that are there.
         by_hand: Whether a reader runs the notebook, in JupyterLab: it may be interrupted and run again.
     """
 
@@ -62,6 +64,7 @@ class Context:
     notebook_statuses: tuple[Mapping[str, Any], ...] = ()
     user_models: tuple[str, ...] = ()
     node: str | None = None
+    hands: int | None = None
     by_hand: bool = False
 
     def environment(self) -> dict[str, str]:
@@ -102,6 +105,7 @@ def current(environment: Mapping[str, str] = os.environ) -> Context:
         notebook_statuses=tuple(json.loads(given["notebook_statuses"] or "[]")),
         user_models=tuple(json.loads(given["user_models"] or "[]")),
         node=given["node"] or None,
+        hands=int(given["hands"]) if given["hands"] else None,
         by_hand=not any(text for name, text in given.items() if name != "out"),
     )
 

@@ -52,6 +52,7 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
 def nodes_here(study: str, context: Context | None = None) -> int:
     """Return how many equal nodes may train together: this one, and those that the fleet's head has given it.
 
+    A plan counts on those that it is told of, which are not there yet.
     While a report is rendered, those are the ones that its runs had. One that is resumed keeps to what it was begun
     with: where a node has been lost since then, the runs across nodes say so, and the others go on.
     """
@@ -59,7 +60,7 @@ def nodes_here(study: str, context: Context | None = None) -> int:
     if context.render_from:
         return max((run.trial.nodes for run in recorded(study, context, may_be_empty=True).runs), default=1)
     begun = Ledger(context.out).read({study: context.id})[0] if context.resume else ()
-    return max([1 + len(twin_names()), *(run.trial.nodes for run in begun)])
+    return max([context.hands or 1, 1 + len(twin_names()), *(run.trial.nodes for run in begun)])
 
 
 def devices() -> tuple[str, tuple[str, ...], Mapping[str, Any]]:

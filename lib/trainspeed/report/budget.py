@@ -64,12 +64,14 @@ def ask_for_plans(
     folder: Path,
     out: Path,
     *,
+    hands: int | None = None,
     ended: Callable[[str, End], None] = lambda name, end: None,
 ) -> tuple[dict[str, StudyPlan], list[End], bool]:
     """Run the notebooks as far as their plans; return those, how each ended, and whether the user interrupted.
 
     Args:
         out: Folder whose earlier runs tell how long a trial takes.
+        hands: See `Context`.
         ended: Called after each notebook.
     """
     plans: dict[str, StudyPlan] = {}
@@ -78,7 +80,7 @@ def ask_for_plans(
     with TemporaryDirectory() as scratch, Interruption() as interruption:
         for name in names:
             file = Path(scratch) / f"{name}.json"
-            context = Context(id="", out=out, plan_to=file, in_report=True, user_models=models)
+            context = Context(id="", out=out, plan_to=file, in_report=True, user_models=models, hands=hands)
             environment = context.environment()
             source = folder / f"{name}.ipynb"
             ends.append(NotebookRun(source, values[name], environment, interruption, planning=True).run())

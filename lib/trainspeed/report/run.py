@@ -211,7 +211,7 @@ def plan(
 
     Args:
         out: Folder whose earlier runs tell how long a trial takes.
-        hands: Number of equal machines that would share the blocks.
+        hands: Number of equal machines that would share the blocks, or train together.
         sums: File for what it takes in all, as values.
         choice: Arguments of `new_session`.
     """
@@ -221,7 +221,9 @@ def plan(
         if end.error:
             print(f"{name}: {one_line(end.error)}", flush=True)
 
-    plans, ends, interrupted = ask_for_plans(wanted.notebooks, wanted.parameters, folder, out, ended=show)
+    plans, ends, interrupted = ask_for_plans(
+        wanted.notebooks, wanted.parameters, folder, out, hands=hands, ended=show
+    )
     if wanted.budget_s is not None and not interrupted:
         check_budget(wanted.budget_s, plans)
     wanted = weighed(wanted, plans)
