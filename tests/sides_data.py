@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from study_data import make_run
 from trainspeed.core.run import Run
 from trainspeed.studies.across.common import Common, common_trials
-from trainspeed.studies.across.jobs import Job, find_jobs
+from trainspeed.studies.across.jobs import Job, KindOf, find_jobs
 
 
 def blocks(seconds: float, count: int = 6, *, step: float = 0.001, **more) -> list[Run]:
@@ -23,6 +23,8 @@ def common_of(**sides: Iterable[Run]) -> Common:
     return common_trials(sides)
 
 
-def jobs_of(sides: Mapping[str, Iterable[Run]], **usd_per_hour: float) -> list[Job]:
-    """Return the jobs of these sides; a price that is not named is not known."""
-    return find_jobs(common_trials(sides), {side: usd_per_hour.get(side) for side in sides})
+def jobs_of(
+    sides: Mapping[str, Iterable[Run]], *, kind_of: KindOf | None = None, **usd_per_hour: float
+) -> list[Job]:
+    """Return the jobs of these sides; a price that is not named is not known, and no two sides are alike by default."""
+    return find_jobs(common_trials(sides), {side: usd_per_hour.get(side) for side in sides}, kind_of)

@@ -8,7 +8,8 @@ from sides_data import blocks, common_of, jobs_of
 from study_data import make_run
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.across.jobs import Aim, best_first
+from trainspeed.studies.across.jobs import best_first
+from trainspeed.studies.across.ranking import Aim
 
 
 def job_of(sides, **usd_per_hour):
@@ -124,6 +125,23 @@ def test_more_devices_than_the_others_have_count_where_all_else_is_shared(batch_
     assert job.cheapest.best == ["a"]
     other = job_of({"a": blocks(1.0), "b": [*blocks(1.0), *blocks(0.3, **many, precision="bf16")]})
     assert other.fastest.of("b").trial.devices == 1
+
+
+def test_a_setting_of_two_nodes_is_no_counterpart_of_one_node():
+    """Two machines of a fleet against one of another say nothing of either kind."""
+    two = {"devices": 2, "nodes": 2, "strategy": "ddp", "batch_size": 64}
+    single, pair = blocks(1.0), [*blocks(1.0), *blocks(0.5, **two)]
+    job = job_of({"a10g": pair, "h100": single})
+    assert job.fastest.of("a10g").trial.nodes == 1 and job.fastest.best == ["a10g", "h100"]
+    job = job_of({"a10g": pair, "h100": single, "l4": pair})
+    assert {entry.trial.nodes for entry in job.fastest.entries} == {1}, "h100 has no second node"
+    assert {entry.trial.nodes for entry in job_of({"a10g": pair, "l4": pair}).fastest.entries} == {2}
+
+
+def test_a_side_with_nothing_but_two_nodes_is_no_part_of_the_job():
+    two = blocks(0.5, devices=2, nodes=2, strategy="ddp", batch_size=64)
+    job = job_of({"a": blocks(1.0), "b": blocks(1.0), "c": two, "d": two})
+    assert [entry.side for entry in job.fastest.entries] == ["a", "b"] and job.failed == {}
 
 
 def test_another_model_or_size_is_another_job():

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from sides_data import blocks, common_of
-from trainspeed.studies.across import answers, facts, jobs, pairs, tables
+from trainspeed.studies.across import answers, facts, jobs, pairs, ranking, tables
 from trainspeed.studies.across.common import unmatched_sentences
 
 BATCHES = (16, 32)
@@ -27,7 +27,7 @@ def sides(count):
 def judged(monkeypatch):
     """How often a pair of sides was judged, by each module."""
     calls = Counter()
-    for module in (jobs, pairs):
+    for module in (jobs, pairs, ranking):
         judge = module.judge_unpaired
 
         def counting(*seconds, name=module.__name__, judge=judge):
@@ -53,9 +53,10 @@ def test_the_work_grows_with_the_number_of_sides(judged, count):
     compared(count)
 
     assert judged[pairs.__name__] == len(BATCHES) * (count - 1)
-    assert judged[jobs.__name__] <= 2 * 2 * count, (
-        "by speed and by price: against the reference, and with the best"
-    )
+    for module in (jobs, ranking):
+        assert judged[module.__name__] <= 2 * count, (
+            "by speed and by price: against the reference, or with the best"
+        )
 
 
 def test_what_is_said_and_shown_of_very_many_sides_does_not_grow_with_them():

@@ -9,7 +9,8 @@ from trainspeed.core.format import counted, digits, interval, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged
 from trainspeed.studies.across.facts import side_names
-from trainspeed.studies.across.jobs import Aim, Entry, Job, Prices, Ranking
+from trainspeed.studies.across.jobs import Job, Prices
+from trainspeed.studies.across.ranking import Aim, Entry, Ranking
 
 MOST_GROUPS = 4  # of jobs with the same answer, in a sentence
 UNITS = {Aim.FASTEST: "images per second", Aim.CHEAPEST: "images per dollar"}
@@ -25,7 +26,7 @@ def answer_blocks(jobs: Sequence[Job]) -> list[Marked]:
             sentences.append(Marked(f"{aim.capitalize()} for {escape(job.label)}: {best_in_words(ranking)}."))
         elif rankings:
             sentences.append(_overall(aim, [ranking for _, ranking in rankings]))
-            sentences += _repeated_sentences([ranking for _, ranking in rankings])
+            sentences += _spread_sentences([ranking for _, ranking in rankings])
     return sentences or [
         Marked("No model was trained by two sides or more, so there is no job to name the best side for.")
     ]
@@ -85,12 +86,7 @@ def best_in_words(ranking: Ranking) -> str:
         return f"undecided, {_too_few()}"
     if len(ranking.best) > 1:
         values = [f"{escape(side)} ({_amount(ranking, entries[side])})" for side in ranking.best]
-        if size := ranking.repeated:
-            return (
-                f"one of {side_names(values)}: nothing that was recorded differs between them, so neither is called "
-                f"{ranking.aim}; the same machine measured twice differs by {size:.2f}x"
-            )
-        return f"one of {side_names(values)}, whose intervals overlap or which are the same within {percent(MARGIN)}"
+        return f"one of {side_names(values)}, {_why_several(ranking)}"
     best = entries[ranking.best[0]]
     said = f"**{escape(best.side)}**, {_amount(ranking, best)}"
     if best.side != ranking.reference:
@@ -99,16 +95,24 @@ def best_in_words(ranking: Ranking) -> str:
     return f"{said}; next is {escape(after.side)} with {_times(after)} that{_ends(after)}"
 
 
-def _repeated_sentences(rankings: Sequence[Ranking]) -> list[Marked]:
-    """Return, in at most one sentence, in how many jobs the two best sides differ in nothing that was recorded."""
-    sizes = [size for ranking in rankings if (size := ranking.repeated)]
-    if not sizes:
+def _why_several(ranking: Ranking) -> str:
+    """Return why more than one side may be the best."""
+    same = f"whose intervals overlap or which are the same within {percent(MARGIN)}"
+    if not ranking.by_spread:
+        return same
+    alike = f"which differ by no more than sessions on machines that are alike: {ranking.spread:.2f}x"
+    return alike if len(ranking.by_spread) == len(ranking.best) - 1 else f"{same}, or {alike}"
+
+
+def _spread_sentences(rankings: Sequence[Ranking]) -> list[Marked]:
+    """Return, in at most one sentence, in how many jobs it is the spread of sides that are alike that decides."""
+    spreads = [ranking.spread for ranking in rankings if ranking.by_spread]
+    if not spreads:
         return []
     return [
         Marked(
-            f"In {_of(len(sizes), len(rankings))} nothing that was recorded differs between the best side and the "
-            f"next, so neither is called {rankings[0].aim}: the same machine measured twice differs by up to "
-            f"{max(sizes):.2f}x."
+            f"In {_of(len(spreads), len(rankings))} the best sides differ by no more than sessions on machines that "
+            f"are alike, up to {max(spreads):.2f}x, so none of them is called {rankings[0].aim}."
         )
     ]
 

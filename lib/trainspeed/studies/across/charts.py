@@ -23,8 +23,9 @@ from trainspeed.show.series import handles, marks
 from trainspeed.show.theme import GREY, OKABE_ITO, OUTCOME_STYLES, PALE, SMALL_PT, WIDTH_IN, Look, status_name
 from trainspeed.studies.across.answers import UNITS
 from trainspeed.studies.across.common import failed, timed
-from trainspeed.studies.across.jobs import Aim, Entry, Job, Ranking
+from trainspeed.studies.across.jobs import Job
 from trainspeed.studies.across.pairs import TrialPair
+from trainspeed.studies.across.ranking import Aim, Entry, Ranking
 
 MOST_ROWS = 40  # nobody reads a taller chart, and the table has all of them
 ROWS_OF_SEVERAL = 16  # the largest differences of several sides are much the same trials again and again

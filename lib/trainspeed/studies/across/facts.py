@@ -88,14 +88,12 @@ def repeated_sentences(runs: Mapping[str, Iterable[Run]]) -> list[str]:
     ]
 
 
-def kinds(known: Mapping[str, Facts]) -> dict[str, object]:
-    """Return for each side a value that is the same for sides between which no fact differs; dates aside.
-
-    Args:
-        known: Side -> its facts.
-    """
-    names = [name for name in _names(known) if name != DATE]
-    return {side: tuple(own.get(name, NOT_KNOWN) for name in names) for side, own in known.items()}
+def kind_of(runs: Iterable[Run]) -> object:
+    """Return what is the same for runs of sides that are alike in every fact, dates aside; None without a machine."""
+    runs = list(runs)
+    if not any(run.machine for run in runs):
+        return None
+    return frozenset((name, value) for name, value in facts(runs).items() if name != DATE)
 
 
 def fact_rows(known: Mapping[str, Facts], shown: Sequence[str]) -> list[dict[str, str]]:

@@ -19,8 +19,9 @@ from trainspeed.show.cells import styled, styled_failures
 from trainspeed.show.rows import memory_unit
 from trainspeed.show.theme import status_name
 from trainspeed.studies.across.common import Common, CommonTrial, failed, median_of, timed
-from trainspeed.studies.across.jobs import Entry, Job, Ranking
+from trainspeed.studies.across.jobs import Job
 from trainspeed.studies.across.pairs import TrialPair, by_side
+from trainspeed.studies.across.ranking import Entry, Ranking
 
 MOST_SIDES = 12  # in a table: the first, and the best of the others
 RESOURCES = ("peak_memory_bytes", "test_accuracy")
