@@ -212,7 +212,7 @@ def page(tmp_path_factory):
         make_run(status=Status.OOM, reason="12 GB asked for", machine=machine, **oom)
     )
     Ledger(folder / "new").append(make_run(1.0, **oom))
-    measured(folder / "third", 4.0, test_accuracy=0.5)
+    measured(folder / "third", 4.0, test_accuracy=0.5, machine={**machine, "cpu": "Third CPU"})
     words = [str(folder / "old"), str(folder / "new"), str(folder / "third"), "--out", str(folder / "out")]
     done = run_command("compare", *words, "--usd", "1.5 2 -")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -231,7 +231,7 @@ def test_the_page_answers_first_and_warns_of_what_differs(page):
         "<strong>new</strong>, 224,780 images per dollar, 1.50x old",
         'No price is given for third: USD="1.5 2 -"',
         "old: Old CPU, no GPU used, 1.50 USD an hour.",
-        "CPU: Old CPU in old, Test CPU in new and third.",
+        "CPU: Old CPU in old, Test CPU in new, Third CPU in third.",
         "new vs old: 2.00x (95 % interval 1.94 to 2.06): faster.",
     ):
         assert sentence in html, sentence
@@ -242,8 +242,9 @@ def test_its_tables_are_those_of_the_ledgers(page):
     tables = pd.read_html(page / "out/compare.html")
     answers = next(table for table in tables if "cheapest" in table)
     assert list(answers["fastest"]) == list(answers["cheapest"]) == ["new"]
-    times = next(table for table in tables if "new / old" in table)
-    assert list(times["new / old"]) == ["2.00× (1.94 to 2.06)", "2.00×", "—"]
+    speedups = "speed-up of new over old"
+    times = next(table for table in tables if speedups in table)
+    assert list(times[speedups]) == ["2.00× (1.94 to 2.06)", "2.00×", "—"]
     assert list(times["blocks"]) == ["6", "1", "0, 1"]
     job = next(table for table in tables if "cost of a training" in table)
     assert list(job["side"]) == ["new", "old", "third"]

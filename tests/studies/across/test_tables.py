@@ -56,11 +56,17 @@ def test_times_stand_side_by_side_with_the_verdict(common):
     assert list(table["blocks"]) == ["6", "6", "1, 6", "0, 6"]
 
 
-def test_of_several_sides_each_has_its_time_and_its_ratio(common):
+def test_of_several_sides_each_has_its_time_and_the_speed_up_that_its_column_names(common):
     runs = {**{side: [*common.runs[side]] for side in "AB"}, "C": blocks(4.0, batch_size=16)}
     table = read(tables.times_table("layout", against_first(common_of(**runs)), ["A", "C", "B"]))
-    assert list(table) == ["trial", "A s", "C s", "B s", "C / A", "B / A", "blocks"]
-    assert list(table["C / A"]) == ["0.51× (0.50 to 0.52)", "—", "—", "—"]
+    speedups = ["speed-up of C over A", "speed-up of B over A"]
+    assert list(table) == ["trial", "A s", "C s", "B s", *speedups, "blocks"]
+    assert list(table[speedups[0]]) == ["0.51× (0.50 to 0.52)", "—", "—", "—"]
+    row = table.iloc[0]
+    for side, heading in zip("CB", speedups, strict=True):
+        assert float(row[heading].split("×")[0]) == pytest.approx(
+            float(row["A s"]) / float(row[f"{side} s"]), abs=0.01
+        )
 
 
 def test_short_times_are_in_milliseconds_and_their_kind_is_named():

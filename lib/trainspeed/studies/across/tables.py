@@ -151,7 +151,7 @@ def times_table(study: str, pairs: Sequence[TrialPair], shown: Sequence[str]) ->
     for side, values in seconds.items():
         columns[f"{side} {unit}"] = _cells(values, lambda s: digits(scale * s))
     for side in sides[1:]:
-        heading = "speed-up (95 % interval)" if len(sides) == 2 else f"{side} / {first}"
+        heading = "speed-up (95 % interval)" if len(sides) == 2 else f"speed-up of {side} over {first}"
         columns[heading] = [_speedup(own.get(side)) for own in trials.values()]
         if len(sides) == 2:
             columns[f"{side} is"] = [_outcome(_any(own)) for own in trials.values()]
