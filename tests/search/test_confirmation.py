@@ -13,7 +13,7 @@ from trainspeed.search.claims import Confirmation, LeftOut
 from trainspeed.search.confirm import hurts
 from trainspeed.search.findings import Decision
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates
+from trainspeed.search.switch import Candidates, Switch
 
 SEARCH = Search(START, Candidates(switches=switches(5)))
 
@@ -54,6 +54,23 @@ def test_what_is_left_and_is_no_faster_than_the_plain_trial_is_not_confirmed():
     found = not_in_effect(searched(together={(0, 1): 0.2}), 1)
     assert found.confirmation.total.outcome is Outcome.FASTER
     assert found.decisions[switch(0)] is Decision.UNCONFIRMED
+
+
+def test_a_slow_way_that_a_switch_needs_is_no_switch_of_the_recipe():
+    """As images that are uploaded, which each way to upload them needs: nobody decides on it, and it comes along."""
+    slow = switch(5)
+    needing = Switch(lever="made_00", value="on", settings=(*switch(0).settings, *slow.settings))
+    candidates = Candidates(switches=(needing, *switches(3)[1:]), already_on=(slow,))
+    planted = World(gains={0: 0.2, 1: 0.1, 2: 0.08}, outliers=0.0, crashes=0.0)
+    found = drive(Search(START, candidates), planted).search
+
+    assert set(found.confirmation.on) == set(candidates.switches) == set(found.kept)
+    assert {gone for part in found.confirmation.left_out for gone in part.switches} == set(
+        candidates.switches
+    )
+    assert dict(found.findings.best.levers)["made_05"] == "on"
+    lost = not_in_effect(found, 5)
+    assert lost.decisions[needing] is Decision.NOT_IN_EFFECT
 
 
 def confirmed(total, *parts):

@@ -206,4 +206,5 @@ def _alone(gone: Set) -> bool:
 
 
 def _ordered(known: Known, switches: frozenset[Switch]) -> Set:
+    """Return those of these switches that a recipe may have: a slow way came with one of them."""
     return tuple(switch for switch in known.switches if switch in switches)

@@ -21,18 +21,21 @@ class Known:
 
     Attributes:
         start: Its data set may be "auto", and the runs then name the one that was used.
-        switches: All that may be on in a run of the search.
+        switches: All that a recipe may have.
         runs: Of any search, as far as they have been measured.
+        slow_ways: What else may be on in a run: measured by itself, or because a switch needs it, and never a part of a
+            recipe by itself.
     """
 
     start: Trial
     switches: Set
     runs: Sequence[Run] = ()
+    slow_ways: Set = ()
 
     @cached_property
     def ran(self) -> tuple[Ran, ...]:
         """The runs of this search, the last one where one was repeated."""
-        free = {name for switch in self.switches for name, _ in switch.fields}
+        free = {name for switch in self._all for name, _ in switch.fields}
         free |= {other for name in free if name in TRAINING for other in TRAINING[name].fields}
         free |= {"seed", "fold", "levers"} | ({"dataset"} if self.start.dataset == "auto" else set())
         same = [(name, value) for name, value in self.start.as_dict().items() if name not in free]
@@ -53,8 +56,8 @@ class Known:
         return arms_of(self.of(*labels))
 
     def on_in(self, trial: Trial) -> frozenset[Switch]:
-        """Return the switches that are on in a trial."""
-        return frozenset(switch for switch in self.switches if switch.is_on(trial))
+        """Return the switches that are on in a trial, slow ways among them."""
+        return frozenset(switch for switch in self._all if switch.is_on(trial))
 
     def on_with(self, switches: Iterable[Switch]) -> frozenset[Switch]:
         """Return the switches that are on where these are switched on: themselves, and what they come with."""
@@ -62,6 +65,10 @@ class Known:
         if asked not in self._on:
             self._on[asked] = self.on_in(combined(self.start, asked))
         return self._on[asked]
+
+    @property
+    def _all(self) -> Set:
+        return self.switches + self.slow_ways
 
     @cached_property
     def _on(self) -> dict[Set, frozenset[Switch]]:

@@ -79,7 +79,8 @@ class Search(Stages):
 
     def _seen_together(self, found: Confirmation, switch: Switch) -> bool:
         """Whether a switch was seen in effect beside all others, too, in every run of them."""
-        everything = [one for one in self.known.of(Role.RECIPE) if one.on == frozenset(found.on)]
+        all_on = self.known.on_with(found.on)
+        everything = [one for one in self.known.of(Role.RECIPE) if one.on == all_on]
         return all(was_seen(switch, one.run) is Effect.SEEN for one in everything if one.ended_well)
 
     @cached_property

@@ -63,8 +63,7 @@ class Stages:
     @cached_property
     def known(self) -> Known:
         """The runs of this search."""
-        switches = (*self.candidates.switches, *self.candidates.slow_ways)
-        return Known(self.start, switches, self.runs)
+        return Known(self.start, self.candidates.switches, self.runs, self.candidates.slow_ways)
 
     @cached_property
     def feasible(self) -> tuple[Feasible, ...]:
