@@ -75,7 +75,7 @@ class OtherNode:
 
     nodes, addresses, gang = 2, (), Gang(addresses=("10.0.0.1", "10.0.0.2"), port=1)
 
-    def begin(self, request):
+    def begin(self, request, limit_s):
         return self
 
     def follow(self, run):

@@ -53,7 +53,7 @@ def test_where_the_first_node_is_lost_the_next_one_goes_on(tmp_path, capsys, lin
 
 
 def test_what_is_left_of_a_lost_nodes_report_is_ended_before_the_next_one_is_called(tmp_path):
-    """Else the next one, which may follow a run whose rank 0 is gone, would answer within an hour."""
+    """Else the next one, which may follow a run whose rank 0 is gone, would answer when its limit is over."""
     nodes = [FakeNode(f"a10g-{n}", FakeReport("x", PLANNED)) for n in (1, 2, 3)]
     nodes[0].lost_at = {"report": (0, 2)}
     report = report_of(tmp_path, *nodes)

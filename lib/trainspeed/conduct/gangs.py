@@ -15,8 +15,9 @@ from trainspeed.core.run import Status
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
 
-# A run that follows rests as long as rank 0's does; where that is gone without a word, as long as this keeps its node.
-FOLLOW_S = 3600.0
+# What an arm does beside its turns, each for as long as one at most: all until it first rests, its end, and what is
+# looked up then.
+BESIDE_TURNS = 3
 
 
 class Followers(Protocol):
@@ -46,9 +47,12 @@ class Gangs(Protocol):
     nodes: int
     addresses: Sequence[str]
 
-    def begin(self, request: Request) -> Followers:
+    def begin(self, request: Request, limit_s: float) -> Followers:
         """Have as many nodes as a request's trial needs begin to follow.
 
+        Args:
+            limit_s: Seconds after which they end it, rests included: where rank 0's is gone without a word, so long is
+                a node kept.
         Raises:
             GangIncomplete: One of them does not answer, or cannot.
         """
@@ -70,14 +74,29 @@ class GangRuns:
         """Of the nodes that have trained together."""
         return self._gangs.addresses if self._gangs else ()
 
-    def begin(self, planned: Planned, worker: WorkerProcess, request: Request, timeout_s: float) -> ForkedRun:
-        """Begin a run; one of several nodes has ended at once where these are not there."""
+    def begin(
+        self,
+        planned: Planned,
+        worker: WorkerProcess,
+        request: Request,
+        timeout_s: float,
+        *,
+        arms: int = 1,
+        rounds: int = 0,
+    ) -> ForkedRun:
+        """Begin a run; one of several nodes has ended at once where these are not there.
+
+        Args:
+            timeout_s: Of the run, or of each of its turns.
+            arms: How many take turns, this one among them.
+            rounds: How many turns each has.
+        """
         if planned.trial.nodes == 1:
             return worker.begin(request, timeout_s)
         try:
             if self._gangs is None:
                 raise GangIncomplete(f"it is for {planned.trial.nodes} nodes, and there is no other")
-            followers = self._gangs.begin(request)
+            followers = self._gangs.begin(request, timeout_s * arms * (rounds + BESIDE_TURNS))
         except GangIncomplete as problem:
             return ForkedRun.ended(Status.CRASHED, str(problem), _node_lost("start"))
         run = worker.begin(replace(request, gang=followers.gang), timeout_s)

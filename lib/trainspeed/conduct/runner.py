@@ -17,7 +17,7 @@ from trainspeed.conduct.alive_together import AliveTogether
 from trainspeed.conduct.bystanders import Bystanders, Strangers
 from trainspeed.conduct.context import BESIDE_HEAD
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
-from trainspeed.conduct.gangs import FOLLOW_S, GangRuns, Gangs
+from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
 from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
@@ -124,7 +124,7 @@ class Runner:
     ) -> list[Run] | None:
         """Measure those of a group that are to be alive together; return None where they do not fit into memory."""
         started: list[str] = []
-        begin = [partial(self._begin, planned, started) for planned in some]
+        begin = [partial(self._begin, planned, started, len(some)) for planned in some]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.strangers)
         outcomes = measure_in_turns(begin, seed, partial(self._turn, group), rounds=self.rounds)
@@ -164,8 +164,8 @@ class Runner:
             return False
         return self._workers.ready(WorkerKind.of(planned.trial)) is not None
 
-    def _begin(self, planned: Planned, started: list[str]) -> ForkedRun:
-        """Begin a run that takes turns, and append to `started` when."""
+    def _begin(self, planned: Planned, started: list[str], arms: int) -> ForkedRun:
+        """Begin a run that takes turns with so many, itself among them, and append to `started` when."""
         kind = WorkerKind.of(planned.trial)
         worker = self._workers.ready(kind)
         if worker is None:  # an arm before it took the worker along, and no other could be started
@@ -173,16 +173,16 @@ class Runner:
             return ForkedRun.ended(Status.CRASHED, self._workers.why_missing(kind))
         request = replace(self._request(planned), turns=True)
         started.append(_now())
-        return self._gang_runs.begin(planned, worker, request, self.timeout_s)
+        return self._gang_runs.begin(planned, worker, request, self.timeout_s, arms=arms, rounds=self.rounds)
 
-    def follow(self, trial: AnyTrial, gang: Gang) -> RunOutcome:
+    def follow(self, trial: AnyTrial, gang: Gang, limit_s: float) -> RunOutcome:
         """Fork this node's part of a run of several nodes, and return how it ended: rank 0's says when."""
         kind = WorkerKind.of(trial)
         worker = self._workers.ready(kind)
         if worker is None:
             return RunOutcome(status=Status.UNSUPPORTED, reason=self._workers.why_missing(kind))
         request = self._request(Planned(block=0, label="", trial=trial))
-        return worker.run(replace(request, gang=gang, evaluate=False, inspect=False), FOLLOW_S)
+        return worker.run(replace(request, gang=gang, evaluate=False, inspect=False), limit_s)
 
     def measure(self, planned: Planned) -> Run | None:
         """Measure a planned run; return None where an earlier one has shown that it is no use.

@@ -97,7 +97,7 @@ class TwinGangs:
         """See `Gangs.nodes`."""
         return 1 + len(self._twins)
 
-    def begin(self, request: Request) -> TwinFollowers:
+    def begin(self, request: Request, limit_s: float) -> TwinFollowers:
         """See `Gangs.begin`."""
         trial = request.trial
         others = self._twins[: trial.nodes - 1]
@@ -113,6 +113,7 @@ class TwinGangs:
                     addresses=addresses,
                     port=gang.port,
                     node=number,
+                    limit_s=limit_s,
                     accuracy_blocks=0,
                     rounds=ROUNDS,
                     sources=sources_of([trial.model]),

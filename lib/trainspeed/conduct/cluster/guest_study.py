@@ -116,7 +116,7 @@ class GuestStudy:
         """Fork this node's ranks of a run, which follow rank 0's; return how that ended, without any address."""
         interface = interface_of(asked.addresses[asked.node])
         gang = Gang(addresses=asked.addresses, port=asked.port, node=asked.node, interface=interface)
-        outcome = self._runner.follow(asked.runs[0].planned().trial, gang)
+        outcome = self._runner.follow(asked.runs[0].planned().trial, gang, asked.limit_s)
         scrub = scrubber(root=ROOT, addresses=asked.addresses)
         reason = outcome.reason and scrub(outcome.reason)
         return Answer(ended=FollowEnd(status=outcome.status, reason=reason))

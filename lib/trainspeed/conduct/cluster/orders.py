@@ -94,11 +94,16 @@ class NodeFacts(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class FollowOrder(BlockOrder, kw_only=True, frozen=True):
-    """A run of several nodes that a node is to follow: see `Gang`."""
+    """A run of several nodes that a node is to follow: see `Gang`.
+
+    Attributes:
+        limit_s: Seconds after which it is ended, rests included.
+    """
 
     addresses: tuple[str, ...]
     port: int
     node: int
+    limit_s: float
 
 
 class AddressOrder(msgspec.Struct, kw_only=True, frozen=True):

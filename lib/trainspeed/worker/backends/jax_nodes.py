@@ -16,7 +16,8 @@ from trainspeed.worker.backends.rank_variables import NCCL_INTERFACE
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.timing import Another
 
-REST_MS = 3600 * 1000  # nodes may rest as long as others have their turns
+# Nodes rest as long as others have their turns, which may take days: who has begun a run ends it.
+REST_MS = 20 * 86_400 * 1000
 YES, NO = "yes", "no"
 NO_PROXY = "no_grpc_proxy"
 

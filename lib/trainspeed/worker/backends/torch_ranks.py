@@ -39,7 +39,9 @@ from trainspeed.worker.timing import Another
 
 ERROR_WAIT_S = 5.0  # a rank that failed says why within it; after that, this rank's own error has to do
 END_S = 60.0  # until a rank that has trained is gone
-REST_S = 3600.0  # ranks may rest as long as others have their turns; gloo's own limit is 30 minutes
+# Ranks rest as long as others have their turns, which may take days: who has begun a run ends it. Gloo's own limit is
+# 30 minutes.
+REST_S = 20 * 86_400.0
 ERROR = "trainspeed/error"  # key of the ranks' store: what failed first on another node than rank 0's
 LOST = "on another node a rank ended without a word"
 CONSEQUENCES = (Cause.RANK_LOST, Cause.RANK_SILENT)  # what a rank says where another one has failed
