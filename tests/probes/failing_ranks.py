@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 
+from trainspeed.core.paths import ROOT
 from trainspeed.worker.backends import rank_watch, torch_backend, torch_ranks
 
 ACTION, WAITS, _ = os.environ["TRAINSPEED_TEST_RANK"].partition(" while rank 0 waits")
@@ -32,7 +33,7 @@ class Failing(torch_backend.TorchTraining):
             if ACTION == "hang":
                 signal.pause()
             if ACTION == "run out of memory":
-                raise MemoryError("cannot allocate memory")
+                raise MemoryError(f"cannot allocate memory in {ROOT}/lib")
         super()._epoch()
 
 

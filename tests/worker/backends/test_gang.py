@@ -102,10 +102,11 @@ def test_two_nodes_learn_what_two_devices_of_one_learn(shared_worker, tmp_path, 
     ("action", "status", "reason"),
     [
         ("die", Status.CRASHED, "on another node a rank ended without a word"),
-        ("run out of memory", Status.OOM, "rank 1: MemoryError: cannot allocate memory"),
+        ("run out of memory", Status.OOM, "rank 1: MemoryError: cannot allocate memory in ./lib"),
     ],
 )
 def test_a_node_that_fails_ends_the_run_with_its_words(shared_worker, action, status, reason):
+    """They come without that node's own names and paths, which no other one knows."""
     worker = shared_worker("torch")
     leads, follows = begun(
         worker, environment={"TRAINSPEED_TEST_RANK": action}, plant="probes.failing_ranks", timeout_s=60

@@ -21,6 +21,8 @@ from torch import distributed
 from torch.distributed.rendezvous import rendezvous
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.paths import ROOT
+from trainspeed.core.scrub import scrubber
 from trainspeed.sensors.processes import die_with_parent, usable_cores
 from trainspeed.worker.backends.base import PassedOn, Training
 from trainspeed.worker.backends.rank_variables import meeting_point, own_interface
@@ -117,7 +119,7 @@ class FirstRank(PassedOn):
             others: Process id of each other rank of the node -> pipe from which its error is read.
             first: Number of this rank among all.
         """
-        self._first, self._in_gang = first, gang is not None
+        self._first, self._gang = first, gang
         self._store: distributed.Store | None = None
         # Over gloo an exchange with a rank that has ended fails by itself.
         hears = self._heard if on_gpu and gang and not gang.follows else None
@@ -169,22 +171,26 @@ class FirstRank(PassedOn):
             own: What this rank says.
         """
         text = self._watch.first_error(ERROR_WAIT_S)
-        if self._in_gang and self._first:
+        if self._gang and self._first:
             self._tell(text or f"rank {self._first}: {own}")
-        elif self._in_gang and (cause := _consequence(text or own)):
+        elif self._gang and (cause := _consequence(text or own)):
             text = self._heard(ERROR_WAIT_S) or (LOST if cause is Cause.RANK_LOST else text)
         return text
 
     def _give_up(self, text: str) -> None:
-        if self._in_gang and self._first:
+        if self._gang and self._first:
             self._tell(text)
         end_process(text)
 
     def _tell(self, text: str) -> None:
-        """Tell rank 0, on another node, what has failed here; the first that does so is heard."""
+        """Tell rank 0, on another node, what has failed here; the first that does so is heard.
+
+        Who hears it knows none of this node's names and paths: they are taken out here.
+        """
         if self._store is not None and not _consequence(text):
             with contextlib.suppress(RuntimeError):  # its node has gone, too
-                self._store.compare_set(ERROR, "", text[:REPORT_BYTES])
+                scrub = scrubber(root=ROOT, addresses=self._gang.addresses)
+                self._store.compare_set(ERROR, "", scrub(text)[:REPORT_BYTES])
 
     def _heard(self, wait_s: float = 0.0) -> str | None:
         """Return what another node has told; None where none has within so many seconds."""
