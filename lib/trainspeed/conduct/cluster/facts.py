@@ -13,6 +13,7 @@ from trainspeed.conduct.machine import devices, find_interpreter
 from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import FRAMEWORKS
 
+MEASURING = ("lib/**/*.py", "notebooks/*.ipynb", "notebooks/presets/*.yaml")  # what a run of it depends on
 INSTALLERS = ("pip", "setuptools", "uv", "wheel")  # what is measured does not need them
 NO_ANSWER_S = 60.0  # an interpreter on a cold disk was seen to take seconds
 LIST_PACKAGES = (
@@ -42,10 +43,29 @@ def packages(python: str) -> dict[str, str]:
     return {name: version for name, version in found.items() if name not in INSTALLERS}
 
 
-@cache
-def code_hash(folder: Path = ROOT / "lib") -> str:
-    """Return the beginning of a hash of the code in a folder: file names and contents."""
+def code_hash(root: Path = ROOT) -> str:
+    """Return the beginning of a hash of what decides on measurements: file names and contents.
+
+    Of a notebook its cells count, not what they have put out: one that was opened in JupyterLab is the same.
+
+    Args:
+        root: Folder of the project.
+    """
     code = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        code.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted(path for pattern in MEASURING for path in root.glob(pattern)):
+        text = _cells(path) if path.suffix == ".ipynb" else path.read_bytes()
+        code.update(path.relative_to(root).as_posix().encode() + b"\0" + text + b"\0")
     return code.hexdigest()[:12]
+
+
+def _cells(path: Path) -> bytes:
+    """Return the kind, tags and source of a notebook's cells; all of a file that is none."""
+    text = path.read_bytes()
+    try:
+        cells = [
+            (cell["cell_type"], cell["metadata"].get("tags"), "".join(cell["source"]))
+            for cell in json.loads(text)["cells"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return text
+    return json.dumps(cells).encode()

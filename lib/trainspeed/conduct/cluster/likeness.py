@@ -57,8 +57,8 @@ def check_code(facts: Mapping[str, NodeFacts], code: str) -> None:
     """
     if others := [node for node, known in facts.items() if known.code != code]:
         raise UserError(
-            f"{listed(others)} {'have' if len(others) > 1 else 'has'} another version of Trainspeed than the head: "
-            "bring all to the same one, and `make setup` there."
+            f"{listed(others)} {'have' if len(others) > 1 else 'has'} another version of Trainspeed than the head, "
+            "or changed notebooks or presets: bring all to the same one, and `make setup` there."
         )
 
 

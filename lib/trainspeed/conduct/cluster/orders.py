@@ -85,7 +85,7 @@ class NodeFacts(msgspec.Struct, kw_only=True, frozen=True):
     Attributes:
         machine: As in the ledger.
         versions: Framework -> the packages of its environment -> their versions.
-        code: Beginning of a hash of Trainspeed's own.
+        code: Beginning of a hash of Trainspeed's own, its notebooks and presets among it.
     """
 
     machine: MachineFacts
