@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from study_data import MACHINE, make_run
@@ -37,6 +38,9 @@ def day(
             apart = 1 + control * (-1) ** block
             runs.append(make_run(time_s * apart, block=block, label=Role.CONTROL_AGAIN, **about))
     return runs
+
+
+quiet_day = partial(day, control=0.001)  # whose A/A control shows next to no noise
 
 
 def failed_day(number: int, torch: str = "2.14.0", **more: Any) -> list[Run]:

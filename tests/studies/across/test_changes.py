@@ -2,7 +2,7 @@
 
 import pytest
 
-from sessions_data import day, failed_day, history_of, machine, upgraded_twice
+from sessions_data import day, failed_day, history_of, machine, quiet_day, upgraded_twice
 from study_data import make_run
 from trainspeed.core.result import Failure
 from trainspeed.studies.across.changes import Finding
@@ -45,7 +45,7 @@ def test_an_upgrade_that_makes_slower_is_said_with_its_date_versions_and_interva
 
 
 def test_an_upgrade_after_which_another_came_says_until_when():
-    said = answer(day(1), day(2, 0.8, "2.14.1"), day(3, 0.8, NEW))
+    said = answer(quiet_day(1), quiet_day(2, 0.8, "2.14.1"), quiet_day(3, 0.8, NEW))
     assert said == [
         "On 2026-11-02 (PyTorch 2.14.0 → 2.14.1), **faster**: PyTorch, cnn10, 1.25 times as fast (1.24 to 1.26)."
     ]
@@ -68,6 +68,16 @@ def test_a_change_within_what_controls_show_is_none(control, finding):
     (change,) = changes(day(1, control=control), day(2, 1.08, NEW, control=control))
     assert change.noise == pytest.approx(1 + control, rel=0.02)
     assert change.finding is finding
+
+
+def test_without_a_control_or_a_second_session_on_either_side_nothing_is_called_slower():
+    (change,) = changes(day(1), day(2, 1.5, NEW))
+    assert (change.outcome, change.noise, change.finding) == ("slower", None, Finding.UNDECIDED)
+    assert answer(day(1), day(2, 1.5, NEW))[0].startswith(
+        "**Whether a change made training slower or faster is "
+    )
+    said = " ".join(certainty_sentences(history_of(day(1), day(2, 1.5, NEW))[1]))
+    assert "What noise does is not known for 1 comparison, so that none is called slower or faster" in said
 
 
 def test_an_upgrade_that_changes_nothing_is_the_same():
@@ -100,10 +110,35 @@ def test_two_machines_are_never_compared():
     )
 
 
+def test_sessions_are_said_to_be_of_one_machine_only_where_its_gpus_tell():
+    gpu = {"name": "NVIDIA A10G", "memory_bytes": 24 * 10**9}
+    own = {"machine": machine(device="gpu", gpus=[{**gpu, "uuid": "1"}])}
+    unknown = {"machine": machine(device="gpu", gpus=[gpu])}
+
+    def said(about):
+        ordered, trials = history_of(quiet_day(1, **about), quiet_day(2, 1.3, **about))
+        return [*machine_sentences(ordered), *answer_blocks(ordered, trials)]
+
+    assert said(own)[0] == "All 2 sessions were measured on one machine: NVIDIA A10G."
+    assert "the luck of a day, or something" in said(own)[1]
+    assert said(unknown)[0] == (
+        "All 2 sessions were measured on machines that are alike, whether or not they are one: NVIDIA A10G."
+    )
+    assert "the luck of a day, another machine that is alike, or something" in said(unknown)[1]
+    ordered, _ = history_of(day(1), day(2), day(3, **own), day(4, **own))
+    assert machine_sentences(ordered)[-1] == (
+        "Sessions of machine 1 were measured on machines that are alike, whether or not they are one."
+    )
+
+
 def test_each_of_several_machines_has_its_own_history_and_its_name_in_each_sentence():
     other = {"machine": machine(cpu="Another CPU")}
     ordered, trials = history_of(
-        day(1), day(2, **other), day(3, 1.2, NEW), day(4, 1.3, **other), failed_day(5, NEW, **other)
+        quiet_day(1),
+        quiet_day(2, **other),
+        quiet_day(3, 1.2, NEW),
+        quiet_day(4, 1.3, **other),
+        failed_day(5, NEW, **other),
     )
     assert [(one.machine, len(one.changes), one.failing is None) for one in trials] == [
         (1, 0, False),
@@ -133,9 +168,10 @@ def test_a_newest_session_that_is_slower_without_a_reason_is_called_so():
 
 def test_with_six_sessions_on_both_sides_a_session_is_one_value():
     old = [day(n, 1 + n / 1000) for n in range(1, 7)]
-    (change,) = changes(*old, *(day(n, 1.2 + n / 1000, NEW) for n in range(11, 17)))
+    new = [day(n, 1.2 + n / 1000, NEW) for n in range(11, 17)]
+    (change,) = changes(*old, *new)
     assert change.blocks == 6 and change.finding is Finding.SLOWER
-    assert change.noise is None, "what a day makes is in the interval"
+    assert change.noise is None and not change.lacks_noise, "what a day makes is in the interval"
 
 
 def test_a_change_before_a_session_without_the_trial_counts_for_the_next_one():
@@ -144,15 +180,15 @@ def test_a_change_before_a_session_without_the_trial_counts_for_the_next_one():
             1.0, batch_size=64, session="20261103T080000Z-abcd", versions={"torch": NEW}, dataset="digits"
         )
     ]
-    governor = day(5, 1.5, NEW, machine=machine(governor="powersave"))
-    ordered, (history,) = history_of(day(1, machine=machine(governor="performance")), between, governor)
+    governor = quiet_day(5, 1.5, NEW, machine=machine(governor="powersave"))
+    ordered, (history,) = history_of(quiet_day(1, machine=machine(governor="performance")), between, governor)
     (change,) = history.changes
     assert change.finding is Finding.SLOWER and change.session.label == "2026-11-05"
     assert letters_of(letters(ordered), change) == "A, B"
 
 
 def test_a_trial_that_fails_since_an_upgrade_is_said_first_with_the_reason():
-    sessions = day(1), day(2, 1.5, "2.14.1"), failed_day(4, NEW), failed_day(5, NEW)
+    sessions = quiet_day(1), quiet_day(2, 1.5, "2.14.1"), failed_day(4, NEW), failed_day(5, NEW)
     (failing, slower) = answer(*sessions)
     assert failing == (
         "Since 2026-11-04 (PyTorch 2.14.1 → 2.15.0), **failed**: PyTorch, cnn10: OOM, 2 GB were \\<asked\\> for."
@@ -160,10 +196,10 @@ def test_a_trial_that_fails_since_an_upgrade_is_said_first_with_the_reason():
     assert slower.startswith("On 2026-11-02 (PyTorch 2.14.0 → 2.14.1), **slower**"), "until it failed"
     (history,) = history_of(*sessions)[1]
     assert [point.statuses for point in history.points] == [(), (), ("oom",), ("oom",)]
-    assert answer(day(1), failed_day(2))[0].startswith(
+    assert answer(quiet_day(1), failed_day(2))[0].startswith(
         "Since 2026-11-02 (nothing that was recorded had changed), **failed**: PyTorch, cnn10: OOM"
     )
-    assert "failed" not in "".join(answer(day(1), failed_day(2), day(3)))
+    assert "failed" not in "".join(answer(quiet_day(1), failed_day(2), quiet_day(3)))
 
 
 def test_ways_to_fail_that_differ_are_told_with_a_reason_each():

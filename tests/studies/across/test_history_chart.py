@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from sessions_data import day, failed_day, history_of, machine, upgraded_twice
+from sessions_data import day, failed_day, history_of, machine, quiet_day, upgraded_twice
 from trainspeed.studies.across.history_chart import MOST_LEGEND, MOST_PANELS, plot_histories
 from trainspeed.studies.across.history_tables import changes_table, sessions_table
 from trainspeed.studies.across.history_text import answer_blocks
@@ -61,7 +61,12 @@ def test_times_are_relative_to_the_first_session():
 
 def test_each_machine_has_a_chart_of_its_own_sessions():
     other = machine(cpu="Another CPU")
-    figures = all_drawn(day(1), day(2, 3.0, machine=other), day(3, 1.2, "2.15"), day(4, 3.3, machine=other))
+    figures = all_drawn(
+        quiet_day(1),
+        quiet_day(2, 3.0, machine=other),
+        quiet_day(3, 1.2, "2.15"),
+        quiet_day(4, 3.3, machine=other),
+    )
     lines = [of(figure.axes[0], "times")[0] for figure in figures]
     assert [list(line.get_xdata()) for line in lines] == [[0, 1], [0, 1]]
     assert [list(line.get_ydata()) for line in lines] == [pytest.approx([1, 1.2]), pytest.approx([1, 1.1])]
@@ -88,11 +93,11 @@ def test_every_change_counts_and_has_the_letter_of_the_session_in_which_it_was()
     """PyTorch was upgraded in a session without the trial, and TensorFlow in the next one, which has it."""
     keras = {"framework": "tensorflow", "layout": "channels_last"}
     between = [
-        *day(2, torch="2.15", batch_size=64),
-        *day(2, torch=None, versions={"tensorflow": "2.20"}, **keras),
+        *quiet_day(2, torch="2.15", batch_size=64),
+        *quiet_day(2, torch=None, versions={"tensorflow": "2.20"}, **keras),
     ]
-    after = [*day(3, 1.5, "2.15"), *day(3, torch=None, versions={"tensorflow": "2.21"}, **keras)]
-    figure = drawn(day(1), between, after, day(4, 1.0, "2.16"))
+    after = [*quiet_day(3, 1.5, "2.15"), *quiet_day(3, torch=None, versions={"tensorflow": "2.21"}, **keras)]
+    figure = drawn(quiet_day(1), between, after, quiet_day(4, 1.0, "2.16"))
     panel = next(ax for ax in figure.axes if "PyTorch" in ax.get_title())
     assert [text.get_text() for text in of(panel, "letter")] == ["A", "C"]
     assert panel.get_title().replace("\n", " ") == (
@@ -102,7 +107,7 @@ def test_every_change_counts_and_has_the_letter_of_the_session_in_which_it_was()
 
 
 def test_of_many_changes_the_newest_are_named():
-    ordered, trials = history_of(*(day(n, 1.1**n, torch=f"2.{n}") for n in range(1, 13)))
+    ordered, trials = history_of(*(quiet_day(n, 1.1**n, torch=f"2.{n}") for n in range(1, 13)))
     (figure,) = plot_histories(trials, ordered)
     texts, title = legend(figure), figure.axes[0].get_title().replace("\n", " ")
     assert len(texts) == MOST_LEGEND + 1 and texts[0] == "3 before: see the table"
@@ -116,7 +121,11 @@ def test_of_many_changes_the_newest_are_named():
 def test_of_many_trials_the_largest_changes_are_drawn():
     sizes = range(8, 16)
     old, new = (
-        [run for size in sizes for run in day(n, s + size * m, t, batch_size=size, images_per_epoch=size)]
+        [
+            run
+            for size in sizes
+            for run in quiet_day(n, s + size * m, t, batch_size=size, images_per_epoch=size)
+        ]
         for n, s, t, m in ((1, 1.0, "2.14", 0.0), (2, 1.0, "2.15", 0.1))
     )
     figure = drawn(old, new)

@@ -77,6 +77,31 @@ def test_another_processor_is_another_machine_and_the_first_one_is_known_again()
     assert changes_text(named[3].all_changes) == "PyTorch 2.15 → 2.16", "against its own session before"
 
 
+def test_machines_of_a_fleet_with_other_names_are_other_machines_unless_their_gpus_tell():
+    def on(node, uuid):
+        gpu = {"name": "A", "uuid": uuid, "memory_bytes": 1, "power_limit_w": 300.0}
+        return {"node": node, "machine": machine(device="gpu", gpus=[gpu])}
+
+    east, twin, west = on("east-1", "1"), on("east-2", "2"), on("west-1", "3")
+    assert [s.machine for s in sessions(day(1, **east), day(2, **west), day(3, **twin))] == [0, 1, 0]
+    assert [s.machine for s in sessions(day(1, **east), day(2, **on("gpu-box-1", "1")))] == [0, 0]
+    without = sessions(day(1, node="east-1"), day(2, node="west-1"), day(3, node="east-2"))
+    assert [s.machine for s in without] == [0, 1, 0]
+    assert [(d.what, d.before, d.now) for d in without[1].new] == [("name in the fleet", "east", "west")]
+
+
+def test_memory_container_interconnect_and_cuda_are_changes():
+    before = machine(memory_bytes=8 * 10**9, container=False, interconnect="PCIe", cuda="13.0")
+    after = machine(memory_bytes=512 * 10**9, container=True, interconnect="NVLink", cuda="13.1")
+    assert changes(day(1, machine=before), day(2, machine=after))[1] == (
+        "CUDA of the driver 13.0 → 13.1, memory 8 GB → 512 GB, interconnect PCIe → NVLink, in a container no → yes"
+    )
+    upgraded = {**before, "driver": "590.11", "cuda": "13.1", "memory_bytes": 7_950_000_000}
+    assert changes(day(1, machine={**before, "driver": "580.65"}), day(2, machine=upgraded))[1] == (
+        "NVIDIA driver 580.65 → 590.11"
+    ), "it brings its CUDA along, and a kernel keeps some more memory for itself"
+
+
 def test_a_session_that_tells_nothing_of_its_machine_is_taken_for_the_last_one():
     assert [s.machine for s in sessions(day(1), day(2, machine={}), day(3, machine=MACHINE))] == [0, 0, 0]
 

@@ -80,6 +80,7 @@ class Change(Judged):
         noise: How many times as long the same takes where nothing differs: the farthest end of the intervals of the
             sessions' A/A controls, or the largest ratio of two sessions between which nothing changed; None where
             neither is known.
+        by_session: Whether a session is one value, so that the interval holds what a day makes.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Change(Judged):
     judgement: Judgement
     is_last: bool
     noise: float | None
+    by_session: bool = False
 
     @property
     def session(self) -> Session:
@@ -103,11 +105,19 @@ class Change(Judged):
 
     @property
     def finding(self) -> Finding:
-        """What became of the time: slower or faster only where it is more than noise."""
-        if self.outcome in (Outcome.SLOWER, Outcome.FASTER):
-            found = Finding.SLOWER if self.outcome is Outcome.SLOWER else Finding.FASTER
-            return Finding.NOISE if self.noise and self.size <= self.noise else found
-        return Finding.SAME if self.outcome is Outcome.SAME else Finding.UNDECIDED
+        """What became of the time: slower or faster only where it is more than noise, which has to be known."""
+        if self.outcome is Outcome.SAME:
+            return Finding.SAME
+        if self.outcome not in (Outcome.SLOWER, Outcome.FASTER) or self.lacks_noise:
+            return Finding.UNDECIDED
+        if self.noise is not None and self.size <= self.noise:
+            return Finding.NOISE
+        return Finding.SLOWER if self.outcome is Outcome.SLOWER else Finding.FASTER
+
+    @property
+    def lacks_noise(self) -> bool:
+        """Whether nothing tells how far apart the same is, neither a control nor the sessions themselves."""
+        return self.noise is None and not self.by_session
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -182,4 +182,5 @@ def _change(
         judgement=judge_unpaired(*values),
         is_last=is_last,
         noise=max(known, default=None),
+        by_session=by_session,
     )

@@ -17,6 +17,7 @@ from trainspeed.studies.across.sessions import Session, changes_text
 MOST_NAMED = 3  # trials, in a sentence
 MOST_CHANGES = 6  # sentences on changes, the newest
 MOST_ALONE = 2  # sentences on newest sessions before which nothing changed
+ALIKE = "machines that are alike, whether or not they are one"
 
 
 def letters(sessions: Iterable[Session]) -> dict[str, str]:
@@ -169,9 +170,11 @@ def _alone(trials: Sequence[TrialHistory], several: bool) -> list[Marked]:
         name = escape(largest.name)
         many = f"{len(own)} trials were {finding} than before, the most {name}, {size_text(largest)}"
         one = f"{name} was {finding} than before, {size_text(largest)}"
+        sessions = [point.session for point in (*largest.before, *largest.after)]
+        other = "" if _is_one_machine(sessions) else "another machine that is alike, "
         said = (
             f"On {label}, {many if len(own) > 1 else one}, and **nothing that was recorded had changed**: the luck of "
-            "a day, or something that no ledger records. Measure once more."
+            f"a day, {other}or something that no ledger records. Measure once more."
         )
         blocks.append(_placed(said, largest, several))
     return blocks
@@ -196,10 +199,10 @@ def certainty_sentences(trials: Sequence[TrialHistory]) -> list[str]:
             "session, and sessions between which nothing changed. A change that is no larger than that of its own "
             "trial and sessions is called noise."
         )
-    if unknown := len(sure) - len(noise):
+    if unknown := sum(change.lacks_noise for change in sure):
         sentences.append(
-            f"What noise does is not known for {counted(unknown, 'comparison')}: these sessions hold no A/A control of "
-            f"{MIN_BLOCKS} blocks, and no two of them are alike."
+            f"What noise does is not known for {counted(unknown, 'comparison')}, so that none is called slower or "
+            f"faster: these sessions hold no A/A control of {MIN_BLOCKS} blocks, and no two of them are alike."
         )
     found = [change for change in sure if change.finding in CHANGES]
     days = [change for change in found if min(len(change.before), len(change.after)) == 1]
@@ -236,9 +239,10 @@ def _machines(sessions: Iterable[Session]) -> str:
 
 
 def machine_sentences(sessions: Sequence[Session]) -> list[str]:
-    """Return on which machines was measured: one, or where each other one came in and in what it differs."""
+    """Return on which machines was measured: one, alike ones, or where each other one came in and how it differs."""
     if len({session.machine for session in sessions}) == 1:
-        return [f"All {len(sessions)} sessions were measured on one machine: {sessions[-1].machine_words}."]
+        one = "one machine" if _is_one_machine(sessions) else ALIKE
+        return [f"All {len(sessions)} sessions were measured on {one}: {sessions[-1].machine_words}."]
     sentences, seen = [], set()
     for session in sessions:
         if session.machine not in seen:
@@ -248,7 +252,19 @@ def machine_sentences(sessions: Sequence[Session]) -> list[str]:
             sentences.append(
                 f"{machine_label(session).capitalize()}, from {session.label} on: {session.machine_words}{apart}."
             )
-    return [*sentences, "Times of different machines are not compared: each has a chart of its own."]
+    sentences.append("Times of different machines are not compared: each has a chart of its own.")
+    guessed = [
+        machine_label(own[0])
+        for number in sorted({session.machine for session in sessions})
+        if len(own := [one for one in sessions if one.machine == number]) > 1 and not _is_one_machine(own)
+    ]
+    return [*sentences, *([f"Sessions of {listed(guessed)} were measured on {ALIKE}."] if guessed else [])]
+
+
+def _is_one_machine(sessions: Iterable[Session]) -> bool:
+    """Whether the GPUs of all sessions tell that they are the same ones."""
+    known = {session.gpu_uuids for session in sessions}
+    return len(known) == 1 and None not in known
 
 
 def left_out_sentences(

@@ -19,9 +19,21 @@ from trainspeed.core.runs import RunSet, machines_of
 from trainspeed.core.system import FACTS, Difference, machine_differences
 
 DRIVER = FACTS["driver"]  # an upgrade of it makes no other machine
+MEMORY, CUDA = "memory", "CUDA of the driver"
 # Parts of a machine that change between two sessions and may have a bearing on times.
-PARTS = (DRIVER, "system", "clock governor", "CPU instructions")
+PARTS = (
+    DRIVER,
+    CUDA,
+    "system",
+    "clock governor",
+    "CPU instructions",
+    MEMORY,
+    "interconnect",
+    "in a container",
+)
 POWER_LIMIT = "power limit of the GPUs"
+SAME_MEMORY_SHARE = 0.02  # a kernel keeps more or less of the memory for itself from one boot to the next
+FLEET_NAME = "name in the fleet"
 OF_MACHINE = ""  # in place of a framework
 DATE_LETTERS, MINUTE_LETTERS = 10, 16  # of an ISO 8601 time: 2026-11-20T14:23
 ID_TIME = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)")  # how a session's id begins
@@ -62,6 +74,12 @@ class Session:
         """The machine in words."""
         machines = [machine for _, machine in machines_of(self.runs)]
         return machine_name(machines[-1]) if machines else "a machine that is not known"
+
+    @property
+    def gpu_uuids(self) -> frozenset[str] | None:
+        """What tells its GPUs from all others; None where it has none or does not tell."""
+        known = [_uuids(machine) for _, machine in machines_of(self.runs)]
+        return frozenset().union(*known) if known and None not in known else None
 
 
 @dataclass
@@ -142,10 +160,28 @@ def _place(known: Sequence[_Machine], runs: RunSet, last: int | None) -> tuple[i
 def _apart(machine: _Machine, runs: RunSet) -> list[Difference]:
     found: dict[Difference, None] = {}
     for node, now in machines_of(runs):
-        equal_nodes = None not in (node, machine.node)
+        names = [_fleet_name(one) for one in (machine.node, node)]
+        equal_nodes = None not in names and names[0] == names[1]
         differences = machine_differences(machine.facts, now, equal_nodes=equal_nodes)
         found |= {one: None for one in differences if one.what != DRIVER}
+        told = None not in (
+            _uuids(machine.facts),
+            _uuids(now),
+        )  # then they decide, whatever a machine is called
+        if None not in names and not equal_nodes and not told:
+            found[Difference(what=FLEET_NAME, before=names[0], now=names[1])] = None
     return [*found]
+
+
+def _fleet_name(node: str | None) -> str | None:
+    """Return the machine that a node is one of: "a10g" of "a10g-2"."""
+    return node and (node.rpartition("-")[0] or node)
+
+
+def _uuids(machine: Mapping[str, Any]) -> frozenset[str] | None:
+    """Return the UUIDs of a machine's GPUs; None where it has none, or one does not tell its own."""
+    known = [gpu.get("uuid") for gpu in machine.get("gpus") or ()]
+    return frozenset(known) if known and None not in known else None
 
 
 def _update(known: list[_Machine], number: int, runs: RunSet) -> dict[str, list[Difference]]:
@@ -167,10 +203,16 @@ def _update(known: list[_Machine], number: int, runs: RunSet) -> dict[str, list[
         before.update(own)
     parts: dict[str, str] = {}
     for node, now in machines_of(runs):
+        told = {what: value for what, value in _parts(now).items() if value}
+        if _same_memory(machine.facts, now):
+            told[MEMORY] = machine.parts.get(MEMORY, told[MEMORY])
+        parts |= told
         machine.node = node
         machine.facts |= now
-        parts |= {what: value for what, value in _parts(now).items() if value}
-    if changed := _changed(machine.parts, parts, {what: what for what in parts}):
+    changed = _changed(machine.parts, parts, {what: what for what in parts})
+    if DRIVER in {one.what for one in changed}:  # which brings its CUDA along
+        changed = [one for one in changed if one.what != CUDA]
+    if changed:
         changes[OF_MACHINE] = changed
     machine.parts |= parts
     return {} if is_first else changes
@@ -184,6 +226,11 @@ def _changed(
         for name, title in titles.items()
         if before.get(name, now[name]) != now[name]
     ]
+
+
+def _same_memory(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    sizes = [machine.get("memory_bytes") for machine in (before, now)]
+    return None not in sizes and abs(sizes[1] - sizes[0]) <= SAME_MEMORY_SHARE * sizes[0]
 
 
 def _parts(machine: Mapping[str, Any]) -> dict[str, str | None]:
