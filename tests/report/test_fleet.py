@@ -17,7 +17,7 @@ from trainspeed.report import fleet as fleets
 from trainspeed.report.fleet import fleet
 from trainspeed.report.fleet_order import order_of
 from trainspeed.report.fleet_plan import plan_fleet
-from trainspeed.report.output_folder import locked
+from trainspeed.report.output_folder import MARKER, locked
 
 SUMS = PlanSums(seconds=1800.0, runs=120, fewest=6, most=12)
 CODE = code_hash()
@@ -129,12 +129,13 @@ def drawn(monkeypatch):
     return pages
 
 
-def ran(monkeypatch, code=0):
-    """Have each machine's report write a line and end with a code."""
+def ran(monkeypatch, code=0, failed=()):
+    """Have each machine's report write a line and end with a code; those that fail end without a run of their own."""
 
     def run(report):
         (report.folder / RUNS_FILE).write_text(f"{LINE}\n")
-        report.code = code
+        report.measured = report.name not in failed
+        report.code = code if report.measured else 1
 
     monkeypatch.setattr(fleets.MachineReport, "run", run)
 
@@ -163,6 +164,32 @@ def test_one_machine_is_compared_with_nothing(file, tmp_path, drawn, monkeypatch
     )
     assert (code, drawn) == (0, ["a10g"])
     assert lines[-1] == "one machine: out/a10g/index.html is the answer"
+
+
+def test_a_machine_that_could_not_measure_is_not_compared_by_what_it_measured_before(
+    file, tmp_path, drawn, monkeypatch
+):
+    ran(monkeypatch, failed=("h100",))
+    path = file("machines: {a10g: , h100: , l4: {usd_per_hour: 0.8}}")
+    cluster = PretendedCluster(a10g=[[]], h100=[[]], l4=[[]])
+
+    code, lines = printed(fleet, path, out=tmp_path / "out", order=order_of("report"), cluster=cluster)
+
+    assert code == 1
+    assert drawn == ["a10g", "h100", "l4", ("fleet", ["a10g", "l4"], [None, 0.8])]
+    assert "not compared, as this report has no runs of it: h100" in lines
+
+
+def test_no_comparison_of_an_earlier_fleet_stays(file, tmp_path, drawn, monkeypatch):
+    ran(monkeypatch, failed=("h100",))
+    (tmp_path / MARKER).touch()
+    for end in (".html", ".ipynb", ".failed.ipynb"):
+        (tmp_path / f"fleet{end}").write_text("of an earlier one")
+    cluster = PretendedCluster(a10g=[[]], h100=[[]])
+    printed(
+        fleet, file("machines: {a10g: , h100: }"), out=tmp_path, order=order_of("report"), cluster=cluster
+    )
+    assert [path.name for path in tmp_path.glob("fleet*")] == ["fleet.yaml"]
 
 
 def test_a_report_that_fails_on_one_machine_is_the_exit_code(file, tmp_path, drawn, monkeypatch):

@@ -8,12 +8,11 @@ import msgspec
 import pytest
 
 from asking_study import part_of
-from fleet_world import FACTS, FakeCluster, FakeNode, FakeReport, line_of
+from fleet_world import FACTS, FakeCluster, FakeNode, FakeReport
 from trainspeed.conduct.cluster.orders import Answer, NodeFacts, ReportOrder, encode
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
-from trainspeed.report.intake import Intake
 from trainspeed.report.machine_report import MachineReport, check_nodes
 from trainspeed.report.request import ReportRequest, read_sessions, session_to_continue
 
@@ -71,7 +70,7 @@ def test_where_no_node_is_left_resume_goes_on(tmp_path, capsys):
     report = report_of(tmp_path, first, second)
     report.run()
 
-    assert report.code == 1
+    assert report.code == 1 and report.measured
     assert "a10g: no node is left; RESUME=1 goes on with what was measured" in capsys.readouterr().out
     (third,) = two_nodes()[:1]
     again = report_of(tmp_path, third, resume=True)
@@ -95,6 +94,20 @@ def test_after_a_check_resume_goes_on_with_what_was_asked_for(tmp_path, capsys, 
     assert report.code == 0 and "not kept" not in capsys.readouterr().out
     assert {run.session for run in Ledger(tmp_path).read()[0]} == {chosen.session}
     assert chosen.notebooks == (study,)
+
+
+def test_what_an_earlier_report_measured_is_none_of_one_that_failed(tmp_path):
+    report_of(tmp_path, two_nodes()[0]).run()
+    newer = FakeReport("a10g-1", PLANNED, session="20261122T210000Z-0002")
+    reports = [
+        report_of(tmp_path, FakeNode("a10g-1", newer, {"report": (0, line)}), resume=line > 1)
+        for line in (0, 1, 2)
+    ]
+    for report in reports:
+        report.run()
+
+    assert [report.code for report in reports] == [1, 1, 1]
+    assert [report.measured for report in reports] == [False, False, True]
 
 
 def test_lines_that_were_not_kept_are_told_and_are_the_exit_code(tmp_path, capsys):
@@ -135,60 +148,6 @@ def test_older_sessions_stay_and_a_new_report_is_a_new_one(tmp_path):
     assert len(order.files[RUNS_FILE].splitlines()) == BLOCKS, "they tell how long a trial takes"
     assert [request.session for request in read_sessions(tmp_path)] == [SESSION, newer.session]
     assert len(Ledger(tmp_path).read()[0]) == 2 * BLOCKS
-
-
-# What comes from a node is data.
-
-
-@pytest.fixture
-def intake(tmp_path):
-    taken = Intake(tmp_path)
-    request = {"session": SESSION, "preset": "quick", "notebooks": ["layout"]}
-    taken.take(SESSIONS_FILE, json.dumps(request) + "\n", "a10g-1")
-    return taken
-
-
-def test_a_line_of_another_session_or_study_is_refused(intake, tmp_path):
-    for session, study in ((SESSION, "amp"), ("20250101T000000Z-0000", "layout")):
-        intake.take(RUNS_FILE, line_of(session, study, PLANNED[0], node="a10g-1") + "\n", "a10g-1")
-
-    assert intake.refused == 2 and not (tmp_path / RUNS_FILE).exists()
-
-
-def test_a_second_session_is_refused(intake, tmp_path):
-    request = {"session": "20991231T000000Z-ffff", "preset": "quick", "notebooks": ["amp"]}
-    intake.take(SESSIONS_FILE, json.dumps(request) + "\n", "a10g-1")
-
-    assert intake.refused == 1 and [one.session for one in read_sessions(tmp_path)] == [SESSION]
-
-
-@pytest.mark.parametrize(("claimed", "kept"), [("a10g-2", "a10g-2"), ("h100-1", "a10g-1"), (None, "a10g-1")])
-def test_the_name_of_a_node_is_the_heads(intake, tmp_path, claimed, kept):
-    text = line_of(SESSION, "layout", PLANNED[0], node=claimed) + "\n"
-    intake.take(RUNS_FILE, text, "a10g-1", ["a10g-1", "a10g-2"])
-
-    assert [run.node for run in Ledger(tmp_path).read()[0]] == [kept]
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        (RUNS_FILE, "garbage\n{}\n"),
-        ("index.html", "<script>alert(1)</script>\n"),
-        ("../runs.jsonl", "{}\n"),
-        ("monitor/../../x.csv", "a,b\n"),
-        ("monitor/.csv", "a\n"),
-        ("monitor/x.csv", "\x1b[31m\n"),
-        (SESSIONS_FILE, "[" * 100_000 + "\n"),
-        ("coverage.jsonl", '{"session": "x"}\n'),
-    ],
-)
-def test_nothing_else_is_kept(intake, tmp_path, name, text):
-    before = sorted(path.name for path in tmp_path.rglob("*"))
-    intake.take(name, text, "a10g-1")
-
-    assert sorted(path.name for path in tmp_path.rglob("*")) == before
-    assert intake.refused == text.count("\n")
 
 
 # Only equal nodes share.

@@ -11,6 +11,7 @@ from pathlib import Path
 from trainspeed.conduct.cluster.node import Cluster
 from trainspeed.conduct.cluster.orders import ReportOrder
 from trainspeed.core.files import FLEET
+from trainspeed.core.format import listed
 from trainspeed.core.ledger import RUNS_FILE, Ledger
 from trainspeed.report.compare import compare_reports
 from trainspeed.report.fleet_file import read_fleet
@@ -19,11 +20,14 @@ from trainspeed.report.notebooks import INTERRUPTED
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.run import render
 
+PAGE_ENDS = (".html", ".ipynb", ".failed.ipynb")
 AGAIN = "`make render` draws what there is: OUT=<folder of a machine>"
 
 
 def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume: bool = False) -> int:
     """Run a report on every machine of a fleet, draw the pages of each, and compare them; return the exit code.
+
+    A machine that could not measure now is compared by nothing that it measured before.
 
     Args:
         file: `fleet.yaml`.
@@ -54,8 +58,13 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
     finally:
         cluster.close()
     codes = [report.code for report in reports]
-    measured = {name: folder for name, folder in folders.items() if (folder / RUNS_FILE).is_file()}
-    codes += [render(out=folder) for folder in measured.values()]
+    known = {name: folder for name, folder in folders.items() if (folder / RUNS_FILE).is_file()}
+    codes += [render(out=folder) for folder in known.values()]
+    for end in PAGE_ENDS:  # of an earlier fleet, whose machines may have been others
+        (out / f"{FLEET}{end}").unlink(missing_ok=True)
+    measured = {report.name: report.folder for report in reports if report.measured}
+    if earlier := [name for name in known if name not in measured]:
+        print(f"not compared, as this report has no runs of it: {listed(earlier)}", flush=True)
     if len(measured) > 1:
         prices = [asked[name].usd_per_hour for name in measured]
         codes.append(compare_reports([*measured.values()], prices, out=out, name=FLEET))

@@ -43,6 +43,14 @@ class Intake:
         """Whether there is a session, so that another node may go on with it."""
         return self._session is not None
 
+    @property
+    def has_runs(self) -> bool:
+        """Whether there are runs of the session, taken now or before it was resumed."""
+        if self._session is None:
+            return False
+        asked = dict.fromkeys(self._session.notebooks, self._session.session)
+        return bool(Ledger(self.folder).read(asked)[0])
+
     def of_session(self) -> dict[str, str]:
         """Return file -> the text that a node needs to go on: that of its session, and of what tells it the pace."""
         wanted = {*Ledger(self.folder).newest().values()}

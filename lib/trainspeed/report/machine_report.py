@@ -33,6 +33,7 @@ class MachineReport:
     Attributes:
         order: What is the same for all machines.
         code: Its exit code: see `trainspeed.report.run.report`.
+        measured: Whether there are runs of it, at its end.
     """
 
     name: str
@@ -42,6 +43,7 @@ class MachineReport:
     cluster: Cluster
     resume: bool = False
     code: int = field(default=1, init=False)
+    measured: bool = field(default=False, init=False)
     _stopped: bool = field(default=False, init=False)
 
     def stop(self) -> None:
@@ -55,6 +57,7 @@ class MachineReport:
         try:
             self._run(intake)
         finally:
+            self.measured = intake.has_runs
             if intake.refused:
                 lines = counted(intake.refused, "line")
                 said(f"{self.name}: not kept of what its nodes sent, as none of its report: {lines}")
