@@ -14,6 +14,7 @@ from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import COMPARE
 from trainspeed.core.ledger import Ledger
+from trainspeed.core.notes import CoresBusy
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import SCHEMA, Status
 from trainspeed.report.compare import compare_reports, prices_typed, sides_typed
@@ -22,6 +23,7 @@ from trainspeed.report.parameters import read_notebook
 from trainspeed.report.request import new_session
 
 PARAMETERS = {"runs", "usd_per_hour"}
+BUSY = (CoresBusy(cores=1.5),)
 
 
 def measured(folder, seconds, **more):
@@ -212,7 +214,7 @@ def page(tmp_path_factory):
         make_run(status=Status.OOM, reason="12 GB asked for", machine=machine, **oom)
     )
     Ledger(folder / "new").append(make_run(1.0, **oom))
-    measured(folder / "third", 4.0, test_accuracy=0.5, machine={**machine, "cpu": "Third CPU"})
+    measured(folder / "third", 4.0, test_accuracy=0.5, machine={**machine, "cpu": "Third CPU"}, notes=BUSY)
     words = [str(folder / "old"), str(folder / "new"), str(folder / "third"), "--out", str(folder / "out")]
     done = run_command("compare", *words, "--usd", "1.5 2 -")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -231,6 +233,7 @@ def test_the_page_answers_first_and_warns_of_what_differs(page):
         "<strong>new</strong>, 224,780 images per dollar, 1.50x old",
         'No price is given for third: USD="1.5 2 -"',
         "old: Old CPU, no GPU used, 1.50 USD an hour.",
+        "7 of 7 runs of third (PyTorch): Other processes kept 1.5 CPU cores busy meanwhile: stop them.",
         "CPU: Old CPU in old, Test CPU in new, Third CPU in third.",
         "new vs old: 2.00x (95 % interval 1.94 to 2.06): faster.",
     ):

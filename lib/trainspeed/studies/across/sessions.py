@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.files import CHECK
 from trainspeed.core.format import NAMES, counted
 from trainspeed.core.machine_text import machine_name, machine_parts
 from trainspeed.core.run import Run
@@ -47,6 +48,7 @@ class Session:
     Attributes:
         label: What it is called: its day, with the time or a number where a day has several.
         runs: Each once, also where several ledgers hold it.
+        checks: Those that checked the instrument; empty where the session did not.
         machine: Number of the machine that measured it, from 0; the same for sessions of one machine.
         new: In what its machine differs from that of the session before; empty where that is the same one.
         changes: Framework, or OF_MACHINE -> what has changed since the machine's session before.
@@ -58,6 +60,7 @@ class Session:
     machine: int
     new: Sequence[Difference] = ()
     changes: Mapping[str, Sequence[Difference]] = field(default_factory=dict)
+    checks: Sequence[Run] = field(default=(), repr=False)
 
     def changes_for(self, framework: str) -> list[Difference]:
         """Return what has changed that a trial of this framework depends on."""
@@ -99,7 +102,10 @@ def sessions_of(runs: Iterable[Run]) -> list[Session]:
         UserError: There are fewer than two.
     """
     held: dict[str, list[Run]] = {}
+    checks: dict[str, list[Run]] = {}
     for run in runs:
+        if run.study == CHECK:
+            checks.setdefault(run.session, []).append(run)
         if not run.trial.phase.probe:  # a check of the instrument has no time to compare
             held.setdefault(run.session, []).append(run)
     ordered = sorted(held, key=lambda name: (_digits(_started(name, held[name])), name))
@@ -115,7 +121,16 @@ def sessions_of(runs: Iterable[Run]) -> list[Session]:
         own = RunSet(tuple(held[name])).last_of_each()
         number, new = _place(known, own, sessions[-1].machine if sessions else None)
         changes = _update(known, number, own)
-        sessions.append(Session(id=name, label=label, runs=own, machine=number, new=new, changes=changes))
+        session = Session(
+            id=name,
+            label=label,
+            runs=own,
+            machine=number,
+            new=new,
+            changes=changes,
+            checks=checks.get(name, ()),
+        )
+        sessions.append(session)
     return sessions
 
 
