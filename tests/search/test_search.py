@@ -6,15 +6,12 @@ import pytest
 
 import search_world
 from search_world import START, World, drive, kept, random_world, switch, switches
-from study_data import make_run
 from trainspeed.core.levers.lever import Level, Lever
 from trainspeed.core.levers.registry import LEVERS
-from trainspeed.core.result import EffectivePrecision
 from trainspeed.core.run import Role, Status
 from trainspeed.judge.comparison import controls
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome
-from trainspeed.search.feasible import was_seen
 from trainspeed.search.findings import Decision, Effect, Stage
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import options
@@ -273,11 +270,11 @@ def test_one_read_at_import_that_is_slower_alone_lost_no_race(monkeypatch):
     assert found.decisions[switch(2)] is Decision.NOT_FASTER_ALONE
 
 
-@pytest.mark.parametrize(("asked", "effect"), [(True, Effect.UNKNOWN), (False, Effect.SEEN)])
-def test_a_precision_is_seen_where_it_ran_and_not_where_the_layers_were_set_to_it(asked, effect):
-    bf16 = Switch(lever="precision", value="bf16", fields=(("precision", "bf16"),))
-    ran = EffectivePrecision(dtypes={"bfloat16": 9}, asked=asked)
-    assert was_seen(bf16, make_run(precision="bf16", effective_precision=ran)) is effect
+def test_a_run_with_a_lever_that_is_not_tried_is_none_of_the_search(measured):
+    """As a lever that an older search had: without it, such a run would count as one of the plain trial."""
+    runs = measured.runs
+    other = [replace(run, trial=run.trial.pulled("made_09", "on")) for run in runs if not run.trial.levers]
+    assert len(replace(measured.search, runs=[*runs, *other]).known.ran) == len(measured.search.known.ran)
 
 
 def test_slow_ways_are_measured_and_never_kept():

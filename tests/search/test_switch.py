@@ -57,6 +57,43 @@ def test_images_that_are_made_anew_are_uploaded_anyway_and_losing_residence_cost
     assert "resident" not in reasons(PLAIN, "gpu")
 
 
+GPU_BYTES = 80 * 10**9
+
+
+@pytest.mark.parametrize(("framework", "name"), [("torch", "transfer"), ("tensorflow", "device_prefetch")])
+def test_a_way_to_upload_is_tried_only_where_the_plain_trial_uploads(framework, name):
+    """Else it would be measured together with losing the images that are on the GPU, which costs far more."""
+    fields = {**FIELDS, "image_size": 224}
+    small, large = (
+        plain_trial(framework, "cnn10", **fields | {"images_per_epoch": count}) for count in (512, 8192)
+    )
+
+    here, there = (candidates(start, "gpu", gpu_bytes=GPU_BYTES) for start in (small, large))
+
+    assert {one.lever: one.reason for one in here.not_here}[name] == (
+        "the images stay on the GPU: nothing is uploaded"
+    )
+    assert name in {one.lever for one in there.switches}
+
+
+def test_what_a_plain_script_has_by_itself_is_no_switch():
+    assert found()["optimizer"] == ["fused", "foreach"]
+    assert found(device="gpu")["optimizer"] == ["fused", "loop"]
+    for framework in ("tensorflow", "jax"):
+        assert found(plain_trial(framework, "cnn10", **FIELDS), "gpu")["precision"] == ["bf16", "fp16"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "numbers"),
+    [("torch", Numbers.ROUNDING), ("tensorflow", Numbers.ROUNDING), ("jax", Numbers.SAME)],
+)
+def test_replicas_that_normalise_their_own_share_of_a_batch_do_not_compute_the_same(framework, numbers):
+    start = plain_trial(framework, "cnn10", **FIELDS)
+    (devices,) = (one for one in candidates(start, "cpu", 2).switches if one.lever == "devices")
+
+    assert devices.numbers is numbers
+
+
 def test_what_trains_another_model_never_enters():
     assert "batch_size" in candidates(PLAIN, "cpu").changing
     assert "batch_size" not in found()

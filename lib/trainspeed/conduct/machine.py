@@ -49,6 +49,17 @@ def devices_here(study: str, context: Context | None = None) -> tuple[int, str]:
     return (len(uuids), "GPU") if device == "gpu" else (detect.logical_cores(), "CPU core")
 
 
+def gpu_bytes_here(study: str, context: Context | None = None) -> int | None:
+    """Return the memory of the smallest GPU to train on, in bytes; None where it is not known, or there is no GPU.
+
+    While a report is rendered, that of the machine that its runs had.
+    """
+    context = context or current()
+    machine = recorded(study, context, may_be_empty=True).machine if context.render_from else devices()[2]
+    sizes = [gpu.get("memory_bytes") for gpu in machine.get("gpus") or ()]
+    return None if not sizes or None in sizes else min(sizes)
+
+
 def nodes_here(study: str, context: Context | None = None) -> int:
     """Return how many equal nodes may train together: this one, and those that the fleet's head has given it.
 

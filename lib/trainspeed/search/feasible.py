@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from statistics import median
 
-from trainspeed.core.levers.lever import FIELD_VALUES
-from trainspeed.core.result import EffectivePrecision, Seen
+from trainspeed.core.levers.lever import text_of
+from trainspeed.core.result import TF32_WORK, EffectivePrecision, Seen, tf32_text
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
 from trainspeed.search.arms import Fit, fit
@@ -20,6 +20,7 @@ from trainspeed.search.switch import Switch
 BESIDE = 5
 SEEDS_APART = 1000  # groups of a label have seeds of their own, a block each from there on
 DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
+TF32 = "tf32"  # a precision without a dtype of its own
 
 
 def alone_groups(known: Known, switches: Sequence[Switch], blocks: int, label: str) -> list[Group]:
@@ -111,6 +112,12 @@ def seen_of(switch: Switch, run: Run) -> dict[str, Seen]:
             seen[name] = "+".join(sorted(run.effective_layout)), "effective_layout"
         elif name == "precision" and value in DTYPES and run.effective_precision:
             seen[name] = _precision_seen(value, run.effective_precision)
+        elif name == "precision" and value == TF32 and run.tf32 is not None:
+            everywhere = set(run.tf32) == set(TF32_WORK)
+            seen[name] = (
+                (TF32 if everywhere else tf32_text(run.tf32)),
+                "the framework's switches, and the GPU",
+            )
     return seen
 
 
@@ -122,7 +129,7 @@ def _precision_seen(value: str, ran: EffectivePrecision) -> Seen:
 
 def was_seen(switch: Switch, run: Run) -> Effect:
     """Return whether a run that ended well saw a switch in effect."""
-    asked = dict(switch.settings) | {name: _text(value) for name, value in switch.fields}
+    asked = dict(switch.settings) | {name: text_of(value) for name, value in switch.fields}
     values = [(saw[0], asked[name]) for name, saw in seen_of(switch, run).items()]
     if any(value is not None and value != wanted for value, wanted in values):
         return Effect.UNSEEN
@@ -154,10 +161,6 @@ def _effect(switch: Switch, runs: Sequence[Run], ended: Sequence[Run], failed: R
         return Effect.FAILED
     found = {was_seen(switch, run) for run in ended}
     return next(effect for effect in (Effect.UNSEEN, Effect.UNKNOWN, Effect.SEEN) if effect in found)
-
-
-def _text(value: object) -> str:
-    return FIELD_VALUES[value] if isinstance(value, bool) else str(value)
 
 
 def _median(runs: Iterable[Run], value: Callable[[Run], float | None]) -> float | None:

@@ -42,8 +42,8 @@ class Decision(StrEnum):
     KEPT_UNCHECKED = "kept, accuracy not checked"
     KEPT_OPEN = "kept, accuracy undecided"
     UNCONFIRMED = "promising, not confirmed"  # the fresh blocks are missing
-    NOT_FASTER = "not faster in combination"
-    NOT_FASTER_ALONE = "not faster alone"
+    NOT_FASTER = "did not look faster in combination"
+    NOT_FASTER_ALONE = "did not look faster alone"
     UNDECIDED = "undecided: measured alone, for lack of time"
     HURTS = "hurts accuracy"
     SLOWER = "slower in fresh blocks"

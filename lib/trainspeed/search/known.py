@@ -44,7 +44,26 @@ class Known:
             for run in self.runs
             if isinstance(run.trial, Trial) and all(getattr(run.trial, name) == value for name, value in same)
         )
-        return tuple(Ran(run, self.on_in(run.trial)) for run in {run.key: run for run in own}.values())
+        ran = (Ran(run, self.on_in(run.trial)) for run in {run.key: run for run in own}.values())
+        return tuple(one for one in ran if self._has_nothing_else(one))
+
+    def _has_nothing_else(self, ran: Ran) -> bool:
+        """Whether a run's trial is the plain one with its switches and no more: an older search may have had others."""
+        if ran.on not in self._alike:
+            self._alike[ran.on] = combined(self.start, ran.on)
+        trial, alike = ran.run.trial, self._alike[ran.on]
+        return trial.levers == alike.levers and all(
+            getattr(trial, name) == getattr(alike, name) for name in self._switched
+        )
+
+    @cached_property
+    def _alike(self) -> dict[frozenset[Switch], Trial]:
+        return {}
+
+    @cached_property
+    def _switched(self) -> tuple[str, ...]:
+        """The fields of a trial that a switch may change."""
+        return tuple({name for switch in self._all for name, _ in switch.fields})
 
     def of(self, *labels: str) -> list[Ran]:
         """Return the runs with one of these labels, or one that begins so where it ends with ": "."""

@@ -9,15 +9,17 @@ from typing import Any
 
 from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.levers.feeding import RESIDENT_PIPELINES, loader_ladder
+from trainspeed.core.levers.feeding import RESIDENT_PIPELINES, loader_ladder, uploads
 from trainspeed.core.levers.host import ALL_CORES
-from trainspeed.core.levers.lever import FIELD_VALUES, Kind, Level, Lever, Numbers, Setting
+from trainspeed.core.levers.lever import Kind, Level, Lever, Numbers, Setting, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import PLAIN_PIPELINES, SINGLE, STRATEGIES, Trial
 
 DEFAULT_LAYOUT = {"torch": "channels_first", "tensorflow": "channels_last", "jax": "channels_last"}
-# Device -> precisions that are worth a try in place of the plain one, the most promising first.
+# Device -> precisions that are worth a try in place of the plain one, the most promising first; and what a framework
+# has of them already: TensorFlow and JAX round to TF32 by themselves, PyTorch in convolutions only.
 PRECISIONS = {"cpu": ("bf16",), "gpu": ("bf16", "fp16", "tf32")}
+PLAIN_PRECISIONS = {"tensorflow": ("tf32",), "jax": ("tf32",)}
 # Fields of a trial that change with another one and are no switch of their own.
 FOLLOWING = ("strategy",)
 MOST_LOADERS = 4  # ways to make batches that are raced, the most promising
@@ -48,7 +50,9 @@ class Switch:
     def numbers(self) -> Numbers:
         """What it does to the numbers that are computed, with what it needs."""
         order = list(Numbers)
-        return max((LEVERS[name].numbers for name in self.levers), key=order.index)
+        values = {name: text_of(value) for name, value in (*self.fields, *self.settings)}
+        own = (LEVERS[name].numbers_with(values.get(name)) for name in self.levers)
+        return max(own, key=order.index)
 
     @property
     def levers(self) -> tuple[str, ...]:
@@ -162,7 +166,13 @@ def plain_trial(framework: str, model: str, **fields: Any) -> Trial:
 
 
 def candidates(
-    start: Trial, device: str, devices: int = 1, names: Collection[str] = (), *, cores: int = 1
+    start: Trial,
+    device: str,
+    devices: int = 1,
+    names: Collection[str] = (),
+    *,
+    cores: int = 1,
+    gpu_bytes: int | None = None,
 ) -> Candidates:
     """Return what there is to try on a plain trial.
 
@@ -171,6 +181,7 @@ def candidates(
         devices: How many there are.
         names: Of the levers that may be tried; none for all.
         cores: That an input pipeline may use.
+        gpu_bytes: Memory of the smallest GPU; None where it is not known.
     Raises:
         UserError: There is no such lever.
     """
@@ -186,6 +197,12 @@ def candidates(
             continue
         if lever.numbers is Numbers.MODEL:
             changing.append(lever.name)
+            continue
+        if device == "gpu" and "resident" in lever.needs and not uploads(start, gpu_bytes):
+            # Images that are uploaded for its sake alone would be measured with it.
+            not_here.append(
+                NotHere(lever=lever.name, reason="the images stay on the GPU: nothing is uploaded")
+            )
             continue
         found = _switches(lever, start, device, devices, cores)
         by_kind[lever.kind] += (one for one in found if isinstance(one, Switch))
@@ -205,7 +222,8 @@ def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int)
     if lever.name == "resident" and start.pipeline not in RESIDENT_PIPELINES:
         return [NotHere(lever=lever.name, reason="this pipeline makes new images: they are uploaded anyway")]
     if not lever.of_field:
-        values = [value for value in lever.values if lever.value_of(start) != value]
+        there = (lever.value_of(start), lever.plain.get(device))
+        values = [value for value in lever.values if value not in there]
         if lever.name == "steps_per_call":  # Keras would train more steps than an epoch has
             values = [v for v in values if not v.isdecimal() or start.steps_per_epoch % int(v) == 0]
         found = [_with_needs(lever, value, start, devices) for value in values]
@@ -220,7 +238,8 @@ def _of_field(name: str, start: Trial, device: str, devices: int, cores: int) ->
     if name == "pipeline" and start.pipeline in PLAIN_PIPELINES:
         return [NotHere(lever=name, reason="the images are in memory already, and are not augmented")]
     if name == "precision":
-        values = [{name: value} for value in PRECISIONS[device]]
+        plain = PLAIN_PRECISIONS.get(start.framework, ())
+        values = [{name: value} for value in PRECISIONS[device] if value not in plain]
     elif name == "pipeline":
         values = loader_ladder(start.framework, cores, augment=start.augment)[:MOST_LOADERS]
     elif TRAINING[name].switch is None:
@@ -247,7 +266,7 @@ def _with_needs(lever: Lever, value: str, start: Trial, devices: int) -> Switch 
         else:
             row = TRAINING["devices" if other == "strategy" else other]
             known = row.switch(start, devices) if row.switch else {}
-            if FIELD_VALUES.get(known.get(other), str(known.get(other))) not in values:
+            if text_of(known.get(other)) not in values:
                 return NotHere(lever=lever.name, reason=f"it needs {other}={' or '.join(values)}")
             fields |= known
     return Switch(

@@ -180,4 +180,4 @@ def _first(lines: Lines) -> str | None:
 
 def comment_of(lever: Lever, value: str) -> str:
     """Return what stands before a lever's lines: what it is, its class, and whether it is to be removed."""
-    return f"# {lever.named(value)}: {NUMBERS[lever.numbers]}{KINDS[lever.kind]}"
+    return f"# {lever.named(value)}: {NUMBERS[lever.numbers_with(value)]}{KINDS[lever.kind]}"

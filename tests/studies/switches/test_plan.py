@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from study_data import make_run
+from trainspeed.conduct import machine
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Role
@@ -120,6 +121,17 @@ def test_on_a_cpu_of_several_cores_a_plain_script_has_them_all(monkeypatch):
     assert switch.words == "one thread" and switch.on(tensorflow.start).cores == 1
     monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "GPU"))
     assert planned().searches[1].start.levers == ()
+
+
+def test_on_gpus_it_depends_on_the_smallest_ones_memory_whether_uploading_is_tried(monkeypatch):
+    monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "GPU"))
+    gpus = [{"memory_bytes": 80 * 10**9}, {"memory_bytes": 10**5}]
+    tried = []
+    for own in (gpus[:1], gpus):
+        monkeypatch.setattr(machine, "devices", lambda own=own: ("gpu", (), {"gpus": own}))
+        (search,) = planned(frameworks=["torch"], levers=["transfer"]).searches
+        tried.append(bool(search.candidates.switches))
+    assert tried == [False, True]
 
 
 def test_many_levers_foresee_a_screen():

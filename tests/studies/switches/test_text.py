@@ -162,6 +162,6 @@ def test_the_parts_of_a_step_limit_what_a_switch_can_save():
 
 def test_what_became_of_each_switch_that_was_dropped_is_said():
     assert text.fate_sentences([whole()]) == [
-        "PyTorch, cnn10, not faster in combination: compiled.",
+        "PyTorch, cnn10, did not look faster in combination: compiled.",
         "PyTorch, cnn10, asked for, not in effect: huge pages.",
     ]

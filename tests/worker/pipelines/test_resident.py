@@ -10,11 +10,12 @@ import pytest
 
 from probes.resident_probe import OF
 from study_data import make_trial
+from trainspeed.core.levers.feeding import RESIDENT_SHARE, UNKNOWN_BYTES
 from trainspeed.core.notes import EpochNotResident
 from trainspeed.core.trial import PIPELINES, WITH_WORKERS
 from trainspeed.judge.doubts import note_sentence
 from trainspeed.worker.levers import keras_feeding
-from trainspeed.worker.pipelines.resident import NO_ROOM, RESIDENT_SHARE, UNKNOWN_BYTES, is_resident
+from trainspeed.worker.pipelines.resident import NO_ROOM, is_resident
 
 GPU_BYTES = 8 * 10**9
 FITS = int(RESIDENT_SHARE * GPU_BYTES)

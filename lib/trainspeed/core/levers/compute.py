@@ -21,6 +21,7 @@ LEVERS = (
         values=("fused", "foreach", "loop"),
         valued={"fused": "fused optimizer", "foreach": "foreach optimizer", "loop": "optimizer in a loop"},
         default="a loop over the weights on a CPU, foreach on a GPU; never fused",
+        plain={"cpu": "loop", "gpu": "foreach"},
         missing=dict.fromkeys(KERAS, "Keras has one implementation of each optimizer"),
         evidence="the optimizer's own settings",
         source="torch/optim/optimizer.py, _default_to_fused_or_foreach",

@@ -11,6 +11,15 @@ RESIDENT_PIPELINES = ("arrays", "in_model", "resize")
 QUEUE = 10  # batches that workers are ahead, at least
 IN_MEMORY = "the images are decoded and in memory already: nothing is left that a cache could save"
 
+# Images of an epoch stay on a GPU up to this share of its whole memory, not of what is free: then all arms of a
+# comparison, alive together, do the same.
+RESIDENT_SHARE = 0.05
+UNKNOWN_BYTES = 2**28  # where the GPU's memory is not known
+# Of a number of an image in a plain trial. In 8 bits an epoch is smaller, and an arm that kept it where the plain one
+# beside it uploads would be measured for that, too.
+FLOAT_BYTES = 4
+CHANNELS = 3
+
 STEPS_OF_AN_EPOCH = 4  # at least: with fewer, an epoch is mostly its begin and its end
 
 
@@ -33,6 +42,25 @@ def loader_ladder(framework: str, cores: int, *, augment: bool) -> tuple[Mapping
         for count in counts
     ]
     return (*rungs, {"pipeline": "generator", "workers": 0})
+
+
+def resident_limit_bytes(memory_bytes: int | None) -> float:
+    """Return how many bytes of images stay on a GPU of so much memory; None where that is not known."""
+    return UNKNOWN_BYTES if memory_bytes is None else RESIDENT_SHARE * memory_bytes
+
+
+def uploads(trial: Any, memory_bytes: int | None) -> bool:
+    """Return whether a trial on a GPU uploads images within an epoch.
+
+    Images that a model resizes are smaller than it says, by an unknown amount: they are taken to stay.
+
+    Args:
+        memory_bytes: Of the smallest GPU; None where it is not known.
+    """
+    if trial.pipeline not in RESIDENT_PIPELINES or dict(trial.levers).get("resident") == OFF:
+        return True
+    images_bytes = trial.images_per_epoch * trial.image_size**2 * CHANNELS * FLOAT_BYTES
+    return trial.pipeline != "resize" and images_bytes > resident_limit_bytes(memory_bytes)
 
 
 def batch_ladder(batch_size: int, images_per_epoch: int) -> tuple[int, ...]:

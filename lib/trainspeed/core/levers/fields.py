@@ -62,5 +62,14 @@ LEVERS = (
         default="1",
         evidence="the devices that the strategy was given",
     ),
-    Lever(name="strategy", words="strategy", values=(), of_field=True, default="single"),
+    Lever(
+        name="strategy",
+        words="strategy",
+        values=(),
+        of_field=True,
+        default="single",
+        # Each replica's BatchNorm normalises over its own share of a batch. XLA's compiled step, which a search has as
+        # data_parallel, normalises over the whole batch.
+        numbers_of={"ddp": Numbers.ROUNDING, "mirrored": Numbers.ROUNDING},
+    ),
 )

@@ -12,18 +12,22 @@ from trainspeed.core.format import NAMES
 ALL_FRAMEWORKS = ("tensorflow", "torch", "jax")
 ALL_DEVICES = ("cpu", "gpu")
 ON, OFF = "on", "off"
-# The values of a lever's field of a trial that are no text.
-FIELD_VALUES = {True: ON, False: OFF}
 
 Setting = tuple[str, str]  # name of a lever, value
 Environment = Mapping[str, str]
+
+
+def text_of(value: object) -> str:
+    """Return a value of a lever, or of the field of a trial that one is, as the text that a lever has."""
+    return (ON if value else OFF) if isinstance(value, bool) else str(value)
 
 
 class Numbers(StrEnum):
     """What a lever does to the numbers that are computed."""
 
     SAME = "="  # the same arithmetic, up to the order of sums
-    ROUNDING = "≈"  # other rounding, or another random stream: accuracy has to be compared
+    # Other rounding, another random stream, or statistics over another part of a batch: accuracy has to be compared.
+    ROUNDING = "≈"
     MODEL = "Δ"  # another model or another training: judged by the time to equal accuracy
 
 
@@ -59,7 +63,9 @@ class Lever:
         devices: "cpu", "gpu": where it can do something.
         values: Those that it can be set to, the most promising first; none of a field, whose own check knows them.
         default: What a plain script has, in words.
+        plain: Device -> the value that a plain script has there by itself, so that there is nothing to switch on.
         numbers: See `Numbers`.
+        numbers_of: Value -> the same, of that value alone.
         level: See `Level`.
         kind: See `Kind`.
         of_field: Whether it is a field of a trial.
@@ -81,7 +87,9 @@ class Lever:
     devices: tuple[str, ...] = ALL_DEVICES
     values: tuple[str, ...] = (ON,)
     default: str = "off"
+    plain: Mapping[str, str] = field(default_factory=dict)
     numbers: Numbers = Numbers.SAME
+    numbers_of: Mapping[str, Numbers] = field(default_factory=dict)
     level: Level = Level.BUILD
     kind: Kind = Kind.SWITCH
     of_field: bool = False
@@ -99,8 +107,11 @@ class Lever:
         """Return its value in a trial; None where the trial leaves it alone."""
         if not self.of_field:
             return dict(trial.levers).get(self.name)
-        value = getattr(trial, self.name)
-        return FIELD_VALUES.get(value, str(value)) if isinstance(value, bool) else str(value)
+        return text_of(getattr(trial, self.name))
+
+    def numbers_with(self, value: str | None) -> Numbers:
+        """Return what it does to the numbers at a value."""
+        return self.numbers_of.get(value, self.numbers)
 
     def named(self, value: str) -> str:
         """Return what it is called with a value."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from trainspeed.conduct.context import current, recorded
-from trainspeed.conduct.machine import devices_here
+from trainspeed.conduct.machine import devices_here, gpu_bytes_here
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_whole
 from trainspeed.core.format import NAMES, model_of
@@ -84,6 +84,7 @@ def plan_switches(
         rule = "must be more than 0 points: with 0, equal accuracy is never proved."
         raise UserError("accuracy_margin", accuracy_margin, rule)
     count, kind = devices_here(STUDY)
+    gpu_bytes = gpu_bytes_here(STUDY) if kind == "GPU" else None
     context = current()
     drawn = recorded(STUDY, context, may_be_empty=True).runs if context.render_from else ()
     searches = []
@@ -105,7 +106,12 @@ def plan_switches(
         search = Search(
             start=start,
             candidates=candidates(
-                start, "gpu" if kind == "GPU" else "cpu", count, levers, cores=os.cpu_count() or 1
+                start,
+                "gpu" if kind == "GPU" else "cpu",
+                count,
+                levers,
+                cores=os.cpu_count() or 1,
+                gpu_bytes=gpu_bytes,
             ),
             confirm_blocks=confirm_blocks,
             slow_blocks=already_on,

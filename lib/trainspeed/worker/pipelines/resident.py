@@ -12,6 +12,7 @@ from contextlib import closing
 
 import numpy as np
 
+from trainspeed.core.levers.feeding import FLOAT_BYTES, resident_limit_bytes
 from trainspeed.core.levers.lever import OFF
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.notes import AnyNote, EpochNotResident
@@ -22,12 +23,6 @@ from trainspeed.sensors.nvml import open_nvml
 from trainspeed.worker.environment import VISIBLE
 from trainspeed.worker.pipelines.batches import PLAIN
 
-# Of a device's whole memory, not of what is free: then all arms of a comparison, alive together, do the same.
-RESIDENT_SHARE = 0.05
-UNKNOWN_BYTES = 2**28  # where the device's memory is not known
-# Of a number of an image in a plain trial. In 8 bits an epoch is smaller, and an arm that kept it where the plain one
-# beside it uploads would be measured for that, too.
-FLOAT_BYTES = 4
 NO_ROOM = "they would not fit anyway: the plain trial uploads its images, too"
 
 
@@ -56,8 +51,7 @@ def is_resident(
         return False, ()
     if trial.phase is COMPUTE:
         return True, ()
-    total_bytes, images_bytes = memory(), images.size * FLOAT_BYTES
-    limit_bytes = UNKNOWN_BYTES if total_bytes is None else RESIDENT_SHARE * total_bytes
+    images_bytes, limit_bytes = images.size * FLOAT_BYTES, resident_limit_bytes(memory())
     if images_bytes > limit_bytes:
         return False, (EpochNotResident(images_bytes=images_bytes, limit_bytes=limit_bytes),)
     return dict(trial.levers).get("resident") != OFF, ()

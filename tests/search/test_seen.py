@@ -1,0 +1,26 @@
+"""What a run is taken to have seen of a switch that is a field of its trial."""
+
+import pytest
+
+from study_data import make_run
+from trainspeed.core.result import TF32_WORK, EffectivePrecision
+from trainspeed.search.feasible import was_seen
+from trainspeed.search.findings import Effect
+from trainspeed.search.switch import Switch
+
+
+@pytest.mark.parametrize(("asked", "effect"), [(True, Effect.UNKNOWN), (False, Effect.SEEN)])
+def test_a_precision_is_seen_where_it_ran_and_not_where_the_layers_were_set_to_it(asked, effect):
+    bf16 = Switch(lever="precision", value="bf16", fields=(("precision", "bf16"),))
+    ran = EffectivePrecision(dtypes={"bfloat16": 9}, asked=asked)
+    assert was_seen(bf16, make_run(precision="bf16", effective_precision=ran)) is effect
+
+
+@pytest.mark.parametrize(
+    ("work", "effect"),
+    [(TF32_WORK, Effect.SEEN), (TF32_WORK[:1], Effect.UNSEEN), ((), Effect.UNSEEN), (None, Effect.SEEN)],
+)
+def test_tf32_is_seen_where_all_work_may_round_to_it(work, effect):
+    """It has no dtype of its own; that nothing was recorded, as in older lines, is no evidence against it."""
+    tf32 = Switch(lever="precision", value="tf32", fields=(("precision", "tf32"),))
+    assert was_seen(tf32, make_run(precision="tf32", tf32=work)) is effect
