@@ -12,7 +12,7 @@ from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Judgement, judge, judge_difference
-from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut
+from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut, Rest
 from trainspeed.search.findings import (
     Decision,
     Effect,
@@ -138,6 +138,18 @@ def whole(start: Trial | None = None, **changed: Any) -> Findings:
             ),
         ),
         left_out=(Unmeasured(stage=Stage.SCREEN, had=14, planned=16),),
+    )
+    return replace(found, **changed)
+
+
+def without_bf16(**changed: Any) -> Findings:
+    """Return a search whose fresh blocks threw out one switch, and show that the others pay without it."""
+    rest = Rest(on=(LAST, FUSED), time=speedup(1.4), accuracy=points(0.1), equality=Equality.EQUAL)
+    found = whole(
+        decisions={**whole().decisions, BF16: Decision.HURTS},
+        rest=rest,
+        kept=rest.on,
+        best=combined(whole().start, rest.on),
     )
     return replace(found, **changed)
 

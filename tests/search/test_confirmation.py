@@ -40,13 +40,22 @@ def test_what_is_left_without_one_that_was_thrown_out_is_kept_where_it_was_measu
     found = not_in_effect(searched(gains={0: 0.2, 1: 0.1, 2: 0.08}), 1)
     assert found.decisions[switch(1)] is Decision.NOT_IN_EFFECT
     assert kept(found) == {0, 2}
+    assert found.rest.on == (switch(0), switch(2)) and found.findings.rest == found.rest
+    assert found.rest.time.outcome is Outcome.FASTER and found.rest.time.confidence == pytest.approx(
+        1 - 0.05 / 3
+    )
+    assert 1.2 < found.rest.time.speedup < found.confirmation.total.speedup
+
+
+def test_where_nothing_was_thrown_out_there_is_no_rest():
+    assert searched(gains={0: 0.2, 1: 0.1, 2: 0.08}).rest is None
 
 
 def test_what_is_left_and_was_never_measured_by_itself_is_not_confirmed():
     """Of three each was left out once: no fresh block had one of them alone."""
     found = not_in_effect(searched(gains={0: 0.2, 1: 0.1, 2: 0.08}), 1, 2)
     assert found.decisions[switch(0)] is Decision.UNCONFIRMED
-    assert found.kept == ()
+    assert found.kept == () and found.rest is None
 
 
 def test_what_is_left_and_is_no_faster_than_the_plain_trial_is_not_confirmed():
@@ -54,6 +63,7 @@ def test_what_is_left_and_is_no_faster_than_the_plain_trial_is_not_confirmed():
     found = not_in_effect(searched(together={(0, 1): 0.2}), 1)
     assert found.confirmation.total.outcome is Outcome.FASTER
     assert found.decisions[switch(0)] is Decision.UNCONFIRMED
+    assert not found.rest.pays
 
 
 def test_a_slow_way_that_a_switch_needs_is_no_switch_of_the_recipe():

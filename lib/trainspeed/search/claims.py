@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.judge.equivalence import Equality
-from trainspeed.judge.verdict import Judgement
+from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.switch import Set
 
 
@@ -83,3 +83,25 @@ class Confirmation:
     left_out: tuple[LeftOut, ...]
     blocks: int
     reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rest:
+    """What fresh blocks say of those that are left, where something of all that were on was thrown out.
+
+    Attributes:
+        on: Those that are left.
+        time: Speed-up over the plain trial. Its interval holds at once with those of the other arms.
+        accuracy: Difference in points of these and the plain trial; None where it was not checked.
+        equality: What that says.
+    """
+
+    on: Set
+    time: Judgement
+    accuracy: Judgement | None
+    equality: Equality
+
+    @property
+    def pays(self) -> bool:
+        """Whether it is faster, and not known to be less accurate."""
+        return self.time.outcome is Outcome.FASTER and self.equality is not Equality.WORSE

@@ -19,7 +19,7 @@ from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
 from trainspeed.judge.equivalence import Equality, equality_of, has_learned
 from trainspeed.judge.verdict import MARGIN, Judgement, Outcome
-from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut
+from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut, Rest
 from trainspeed.search.design import without
 from trainspeed.search.findings import Estimate
 from trainspeed.search.known import Group, Known
@@ -109,18 +109,22 @@ def confirmed(known: Known, margin_points: float) -> Confirmation | None:
     )
 
 
-def rest_is_faster(known: Known, rest: Set, margin_points: float) -> bool:
-    """Whether fresh blocks show that some of all that were kept are faster than the plain trial, without the others.
+def rest_of(known: Known, rest: Set, margin_points: float) -> Rest | None:
+    """Return what fresh blocks say of some of all that were kept, without the others; None where no arm is of these.
 
     They were not planned as the answer: their interval holds at once with those of the other arms that it could be.
     """
     arms = _arms(known)
     plain, own = arms.get(frozenset()), arms.get(known.on_with(rest))
     if not rest or not plain or not own:
-        return False
-    time = judge_runs(plain, own).one_of(len(arms) - 2)
+        return None
     points = judge_runs(plain, own, "accuracy", margin_points) if has_learned(plain) else None
-    return time.outcome is Outcome.FASTER and equality_of(points, margin_points) is not Equality.WORSE
+    return Rest(
+        on=rest,
+        time=judge_runs(plain, own).one_of(len(arms) - 2),
+        accuracy=points,
+        equality=equality_of(points, margin_points),
+    )
 
 
 def waterfall(found: Confirmation | None) -> tuple[Bar, ...]:

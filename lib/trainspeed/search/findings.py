@@ -10,7 +10,7 @@ from trainspeed.core.result import Seen
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import Judgement
-from trainspeed.search.claims import Accuracy, Bar, Confirmation
+from trainspeed.search.claims import Accuracy, Bar, Confirmation, Rest
 from trainspeed.search.switch import Candidates, Set, Switch
 
 
@@ -208,6 +208,8 @@ class Findings:
         start: The plain trial, as it ran.
         feasible: Of each switch that could be on, in the registry's order.
         slow_ways: The same of what a plain script has already, and of brakes; their speed-ups are below 1.
+        rest: What fresh blocks say of those that are left, where they threw something out; None where they did not, or
+            had no arm of these.
         decisions: Switch -> what became of it.
         kept: What the recipe has, the largest gain first.
         best: The trial with all of these.
@@ -226,6 +228,7 @@ class Findings:
     interactions: tuple[Interaction, ...]
     rounds: tuple[Round, ...]
     confirmation: Confirmation | None
+    rest: Rest | None = None
     decisions: Mapping[Switch, Decision]
     kept: Set
     best: Trial

@@ -9,7 +9,7 @@ from trainspeed.core.run import Role
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search import confirm
-from trainspeed.search.claims import Confirmation
+from trainspeed.search.claims import Confirmation, Rest
 from trainspeed.search.confirm import LARGE
 from trainspeed.search.eliminate import round_groups
 from trainspeed.search.feasible import feasible, was_seen
@@ -28,13 +28,31 @@ class Search(Stages):
     @cached_property
     def decisions(self) -> dict[Switch, Decision]:
         """What became of each switch that could be on."""
-        decided = {one.switch: self._decided(one) for one in self.feasible}
-        keeping = tuple(switch for switch, decision in decided.items() if decision.keeps)
-        if not self.confirmation or set(keeping) == set(self.confirmation.on):
-            return decided
-        # Something was thrown out: what all did together says nothing of the others without it.
-        fast = confirm.rest_is_faster(self.known, keeping, self.margin_points)
-        return decided if fast else decided | dict.fromkeys(keeping, Decision.UNCONFIRMED)
+        if not self._thrown_out or (self.rest and self.rest.pays):
+            return self._by_itself
+        # What all did together says nothing of the others without it.
+        return self._by_itself | dict.fromkeys(self._keeping, Decision.UNCONFIRMED)
+
+    @cached_property
+    def rest(self) -> Rest | None:
+        """What fresh blocks say of what is left; None where nothing was thrown out, or these were not measured."""
+        if not self._thrown_out:
+            return None
+        return confirm.rest_of(self.known, self._keeping, self.margin_points)
+
+    @property
+    def _thrown_out(self) -> bool:
+        """Whether something of the fresh blocks is not to be kept."""
+        return bool(self.confirmation) and set(self._keeping) != set(self.confirmation.on)
+
+    @property
+    def _keeping(self) -> Set:
+        return tuple(switch for switch, decision in self._by_itself.items() if decision.keeps)
+
+    @cached_property
+    def _by_itself(self) -> dict[Switch, Decision]:
+        """What became of each switch, whatever was thrown out beside it."""
+        return {one.switch: self._decided(one) for one in self.feasible}
 
     def _decided(self, one: Feasible) -> Decision:
         switch, found = one.switch, self.confirmation
@@ -104,6 +122,7 @@ class Search(Stages):
             interactions=found.interactions if (found := self.elimination.model) else (),
             rounds=self.elimination.rounds,
             confirmation=self.confirmation,
+            rest=self.rest,
             decisions=self.decisions,
             kept=self.kept,
             best=combined(self.start, self.kept),

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from found_switches import nothing_yet, whole
+from found_switches import nothing_yet, whole, without_bf16
 from study_data import make_run, make_trial
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show.waterfall import QUESTION
 from trainspeed.studies.switches.charts import EFFECTS_QUESTION
 from trainspeed.studies.switches.messages import effects_title, way_title
-from trainspeed.studies.switches.views import effect_rows, switch_verdicts, way_rows
+from trainspeed.studies.switches.views import effect_rows, switch_verdicts
 
 RECIPE = next(v for v in switch_verdicts([whole()], [make_run(study="switches")]) if v.factor == "recipe")
 
@@ -52,11 +52,21 @@ def test_the_effects_say_how_many_switches_were_kept():
     ids=["faster", "slower", "same", "undecided", "both undecided", "one undecided", "mixed", "nothing"],
 )
 def test_the_way_says_of_each_panel_how_many_times_as_fast_or_asks(verdicts, said):
-    assert way_title(way_rows([whole()]), verdicts) == said
+    assert way_title([whole()], verdicts) == said
 
 
 def test_a_panel_without_a_verdict_is_named():
-    panels = way_rows([whole(), whole(make_trial(model="cnn_keras", dataset="digits"))])
-    assert way_title(panels, [RECIPE]) == (
+    searches = [whole(), whole(make_trial(model="cnn_keras", dataset="digits"))]
+    assert way_title(searches, [RECIPE]) == (
         "All switches together: 1.70 times as fast in PyTorch, cnn10; without a verdict in PyTorch, cnn_keras"
+    )
+
+
+def test_what_was_thrown_out_is_no_part_of_what_is_said_to_be_together():
+    found = [without_bf16(), whole(make_trial(model="cnn_keras", dataset="digits"))]
+    verdicts = switch_verdicts(found, [make_run(study="switches")])
+
+    assert way_title(found[:1], verdicts[:1]) == "Switches together: 1.40 times as fast without bf16"
+    assert way_title(found, verdicts) == (
+        "Switches together: 1.40 times as fast without bf16 in PyTorch, cnn10; 1.70 times as fast in PyTorch, cnn_keras"
     )

@@ -5,7 +5,18 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from found_switches import BF16, FUSED, LAST, SWITCHES, feasible, nothing_yet, points, speedup, whole
+from found_switches import (
+    BF16,
+    FUSED,
+    LAST,
+    SWITCHES,
+    feasible,
+    nothing_yet,
+    points,
+    speedup,
+    whole,
+    without_bf16,
+)
 from trainspeed.core.markdown import escape
 from trainspeed.judge.equivalence import Equality
 from trainspeed.search.findings import Decision, Effect
@@ -58,10 +69,15 @@ def test_an_accuracy_of_a_model_that_learned_nothing_was_not_checked():
     assert "Accuracy was not checked" in answer(confirmed(accuracy=None, equality=Equality.UNCHECKED))
 
 
-def test_what_fresh_blocks_spoil_is_named_as_not_to_be_kept():
-    found = whole(kept=(LAST, FUSED), decisions={**whole().decisions, BF16: Decision.HURTS})
-
-    assert answer(found).endswith("Of these not to be kept: bf16 (hurts accuracy).")
+def test_what_fresh_blocks_spoil_is_named_as_not_to_be_kept_and_what_is_left_with_its_size():
+    assert answer(without_bf16()) == (
+        "PyTorch, cnn10: channels_last (=) and fused optimizer (=): together 1.40x (95 % interval 1.40 to 1.40): "
+        "faster, in 9 fresh blocks. Accuracy is no worse than by the margin (+0.1 points, interval +0.1 to +0.2). Not "
+        "to be kept: bf16 (hurts accuracy); with that, all together 1.70x (95 % interval 1.70 to 1.71): faster."
+    )
+    assert text.accuracy_sentences([without_bf16()])[1].startswith(
+        "PyTorch, cnn10, channels_last, fused optimizer: Accuracy is no worse"
+    )
 
 
 def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
@@ -70,6 +86,10 @@ def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
     found = whole(kept=(), decisions={**whole().decisions, **left, BF16: Decision.HURTS})
 
     assert answer(found).endswith("What is left was not shown to be faster without these.")
+    slow = replace(without_bf16().rest, time=speedup(1.0))
+    assert answer(replace(found, rest=slow)).endswith(
+        "without these: 1.00x (95 % interval 1.00 to 1.00): the same within the margin."
+    )
     assert text.fate_sentences([found])[0].endswith(
         "channels_last, fused optimizer: a search without bf16 decides: name the others in `levers`."
     )

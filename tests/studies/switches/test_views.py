@@ -7,10 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from found_switches import LAST, LOOP, feasible, nothing_yet, speedup, whole
+from found_switches import FUSED, LAST, LOOP, feasible, nothing_yet, speedup, whole, without_bf16
 from study_data import make_run
 from trainspeed.judge.comparison import Verdict, as_json
+from trainspeed.search.claims import Bar
 from trainspeed.search.findings import Decision, Effect
+from trainspeed.show.waterfall import TOTAL
 from trainspeed.studies.switches.tables import leave_one_out_table
 from trainspeed.studies.switches.text import answer_sentences
 from trainspeed.studies.switches.views import effect_rows, switch_verdicts, way_rows
@@ -80,6 +82,51 @@ def test_a_switch_that_hurts_accuracy_is_no_gain():
 
     # Nor are the others, which were seen beside it only; what is slow alone was not.
     assert {v.factor for v in switch_verdicts([found], [RUN])} == {"levers"}
+
+
+def test_what_is_kept_without_one_that_was_thrown_out_has_the_verdicts_of_all_that_is_kept():
+    """Else this page has a program, and the front page says that nothing pays together."""
+    found = without_bf16(slow_ways=())
+    verdicts = switch_verdicts([found], [RUN])
+
+    assert [(v.factor, v.quantity, str(v.outcome)) for v in verdicts] == [
+        ("recipe", "time", "faster"),
+        ("recipe", "accuracy", "same"),
+    ]
+    assert {v.candidate for v in verdicts} == {found.best.spec} and verdicts[
+        0
+    ].speedup == found.rest.time.speedup
+    assert verdicts[0].sentence.startswith("PyTorch, cnn10: without bf16, all others together 1.40x")
+
+
+def test_what_is_not_kept_without_one_that_was_thrown_out_has_no_verdict():
+    left = dict.fromkeys((LAST, FUSED), Decision.UNCONFIRMED)
+    found = without_bf16(kept=(), decisions={**without_bf16().decisions, **left}, slow_ways=())
+
+    assert switch_verdicts([found], [RUN]) == []
+
+
+def test_the_way_says_what_was_thrown_out_and_how_fast_it_is_without():
+    rows = way_rows([without_bf16()])
+
+    assert [*rows["step"]] == [
+        "+ channels_last",
+        "+ bf16: hurts accuracy",
+        "+ fused optimizer",
+        "+ only together",
+        "all together",
+        "without bf16",
+    ]
+    assert rows["after"].iloc[-1] == without_bf16().rest.time.speedup and rows["kind"].iloc[-1] == TOTAL
+
+
+def test_one_switch_alone_is_one_bar():
+    """It would be drawn twice, as the switch and as all together."""
+    confirmation = replace(whole().confirmation, on=(LAST,), left_out=())
+    total = confirmation.total
+    bar = Bar(switches=(LAST,), speedup=total.speedup, low=total.low, high=total.high)
+
+    assert [*way_rows([whole(confirmation=confirmation, waterfall=(bar,))])["step"]] == ["+ channels_last"]
 
 
 def test_an_estimate_that_the_runs_do_not_tell_has_no_interval():

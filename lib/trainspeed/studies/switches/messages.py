@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -11,8 +11,11 @@ from trainspeed.core.format import NAMES, listed, model_of
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
+from trainspeed.search.findings import Findings
+from trainspeed.search.unmeasured import where
 from trainspeed.show.waterfall import QUESTION
 from trainspeed.studies.switches.charts import DROPPED, EFFECTS_QUESTION, KEPT
+from trainspeed.studies.switches.views import is_drawn, spoiled, words_of
 
 NOT_FASTER = {Outcome.SLOWER: "not faster, but slower", Outcome.SAME: "no faster than without"}
 
@@ -36,25 +39,27 @@ def effects_title(effects: pd.DataFrame) -> str:
     return f"Switches kept: {said}"
 
 
-def way_title(way: pd.DataFrame, verdicts: Iterable[Verdict]) -> str:
+def way_title(found: Sequence[Findings], verdicts: Iterable[Verdict]) -> str:
     """Return how many times as fast everything that was kept makes it, in each panel; the question if none is decided.
 
     Args:
-        way: The panels that the title stands over, as returned by `views.way_rows`.
+        found: The searches whose way is drawn below: see `views.way_rows`.
     """
     told = {_where(v): v for v in verdicts if v.factor == RECIPE and v.quantity == "time"}
     if all(verdict.outcome is Outcome.UNDECIDED for verdict in told.values()):
         return QUESTION
+    without = {where(one): f" without {words_of(spoiled(one))}" for one in found if one.rest and one.kept}
     said: dict[str, list[str]] = {}
-    for place in dict.fromkeys([*way["where"], *told]):
-        said.setdefault(_together(told.get(place)), []).append(place)
+    for place in dict.fromkeys([*(where(one) for one in found if is_drawn(one)), *told]):
+        said.setdefault(_together(told.get(place)) + without.get(place, ""), []).append(place)
+    lead = "Switches together" if without else "All switches together"
     if len(said) == 1:
-        return f"All switches together: {next(iter(said))}"
-    return f"All switches together: {'; '.join(f'{found} in {listed(places)}' for found, places in said.items())}"
+        return f"{lead}: {next(iter(said))}"
+    return f"{lead}: {'; '.join(f'{words} in {listed(places)}' for words, places in said.items())}"
 
 
 def _together(verdict: Verdict | None) -> str:
-    """Return what was decided on all switches of a search; it has no verdict where one of them is not to be kept."""
+    """Return what was decided on all switches of a search; it has none where nothing was kept of them."""
     if verdict is None:
         return "without a verdict"
     if verdict.outcome is Outcome.FASTER:

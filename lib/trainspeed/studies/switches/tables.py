@@ -116,7 +116,7 @@ def cost_table(found: Sequence[Findings], runs: Iterable[Run]) -> Styler | None:
         own = [("plain", None, _plain_cost(one, fresh))]
         own += [(marked(f.switch), *_costs_alone(f)) for f in one.feasible if f.switch in one.kept]
         if one.confirmation:
-            best = combined(one.start, one.confirmation.on)
+            best = combined(one.start, one.kept or one.confirmation.on)
             own.append(("all together", cost_of(fresh.of([one.start])), cost_of(fresh.of([best]))))
         rows += [_where(one, found) | _cost_cells(name, *both, own[0][2]) for name, *both in own if both[1]]
     return _table(rows, "costs", "What it costs: memory, compiling, epochs until it pays")

@@ -14,7 +14,7 @@ from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.phase_shares import PhaseShares
 from trainspeed.judge.text import interval_of, measured, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS
-from trainspeed.search.claims import Confirmation
+from trainspeed.search.claims import Confirmation, Rest
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction
 from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
@@ -74,19 +74,33 @@ def _answer(found: Findings) -> str:
 
 
 def _confirmed(found: Findings, confirmed: Confirmation) -> str:
-    blocks = counted(confirmed.blocks, "fresh block")
-    parts = [f"{_named(confirmed.on)}: all together {measured(confirmed.total)}, in {blocks}."]
+    bad, blocks = spoiled(found), counted(confirmed.blocks, "fresh block")
+    together = f"all together {measured(confirmed.total)}"
+    thrown_out = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
+    if bad and found.rest and found.kept:
+        return (
+            f"{_named(found.rest.on)}: together {measured(found.rest.time)}, in {blocks}. {_accuracy(found.rest)}. Not "
+            f"to be kept: {thrown_out}; with that, {together}."
+        )
+    parts = [f"{_named(confirmed.on)}: {together}, in {blocks}."]
     largest = max((left for left in confirmed.left_out if left.time.speedup), key=_loss, default=None)
     if largest is not None and largest.time.speedup > 1:
         loss = percent(largest.time.speedup - 1)
         parts.append(f"Most of it is {words_of(largest.switches)}: without, a step takes {loss} longer.")
     parts.append(f"{_accuracy(confirmed)}.")
-    if bad := spoiled(found):
-        why = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
-        parts.append(f"Of these not to be kept: {why}.")
+    if bad:
+        parts.append(f"Of these not to be kept: {thrown_out}.")
         if any(found.decisions[switch] is Decision.UNCONFIRMED for switch in confirmed.on):
-            parts.append("What is left was not shown to be faster without these.")
+            parts.append(f"What is left was not shown to be faster without these{_left(found)}.")
     return " ".join(parts)
+
+
+def _left(found: Findings) -> str:
+    """Return what fresh blocks say of what is left and is not kept, where they had an arm of it."""
+    if found.rest is None:
+        return ""
+    points = f"; accuracy is {found.rest.equality}" if found.rest.equality is Equality.WORSE else ""
+    return f": {measured(found.rest.time)}{points}"
 
 
 def _loss(left: object) -> float:
@@ -106,7 +120,7 @@ def _promising(switches: Sequence[Switch]) -> str:
     return f"{_named(switches)} {'looks' if len(switches) == 1 else 'look'} promising"
 
 
-def _accuracy(confirmed: Confirmation) -> str:
+def _accuracy(confirmed: Confirmation | Rest) -> str:
     judgement, equality = confirmed.accuracy, confirmed.equality
     if equality is Equality.UNCHECKED or judgement is None or judgement.speedup is None:
         return "Accuracy was not checked: the plain model had not learned enough to lose any"
@@ -248,11 +262,12 @@ def effect_sentences(found: Iterable[Findings]) -> list[str]:
 
 
 def accuracy_sentences(found: Iterable[Findings]) -> list[str]:
-    """Return what all switches that were confirmed did to the accuracy, in fresh blocks."""
+    """Return what all switches that were confirmed did to the accuracy, in fresh blocks; and what is left of them."""
     return [
-        f"{where(one)}, {words_of(one.confirmation.on)}: {_accuracy(one.confirmation)}."
+        f"{where(one)}, {words_of(told.on)}: {_accuracy(told)}."
         for one in found
-        if one.confirmation
+        for told in (one.confirmation, one.rest)
+        if told
     ]
 
 

@@ -30,10 +30,10 @@ from trainspeed.studies.switches.combination_charts import PAIR_COLUMNS
 
 INTERVAL_SE = 1.96  # standard errors on either side of an estimate
 TOGETHER_QUESTION = "What do all switches that were kept bring together?"
+REST_QUESTION = "What do all switches that were kept bring together, without what fresh blocks threw out?"
 ALONE_QUESTION = "What does a switch bring on top of all others that were kept?"
 SLOW_QUESTION = "What does it cost to lose what a plain script has, or to have a brake?"
 NOT_IN_EFFECT = Decision.NOT_IN_EFFECT
-SPOILED = (Decision.HURTS, Decision.SLOWER, NOT_IN_EFFECT)
 LEVERS_FACTOR = "levers"  # of a trial: all levers that are no fields
 
 
@@ -104,31 +104,44 @@ def pair_rows(found: Iterable[Findings]) -> pd.DataFrame:
 def way_rows(found: Iterable[Findings]) -> pd.DataFrame:
     """Return the bars from the plain setting to the best, by fresh blocks alone: speed-ups over the plain setting.
 
-    A search whose fresh blocks did not end well has no rows.
+    A search whose fresh blocks did not end well has no rows. Where one bar is all that there was, it is the last one;
+    where fresh blocks threw something out, the last one is without that, if it was measured.
     """
     rows = []
     for one in found:
-        total = one.confirmation.total if one.confirmation else None
-        if total is None or total.speedup is None:
+        if not is_drawn(one):
             continue
         so_far = 1.0
         for bar in one.waterfall:
             ends = (None if end is None else so_far * end for end in (bar.low, bar.high))
-            words = _bar_words(bar) if took_hold(one, bar.switches) else f"{_bar_words(bar)}: {NOT_IN_EFFECT}"
-            rows.append((where(one), words, _kind(bar), so_far, so_far * bar.speedup, *ends))
+            rows.append((where(one), _bar_words(one, bar), _kind(bar), so_far, so_far * bar.speedup, *ends))
             so_far *= bar.speedup
-        rows.append((where(one), "all together", TOTAL, 1.0, total.speedup, total.low, total.high))
+        if len(one.waterfall) > 1:
+            rows.append(_total_row(one, "all together", one.confirmation.total))
+        if one.rest and one.rest.time.speedup:
+            rows.append(_total_row(one, f"without {words_of(spoiled(one))}", one.rest.time))
     return pd.DataFrame(rows, columns=WAY_COLUMNS)
+
+
+def is_drawn(found: Findings) -> bool:
+    """Whether fresh blocks say how fast all together are."""
+    return found.confirmation is not None and found.confirmation.total.speedup is not None
+
+
+def _total_row(found: Findings, words: str, judged: Judgement) -> tuple:
+    return where(found), words, TOTAL, 1.0, judged.speedup, judged.low, judged.high
 
 
 def _kind(bar: Bar) -> str:
     return {0: REST, 1: STEP}.get(len(bar.switches), GROUP)
 
 
-def _bar_words(bar: Bar) -> str:
-    if bar.switches:
-        return f"+ {words_of(bar.switches)}"
-    return "+ only together" if bar.speedup >= 1 else "less: overlap"
+def _bar_words(found: Findings, bar: Bar) -> str:
+    """Return what a bar stands for, and why that is not to be kept."""
+    if not bar.switches:
+        return "+ only together" if bar.speedup >= 1 else "less: overlap"
+    why = dict.fromkeys(str(found.decisions[s]) for s in bar.switches if s in spoiled(found))
+    return ": ".join([f"+ {words_of(bar.switches)}", *([", ".join(why)] if why else [])])
 
 
 def took_hold(found: Findings, switches: Iterable[Switch]) -> bool:
@@ -137,9 +150,10 @@ def took_hold(found: Findings, switches: Iterable[Switch]) -> bool:
 
 
 def spoiled(found: Findings) -> list[Switch]:
-    """Return what was on in the fresh blocks and is not to be kept, by what they say."""
+    """Return what was on in the fresh blocks and is not to be kept, for a reason of its own."""
     on = found.confirmation.on if found.confirmation else ()
-    return [switch for switch in on if found.decisions[switch] in SPOILED]
+    became = {switch: found.decisions[switch] for switch in on}
+    return [s for s, decision in became.items() if not (decision.keeps or decision is Decision.UNCONFIRMED)]
 
 
 def words_of(switches: Sequence[Switch]) -> str:
@@ -156,21 +170,18 @@ def without(found: Findings, left_out: Set) -> Trial:
 def switch_verdicts(found: Iterable[Findings], runs: Sequence[Run]) -> list[Verdict]:
     """Return the verdicts: everything together in time and accuracy, each large switch, and what is slow.
 
-    All but those on what is slow come from fresh blocks. Where something in those is not to be kept, there is none of
-    these: nobody should switch that on, and what the others do was seen beside it only.
+    All but those on what is slow come from fresh blocks. Where something in those is not to be kept, there is none on
+    that, nor on what the others do beside it: there is one on the others without it, if they are kept.
     """
     return [verdict for one in found if runs for verdict in _verdicts(one, runs[0])]
 
 
 def _verdicts(found: Findings, run: Run) -> Iterable[Verdict]:
     if confirmed := found.confirmation:
+        yield from _together(found, run)
         best = combined(found.start, confirmed.on)
-        for quantity, judged in (("time", confirmed.total), ("accuracy", confirmed.accuracy)):
-            if judged is not None and judged.blocks and not spoiled(found):
-                sentence = f"{where(found)}: all together {measured(judged, quantity)}."
-                yield _verdict(run, TOGETHER_QUESTION, quantity, RECIPE, found.start, best, judged, sentence)
         for left in confirmed.left_out:
-            alone = left.large and len(left.switches) == 1 and took_hold(found, left.switches)
+            alone = left.large and len(left.switches) == 1
             if not alone or spoiled(found):
                 continue
             factor, others = _factor(left.switches[0]), without(found, left.switches)
@@ -181,6 +192,22 @@ def _verdicts(found: Findings, run: Run) -> Iterable[Verdict]:
         if slow.enters and slow.alone is not None and slow.alone.low is not None:
             candidate = combined(found.start, [slow.switch])
             yield _pair_verdict(run, SLOW_QUESTION, _factor(slow.switch), found.start, candidate, slow.alone)
+
+
+def _together(found: Findings, run: Run) -> Iterable[Verdict]:
+    """Yield the verdicts on all that is kept: of all that fresh blocks had on, or of what they left of it."""
+    told, times = found.confirmation, found.confirmation.total
+    question, words = TOGETHER_QUESTION, "all together"
+    if bad := spoiled(found):
+        if not (found.rest and found.kept):
+            return
+        told, times = found.rest, found.rest.time
+        question, words = REST_QUESTION, f"without {words_of(bad)}, all others together"
+    best = combined(found.start, told.on)
+    for quantity, judged in (("time", times), ("accuracy", told.accuracy)):
+        if judged is not None and judged.blocks:
+            sentence = f"{where(found)}: {words} {measured(judged, quantity)}."
+            yield _verdict(run, question, quantity, RECIPE, found.start, best, judged, sentence)
 
 
 def _factor(switch: Switch) -> str:
