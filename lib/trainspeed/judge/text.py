@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.factors import Factor
 from trainspeed.core.format import counted, fixed, interval, percent
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
-from trainspeed.judge.blocks_needed import blocks_to_decide
+from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_to_decide
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
 OUTCOME_WORDS = {
@@ -101,6 +103,17 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
         outcome = str(judgement.outcome)  # more blocks would hardly decide it
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
     return f"{size} ({ends}): {outcome}"
+
+
+def what_decides(verdicts: Iterable[Judged]) -> str:
+    """Return what follows the word undecided of verdicts on time: how many blocks decide it, or that too many do."""
+    undecided = [verdict for verdict in verdicts if verdict.outcome is Outcome.UNDECIDED]
+    if all(verdict.low is None for verdict in undecided):
+        return f": measure {MIN_BLOCKS} blocks or more"
+    needed = [blocks_to_decide(verdict) for verdict in undecided if verdict.low is not None]
+    if blocks := max(filter(None, needed), default=None):
+        return f": {blocks} blocks would decide it, if the difference is as large as it looks now"
+    return f", and more than {MOST_BLOCKS} blocks would be needed to decide it: take what is simpler"
 
 
 def size_of(

@@ -132,7 +132,7 @@ def test_what_was_not_faster_is_not_advised():
 
     assert precision_settings([*undecided, *slower]) == [
         "**TensorFlow**: a lower precision was not faster; stay with fp32.",
-        "**PyTorch**: a lower precision is undecided: measure more blocks.",
+        "**PyTorch**: whether a lower precision is faster is undecided: measure 6 blocks or more.",
     ]
     assert precision_settings([]) == precision_settings(speedups([2.0] * 6, part="fit")) == []
 

@@ -72,19 +72,20 @@ def test_of_two_that_are_equally_fast_the_simpler_one_will_do():
 
 
 @pytest.mark.parametrize(
-    "runs",
+    ("runs", "decides"),
     [
-        world(blocks=1, torch=1.0, opencv=2.0),
-        make_runs(CORE, lambda t, b: {"torch": NOISE[b], "opencv": 1.0}.get(t.library, 4.0), first=0.1),
+        (world(blocks=1, torch=1.0, opencv=2.0), ": measure 6 blocks or more"),
+        (
+            make_runs(CORE, lambda t, b: {"torch": NOISE[b], "opencv": 1.0}.get(t.library, 4.0), first=0.1),
+            ", and more than 45 blocks would be needed to decide it: take what is simpler",
+        ),
     ],
     ids=["one block", "noise"],
 )
-def test_what_is_undecided_says_so(runs):
+def test_what_is_undecided_says_so_and_asks_for_no_more_blocks_than_would_decide_it(runs, decides):
     (said,) = with_word(advised(runs), CASE)
 
-    assert (
-        said == f"Whether PyTorch or OpenCV filter2D is faster for {CASE} is undecided: measure more blocks."
-    )
+    assert said == f"Whether PyTorch or OpenCV filter2D is faster for {CASE} is undecided{decides}."
 
 
 def on_cores(runs):

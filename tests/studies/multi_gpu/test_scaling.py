@@ -194,6 +194,16 @@ def test_settings_are_given_where_more_devices_were_faster_and_only_there():
     ]
 
 
+def test_of_undecided_devices_it_says_what_would_decide_them():
+    (one, *_) = scaling_verdicts(measured(lambda t: 4.0 / t.devices, frameworks=("torch",), kinds=(STRONG,)))
+    open_ = replace(one.judgement, low=1.0, speedup=1.1, high=1.2, blocks=6, outcome=Outcome.UNDECIDED)
+
+    assert strategy_settings([replace(one, judgement=open_)]) == [
+        "**PyTorch**: whether more devices are faster is undecided: 12 blocks would decide it, if the difference is as "
+        "large as it looks now."
+    ]
+
+
 def test_several_nodes_have_lines_of_their_own_and_only_where_they_were_faster():
     across = {"frameworks": ("torch",), "strategies": ("ddp",), "nodes": (1, 2), "kinds": (STRONG,)}
     both = strategy_settings(scaling_verdicts(measured(halved, **across)))

@@ -17,6 +17,7 @@ from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, FRAMEWORKS, PRECISIONS, STRICT, ZOO, Trial
 from trainspeed.judge.comparison import Verdict, compare
 from trainspeed.judge.guessing import guessing_range
+from trainspeed.judge.text import what_decides
 from trainspeed.judge.verdict import CONFIDENCE, Outcome
 from trainspeed.snippets import code
 from trainspeed.studies.amp.plan import baseline_of
@@ -197,12 +198,12 @@ def precision_settings(verdicts: Sequence[Verdict], accuracy: Sequence[Verdict] 
         mine = [v for v in told if v.candidate.framework == framework and v.candidate.whole_steps]
         wins = [v for v in mine if v.outcome == Outcome.FASTER and (v.baseline, v.candidate) not in worse]
         if mine and not wins:
-            advice = "is undecided: measure more blocks"
+            advice = f"whether a lower precision is faster is undecided{what_decides(mine)}"
             if any(v.outcome != Outcome.UNDECIDED for v in mine):
                 fast = any(v.outcome == Outcome.FASTER for v in mine)
                 costs = "was faster, but less accurate" if fast else "was not faster"
-                advice = f"{costs}; stay with {precision_of(baseline)}"
-            texts.append(f"**{NAMES[framework]}**: a lower precision {advice}.")
+                advice = f"a lower precision {costs}; stay with {precision_of(baseline)}"
+            texts.append(f"**{NAMES[framework]}**: {advice}.")
         for precision in dict.fromkeys(v.candidate.precision for v in wins):
             gains = [
                 (model_of(v.candidate.model), v.speedup) for v in wins if v.candidate.precision == precision

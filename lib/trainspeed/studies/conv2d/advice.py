@@ -10,6 +10,7 @@ from trainspeed.core.format import listed, percent
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import Kind
+from trainspeed.judge.text import what_decides
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
 from trainspeed.studies.conv2d.calls import Calls, calls_of, first_call_s
@@ -93,7 +94,7 @@ def _processor(verdict: Verdict, *, cores: bool) -> str:
         ),
         Outcome.SAME: f"For {case}, {device} and {cpu} are equally fast: take what is simpler.",
         Outcome.UNDECIDED: (
-            f"Whether {device} or {cpu} is faster for {case} is undecided: measure more blocks."
+            f"Whether {device} or {cpu} is faster for {case} is undecided{what_decides([verdict])}."
         ),
     }[verdict.outcome]
 

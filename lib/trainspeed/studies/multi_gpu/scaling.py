@@ -16,6 +16,7 @@ from trainspeed.core.format import NAMES, counted, percent
 from trainspeed.core.run import Run
 from trainspeed.core.trial import ACROSS_NODES, FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
 from trainspeed.judge.comparison import Verdict, compare_with
+from trainspeed.judge.text import what_decides
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
 from trainspeed.studies.multi_gpu.efficiency import efficiency_of, rating_of
@@ -268,8 +269,10 @@ def strategy_settings(verdicts: Sequence[Verdict]) -> list[str]:
         wins = [v for v in mine if v.outcome == Outcome.FASTER]
         if mine and not wins:
             decided = any(v.outcome != Outcome.UNDECIDED for v in mine)
-            advice = "were not faster; use one" if decided else "are undecided: measure more blocks"
-            texts.append(f"**{NAMES[framework]}**: more devices {advice}.")
+            advice = f"whether more devices are faster is undecided{what_decides(mine)}"
+            texts.append(
+                f"**{NAMES[framework]}**: {'more devices were not faster; use one' if decided else advice}."
+            )
         arms = dict.fromkeys((v.candidate.nodes, v.candidate.strategy) for v in wins)
         for nodes, strategy in sorted(arms, key=lambda arm: arm[0]):
             gains = [
