@@ -175,7 +175,16 @@ ONE_FITS = {"b64": "ok", "b128": "oom"}, {"b64": "ok", "b128": "ok"}  # of two, 
 
 
 @pytest.mark.parametrize(
-    "other", [{"layout": "channels_last"}, {"precision": "bf16"}, {"compile": True}, {"devices": 2}]
+    "other",
+    [
+        {"layout": "channels_last"},
+        {"precision": "bf16"},
+        {"compile": True},
+        {"devices": 2},
+        {"image_size": 64},
+        {"part": "compute"},
+        {"pipeline": "generator"},
+    ],
 )
 def test_only_trials_that_are_equal_but_for_framework_and_batch_are_held_against_each_other(other):
     def both(tensorflow, torch, **more):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from statistics import median
 
 from trainspeed.articles.claims import Answer, Claim, Evidence, Result, decide
@@ -15,10 +15,13 @@ from trainspeed.core.trial import STRATEGIES, STRICT, WITH_WORKERS, Trial
 from trainspeed.judge.comparison import Verdict, ratios
 from trainspeed.judge.verdict import judge
 
-BOTH_WAYS = "That depends on layout, precision, compiler or number of devices."
+BOTH_WAYS = "That depends on layout, precision, compiler, number of devices or another setting."
 HALVES = ("fp16", "bf16")  # bf16 answers for the articles' fp16 where that was not measured
 PLAIN = (STRICT, DEFAULT_PRECISION)  # the articles left the flags alone, on GPUs without TF32
-ALIKE = ("layout", "precision", "compile", "devices")  # equal in trials whose memory is compared
+SAID = ("layout", "precision", "compile", "devices")  # of trials whose memory is compared
+# Fields that are no matter to how large a batch fits, or in which these trials differ.
+MAY_DIFFER = ("framework", "strategy", "batch_size", "images_per_epoch", "epochs", "dataset", "seed", "fold")
+ALIKE = tuple(field.name for field in fields(Trial) if field.name not in MAY_DIFFER)
 ARTICLE_WORKERS = {"threads": 4, "processes": 32}  # article 002's
 
 
@@ -184,7 +187,7 @@ def _larger_of_alike(claim: Claim, runs: Sequence[Run]) -> Answer:
     base_oom, cand_oom = (sizes.get((arm, Status.OOM), set()) for arm in (claim.baseline, claim.candidate))
     if not base or not cand or not (base_oom or cand_oom):
         return Answer(claim=claim, result=Result.UNMEASURED)
-    setting = ", ".join(runs[0].trial.factors[name].words(runs[0].trial) for name in ALIKE)
+    setting = ", ".join(runs[0].trial.factors[name].words(runs[0].trial) for name in SAID)
     largest = f"{claim.candidate} {max(cand)}, {claim.baseline} {max(base)}"
     note = f"The largest batch that ran here: {largest} ({setting})."
     fits_less = (cand_oom - cand) & (base | base_oom)
