@@ -51,6 +51,15 @@ def test_what_is_read_is_what_was_written(name):
     assert through_a_file(VERDICTS[name])[0].label == VERDICTS[name][0].label
 
 
+def test_a_verdict_on_accuracy_says_by_which_margin_it_was_judged():
+    (verdict,) = VERDICTS["accuracy"]
+    strict = replace(verdict, judgement=replace(verdict.judgement, bounds=(-0.1, 0.1)))
+
+    (read,) = through_a_file([strict])
+    assert as_json([strict])[0]["margin"] == 0.1 and read.judgement.bounds == (-0.1, 0.1)
+    assert "margin" not in as_json(VERDICTS["time"])[0]
+
+
 @pytest.mark.parametrize("key", [*as_json(VERDICTS["time"])[0]])
 def test_an_element_without_a_key_is_refused(key):
     (element,) = as_json(VERDICTS["time"])
@@ -64,6 +73,8 @@ def test_an_element_without_a_key_is_refused(key):
         {"outcome": "quicker"},
         {"without_result": -1},
         {"without_result": "two"},
+        {"margin": 0},
+        {"margin": "wide"},
         {"quantity": "accuracy"},
         {"baseline": None},
         {"candidate": {"framework": "torch"}},

@@ -24,6 +24,7 @@ Text = Annotated[str, Meta(max_length=MOST_TEXT_LETTERS)]
 Duration = Annotated[float, Meta(gt=0, le=MOST_S)]  # seconds of what was timed
 Elapsed = Annotated[float, Meta(ge=0, le=MOST_S)]  # seconds between two moments
 Amount = Annotated[float, Meta(ge=0, le=1e30)]
+Points = Annotated[float, Meta(gt=0, le=1e9)]  # of test accuracy
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, le=MOST_WHOLE)]
 Size = Annotated[int, Meta(ge=1, le=MOST_WHOLE)]

@@ -17,7 +17,7 @@ from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.factors import CONTROL as CONTROL_FACTOR
 from trainspeed.core.factors import Factor
 from trainspeed.core.files import slug
-from trainspeed.core.quantities import Name, Number, Text
+from trainspeed.core.quantities import Name, Number, Points, Text
 from trainspeed.core.run import AGAIN, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import text
@@ -26,14 +26,8 @@ from trainspeed.judge.verdict import ACCURACY_MARGIN, Judged, Judgement, Outcome
 
 SIZES = {"time": "speedup", "accuracy": "difference"}  # quantity -> key of its size in `verdicts.json`
 VALUES = {"time": attrgetter("median_s"), "accuracy": attrgetter("test_accuracy")}  # quantity -> of a run
-TEXTS = {
-    "session": Name,
-    "study": Name,
-    "question": Text,
-    "quantity": Name,
-    "factor": Name,
-    "sentence": Text,
-}
+TEXTS = dict.fromkeys(("session", "study", "quantity", "factor"), Name)
+TEXTS |= dict.fromkeys(("question", "sentence"), Text)
 ANCHOR = "verdict-"  # what the ids of verdicts begin with
 T = TypeVar("T")
 MOST_SIZE = 1e9  # of a speed-up or a difference
@@ -97,7 +91,9 @@ class Verdict(Judged):
         """
         texts = {name: msgspec.convert(element[name], kind) for name, kind in TEXTS.items()}
         size = element[SIZES[texts["quantity"]]]
-        judgement = msgspec.convert({**element, "speedup": size, "values": (), "bounds": None}, Judgement)
+        margin = msgspec.convert(element.get("margin"), Points | None)
+        bounds = margin and (-margin, margin)
+        judgement = msgspec.convert({**element, "speedup": size, "values": (), "bounds": bounds}, Judgement)
         known = [value for value in (judgement.low, size, judgement.high) if value is not None]
         lower_limit = 0 if texts["quantity"] == "time" else -MOST_SIZE
         sure = len(known) == 3 and known == sorted(known)
@@ -113,7 +109,9 @@ class Verdict(Judged):
     def as_dict(self) -> dict[str, Any]:
         """Return the element of `verdicts.json`."""
         numbers = asdict(self.judgement) | {"outcome": str(self.outcome)}
-        size, *_ = (numbers.pop(name) for name in ("speedup", "values", "bounds"))
+        size, _, bounds = (numbers.pop(name) for name in ("speedup", "values", "bounds"))
+        # Of time it is always the same.
+        margin = {"margin": bounds[1]} if bounds and self.quantity == "accuracy" else {}
         return {
             "session": self.session,
             "study": self.study,
@@ -125,6 +123,7 @@ class Verdict(Judged):
             SIZES[self.quantity]: size,
             **numbers,
             "sentence": self.sentence,
+            **margin,
         } | ({"without_result": self.without_result} if self.without_result else {})
 
 

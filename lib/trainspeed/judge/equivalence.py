@@ -19,7 +19,7 @@ class Equality(StrEnum):
     UNCHECKED = "not checked"  # no accuracy was asked for, or the baseline learned nothing that could be lost
 
 
-def equality_of(judgement: Judgement | None, margin: float = ACCURACY_MARGIN) -> Equality:
+def equality_of(judgement: Judgement | None, margin: float | None = None) -> Equality:
     """Return whether an accuracy was kept: the whole interval must lie above -margin.
 
     The burden of proof is the candidate's: few or noisy blocks leave it undecided, while a test for a difference would
@@ -29,12 +29,14 @@ def equality_of(judgement: Judgement | None, margin: float = ACCURACY_MARGIN) ->
     Args:
         judgement: Difference in points, candidate - baseline, as of `verdict.judge_difference`; None where the two were
             not compared.
-        margin: What may be lost, in points.
+        margin: What may be lost, in points; None for that by which the judgement was made.
     Raises:
         ValueError: A margin that is not positive: with 0, equal is never proved.
     Source: E. Lesaffre, Superiority, equivalence, and non-inferiority trials, Bulletin of the NYU Hospital for Joint
         Diseases 66 (2008), 150-154.
     """
+    if margin is None:
+        margin = judgement.bounds[1] if judgement and judgement.bounds else ACCURACY_MARGIN
     if not margin > 0:
         raise ValueError(f"margin (={margin!r}) must be more than 0 points.")
     if judgement is None or judgement.speedup is None:

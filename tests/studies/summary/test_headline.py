@@ -36,12 +36,21 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
     )
 
 
-@pytest.mark.parametrize(("low", "said"), [(-0.1, "no worse than by the margin"), (-1.7, "undecided")])
-def test_what_pays_together_is_told_with_its_accuracy_as_the_search_says_it(low, said):
+@pytest.mark.parametrize(
+    ("low", "margin", "said"),
+    [
+        (-0.1, 0.5, "no worse than by the margin"),
+        (-1.7, 0.5, "undecided"),
+        (-0.1, 0.05, "undecided"),
+        (-1.7, 2.0, "no worse than by the margin"),
+    ],
+)
+def test_what_pays_together_is_told_with_its_accuracy_as_the_search_says_it(low, margin, said):
     """Proved to be kept where the whole interval lies above minus the margin, whether or not it is called better."""
     whole = verdict(1.5, factor="recipe")
-    judgement = replace(whole.judgement, speedup=1.2, low=low, high=3.3, outcome=Outcome.UNDECIDED)
-    points = replace(whole, quantity="accuracy", judgement=judgement)
+    size = {"speedup": 1.2, "low": low, "high": 3.3, "bounds": (-margin, margin)}
+    points = replace(whole, quantity="accuracy")
+    points = replace(points, judgement=replace(whole.judgement, **size, outcome=Outcome.UNDECIDED))
 
     (front,) = headline(report_of(whole, points))
     assert front.endswith(f", confirmed in fresh blocks; accuracy {said} ({low:+.1f} to +3.3 points).")
