@@ -17,7 +17,7 @@ from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.gains import study_link
+from trainspeed.studies.summary.gains import study_link, undecided_sentences
 from trainspeed.studies.summary.worth import possible, worthwhile
 
 MOST = 3  # sentences on recipes
@@ -222,9 +222,10 @@ def _nothing(report: ReportSummary, confirmed: Sequence[Confirmed]) -> Marked:
     found = f"{claim}: {why}."
     if not judged and not report.recipes:
         return Marked(found)
-    if _open(report) or _doubtful(confirmed):
-        return Marked(f"{found}{_nearest(report)} [What would decide the rest]({UNDECIDED}).")
-    return Marked(f"{found} Leave your script as it is.")
+    if not _open(report) and not _doubtful(confirmed):
+        return Marked(f"{found} Leave your script as it is.")
+    decides = f" [What would decide the rest]({UNDECIDED})." if undecided_sentences(report) else ""
+    return Marked(f"{found}{_nearest(report)}{decides}")
 
 
 def _doubtful(confirmed: Sequence[Confirmed]) -> bool:
