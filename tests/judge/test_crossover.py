@@ -212,6 +212,20 @@ def test_nothing_is_proposed_where_nothing_is_bracketed(ratios):
     assert next_size(at(*ratios)) is None
 
 
+@pytest.mark.parametrize(
+    ("points", "nearest"),
+    [
+        (made({n: n / 1.92 for n in (1, 3)}), 2),
+        (made({n: 1.92 / n for n in (1, 3)}), 1),
+        (made({n: n / 37 for n in (30, 64)}), 37),
+        (at(2, 3), None),
+    ],
+    ids=["from", "up to", "whole", "none"],
+)
+def test_the_device_is_faster_at_whole_sizes(points, nearest):
+    assert crossover(points).nearest_faster == nearest
+
+
 # In words.
 
 

@@ -82,6 +82,14 @@ class Crossover:
     rising: bool = True
     left_out: tuple[float, ...] = ()
 
+    @property
+    def nearest_faster(self) -> int | None:
+        """The whole size nearest to the crossover at which the device is faster; None unless found."""
+        if self.size is None:
+            return None
+        size = round(self.size, 6)  # what is interpolated to a whole number may miss it by a rounding
+        return math.ceil(size) if self.rising else math.floor(size)
+
 
 def judged_points(times: Mapping[float, tuple[Sequence[float], Sequence[float]]]) -> list[Point]:
     """Return the points of times measured in pairs, with the interval of `verdict.judge`.
@@ -167,7 +175,7 @@ def crossover_sentence(result: Crossover, *, device: str, cpu: str, unit: str = 
         return f"{device} against {cpu}: crossover undecided, no size was measured in both."
     tried = f"within the sizes tried ({_sizes(points)} {unit})"
     if result.kind is Kind.FOUND:
-        size, (first, last) = f"about {three(result.size)} {unit}", map(three, result.bracket)
+        size, (first, last) = f"about {three(result.nearest_faster)} {unit}", map(three, result.bracket)
         where, one, other = f"up to {size}", "faster", "slower"
         if result.rising:
             where, one, other = f"from {size} on", "slower", "faster"

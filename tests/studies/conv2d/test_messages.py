@@ -36,6 +36,14 @@ FOUND = {"size": 30.0, "low": 20.0, "high": 40.0}
             "PyTorch beats scipy.signal.convolve2d up to about 30 images",
         ),
         (
+            [sweep(Kind.FOUND, **{**FOUND, "size": 1.92})],
+            "PyTorch beats scipy.signal.convolve2d from about 2 images on",
+        ),
+        (
+            [sweep(Kind.FOUND, rising=False, **{**FOUND, "size": 3.92})],
+            "PyTorch beats scipy.signal.convolve2d up to about 3 images",
+        ),
+        (
             [sweep(Kind.FOUND, points=(SURE, LARGE), left_out=(900.0,), **FOUND)],
             "PyTorch beats scipy.signal.convolve2d from about 30 to 840 images",
         ),

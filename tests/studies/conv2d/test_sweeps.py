@@ -195,7 +195,7 @@ def test_a_sweep_says_who_wins_from_where_and_what_is_held():
     (sweep,) = look(runs, "filter_size", values)
 
     assert sweep.sentence.startswith(
-        "TensorFlow (graph) is faster than scipy.signal.convolve2d from about 10.1 px of filter on"
+        "TensorFlow (graph) is faster than scipy.signal.convolve2d from about 11 px of filter on"
     )
     assert sweep.sentence.endswith(" (12 images of 100×100, 1 channel, 1 filter).")
 

@@ -149,7 +149,7 @@ def test_without_transfers_their_table_is_empty(runs):
 
 
 CURVES = {
-    "found": (0.25, 0.01, 0.035, "from about 10.1"),
+    "found": (0.25, 0.01, 0.035, "from about 11"),
     "always": (0.001, 0.01, 0.1, "at every size tried"),
     "never": (9, 0.1, 0.1, "at no size tried"),
 }
@@ -168,7 +168,7 @@ def test_a_crossover_is_a_row_of_its_table(a, b, c, said, blocks):
 
     assert (row["what grows"], row["device"], row["against"]) == ("images", "PyTorch", "OpenCV filter2D")
     assert row["device is faster"] == said
-    assert (row["uncertainty"] == "—") is (blocks == 1 or said != "from about 10.1")
+    assert (row["uncertainty"] == "—") is (blocks == 1 or said != "from about 11")
 
 
 def test_a_crossover_that_was_not_measured_is_undecided_in_its_table():

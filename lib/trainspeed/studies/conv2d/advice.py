@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from trainspeed.core.convolution import Conv2dTrial, library_of
@@ -120,10 +119,11 @@ def _device_counts(verdicts: Sequence[Verdict], device: str) -> list[str]:
 
 
 def _images_per_call(sweep: Sweep) -> str:
-    device, cpu, size = library_of(sweep.device), library_of(sweep.cpu), sweep.crossover.size
+    device, cpu = library_of(sweep.device), library_of(sweep.cpu)
+    size = f"{sweep.crossover.nearest_faster:,}"
     if sweep.crossover.rising:
-        return f"Put about {math.ceil(size):,} images or more into a call of {device}; for fewer, {cpu} is faster."
-    return f"Put no more than about {math.floor(size):,} images into a call of {device}; beyond, {cpu} is faster."
+        return f"Put about {size} images or more into a call of {device}; for fewer, {cpu} is faster."
+    return f"Put no more than about {size} images into a call of {device}; beyond, {cpu} is faster."
 
 
 def fastest_code(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:

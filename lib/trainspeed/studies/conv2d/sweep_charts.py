@@ -122,9 +122,10 @@ def _mark(ax: Axes, pairs: Sequence[Sweep]) -> None:
     ax.axvline(first.size, linestyle=(0, (5, 2)), gid="crossover", **look)
     low, high = ax.get_xlim()
     share = math.log(first.size / low) / math.log(high / low)  # of the way from left to right
-    size = f"from about {three(first.size)} on" if first.rising else f"up to about {three(first.size)}"
+    size = three(first.nearest_faster)
+    where = f"from about {size} on" if first.rising else f"up to about {size}"
     ax.annotate(
-        f"device faster {size}",
+        f"device faster {where}",
         (first.size, 1),
         xycoords=ax.get_xaxis_transform(),
         xytext=(0, 3),

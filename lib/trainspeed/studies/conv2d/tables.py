@@ -8,7 +8,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.convolution import STAGES, Conv2dTrial, library_of
-from trainspeed.core.format import MISSING, digits, fixed, or_nothing
+from trainspeed.core.format import MISSING, digits, fixed, or_nothing, three
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.crossover import Crossover, Kind
 from trainspeed.judge.verdict import median_interval
@@ -132,8 +132,9 @@ def _ms(seconds: float | None) -> str:
 
 def _faster(crossover: Crossover) -> str:
     tried = "size with an interval" if crossover.left_out else "size tried"
+    nearest = crossover.nearest_faster
     return {
-        Kind.FOUND: f"{'from' if crossover.rising else 'up to'} about {digits(crossover.size)}",
+        Kind.FOUND: f"{'from' if crossover.rising else 'up to'} about {or_nothing(nearest and three(nearest))}",
         Kind.ALWAYS: f"at every {tried}",
         Kind.NEVER: f"at no {tried}",
         Kind.SEVERAL: "here and there: see below",
