@@ -7,6 +7,7 @@ from trainspeed.core.run import Run
 from trainspeed.core.trial import STRATEGIES, WITH_WORKERS, Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import judge
+from trainspeed.studies.multi_gpu.scaling import scaling_trials
 
 USUAL = {
     "framework": "torch",
@@ -19,6 +20,7 @@ USUAL = {
     "pipeline": "arrays",
     "image_size": 32,
 }
+EQUAL = {"model": "cnn10", "layout": "channels_last", "images_per_epoch": 64, "epochs": 3}
 FED = {"framework": "tensorflow", "model": "cnn_keras", "layout": "channels_last"}  # as in article 002
 
 
@@ -56,3 +58,32 @@ def make_verdict(ratio=1.5, *, factor="devices", values=(1, 2), blocks=6, quanti
 def make_runs(seconds: float, *, blocks: int = 6, **changed) -> list[Run]:
     """Return runs of one trial, one in each block."""
     return [make_run(seconds, block=block, **fields_of(**changed)) for block in range(blocks)]
+
+
+def trials(
+    counts=(1, 2),
+    frameworks=("tensorflow", "torch", "jax"),
+    strategies=("mirrored", "ddp", "data_parallel"),
+    **more,
+):
+    """Return the trials of a study of one device against several."""
+    return scaling_trials(frameworks, strategies, counts, batch_size=[8], **EQUAL, **more)
+
+
+def measured(seconds, blocks=6, **kwargs):
+    """Runs of every trial; `seconds` says how long an epoch of a trial takes."""
+    return [
+        make_run(
+            trial=trial,
+            block=block,
+            epoch_s=(9.0, *[seconds(trial) * (1 + 0.001 * block)] * 3),
+            images_per_epoch=64,
+        )
+        for trial in trials(**kwargs)
+        for block in range(blocks)
+    ]
+
+
+def halved(trial):
+    """Return the seconds of an epoch that devices share without a loss."""
+    return 4.0 / trial.devices

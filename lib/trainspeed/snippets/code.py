@@ -122,6 +122,10 @@ def faster_block(
         gains: (what was measured, speed-up) of each comparison that found the setting faster.
         not_for: Where it is not worth it.
     """
-    where = "; ".join(f"{label}: {gain:.2f}x" for label, gain in gains)
     but = f"; {escape(not_for)}" if not_for else ""
-    return block(f"**{NAMES[framework]}**, {name} ({escape(where)}){but}", code)
+    return block(f"**{NAMES[framework]}**, {name} ({escape(gains_text(gains))}){but}", code)
+
+
+def gains_text(gains: Iterable[tuple[str, float]]) -> str:
+    """Return (what was measured, speed-up) of several comparisons in words."""
+    return "; ".join(f"{label}: {gain:.2f}x" for label, gain in gains)

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from scaling_data import halved, measured, trials
 from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.runs import RunSet
@@ -16,39 +17,8 @@ from trainspeed.studies.multi_gpu.scaling import (
     scaling_frame,
     scaling_of,
     scaling_sentences,
-    scaling_trials,
     scaling_verdicts,
-    strategy_settings,
 )
-
-EQUAL = {"model": "cnn10", "layout": "channels_last", "images_per_epoch": 64, "epochs": 3}
-
-
-def trials(
-    counts=(1, 2),
-    frameworks=("tensorflow", "torch", "jax"),
-    strategies=("mirrored", "ddp", "data_parallel"),
-    **more,
-):
-    return scaling_trials(frameworks, strategies, counts, batch_size=[8], **EQUAL, **more)
-
-
-def measured(seconds, blocks=6, **kwargs):
-    """Runs of every trial; `seconds` says how long an epoch of a trial takes."""
-    return [
-        make_run(
-            trial=trial,
-            block=block,
-            epoch_s=(9.0, *[seconds(trial) * (1 + 0.001 * block)] * 3),
-            images_per_epoch=64,
-        )
-        for trial in trials(**kwargs)
-        for block in range(blocks)
-    ]
-
-
-def halved(trial):
-    return 4.0 / trial.devices
 
 
 @pytest.mark.parametrize(
@@ -179,50 +149,6 @@ def test_a_sentence_names_devices_batch_and_efficiency():
 def test_a_poor_efficiency_is_called_poor(speedup, words):
     runs = measured(lambda t: 4.0 / (speedup if t.devices > 1 else 1))
     assert all(words in sentence for sentence in scaling_sentences(scaling_verdicts(runs)))
-
-
-def test_settings_are_given_where_more_devices_were_faster_and_only_there():
-    runs = measured(lambda t: 4.0 / t.devices if t.framework == "torch" else 4.0)
-    texts = strategy_settings(scaling_verdicts(runs))
-
-    assert ["DistributedDataParallel" in text for text in texts] == [False, True, False, False]
-    assert [text.startswith("**TensorFlow**: more devices were not faster") for text in texts] == [
-        True,
-        False,
-        False,
-        False,
-    ]
-
-
-def test_of_undecided_devices_it_says_what_would_decide_them():
-    (one, *_) = scaling_verdicts(measured(lambda t: 4.0 / t.devices, frameworks=("torch",), kinds=(STRONG,)))
-    open_ = replace(one.judgement, low=1.0, speedup=1.1, high=1.2, blocks=6, outcome=Outcome.UNDECIDED)
-
-    assert strategy_settings([replace(one, judgement=open_)]) == [
-        "**PyTorch**: whether more devices are faster is undecided: 12 blocks would decide it, if the difference is as "
-        "large as it looks now."
-    ]
-
-
-def test_several_nodes_have_lines_of_their_own_and_only_where_they_were_faster():
-    across = {"frameworks": ("torch",), "strategies": ("ddp",), "nodes": (1, 2), "kinds": (STRONG,)}
-    both = strategy_settings(scaling_verdicts(measured(halved, **across)))
-    alone = strategy_settings(scaling_verdicts(measured(lambda t: 4.0 / t.devices * t.nodes**2, **across)))
-    nodes = strategy_settings(scaling_verdicts(measured(lambda t: 4.0 / t.nodes, **across)))
-
-    assert ["--nnodes 2" in text for text in both] == [False, True]
-    assert "2 nodes" not in both[0].partition("```")[0] and "ddp on 2 nodes" in both[1]
-    assert ["--nnodes" in text for text in alone] == [False]
-    assert ["--nnodes 2" in text for text in nodes] == [True]
-
-
-def test_jax_on_several_nodes_has_them_meet_first():
-    (text,) = strategy_settings(
-        scaling_verdicts(
-            measured(lambda t: 4.0 / t.nodes, frameworks=("jax",), nodes=(1, 2), kinds=(STRONG,))
-        )
-    )
-    assert 'jax.distributed.initialize("HEAD:PORT", num_processes=2, process_id=NODE)' in text
 
 
 def test_without_runs_there_is_an_empty_frame_with_its_columns():

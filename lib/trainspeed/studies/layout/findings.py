@@ -123,8 +123,7 @@ def layout_settings(verdicts: Sequence[Verdict]) -> list[str]:
             if wins:
                 gains = [(v.label, v.speedup if outcome == Outcome.FASTER else 1 / v.speedup) for v in wins]
                 if layout == DEFAULT_LAYOUT[framework]:
-                    where = escape("; ".join(f"{label}: {gain:.2f}x" for label, gain in gains))
-                    faster = f"**{NAMES[framework]}**: {layout} is faster ({where})"
+                    faster = f"**{NAMES[framework]}**: {layout} is faster ({escape(code.gains_text(gains))})"
                     texts.append(f"{faster}, and what it has by itself: leave it so.")
                     continue
                 lines = code.lines("layout", framework=framework, layout=layout)

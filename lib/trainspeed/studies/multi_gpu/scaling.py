@@ -12,13 +12,10 @@ from typing import Any
 import pandas as pd
 
 from trainspeed.core.errors import UserError, check_name, check_whole
-from trainspeed.core.format import NAMES, counted, percent
+from trainspeed.core.format import counted, percent
 from trainspeed.core.run import Run
 from trainspeed.core.trial import ACROSS_NODES, FRAMEWORKS, SINGLE, STRATEGIES, Trial, grid
 from trainspeed.judge.comparison import Verdict, compare_with
-from trainspeed.judge.text import what_decides
-from trainspeed.judge.verdict import Outcome
-from trainspeed.snippets import code
 from trainspeed.studies.multi_gpu.efficiency import efficiency_of, rating_of
 
 STRONG, WEAK = "strong", "weak"
@@ -256,31 +253,3 @@ def scaling_sentences(verdicts: Sequence[Verdict]) -> list[str]:
             f"{rating_of(verdict)}."
         )
     return sentences
-
-
-def strategy_settings(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return, for each framework, the strategy to copy as Markdown: only where more devices were faster.
-
-    Several nodes have lines of their own, for each number of them.
-    """
-    texts = []
-    for framework in FRAMEWORKS:
-        mine = [v for v in verdicts if v.candidate.framework == framework]
-        wins = [v for v in mine if v.outcome == Outcome.FASTER]
-        if mine and not wins:
-            decided = any(v.outcome != Outcome.UNDECIDED for v in mine)
-            advice = f"whether more devices are faster is undecided{what_decides(mine)}"
-            texts.append(
-                f"**{NAMES[framework]}**: {'more devices were not faster; use one' if decided else advice}."
-            )
-        arms = dict.fromkeys((v.candidate.nodes, v.candidate.strategy) for v in wins)
-        for nodes, strategy in sorted(arms, key=lambda arm: arm[0]):
-            gains = [
-                (f"{v.label}, {scaling_of(v)} scaling", v.speedup)
-                for v in wins
-                if (v.candidate.nodes, v.candidate.strategy) == (nodes, strategy)
-            ]
-            lines = code.lines("strategy", framework=framework, strategy=strategy, nodes=nodes)
-            name = f"{strategy} on {nodes} nodes" if nodes > 1 else strategy
-            texts.append(code.faster_block(framework, name, gains, lines))
-    return texts

@@ -1,0 +1,55 @@
+"""The strategy to paste, where several devices were faster. Decides nothing: the verdicts have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trainspeed.core.format import NAMES
+from trainspeed.core.markdown import escape
+from trainspeed.core.trial import FRAMEWORKS
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.text import what_decides
+from trainspeed.judge.verdict import Outcome
+from trainspeed.snippets import code
+from trainspeed.studies.multi_gpu.scaling import scaling_of
+
+OF_PROCESSES = ("ddp",)  # strategies with a process for each device
+OVER_CORE = "over one core: a plain script has them all"
+NOTHING_TO_PASTE = "There is nothing to paste: a plain script has all cores as its one device."
+
+
+def strategy_settings(verdicts: Sequence[Verdict], *, on_cores: bool = False) -> list[str]:
+    """Return, for each framework, the strategy to copy as Markdown: only where more devices were faster.
+
+    Several nodes have lines of their own, for each number of them.
+
+    Args:
+        on_cores: Whether a device is a CPU core. A process has one device then, which is all cores: only a strategy
+            of several processes has anything to spread over.
+    """
+    texts = []
+    for framework in FRAMEWORKS:
+        mine = [v for v in verdicts if v.candidate.framework == framework]
+        wins = [v for v in mine if v.outcome == Outcome.FASTER]
+        if mine and not wins:
+            decided = any(v.outcome != Outcome.UNDECIDED for v in mine)
+            advice = f"whether more devices are faster is undecided{what_decides(mine)}"
+            texts.append(
+                f"**{NAMES[framework]}**: {'more devices were not faster; use one' if decided else advice}."
+            )
+        arms = dict.fromkeys((v.candidate.nodes, v.candidate.strategy) for v in wins)
+        for nodes, strategy in sorted(arms, key=lambda arm: arm[0]):
+            gains = [
+                (f"{v.label}, {scaling_of(v)} scaling", v.speedup)
+                for v in wins
+                if (v.candidate.nodes, v.candidate.strategy) == (nodes, strategy)
+            ]
+            name = f"{strategy} on {nodes} nodes" if nodes > 1 else strategy
+            if on_cores and nodes == 1 and strategy not in OF_PROCESSES:
+                faster = f"{name} was faster than one core ({escape(code.gains_text(gains))})"
+                texts.append(f"**{NAMES[framework]}**: {faster}. {NOTHING_TO_PASTE}")
+                continue
+            lines = code.lines("strategy", framework=framework, strategy=strategy, nodes=nodes)
+            not_for = OVER_CORE if on_cores else ""
+            texts.append(code.faster_block(framework, name, gains, lines, not_for=not_for))
+    return texts

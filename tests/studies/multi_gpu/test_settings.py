@@ -1,0 +1,67 @@
+"""The strategy to paste."""
+
+from dataclasses import replace
+
+from scaling_data import halved, measured
+from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.multi_gpu.scaling import STRONG, scaling_verdicts
+from trainspeed.studies.multi_gpu.settings import strategy_settings
+
+
+def test_settings_are_given_where_more_devices_were_faster_and_only_there():
+    runs = measured(lambda t: 4.0 / t.devices if t.framework == "torch" else 4.0)
+    texts = strategy_settings(scaling_verdicts(runs))
+
+    assert ["DistributedDataParallel" in text for text in texts] == [False, True, False, False]
+    assert [text.startswith("**TensorFlow**: more devices were not faster") for text in texts] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_of_undecided_devices_it_says_what_would_decide_them():
+    (one, *_) = scaling_verdicts(measured(lambda t: 4.0 / t.devices, frameworks=("torch",), kinds=(STRONG,)))
+    open_ = replace(one.judgement, low=1.0, speedup=1.1, high=1.2, blocks=6, outcome=Outcome.UNDECIDED)
+
+    assert strategy_settings([replace(one, judgement=open_)]) == [
+        "**PyTorch**: whether more devices are faster is undecided: 12 blocks would decide it, if the difference is as "
+        "large as it looks now."
+    ]
+
+
+def test_several_nodes_have_lines_of_their_own_and_only_where_they_were_faster():
+    across = {"frameworks": ("torch",), "strategies": ("ddp",), "nodes": (1, 2), "kinds": (STRONG,)}
+    both = strategy_settings(scaling_verdicts(measured(halved, **across)))
+    alone = strategy_settings(scaling_verdicts(measured(lambda t: 4.0 / t.devices * t.nodes**2, **across)))
+    nodes = strategy_settings(scaling_verdicts(measured(lambda t: 4.0 / t.nodes, **across)))
+
+    assert ["--nnodes 2" in text for text in both] == [False, True]
+    assert "2 nodes" not in both[0].partition("```")[0] and "ddp on 2 nodes" in both[1]
+    assert ["--nnodes" in text for text in alone] == [False]
+    assert ["--nnodes 2" in text for text in nodes] == [True]
+
+
+def test_on_cores_only_what_makes_processes_of_its_own_is_offered():
+    """JAX and Keras see one device on a CPU, all of its cores: spread over that, nothing is gained."""
+    texts = strategy_settings(scaling_verdicts(measured(halved, kinds=(STRONG,))), on_cores=True)
+
+    pasted = [text for text in texts if "```" in text]
+    assert len(pasted) == 1 and "DistributedDataParallel" in pasted[0]
+    assert "over one core: a plain script has them all" in pasted[0]
+    assert [text.partition(":")[0] for text in texts if text not in pasted] == [
+        "**TensorFlow**",
+        "**PyTorch**",
+        "**JAX**",
+    ]
+    assert texts[-1].endswith("There is nothing to paste: a plain script has all cores as its one device.")
+
+
+def test_jax_on_several_nodes_has_them_meet_first():
+    (text,) = strategy_settings(
+        scaling_verdicts(
+            measured(lambda t: 4.0 / t.nodes, frameworks=("jax",), nodes=(1, 2), kinds=(STRONG,))
+        )
+    )
+    assert 'jax.distributed.initialize("HEAD:PORT", num_processes=2, process_id=NODE)' in text
