@@ -155,6 +155,13 @@ def test_what_cannot_be_seen_is_not_called_in_effect():
     ]
 
 
+def test_without_a_screen_the_estimates_are_those_of_single_switches_where_there_are_any():
+    assert text.screen_sentences([whole(screen=None)]) == [
+        "PyTorch, cnn10: no screen was measured; the estimates are those of single switches."
+    ]
+    assert text.screen_sentences([nothing_yet()]) == ["PyTorch, cnn10: no screen was measured."]
+
+
 def test_two_switches_that_need_each_other_are_told_with_each_ones_sizes():
     (sentence,) = text.pair_sentences([whole()])
 

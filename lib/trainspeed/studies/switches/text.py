@@ -196,9 +196,9 @@ def screen_sentences(found: Iterable[Findings]) -> list[str]:
     sentences = []
     for one in found:
         if (screen := one.screen) is None:
-            sentences.append(
-                f"{where(one)}: no screen was measured; the estimates are those of single switches."
-            )
+            alone = any(f.alone and f.alone.speedup for f in one.feasible)
+            told = "; the estimates are those of single switches" if alone else ""
+            sentences.append(f"{where(one)}: no screen was measured{told}.")
             continue
         noise = fixed(change_percent(-screen.band), 1, " %")
         empty = counted(len(screen.empty), "empty column")

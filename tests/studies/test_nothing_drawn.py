@@ -1,0 +1,45 @@
+"""Where a sentence says that something was not measured, no empty chart stands beside it."""
+
+from types import SimpleNamespace
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import nbformat
+import pytest
+
+from trainspeed.core.runs import RunSet
+from trainspeed.report.run import NOTEBOOKS
+from trainspeed.studies.multi_gpu.scaling import scaling_frame
+
+mpl.use("Agg")
+NO_RUNS = SimpleNamespace(runs=RunSet(()), machine={})
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "given"),
+    [
+        ("switches", ["switches-10"], {"plan": SimpleNamespace(starts={})}),
+        ("switches", ["switches-12"], {"found": []}),
+        ("switches", ["switches-16"], {"found": [], "verdicts": []}),
+        ("layout", ["cell-22"], {}),
+        (
+            "multi_gpu",
+            ["ef29da82", "cell-16"],
+            {"by_devices": [], "by_nodes": [], "control": [], "expected": scaling_frame([]), "forecasts": []},
+        ),
+    ],
+    ids=["parts of a step", "switches", "way", "frameworks", "devices"],
+)
+def test_what_was_not_measured_is_said_and_not_drawn(name, cells, given, capsys):
+    found = {cell.id: cell.source for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells}
+    (imports,) = (source for source in found.values() if source.endswith("set_theme()"))
+    drawn = []
+    with plt.rc_context():
+        names = {}
+        exec(imports, names)
+        names |= {"measured": NO_RUNS, **given, "show": lambda drawing, alt: drawn.append(drawing)}
+        for cell in cells:
+            exec(found[cell], names)
+
+    assert not drawn
+    assert "Markdown" in capsys.readouterr().out, "a sentence is shown"
