@@ -61,7 +61,7 @@ check: setup ## is the instrument right on this machine? about three minutes; wr
 render: setup ## write the report again from runs that exist: FROM=folder (default: OUT); measures nothing
 	@.venv/bin/python -m trainspeed render $(call option,--from,$(FROM)) $(call option,--notebooks,$(NOTEBOOKS)) --out $(call quote,$(OUT))
 
-share: setup ## the report in OUT as one file to send on, and its verdicts as Markdown, JSON and a badge, in OUT/share; FROM=folder draws one of runs first; measures nothing
+share: setup ## the report in OUT as one file to send on, and its verdicts as Markdown, JSON and a badge, in OUT/share; FROM=folder shares that of its runs instead; measures nothing
 	@.venv/bin/python -m trainspeed share $(call option,--from,$(FROM)) --out $(call quote,$(OUT))
 
 compare: setup ## which of several folders or ledgers is fastest, and which cheapest: RUNS="outputs/a10g outputs/h100 data/measured/xyz" USD="1.2 3.9 -", prices of an hour; of two also A= B= A_USD= B_USD=

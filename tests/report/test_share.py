@@ -238,10 +238,46 @@ def test_a_link_in_place_of_the_folder_is_not_followed(out, tmp_path):
     assert not [*(tmp_path / "elsewhere").iterdir()]
 
 
-def test_runs_are_drawn_first(out, monkeypatch, tmp_path):
+def test_runs_of_elsewhere_are_drawn_and_shared_and_leave_the_users_own_report_alone(
+    out, monkeypatch, tmp_path
+):
     asked = []
-    monkeypatch.setattr("trainspeed.report.run.render", lambda **about: asked.append(about) or 1)
+
+    def render(*, out, **about):
+        asked.append(about)
+        assert not out.exists(), "there is no page that could be taken for one of theirs"
+        write_page(out, "index", "## Speed", f"drawn in {out}")
+        return 1
+
+    monkeypatch.setattr("trainspeed.report.run.render", render)
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.name != MARKER}
 
     assert share(out=out, source=tmp_path / "runs") == 1
-    assert asked[0]["out"] == out and asked[0]["source"] == tmp_path / "runs"
-    assert (out / "share/report.html").is_file()
+    assert asked[0]["source"] == tmp_path / "runs" and not asked[0]["stays"]
+    assert {name: (out / name).read_bytes() for name in before} == before
+    assert {path.name for path in out.iterdir()} == {*before, MARKER, "share"}
+    assert [path.name for path in (out / "share").iterdir()] == ["report.html"]
+    html = (out / "share/report.html").read_text()
+    assert "drawn in report" in html and USER not in html and 'id="layout"' not in html
+
+
+@pytest.mark.parametrize("newer", ["fleet", "summary"])
+def test_of_a_report_and_a_fleet_in_one_folder_the_newer_one_is_shared(out, newer, capsys):
+    """On a head that has measured by itself before. Who copies a folder gives its files other times."""
+    write_page(out, "fleet", "## Speed")
+    shutil.copytree(out, out / "a10g")
+    for name in ("summary", "fleet"):
+        about = {"start_time": f"2026-11-2{3 if name == newer else 2}T20:00:00+00:00"}
+        about |= {"parameters": {"runs": ["a10g"]}}
+        (out / f"{name}.ipynb").write_text(json.dumps({"metadata": {"papermill": about}}))
+    assert share(out=out) == 0
+
+    soup = BeautifulSoup((out / "share/report.html").read_text(), "html.parser")
+    pages = [part["id"] for part in soup.select("article")]
+    written = sorted(path.name for path in (out / "share").iterdir())
+    said = capsys.readouterr().out
+    if newer == "fleet":
+        assert pages[:2] == ["fleet", "a10g-index"] and not {"index", "layout"} & {*pages}
+        assert written == ["report.html"] and "fleet.html is newer than index.html" in said
+    else:
+        assert pages[0] == "index" and "report.md" in written and "newer" not in said

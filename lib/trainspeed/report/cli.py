@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     render.set_defaults(run=_render)
     share_help = "put a report into one file to send on, and its verdicts into Markdown, JSON and a badge"
     share = commands.add_parser("share", parents=[out], help=share_help)
-    share.add_argument("--from", dest="source", type=Path, help="folder with runs, drawn into --out first")
+    share.add_argument("--from", dest="source", type=Path, help="folder with runs, whose report is shared")
     share.set_defaults(run=_share)
     compare_help = "show the same trials of two or more folders of runs side by side"
     compare = commands.add_parser("compare", parents=[out], help=compare_help)

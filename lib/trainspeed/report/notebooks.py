@@ -70,13 +70,15 @@ class ReportRun:
         out: Path,
         folder: Path,
         shares: Shares | None = None,
+        stays: bool = True,
     ) -> None:
         """Prepare to run the jobs, and after them the front page's notebook, if there is one.
 
         Args:
             shares: Gives each notebook its part of the report's time; None without a limit.
+            stays: Whether the folder is there for the user, who is told what has been written.
         """
-        self._shares = shares
+        self._shares, self._stays = shares, stays
         self._results: list[NotebookResult] = []
         self._interrupted = False
         self._jobs, self._front = jobs, front
@@ -200,9 +202,9 @@ class ReportRun:
         print(flush=True)
         for result in self._results:
             print(f"{result.name}: {result.status}{f': {result.error}' if result.error else ''}", flush=True)
-        saved = [result for result in self._results if result.path]
+        saved = [result for result in self._results if result.path and self._stays]
         pages = [self._out / f"{result.name}.html" for result in saved]
-        front = [self._out / PAGE] if self._front else []
+        front = [self._out / PAGE] if self._front and self._stays else []
         for path in (*(result.path for result in saved), *pages, *front):
             if path.exists():
                 print(shown(path), flush=True)

@@ -138,12 +138,18 @@ def _to_continue(old: ReportRequest, wanted: ReportRequest, folder: Path) -> lis
 
 
 def render(
-    *, out: Path, source: Path | None = None, notebooks: Sequence[str] = (), folder: Path = NOTEBOOKS
+    *,
+    out: Path,
+    source: Path | None = None,
+    notebooks: Sequence[str] = (),
+    folder: Path = NOTEBOOKS,
+    stays: bool = True,
 ) -> int:
     """Write the report of runs that exist already, the newest session of each study; measure nothing.
 
     Args:
         source: Folder with a ledger; `out` itself when left out.
+        stays: See `ReportRun`.
     """
     source = out if source is None else source
     if not (source / RUNS_FILE).is_file():
@@ -162,7 +168,7 @@ def render(
             f"nothing to render in {shown(source)}: no notebook has the name of a study there ({studies})"
         )
     with locked(out):
-        return ReportRun(jobs, front, out=out, folder=folder).run(source)
+        return ReportRun(jobs, front, out=out, folder=folder, stays=stays).run(source)
 
 
 class _Earlier:

@@ -13,6 +13,8 @@ import zipfile
 from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 from bs4 import BeautifulSoup
@@ -31,6 +33,7 @@ from trainspeed.studies.summary.collect import PAGE
 from trainspeed.studies.summary.values import ReportValues, read_values
 
 FOLDER = "share"  # within the report's own
+DRAWN = "report"  # what the folder of one that is drawn first is called, also in texts
 PAGES, ZIP, MARKDOWN, BADGE = "report.html", "report.zip", "report.md", "badge.svg"
 MOST_BYTES = 8_000_000  # of one file of all pages: what a mail takes with ease
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # the first that the format knows: the same report makes the same file
@@ -42,22 +45,57 @@ def share(*, out: Path, source: Path | None = None) -> int:
     """Write the report of a folder into its `share`, as one file; return the exit code.
 
     Args:
-        source: Folder with a ledger that the report is drawn from first.
+        source: Folder with a ledger whose report is drawn and shared instead; what else is in `out` stays as it is.
     Raises:
         UserError: There is no report in the folder, or it cannot be written to.
     """
-    code = OK
-    if source is not None:
-        from trainspeed.report.run import NOTEBOOKS, render
+    if source is None:
+        front = _front(out)
+        with locked(out):
+            return _share(out, front, out / FOLDER)
+    from trainspeed.report.run import NOTEBOOKS, render
 
-        code = render(out=out, source=source, folder=NOTEBOOKS)
-    front = next(
-        (name for name in (PAGE, *(f"{name}.html" for name in LAST)) if (out / name).is_file()), None
-    )
-    if front is None:
+    with locked(out), TemporaryDirectory() as temporary:
+        drawn = Path(temporary) / DRAWN
+        code = render(out=drawn, source=source, folder=NOTEBOOKS, stays=False)
+        return max(code, _share(drawn, _front(drawn), out / FOLDER))
+
+
+def _front(out: Path) -> str:
+    """Return the page that the others follow: of a folder that has a report and a fleet's, the one drawn last.
+
+    Raises:
+        UserError: There is none.
+    """
+    of_fleet = f"{FLEET}.html"
+    found = [name for name in (PAGE, *(f"{name}.html" for name in LAST)) if (out / name).is_file()]
+    if not found:
         raise UserError(f"no report in {shown(out)}: {_where(out)}")
-    with locked(out):
-        return max(code, _share(out, front))
+    if {PAGE, of_fleet} <= {*found} and _drawn_at(out, FLEET) > _drawn_at(out, SUMMARY):
+        print(
+            f"{shown(out / of_fleet)} is newer than {PAGE} beside it: it is shared, and that is not",
+            flush=True,
+        )
+        return of_fleet
+    return found[0]
+
+
+def _drawn_at(out: Path, name: str) -> str:
+    """Return when a notebook was run last, as text that sorts; "" where it does not say so.
+
+    The times of files are those of the copy where a folder was copied.
+    """
+    found = [_metadata(out / f"{name}{end}").get("papermill", {}) for end in (".ipynb", ".failed.ipynb")]
+    return max(str(about.get("start_time") or "") for about in found if isinstance(about, dict))
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    """Return what a saved notebook says of itself; nothing where there is none, or no such thing."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _where(out: Path) -> str:
@@ -68,8 +106,8 @@ def _where(out: Path) -> str:
     return "make one with `make report`, or name its folder, OUT=…, or one with runs, FROM=…."
 
 
-def _share(out: Path, front: str) -> int:
-    target, of_one = out / FOLDER, front == PAGE
+def _share(out: Path, front: str, target: Path) -> int:
+    of_one = front == PAGE
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise UserError(f"{shown(target)} is no folder: remove it.")
     without_names = scrubber(root=ROOT, out=out.resolve(), own_words=_own_words())
@@ -115,7 +153,7 @@ def _values(out: Path) -> tuple[ReportValues | None, str]:
         return read_values(out / VALUES), ""
     except FileNotFoundError:
         why = "its front page failed, or an earlier version wrote it"
-        return None, f"{shown(out)} has no {VALUES} ({why}): `make render` writes it."
+        return None, f"the report has no {VALUES} ({why}): `make render` writes it."
     except UserError as problem:
         return None, str(problem)
 
@@ -124,9 +162,8 @@ def _unfinished(out: Path) -> str | None:
     """Return the newest session of a folder where it did not come to its front page: that is of an older one."""
     newest = next((asked.session for asked in reversed(read_sessions(out))), None)
     try:
-        saved = json.loads((out / f"{SUMMARY}.ipynb").read_text(encoding="utf-8"))
-        drawn = saved["metadata"][METADATA]["session"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        drawn = _metadata(out / f"{SUMMARY}.ipynb")[METADATA]["session"]
+    except (KeyError, TypeError):
         return None
     return newest if newest != drawn else None
 
@@ -155,6 +192,8 @@ def _pages(out: Path, front: str, values: ReportValues | None) -> dict[str, Beau
     ran = [f"{notebook.name}.html" for notebook in values.notebooks] if values else []
     last = [f"{name}.html" for name in LAST]
     others = sorted(path.name for path in out.glob("*.html") if path.name not in last)
+    if front in last and PAGE in others:  # which are of another report
+        others = []
     names = dict.fromkeys([front, *(name for name in ran if name in others), *others, *last])
     read = {name: read_page(out / name) for name in names if (out / name).is_file()}
     return {name: soup for name, soup in read.items() if soup}
@@ -163,11 +202,10 @@ def _pages(out: Path, front: str, values: ReportValues | None) -> dict[str, Beau
 def _machines(out: Path) -> list[str]:
     """Return the machines that the page of a fleet compares, whose reports are in folders beside it."""
     try:
-        saved = json.loads((out / f"{FLEET}.ipynb").read_text(encoding="utf-8"))
-        names = saved["metadata"]["papermill"]["parameters"]["runs"]
+        names = _metadata(out / f"{FLEET}.ipynb")["papermill"]["parameters"]["runs"]
         folders = {path.name for path in out.iterdir() if path.is_dir() and not path.is_symlink()}
         return [name for name in names if name in folders]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, KeyError, TypeError):
         return []
 
 
