@@ -136,7 +136,7 @@ def test_a_setting_of_two_nodes_is_no_counterpart_of_one_node():
     job = job_of({"a10g": pair, "h100": single, "l4": pair})
     assert {entry.trial.nodes for entry in job.fastest.entries} == {1}, "h100 has no second node"
     assert {entry.trial.nodes for entry in job_of({"a10g": pair, "l4": pair}).fastest.entries} == {2}
-    more = [*blocks(1.0), *blocks(0.2, **two | {"devices": 8, "batch_size": 256})]
+    more = [*blocks(1.0), *blocks(0.2, **two | {"devices": 4, "batch_size": 128})]
     job = job_of({"a10g": pair, "l4": more})
     assert {entry.trial.nodes for entry in job.fastest.entries} == {1}, "no training on two nodes is shared"
 
