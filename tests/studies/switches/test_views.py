@@ -13,8 +13,8 @@ from trainspeed.judge.comparison import Verdict, as_json
 from trainspeed.search.claims import Bar
 from trainspeed.search.findings import Decision, Effect
 from trainspeed.show.waterfall import TOTAL
+from trainspeed.studies.switches.answer import answer_sentences
 from trainspeed.studies.switches.tables import leave_one_out_table
-from trainspeed.studies.switches.text import answer_sentences
 from trainspeed.studies.switches.views import effect_rows, switch_verdicts, way_rows
 
 RUN = make_run(study="switches")

@@ -1,27 +1,23 @@
-"""What a search found, in sentences: the answer first, and what each section of the page says. Computes no effect."""
+"""What each section of the page on switches says, below its answer. Computes no effect."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import pandas as pd
 
 from trainspeed.core.format import NAMES, counted, digits, fixed, listed, model_of, percent
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.levers.registry import LEVERS
-from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.phase_shares import PhaseShares
-from trainspeed.judge.text import interval_of, measured, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS
-from trainspeed.search.claims import Confirmation, Rest
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction
-from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
+from trainspeed.studies.switches.answer import MORE_TIME, accuracy_of, with_decision
 from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, words_of
 
 CLASSES = {Numbers.SAME: "same numbers", Numbers.ROUNDING: "other rounding", Numbers.MODEL: "another model"}
-MORE_TIME = "give it more time (`make report BUDGET=…`; `make plan` says what that adds)"
 # Column of `costs.time_parts` -> what it is called.
 PIECES = {
     "compute_s": "compute",
@@ -38,98 +34,6 @@ REMEDIES = {
 }
 SELDOM = 5  # epochs
 NOTHING_MEASURED = "Nothing was searched in this report."
-
-
-def answer_sentences(found: Iterable[Findings]) -> list[str]:
-    """Return what to switch on, a sentence or two for each framework and model."""
-    return [f"{where(one)}: {_answer(one)}" for one in found]
-
-
-def _answer(found: Findings) -> str:
-    confirmed = found.confirmation
-    if confirmed and confirmed.total.speedup is not None:
-        return _confirmed(found, confirmed)
-    if found.failure:
-        return f"not measured: {found.failure.rstrip('.')}."
-    if confirmed and confirmed.reason:
-        return f"{_promising(confirmed.on)}, but not confirmed: {confirmed.reason.rstrip('.')}."
-    if promising := _of(found, Decision.UNCONFIRMED):
-        return f"undecided: {_promising(promising)}, but the fresh blocks are missing; {MORE_TIME}."
-    if open_ := _of(found, Decision.OPEN):
-        return (
-            f"undecided: the search did not get through {counted(len(open_), 'switch', 'switches')} of "
-            f"{len(found.decisions)}; {MORE_TIME}."
-        )
-    if alone := _of(found, Decision.UNDECIDED):
-        return (
-            f"undecided: {counted(len(alone), 'switch', 'switches')} of {len(found.decisions)} had time to be measured "
-            f"alone, and no more; {MORE_TIME}."
-        )
-    tried = counted(len(found.decisions), "switch", "switches")
-    return (
-        f"leave it as it is: of {tried} none was found to be worth it."
-        if found.decisions
-        else "nothing to try."
-    )
-
-
-def _confirmed(found: Findings, confirmed: Confirmation) -> str:
-    bad, blocks = spoiled(found), counted(confirmed.blocks, "fresh block")
-    together = f"all together {measured(confirmed.total)}"
-    thrown_out = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
-    if bad and found.rest and found.kept:
-        return (
-            f"{_named(found.rest.on)}: together {measured(found.rest.time)}, in {blocks}. {_accuracy(found.rest)}. Not "
-            f"to be kept: {thrown_out}; with that, {together}."
-        )
-    parts = [f"{_named(confirmed.on)}: {together}, in {blocks}."]
-    largest = max((left for left in confirmed.left_out if left.time.speedup), key=_loss, default=None)
-    if largest is not None and largest.time.speedup > 1:
-        loss = percent(largest.time.speedup - 1)
-        parts.append(f"Most of it is {words_of(largest.switches)}: without, a step takes {loss} longer.")
-    parts.append(f"{_accuracy(confirmed)}.")
-    if bad:
-        parts.append(f"Of these not to be kept: {thrown_out}.")
-        if any(found.decisions[switch] is Decision.UNCONFIRMED for switch in confirmed.on):
-            parts.append(f"What is left was not shown to be faster without these{_left(found)}.")
-    return " ".join(parts)
-
-
-def _left(found: Findings) -> str:
-    """Return what fresh blocks say of what is left and is not kept, where they had an arm of it."""
-    if found.rest is None:
-        return ""
-    points = f"; accuracy is {found.rest.equality}" if found.rest.equality is Equality.WORSE else ""
-    return f": {measured(found.rest.time)}{points}"
-
-
-def _loss(left: object) -> float:
-    return left.time.speedup
-
-
-def _of(found: Findings, decision: Decision) -> list[Switch]:
-    return [switch for switch, became in found.decisions.items() if became is decision]
-
-
-def _named(switches: Sequence[Switch]) -> str:
-    """Return switches with the marks of their classes: "channels_last (=) and bf16 (≈)"."""
-    return listed([f"{switch.words} ({switch.numbers})" for switch in switches]) if switches else "nothing"
-
-
-def _promising(switches: Sequence[Switch]) -> str:
-    return f"{_named(switches)} {'looks' if len(switches) == 1 else 'look'} promising"
-
-
-def _accuracy(confirmed: Confirmation | Rest) -> str:
-    judgement, equality = confirmed.accuracy, confirmed.equality
-    if equality is Equality.UNCHECKED or judgement is None or judgement.speedup is None:
-        return "Accuracy was not checked: the plain model had not learned enough to lose any"
-    ends = "" if judgement.low is None else f", interval {interval_of(judgement, 'accuracy')}"
-    if equality is Equality.OPEN and all(switch.numbers is Numbers.SAME for switch in confirmed.on):
-        size = size_of(judgement, "accuracy")
-        return f"All of these compute the same numbers; accuracy, a spot check: {size}{ends}"
-    remedy = ": more `confirm_blocks` decide it" if equality is Equality.OPEN else ""
-    return f"Accuracy is {equality} ({size_of(judgement, 'accuracy')}{ends}){remedy}"
 
 
 def list_sentences(found: Iterable[Findings]) -> list[str]:
@@ -264,7 +168,7 @@ def effect_sentences(found: Iterable[Findings]) -> list[str]:
 def accuracy_sentences(found: Iterable[Findings]) -> list[str]:
     """Return what all switches that were confirmed did to the accuracy, in fresh blocks; and what is left of them."""
     return [
-        f"{where(one)}, {words_of(told.on)}: {_accuracy(told)}."
+        f"{where(one)}, {words_of(told.on)}: {accuracy_of(told)}."
         for one in found
         for told in (one.confirmation, one.rest)
         if told
@@ -276,7 +180,7 @@ def fate_sentences(found: Iterable[Findings]) -> list[str]:
     sentences = []
     for one in found:
         for decision in Decision:
-            if not decision.keeps and (switches := _of(one, decision)):
+            if not decision.keeps and (switches := with_decision(one, decision)):
                 known = decision in REMEDIES and not one.failure
                 remedy = f": {_remedy(one, decision)}" if known else ""
                 sentences.append(f"{where(one)}, {decision}: {words_of(switches)}{remedy}.")

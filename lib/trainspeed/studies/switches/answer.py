@@ -1,0 +1,145 @@
+"""The answer of the page on switches: what to switch on, how much it brings, how sure that is. Computes no effect."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from trainspeed.core.format import counted, listed, percent
+from trainspeed.core.levers.lever import Numbers
+from trainspeed.judge.equivalence import Equality
+from trainspeed.judge.text import interval_of, measured, size_of
+from trainspeed.judge.verdict import Outcome
+from trainspeed.search.claims import Confirmation, Rest
+from trainspeed.search.findings import Decision, Findings
+from trainspeed.search.switch import Switch
+from trainspeed.search.unmeasured import where
+from trainspeed.studies.switches.views import spoiled, took_hold, words_of
+
+MORE_TIME = "give it more time (`make report BUDGET=…`; `make plan` says what that adds)"
+NOT_MEASURED = (Decision.NOT_IN_EFFECT, Decision.FAILED)  # of such a switch no run tells
+
+
+def answer_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return what to switch on, a sentence or two for each framework and model."""
+    return [f"{where(one)}: {' '.join([_answer(one), *_other_way(one)])}" for one in found]
+
+
+def _answer(found: Findings) -> str:
+    confirmed = found.confirmation
+    if confirmed and confirmed.total.speedup is not None:
+        return _confirmed(found, confirmed)
+    if found.failure:
+        return f"not measured: {found.failure.rstrip('.')}."
+    if confirmed and confirmed.reason:
+        return f"{_promising(confirmed.on)}, but not confirmed: {confirmed.reason.rstrip('.')}."
+    if promising := with_decision(found, Decision.UNCONFIRMED):
+        return f"undecided: {_promising(promising)}, but the fresh blocks are missing; {MORE_TIME}."
+    if open_ := with_decision(found, Decision.OPEN):
+        return (
+            f"undecided: the search did not get through {counted(len(open_), 'switch', 'switches')} of "
+            f"{len(found.decisions)}; {MORE_TIME}."
+        )
+    if alone := with_decision(found, Decision.UNDECIDED):
+        return (
+            f"undecided: {counted(len(alone), 'switch', 'switches')} of {len(found.decisions)} had time to be measured "
+            f"alone, and no more; {MORE_TIME}."
+        )
+    return _none(found) if found.decisions else "nothing to try."
+
+
+def _none(found: Findings) -> str:
+    """Return that none of the switches that were measured is worth it; of the others, what became of them."""
+    became = {decision: with_decision(found, decision) for decision in NOT_MEASURED}
+    others = "; ".join(
+        f"{decision}: {words_of(switches)}" for decision, switches in became.items() if switches
+    )
+    count = len(found.decisions) - sum(map(len, became.values()))
+    if not count:
+        tried = counted(len(found.decisions), "switch", "switches")
+        return f"undecided: of {tried} none could be measured ({others})."
+    lead = "" if _other_way(found) else "leave it as it is: "
+    tried = f"{counted(count, 'switch', 'switches')}{' that could be measured' if others else ''}"
+    return f"{lead}of {tried} none was found to be worth it{f' ({others})' if others else ''}."
+
+
+def _other_way(found: Findings) -> list[str]:
+    """Return what was faster without something that a plain script has, or with a brake."""
+    sides = {*found.candidates.already_on, *found.candidates.brakes}
+    faster = [
+        f"{_named([slow.switch])}: {measured(slow.alone)}"
+        for slow in found.slow_ways
+        if slow.enters and slow.switch in sides and slow.alone and slow.alone.outcome is Outcome.FASTER
+    ]
+    told = "; ".join(faster)
+    return [f"Faster alone than what a plain script has, its accuracy not compared: {told}."] if told else []
+
+
+def _confirmed(found: Findings, confirmed: Confirmation) -> str:
+    bad, blocks = spoiled(found), counted(confirmed.blocks, "fresh block")
+    together = f"all together {measured(confirmed.total)}"
+    thrown_out = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
+    if bad and found.rest and found.kept:
+        return (
+            f"{_named(found.rest.on)}: together {measured(found.rest.time)}, in {blocks}. {accuracy_of(found.rest)}. "
+            f"Not to be kept: {thrown_out}; with that, {together}."
+        )
+    parts = [f"{_named(confirmed.on)}: {together}, in {blocks}."]
+    parts += _largest(found, confirmed)
+    parts.append(f"{accuracy_of(confirmed)}.")
+    if bad:
+        parts.append(f"Of these not to be kept: {thrown_out}.")
+        if any(found.decisions[switch] is Decision.UNCONFIRMED for switch in confirmed.on):
+            parts.append(f"What is left was not shown to be faster without these{_left(found)}.")
+    return " ".join(parts)
+
+
+def _left(found: Findings) -> str:
+    """Return what fresh blocks say of what is left and is not kept, where they had an arm of it."""
+    if found.rest is None:
+        return ""
+    points = f"; accuracy is {found.rest.equality}" if found.rest.equality is Equality.WORSE else ""
+    return f": {measured(found.rest.time)}{points}"
+
+
+def _largest(found: Findings, confirmed: Confirmation) -> list[str]:
+    """Return which part brings most, where fresh blocks show that it brings something."""
+    shown = [
+        left
+        for left in confirmed.left_out
+        if left.time.outcome is Outcome.FASTER and took_hold(found, left.switches)
+    ]
+    if confirmed.total.outcome is not Outcome.FASTER or not shown:
+        return []
+    largest = max(shown, key=lambda left: left.time.speedup)
+    most = math.log(largest.time.speedup) > math.log(confirmed.total.speedup) / 2
+    lead = "Most of it is" if most else "The largest part of it is"
+    loss = percent(largest.time.speedup - 1)
+    return [f"{lead} {words_of(largest.switches)}: without, a step takes {loss} longer."]
+
+
+def with_decision(found: Findings, decision: Decision) -> list[Switch]:
+    """Return the switches of which this became."""
+    return [switch for switch, became in found.decisions.items() if became is decision]
+
+
+def _named(switches: Sequence[Switch]) -> str:
+    """Return switches with the marks of their classes: "channels_last (=) and bf16 (≈)"."""
+    return listed([f"{switch.words} ({switch.numbers})" for switch in switches]) if switches else "nothing"
+
+
+def _promising(switches: Sequence[Switch]) -> str:
+    return f"{_named(switches)} {'looks' if len(switches) == 1 else 'look'} promising"
+
+
+def accuracy_of(confirmed: Confirmation | Rest) -> str:
+    """Return what fresh blocks say of the accuracy."""
+    judgement, equality = confirmed.accuracy, confirmed.equality
+    if equality is Equality.UNCHECKED or judgement is None or judgement.speedup is None:
+        return "Accuracy was not checked: the plain model had not learned enough to lose any"
+    ends = "" if judgement.low is None else f", interval {interval_of(judgement, 'accuracy')}"
+    if equality is Equality.OPEN and all(switch.numbers is Numbers.SAME for switch in confirmed.on):
+        size = size_of(judgement, "accuracy")
+        return f"All of these compute the same numbers; accuracy, a spot check: {size}{ends}"
+    remedy = ": more `confirm_blocks` decide it" if equality is Equality.OPEN else ""
+    return f"Accuracy is {equality} ({size_of(judgement, 'accuracy')}{ends}){remedy}"
