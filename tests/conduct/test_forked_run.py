@@ -11,7 +11,16 @@ from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Status
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.device_errors import Cause
-from trainspeed.worker.events import Exited, Failed, Measured, ResultSent, StageBegun, encode
+from trainspeed.worker.events import (
+    Exited,
+    Failed,
+    Forked,
+    Measured,
+    ResultSent,
+    StageBegun,
+    TurnEnded,
+    encode,
+)
 
 BUSY = CoresBusy(cores=2.5)
 TIMES = RunResult(epoch_s=(2.0, 1.0, 1.0), images_per_epoch=16, stages_s={"train": 4.0}, notes=(BUSY,))
@@ -203,3 +212,21 @@ def test_what_is_said_of_gpus_ends_no_run_on_a_cpu(code, printed, status, cause)
 
     assert (outcome.status, outcome.failure.cause) == (status, cause)
     assert outcome_of(StageBegun(name="train"), exited).failure.cause == Cause.NO_DEVICE, "on a GPU it does"
+
+
+@pytest.mark.parametrize("end", [ForkedRun.stop, ForkedRun.end], ids=["stopped", "timed out"])
+def test_a_run_that_was_reaped_is_not_killed_again(monkeypatch, end):
+    """Its number may be another process's by the time its worker is closed."""
+    run, theirs, _ = followed(Forked(pid=4711), TurnEnded(epoch_s=(1.0,)), timeout_s=0.0)
+    killed = []
+
+    def killpg(pid, _signal):
+        killed.append(pid)
+        theirs.send(encode(Exited(code=-9)))
+
+    monkeypatch.setattr(forked_run.os, "killpg", killpg)
+    assert run.rests()
+    end(run)
+    run.kill()
+
+    assert killed == [4711]

@@ -161,6 +161,7 @@ class ForkedRun:
         deadline = time.monotonic() + REAP_S
         while line := self._channel.receive(deadline):
             if isinstance(event := events.decode(line), events.Exited):
+                self._pid = None  # another process may have the number by now
                 return
             self._heed(event)
 
