@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from processes_helper import is_gone, until
+from trainspeed.conduct import worker_process
 from trainspeed.conduct.environments import environment_for
 from trainspeed.conduct.worker_process import Unavailable, WorkerProcess
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
@@ -175,3 +176,22 @@ def test_a_lever_takes_these_thresholds_away_as_a_script_is_without_them(monkeyp
 
     assert not set(MALLOC_THRESHOLDS) & set(environment)
     assert environment["CUDA_VISIBLE_DEVICES"] == "", "which means something empty"
+
+
+def test_a_worker_hears_nothing_of_ranks_that_whoever_started_the_report_has_set(monkeypatch):
+    """In a pod of a PyTorchJob each run with ddp took itself for a rank that others wait for."""
+    set_by_a_launcher = {
+        "RANK": "0",
+        "WORLD_SIZE": "1",
+        "LOCAL_RANK": "0",
+        "MASTER_ADDR": "node",
+        "MASTER_PORT": "1",
+    }
+    set_by_a_launcher |= {"GROUP_RANK": "0", "LOCAL_WORLD_SIZE": "1", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    for name, text in {**set_by_a_launcher, "RANKING": "mine"}.items():
+        monkeypatch.setenv(name, text)
+
+    handed_down = worker_process._environment({"MASTER_PORT": "2"})
+
+    assert {*set_by_a_launcher} & {*handed_down} == {"MASTER_PORT"}, "which a lever has set"
+    assert handed_down["RANKING"] == "mine"

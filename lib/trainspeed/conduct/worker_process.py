@@ -23,8 +23,11 @@ from trainspeed.worker.channel import Channel
 from trainspeed.worker.request import Request
 
 CLOSE_S = 30  # until a reaper has ended all processes; a GPU's driver may take seconds to let go of one
-# How other machines are reached, and with which token: a user's own model could read it.
-NOT_FOR_RUNS = ("RAY_", "TRAINSPEED_TWINS")
+# How other machines are reached, and with which token (a user's own model could read it), and torchrun's own.
+NOT_FOR_RUNS = ("RAY_", "TRAINSPEED_TWINS", "TORCHELASTIC_")
+# Where this process is a rank itself, as in a pod of a PyTorchJob: a run forks its own ranks, and has others.
+RANK_VARIABLES = {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"}
+RANK_VARIABLES |= {"GROUP_RANK", "GROUP_WORLD_SIZE", "ROLE_NAME", "ROLE_RANK", "ROLE_WORLD_SIZE"}
 IMPORT_TIMEOUT_S = 300  # importing a framework from a cold disk was seen to take 40 s
 
 
@@ -133,7 +136,8 @@ class WorkerProcess:
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
     """Return what a worker is started with: malloc's thresholds as users have set them, or a lever takes them away."""
-    mine = {name: text for name, text in os.environ.items() if not name.startswith(NOT_FOR_RUNS)}
+    others = {name for name in os.environ if name in RANK_VARIABLES or name.startswith(NOT_FOR_RUNS)}
+    mine = {name: text for name, text in os.environ.items() if name not in others}
     variables = {**MALLOC_THRESHOLDS, **mine, **_import_path(), **own}
     return {name: text for name, text in variables.items() if text or name not in MALLOC_THRESHOLDS}
 
