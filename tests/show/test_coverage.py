@@ -1,3 +1,5 @@
+import pytest
+
 from study_data import make_trial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.show.coverage import coverage_sentences
@@ -28,3 +30,22 @@ def test_what_was_left_out_is_named_by_what_tells_it_from_the_rest():
         "No time for 3 of 5 groups of trials that take turns: TensorFlow, cnn10, batch 8 (2 trials that differ in "
         "layout); PyTorch, wrn28_1 (2 trials that differ in layout). Give it more (`make report BUDGET=…`"
     )
+
+
+@pytest.mark.parametrize(
+    ("blocks", "told"),
+    [
+        ((15, 15), "15 blocks"),
+        ((1, 15), "1 to 15 blocks"),
+        ((6, 9), "6 to 9 of at most 15 blocks"),
+        ((6, 6), "6 of at most 15 blocks"),
+    ],
+)
+def test_the_fewest_blocks_are_told_whether_or_not_others_had_all(blocks, told):
+    arm = make_trial().as_dict()
+    groups = [GroupCoverage(part="core", core=True, trials=(arm,), blocks=had, most=15) for had in blocks]
+    covered = Coverage(session="s", study="layout", budget_s=60.0, spent_s=60.0, groups=tuple(groups))
+
+    assert coverage_sentences(covered) == [
+        f"Time: 1 min 00 s of 1 min 00 s that it was given: the core comparisons had {told}."
+    ]

@@ -63,10 +63,10 @@ def _name(group: GroupCoverage, everywhere: Sequence[Collection[str]]) -> str:
 
 def _blocks(span: tuple[int, int, int]) -> str:
     fewest, most, asked = span
-    had = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    return (
-        f"had {had} of at most {counted(asked, 'block')}" if most < asked else f"had {counted(most, 'block')}"
-    )
+    had = "" if fewest == most else f"{fewest} to "
+    if most < asked:
+        return f"had {had}{most} of at most {counted(asked, 'block')}"
+    return f"had {had}{counted(most, 'block')}"
 
 
 def left_out_table(coverage: Coverage) -> Styler:
