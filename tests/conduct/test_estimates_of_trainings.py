@@ -6,7 +6,9 @@ import pytest
 
 from study_data import make_run, make_trial
 from trainspeed.conduct.estimates import check_memory, estimates_s
+from trainspeed.conduct.groups import Pace, groups_of
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
+from trainspeed.conduct.turns import ROUNDS
 from trainspeed.core.errors import UserError
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
@@ -124,3 +126,21 @@ def test_steps_of_small_batches_take_as_long_as_their_launches():
 
     assert epoch_s(8) == pytest.approx(2 * epoch_s(16))
     assert epoch_s(512) == pytest.approx(epoch_s(1024)), "arithmetic alone"
+
+
+def test_what_is_known_of_blocks_with_few_rounds_is_not_shortened_again():
+    pair = [make_trial(batch_size=size, images_per_epoch=64) for size in (8, 16)]
+    part = TrialSet(trials=tuple(pair), blocks=1, factors=("batch_size",))
+    (group,) = groups_of([part], ["survey"], [False], seed=0)
+    known = [
+        make_run(stages_s={"train": seconds}, trial=one)
+        for seconds, one in zip((4.0, 5.0), pair, strict=True)
+    ]
+
+    assert group.rounds < ROUNDS
+    assert Pace(known, "cpu", turn_s=2.0).block_s(group) == 9.0
+    few_s, many_s = (
+        sum(estimates_s(group.blocks[0], [], "cpu", 2.0, rounds=rounds)) for rounds in (group.rounds, ROUNDS)
+    )
+    assert many_s - few_s == pytest.approx(2 * 2.0 * (ROUNDS - group.rounds), rel=0.1)
+    assert Pace((), "cpu", turn_s=2.0).block_s(group) == few_s

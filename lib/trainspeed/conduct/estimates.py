@@ -68,9 +68,18 @@ COPIES = 3  # of images and results on the host: padded or the device's, and an 
 
 
 def estimates_s(
-    plan: Iterable[Planned], known: Iterable[Run], device: str, turn_s: float = TURN_S
+    plan: Iterable[Planned],
+    known: Iterable[Run],
+    device: str,
+    turn_s: float = TURN_S,
+    *,
+    rounds: int = ROUNDS,
 ) -> list[float]:
-    """Return about how long each run will take, in seconds: as it took before, else by its arithmetic."""
+    """Return about how long each run will take, in seconds: as it took before, else by its arithmetic.
+
+    Args:
+        rounds: Of turns, for those that take turns.
+    """
     whole = (
         RunSet(tuple(known)).ok().where(lambda run: bool(run.stages_s))
     )  # a failed run tells nothing about it
@@ -80,7 +89,9 @@ def estimates_s(
     return [
         before[spec]
         if (spec := planned.trial.spec) in before
-        else run_s(spec, device, turns=sizes[planned.block, planned.group] > 1, turn_s=turn_s)
+        else run_s(
+            spec, device, rounds=rounds if sizes[planned.block, planned.group] > 1 else 0, turn_s=turn_s
+        )
         for planned in plan
     ]
 
@@ -93,10 +104,14 @@ def imports_s(trials: Iterable[AnyTrial]) -> float:
     return sum(IMPORT_S[kind.framework] for kind in set(map(WorkerKind.of, trials)) if kind.settings)
 
 
-def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = TURN_S) -> float:
-    """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns."""
+def run_s(trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN_S) -> float:
+    """Return about how long a run takes by its arithmetic, in seconds, without its waits for turns.
+
+    Args:
+        rounds: Of turns; 0 for a run that takes none.
+    """
     if isinstance(trial, Conv2dTrial):
-        return _calls_s(trial, turn_s, device)
+        return _calls_s(trial, rounds or ROUNDS, turn_s, device)
     if isinstance(trial, Probe):
         return TRACE_S[trial.framework] + PROBE_S
     # It says so at once.
@@ -127,8 +142,9 @@ def run_s(trial: AnyTrial, device: str, *, turns: bool = False, turn_s: float = 
         epoch_s = max(epoch_s, trial.steps_per_epoch * LAUNCH_S * depth)
         trace_s += KERNELS_S[trial.framework]
     epochs = trial.epochs
-    if turns:
-        epochs = EPOCHS_BEFORE_TURNS + ROUNDS * epochs_of_a_turn([epoch_s], turn_s, trial.epochs)
+    if rounds:
+        of_a_turn = epochs_of_a_turn([epoch_s], turn_s, trial.epochs, rounds=rounds)
+        epochs = EPOCHS_BEFORE_TURNS + rounds * of_a_turn
     return begin_s + trace_s * depth + epochs * epoch_s
 
 
@@ -138,17 +154,17 @@ def _library_flop(model: str) -> float:
     return PASSES * (found.forward_flops or LIBRARY_FLOP) * (32 / found.px) ** 2
 
 
-def _calls_s(trial: Conv2dTrial, turn_s: float, device: str) -> float:
+def _calls_s(trial: Conv2dTrial, rounds: int, turn_s: float, device: str) -> float:
     """Return about how long a convolution takes with its first call, its warm-up and its turns."""
     one_s = call_s(trial)
     before_s = START_S + one_s + max(one_s, WARM_UP_S)
     if device == "gpu" and not trial.on_cpu:
         before_s += CONTEXT_S + JOIN_S * (trial.devices - 1) + KERNELS_S[trial.framework]
-    one_turn_s = max(turn_of_calls(turn_s, trial.calls).calls * one_s, turn_s)
+    one_turn_s = max(turn_of_calls(turn_s, trial.calls, rounds=rounds).calls * one_s, turn_s)
     if trial.library not in CPU_LIBRARIES:
         before_s += max(one_s, min(MAX_STAGED * one_s, STAGED_S))
         one_turn_s += max(one_s, RESIDENT_SHARE * turn_s)
-    return before_s + ROUNDS * one_turn_s
+    return before_s + rounds * one_turn_s
 
 
 def call_s(trial: Conv2dTrial) -> float:

@@ -141,11 +141,10 @@ class Pace:
     def _estimate_s(self, group: PlannedGroup) -> float:
         if group not in self._estimates_s:
             arms = [arm for arm in group.blocks[0] if self.shortage(arm.trial) is None]
-            whole_s = sum(estimates_s(arms, self.known, self.device, self.turn_s))
-            fewer_s = len(arms) * (ROUNDS - group.rounds) * self.turn_s if len(arms) > 1 else 0.0
+            runs_s = estimates_s(arms, self.known, self.device, self.turn_s, rounds=group.rounds)
             # Workers of environments are imported once at least, and anew where others had to make room for them.
             begin_s = imports_s(arm.trial for arm in arms) / max(group.most, 1)
-            self._estimates_s[group] = begin_s + max(whole_s / 2, whole_s - fewer_s)
+            self._estimates_s[group] = begin_s + sum(runs_s)
         return self._estimates_s[group]
 
     def _ratio(self, framework: str) -> float:
