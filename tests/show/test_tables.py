@@ -9,7 +9,7 @@ from showing_data import cells, failed_run, make_frame, make_run, rows
 from study_data import make_trial
 from trainspeed.core.format import MISSING, digits, fixed
 from trainspeed.core.frame import to_frame
-from trainspeed.core.levers.host import ALL_CORES
+from trainspeed.core.levers.host import ALL_CORES, AS_SET
 from trainspeed.show import tables
 from trainspeed.show.cells import styled
 
@@ -110,16 +110,18 @@ class TestMachine:
         assert table["trained on"] == "CPU, one core per device" and "NVIDIA driver" not in table
 
     def test_of_a_cpu_it_says_how_much_of_it_trials_had(self):
-        one, every = make_trial(), make_trial(levers=(ALL_CORES,))
+        one, every, own = make_trial(), make_trial(levers=(ALL_CORES,)), make_trial(levers=(AS_SET,))
         said = {
             trials: cells(tables.machine_table({"device": "cpu"}, {}, trials), what="trained on")["value"]
-            for trials in ((), (one,), (every,), (one, every))
+            for trials in ((), (one,), (every,), (one, every), (own,), (own, one))
         }
         assert list(said.values()) == [
             "CPU, one core per device",
             "CPU, one core per device",
             "CPU, all cores",
             "CPU, all cores or one core per device, as each trial says",
+            "CPU, as many threads as the environment sets",
+            "CPU, as many threads as the environment sets or one core per device, as each trial says",
         ]
         assert cells(tables.machine_table(self.MACHINE, {}, (every,)), what="trained on")["value"] == "GPU"
 

@@ -9,6 +9,8 @@ from typing import Any
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.cuda import CUDA_13_CAPABILITY, LeftOut
 from trainspeed.core.format import counted, gigabytes
+from trainspeed.core.levers.host import AS_SET
+from trainspeed.core.levers.registry import words_of
 
 LEFT_OUT = {
     LeftOut.NOT_WANTED: "TRAINSPEED_DEVICE is cpu",
@@ -22,7 +24,8 @@ LEFT_OUT = {
 }
 UNKNOWN_GPU = "unknown GPU"
 TRAINED_ON = {"gpu": "GPU", "cpu": "CPU, one core per device"}
-ALL_CORES, SOME_ALL_CORES = "CPU, all cores", "CPU, all cores or one core per device, as each trial says"
+ALL = "all cores"
+CORE_PER_DEVICE = "one core per device"
 
 
 def machine_name(machine: Mapping[str, Any]) -> str:
@@ -45,17 +48,26 @@ def device_name(machine: Mapping[str, Any], trial: AnyTrial) -> str:
     """Return what a trial ran on: the kinds of its GPUs, or else the CPU and how many of its cores."""
     if names := gpu_names(machine, trial):
         return " and ".join(dict.fromkeys(names))
-    cores = trial.cores or (machine.get("cores") or {}).get("logical")
-    return f"{machine.get('cpu') or 'CPU'} ({counted(cores, 'core') if cores else 'all cores'})"
+    cores = (machine.get("cores") or {}).get("logical")
+    words = counted(cores, "core") if cores and cores_of(trial) == ALL else cores_of(trial)
+    return f"{machine.get('cpu') or 'CPU'} ({words})"
+
+
+def cores_of(trial: AnyTrial) -> str:
+    """Return on how much of a CPU a trial runs: "2 cores", "all cores" or "as many threads as the environment sets"."""
+    if trial.cores is not None:
+        return counted(trial.cores, "core")
+    return words_of([AS_SET]) if AS_SET in trial.levers else ALL
 
 
 def trained_on(machine: Mapping[str, Any], trials: Iterable[AnyTrial]) -> str | None:
     """Return what trials ran on in words, and where that is a CPU, on how much of it; None where it is not known."""
     words = TRAINED_ON.get(machine.get("device"))
-    kinds = {trial.cores is None for trial in trials}
-    if words != TRAINED_ON["cpu"] or True not in kinds:
+    if words != TRAINED_ON["cpu"]:
         return words
-    return SOME_ALL_CORES if False in kinds else ALL_CORES
+    kinds = {CORE_PER_DEVICE if trial.cores is not None else cores_of(trial) for trial in trials}
+    kinds = sorted(kinds or {CORE_PER_DEVICE}, key=CORE_PER_DEVICE.__eq__)
+    return f"CPU, {' or '.join(kinds)}{', as each trial says' if len(kinds) > 1 else ''}"
 
 
 def gpu_names(machine: Mapping[str, Any], trial: AnyTrial) -> list[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from trainspeed.core.trial import Trial
 from trainspeed.snippets.lever_lines import THRESHOLDS, Lines, Pasted, always, in_template
 
-THREADS = {"all": (0, "  # one for each core"), "one": (1, "")}
+THREADS = {"all": (0, "  # one for each core"), "one": (1, ""), "as_set": (0, "  # as TF_NUM_…_THREADS say")}
 TF_THREADS = """\
 tf.config.threading.set_intra_op_parallelism_threads({0}){1}
 tf.config.threading.set_inter_op_parallelism_threads({0})"""
 JAX_THREADS = {
     "all": "# XLA takes the cores that the process may run on. Start it without taskset: python train.py",
     "one": "# XLA takes the cores that the process may run on. Start it with: taskset -c 0 python train.py",
+    "as_set": "# XLA takes as many threads as NPROC says.",
 }
 READ_LOSS = (
     'read_loss = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: print(logs["loss"]))'

@@ -46,6 +46,7 @@ def _scope(value: str, trial: Trial) -> Lines:
 THREADS = {
     "all": "# PyTorch takes all cores by itself. Start it with: env -u OMP_NUM_THREADS python train.py",
     "one": "torch.set_num_threads(1)",
+    "as_set": "# PyTorch takes as many threads as OMP_NUM_THREADS or MKL_NUM_THREADS says.",
 }
 TORCH: Pasted = {
     "optimizer": lambda value, _: {"optimizer": OPTIMIZERS[value]},

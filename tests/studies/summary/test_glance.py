@@ -18,7 +18,7 @@ from front_data import (
 )
 from study_data import MACHINE, make_run
 from trainspeed.core.run import Status
-from trainspeed.core.trial import ALL_CORES
+from trainspeed.core.trial import ALL_CORES, AS_SET
 from trainspeed.judge.memory import memory_use
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook
@@ -86,6 +86,7 @@ def test_a_gain_that_fresh_blocks_neither_confirmed_nor_refuted_says_so():
     [
         ("layout", (), "(1.30x), on 1 core."),
         ("layout", (ALL_CORES,), "(1.30x), on all cores."),
+        ("layout", (AS_SET,), "(1.30x), on as many threads as the environment sets."),
         ("devices", (), "(1.30x), a device being a core."),
     ],
 )

@@ -10,6 +10,7 @@ from study_data import make_run
 from trainspeed.conduct import machine
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
+from trainspeed.core.levers.host import THREAD_VARIABLES
 from trainspeed.core.run import Role
 from trainspeed.studies.switches import plan as plan_module
 from trainspeed.studies.switches.plan import findings, plan_switches
@@ -37,6 +38,8 @@ PARAMETERS = {
 @pytest.fixture(autouse=True)
 def one_core(monkeypatch):
     monkeypatch.setattr(plan_module, "devices_here", lambda study: (1, "CPU core"))
+    for name in {name for names in THREAD_VARIABLES.values() for name in names}:
+        monkeypatch.delenv(name, raising=False)
 
 
 def planned(**changed):
@@ -112,15 +115,28 @@ def test_the_first_stage_is_known_beforehand_and_the_later_ones_are_foreseen():
 
 def test_on_a_cpu_of_several_cores_a_plain_script_has_them_all(monkeypatch):
     monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "CPU core"))
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     plan = planned(levers=["threads"])
-    torch, tensorflow = plan.searches
+    _, tensorflow = plan.searches
 
-    assert (torch.start.levers, tensorflow.start.levers) == ((), (("threads", "all"),))
+    assert tensorflow.start.levers == (("threads", "all"),)
     (switch,) = tensorflow.candidates.switches
     assert switch.words == "one thread" and switch.on(tensorflow.start).cores == 1
     monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "GPU"))
     assert planned().searches[1].start.levers == ()
+
+
+def test_a_plain_script_has_as_many_threads_as_the_user_has_set(monkeypatch):
+    """It is pinned to no core: with 4 threads of 16 it would be compared with one core."""
+    monkeypatch.setattr(plan_module, "devices_here", lambda study: (16, "CPU core"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    plan = planned(levers=["threads", "thread_placement"])
+    torch, tensorflow = plan.searches
+
+    assert (torch.start.levers, tensorflow.start.levers) == ((("threads", "as_set"),), (("threads", "all"),))
+    assert torch.start.cores is None
+    assert {one.value for one in torch.candidates.switches} == {"all", "one", "close", "spread"}
+    ways = [one.on(torch.start) for one in torch.candidates.switches if one.lever == "thread_placement"]
+    assert {dict(trial.levers)["threads"] for trial in ways} == {"as_set"}
 
 
 def test_on_gpus_it_depends_on_the_smallest_ones_memory_whether_uploading_is_tried(monkeypatch):

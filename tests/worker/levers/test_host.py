@@ -48,7 +48,7 @@ def seen(name, value, training=None):
 def test_all_threads_are_in_effect_only_on_all_cores(machine, cores, number, found):
     machine(threads=[thread(*each) for each in cores])
 
-    value, how = host.threads_seen(number, 2, "it says so")
+    value, how = host.threads_seen("all", ["OMP_NUM_THREADS"], number, 2, "it says so")
 
     assert value == found
     assert how.startswith("it says so; its threads may run on ")
@@ -57,16 +57,33 @@ def test_all_threads_are_in_effect_only_on_all_cores(machine, cores, number, fou
 def test_a_number_of_threads_that_the_user_has_set_is_not_all(machine, monkeypatch):
     """PyTorch would take it for its own: one thread, called all."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert host.check_threads(["OMP_NUM_THREADS"]) is None
+    assert host.check_threads("all", ["OMP_NUM_THREADS"]) is None
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     with pytest.raises(Unsupported, match="OMP_NUM_THREADS is set to '1' in your environment; unset it"):
-        host.check_threads(["OMP_NUM_THREADS"])
+        host.check_threads("all", ["OMP_NUM_THREADS"])
+
+
+def test_a_number_of_threads_that_the_user_has_set_is_left_alone_where_the_plain_trial_has_it(monkeypatch):
+    names = ["OMP_NUM_THREADS", "MKL_NUM_THREADS"]
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(
+        Unsupported, match="none of OMP_NUM_THREADS, MKL_NUM_THREADS sets a number of threads"
+    ):
+        host.check_threads("as_set", names)
+    assert host.threads_seen("as_set", names, 1, 2, "it says so")[0] is None
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    assert host.check_threads("as_set", names) is None
+    assert host.threads_seen("as_set", names, 4, 2, "it says so") == (
+        "as_set",
+        "OMP_NUM_THREADS=4; it says so",
+    )
 
 
 def test_one_core_is_all_of_them_already(monkeypatch):
     monkeypatch.setattr(host, "all_cores", lambda: [3])
     with pytest.raises(Unsupported, match="there is one core to use here"):
-        host.check_threads([])
+        host.check_threads("all", [])
 
 
 def test_an_allocator_that_was_not_loaded_is_not_in_effect(machine):

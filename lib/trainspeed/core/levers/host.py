@@ -6,6 +6,7 @@ from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers, S
 
 ALL_CORES: Setting = ("threads", "all")  # one process on every core that it may use
 ONE_THREAD: Setting = ("threads", "one")  # as without the lever, beside a plain setting that has all cores
+AS_SET: Setting = ("threads", "as_set")  # as many as a variable of the user's says, on whichever cores
 # Variables with which a user sets the number of threads: then a plain script has so many.
 THREAD_VARIABLES = {
     "torch": ("OMP_NUM_THREADS", "MKL_NUM_THREADS"),
@@ -27,8 +28,13 @@ LEVERS = (
         name="threads",
         words="threads",
         devices=("cpu",),
-        values=("all", "one"),
-        valued={"all": "threads on all cores", "one": "one thread"},
+        values=("all", "one", "as_set"),
+        valued={
+            "all": "threads on all cores",
+            "one": "one thread",
+            "as_set": "as many threads as the environment sets",
+        },
+        plain={"cpu": "as_set"},  # where a variable says so: see THREAD_VARIABLES
         default="one on each core in a script; in Trainspeed one on one core, which is what a CPU device is",
         level=Level.IMPORT,
         conflicts={"strategy": ("mirrored", "ddp", "data_parallel")},
@@ -43,7 +49,7 @@ LEVERS = (
         values=("close", "spread"),
         default="left to the kernel: threads wander over the cores",
         level=Level.ENVIRONMENT,
-        needs={"threads": ("all",)},
+        needs={"threads": ("all", "as_set")},
         missing=dict.fromkeys(("tensorflow", "jax"), "its threads are not OpenMP's"),
         environment={value: {"OMP_PROC_BIND": value, "OMP_PLACES": "cores"} for value in ("close", "spread")},
         evidence="threads that are kept to one core in /proc/self/task",

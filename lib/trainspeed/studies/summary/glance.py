@@ -10,7 +10,7 @@ from typing import Any
 
 from trainspeed.core.files import SUMMARY
 from trainspeed.core.format import counted, gigabytes, listed, minutes, percent_at_most
-from trainspeed.core.machine_text import machine_name
+from trainspeed.core.machine_text import cores_of, machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
@@ -77,9 +77,9 @@ def _where(verdicts: Sequence[Verdict], report: ReportSummary) -> str:
         return ""
     if all(verdict.factor == "devices" for verdict in verdicts):
         return ", a device being a core"
-    cores = {trial.cores for verdict in verdicts for trial in (verdict.baseline, verdict.candidate)}
+    cores = {cores_of(trial) for verdict in verdicts for trial in (verdict.baseline, verdict.candidate)}
     one, *others = cores
-    return "" if others else ", on all cores" if one is None else f", on {counted(one, 'core')}"
+    return "" if others else f", on {one}"
 
 
 def _verdicts(answer: Answer) -> list[Verdict]:

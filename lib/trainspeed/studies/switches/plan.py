@@ -14,7 +14,7 @@ from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import UserError, check_whole
 from trainspeed.core.format import NAMES, model_of
 from trainspeed.core.levers.feeding import batch_ladder
-from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
+from trainspeed.core.levers.host import ALL_CORES, AS_SET, THREAD_VARIABLES
 from trainspeed.core.levers.lever import Setting
 from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.phase import FIT
@@ -153,15 +153,19 @@ def _can_have(framework: str, model: str) -> bool:
 
 
 def _plain_levers(framework: str, kind: str, count: int, drawn: Sequence[Run]) -> tuple[Setting, ...]:
-    """Return what a plain script has and a plain trial has not: all cores, unless the user has set another number.
+    """Return what a plain script has and a plain trial has not: all cores, or as many threads as the user has set.
 
     Args:
         drawn: The runs of an older report: they began as they did, whatever this machine has.
     """
     if own := [run.trial for run in drawn if run.trial.framework == framework]:
-        return (ALL_CORES,) if all(ALL_CORES[0] in dict(trial.levers) for trial in own) else ()
+        if not all(ALL_CORES[0] in dict(trial.levers) for trial in own):
+            return ()
+        return (AS_SET if any(AS_SET in trial.levers for trial in own) else ALL_CORES,)
+    if kind == "GPU" or count < 2:
+        return ()
     of_user = any(os.environ.get(name) for name in THREAD_VARIABLES.get(framework, ()))
-    return (ALL_CORES,) if kind != "GPU" and count > 1 and not of_user else ()
+    return (AS_SET if of_user else ALL_CORES,)
 
 
 def _plain_compile(framework: str, kind: str, drawn: Sequence[Run]) -> dict[str, bool]:

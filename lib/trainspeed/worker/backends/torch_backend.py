@@ -12,6 +12,7 @@ import torch._dynamo  # every optimiser imports it, for seconds: once before the
 
 from trainspeed.core import user_model
 from trainspeed.core.convolution import AnyTrial, Conv2dTrial
+from trainspeed.core.levers.host import AS_SET
 from trainspeed.core.library_model import is_library_model
 from trainspeed.core.result import CONVOLUTIONS, PRODUCTS
 from trainspeed.core.trial import ZOO, Trial
@@ -116,7 +117,7 @@ def _training(
         device = torch.device("cuda", local_rank)
         torch.cuda.set_device(device)
         torch.cuda.reset_peak_memory_stats(device)
-    else:
+    elif AS_SET not in trial.levers:
         torch.set_num_threads(1)
     set_tf32(tf32_flag(trial.precision))
     Levers(trial, torch_levers.HOOKS).set_flags("gpu" if device.type == "cuda" else "cpu")

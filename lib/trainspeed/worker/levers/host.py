@@ -14,6 +14,7 @@ from trainspeed.core.format import counted
 from trainspeed.core.levers.host import (
     ALL_CORES,
     ALLOCATORS,
+    AS_SET,
     MALLOC_THRESHOLDS,
     MMAP_THRESHOLD_BYTES,
     ONE_THREAD,
@@ -35,23 +36,40 @@ BELOW_BYTES = (
 IS_MAPPED = 2  # bit of the size that stands before a piece of glibc's. Source: malloc/malloc.c, IS_MMAPPED
 
 
-def check_threads(variables: Sequence[str]) -> None:
-    """Raise Unsupported where all cores are one, or one of these variables of the user's sets another number."""
+def check_threads(value: str, variables: Sequence[str]) -> None:
+    """Raise Unsupported where all cores are one, or one of these variables of the user's sets another number.
+
+    Args:
+        value: Of the lever; one that leaves the number to the variables needs one of them.
+    """
+    if value == AS_SET[1]:
+        if not _set_by(variables):
+            raise Unsupported(f"none of {', '.join(variables)} sets a number of threads in your environment")
+        return
     if len(all_cores()) == 1:
         raise Unsupported("there is one core to use here")
-    for name in variables:
-        if number := os.environ.get(name):
-            raise Unsupported(f"{name} is set to {number!r} in your environment; unset it to try this lever")
+    for name, number in _set_by(variables).items():
+        raise Unsupported(f"{name} is set to {number!r} in your environment; unset it to try this lever")
 
 
-def threads_seen(number: int, plain: int, told: str) -> Seen:
+def _set_by(variables: Sequence[str]) -> dict[str, str]:
+    return {name: os.environ[name] for name in variables if os.environ.get(name)}
+
+
+def threads_seen(value: str, variables: Sequence[str], number: int, plain: int, told: str) -> Seen:
     """Return what a run saw of the lever threads.
 
     Args:
+        value: Of the lever.
+        variables: With which a user sets the number.
         number: Threads that the framework computes with.
         plain: As many as a plain script would have.
         told: How the number was found.
     """
+    if value == AS_SET[1]:
+        given = _set_by(variables)
+        said = ", ".join(f"{name}={text}" for name, text in given.items())
+        return (AS_SET[1] if given else None), f"{said or 'no variable is set'}; {told}"
     allowed = set(all_cores())
     cores = {core for thread in process.threads() for core in thread.cores} & allowed
     whole = cores == allowed and number == plain

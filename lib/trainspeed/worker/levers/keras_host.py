@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import keras
 
 from trainspeed.core.format import counted
-from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
+from trainspeed.core.levers.host import ONE_THREAD, THREAD_VARIABLES
 from trainspeed.core.result import Seen
 from trainspeed.sensors.processes import all_cores
 from trainspeed.worker.levers import process
@@ -21,24 +22,25 @@ XLA_POOL = "tf_XLAEigen"  # name of the threads with which XLA computes on a CPU
 def _set_threads(value: str, _device: str) -> None:
     """Leave the number of threads to the framework. XLA's, in JAX, follows the cores that a process may run on."""
     framework = keras.backend.backend()
-    check_threads(THREAD_VARIABLES[framework])
-    if framework == "tensorflow" and value == ALL_CORES[1]:
+    check_threads(value, THREAD_VARIABLES[framework])
+    if framework == "tensorflow" and value != ONE_THREAD[1]:
         import tensorflow as tf
 
         tf.config.threading.set_intra_op_parallelism_threads(0)
         tf.config.threading.set_inter_op_parallelism_threads(0)
 
 
-def _threads_seen(_value: str, _training: Any) -> Seen:
-    plain = len(all_cores())
-    if keras.backend.backend() == "tensorflow":
+def _threads_seen(value: str, _training: Any) -> Seen:
+    plain, framework = len(all_cores()), keras.backend.backend()
+    seen = partial(threads_seen, value, THREAD_VARIABLES[framework])
+    if framework == "tensorflow":
         import tensorflow as tf
 
         number = tf.config.threading.get_intra_op_parallelism_threads()
-        said = f"intra_op_parallelism_threads is {number}{'' if number else ', one for each core'}"
-        return threads_seen(number or plain, plain, said)
+        said = f"intra_op_parallelism_threads is {number}{'' if number else ', its own choice'}"
+        return seen(number or plain, plain, said)
     number = sum(thread.name == XLA_POOL for thread in process.threads())
-    return threads_seen(number, plain, f"{counted(number, 'thread')} of {XLA_POOL}")
+    return seen(number, plain, f"{counted(number, 'thread')} of {XLA_POOL}")
 
 
 HOOKS: Mapping[str, Hook] = {"threads": Hook(flags=_set_threads, seen=_threads_seen)}

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from trainspeed.core.format import counted
-from trainspeed.core.levers.host import ALL_CORES, THREAD_VARIABLES
+from trainspeed.core.levers.host import ALL_CORES, AS_SET, THREAD_VARIABLES
 from trainspeed.core.levers.lever import OFF
 from trainspeed.core.result import Seen
 from trainspeed.worker.levers import process
@@ -19,17 +19,19 @@ from trainspeed.worker.levers.host import check_threads, threads_seen
 # As many as a plain script has, which is not one for each core everywhere: with MKL it is the physical ones. Asked
 # before a run sets another number.
 PLAIN_THREADS = torch.get_num_threads()
+VARIABLES = THREAD_VARIABLES["torch"]
 BIND = "OMP_PROC_BIND"
 
 
 def _set_threads(value: str, _device: str) -> None:
-    check_threads(THREAD_VARIABLES["torch"])
-    torch.set_num_threads(PLAIN_THREADS if value == ALL_CORES[1] else 1)
+    check_threads(value, VARIABLES)
+    if value != AS_SET[1]:
+        torch.set_num_threads(PLAIN_THREADS if value == ALL_CORES[1] else 1)
 
 
-def _threads_seen(_value: str, _training: Any) -> Seen:
+def _threads_seen(value: str, _training: Any) -> Seen:
     number = torch.get_num_threads()
-    return threads_seen(number, PLAIN_THREADS, f"torch.get_num_threads() is {number}")
+    return threads_seen(value, VARIABLES, number, PLAIN_THREADS, f"torch.get_num_threads() is {number}")
 
 
 def _placement_seen(_value: str, _training: Any) -> Seen:
