@@ -235,12 +235,12 @@ def main() -> int:
         begun_s = time.time()
         running = nodes.report(Path(folder) / "whole")
         running.wait(LONGEST_S)
-        length_s = (Path(folder) / "whole/box/runs.jsonl").stat().st_mtime - begun_s
         runs = Ledger(Path(folder) / "whole/box").read()[0]
         planned = {run.key for run in runs}
         if running.returncode or not runs or not all(whole(runs, planned).values()):
             print((Path(folder) / "whole.log").read_text(), file=sys.stderr)
             return 1
+        length_s = (Path(folder) / "whole/box/runs.jsonl").stat().st_mtime - begun_s
         on = {node: sum(run.node == node for run in runs) for node in sorted({run.node for run in runs})}
         print(f"a report measures {length_s:.0f} s: {len(runs)} runs, {on}", flush=True)
         for number in range(1, asked.losses + 1):
