@@ -1,7 +1,7 @@
 """Lose parts of a real fleet at random moments of a report, and see that nothing is lost and nothing is left.
 
-    nice .venv/bin/python tests/lose_at_random.py               # 20 reports, a loss in each; as root
-    nice .venv/bin/python tests/lose_at_random.py --losses 4 --seed 7
+    .venv/bin/python tests/lose_at_random.py           # 20 reports, a loss in each; as root
+    .venv/bin/python tests/lose_at_random.py --losses 4 --seed 7
 
 Two nodes in two network namespaces of this machine, reached by Ray, share the blocks of `layout` with the smoke preset,
 on a backend that only pretends. In each report an actor or a raylet is killed, the link goes down, or the head is
