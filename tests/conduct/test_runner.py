@@ -223,17 +223,6 @@ def test_an_arm_whose_worker_cannot_be_started_again_is_a_row_and_no_end(tmp_pat
     ]
 
 
-def test_a_turn_has_as_many_epochs_in_every_block_by_the_pace_of_the_first_that_has_one(tmp_path, log):
-    crashed = RunOutcome(status=Status.CRASHED, reason="for a test")
-    crashing = FakeWorker(log, "torch", [crashed, crashed])
-    one = runner(tmp_path, log, lambda name: crashing, turn_s=5.0)
-    group = group_of(8, 16)
-    one.measure_group(group)
-
-    assert one._epochs_of_a_turn(group, [1.0, 1.0]) == 5
-    assert one._epochs_of_a_turn(group, [0.1, 0.1]) == 5
-
-
 def test_a_run_on_the_machine_of_a_fleets_head_says_so(tmp_path, log, monkeypatch):
     def notes():
         return {

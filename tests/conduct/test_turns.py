@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -104,6 +105,27 @@ def test_each_arm_has_a_turn_in_every_round(worker):
     assert [taken[0].epoch_s for taken in turns] == [(0.1,) * 3, (0.05,) * 3]
     for outcome, taken in zip(outcomes, turns, strict=True):
         assert outcome.result.epoch_s[2:] == tuple(s for turn in taken for s in turn.epoch_s)
+
+
+def test_arms_that_begin_at_once_train_their_second_epoch_in_their_first_turn(worker):
+    """Beside another one it would take longer; so both train as many epochs as where one begins after the other."""
+    requests = [replace(request(), beside=1, aside=place) for place in (0, 1)]
+    begun = []
+
+    def start(one):
+        begun.append(worker.begin(one, 60))
+        return begun[-1]
+
+    def turn(epoch_s):
+        assert len(begun) == 2
+        return TakeTurn(epochs=3)
+
+    outcomes = measure_in_turns([partial(start, one) for one in requests], "seed", turn, at_once=2)
+
+    for result in (outcome.result for outcome in outcomes):
+        assert [len(turn.epoch_s) for turn in result.turns] == [4, 3, 3, 3]
+        assert len(result.epoch_s) == 1 + 4 + 3 * 3
+        assert result.built_beside == 1
 
 
 def test_turns_follow_each_other_and_no_two_overlap(worker):

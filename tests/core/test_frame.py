@@ -17,13 +17,25 @@ def test_a_run_is_a_row_with_the_trial_and_what_is_derived():
         ]
     ).to_dict("records")
     assert (row["framework"], row["batch_size"], row["block"], row["seed"]) == ("torch", 32, 4, 4)
-    assert (row["first_epoch_s"], row["median_epoch_s"], row["timed_s"]) == (6.0, 2.0, 12.0)
+    assert (row["first_epoch_s"], row["median_epoch_s"], row["timed_s"]) == (6.0, 2.0, 6.0), (
+        "tracing is not timed"
+    )
     assert (row["images_per_s"], row["images_consumed"]) == (64.0, 128)
     assert (row["notes"], row["start_s"], row["status"]) == ("cores_busy cpu_time_stolen", 0.5, "ok")
 
 
 def test_training_time_is_the_first_epoch_and_99_medians():
     assert to_frame([make_run(2.0)])["training_s"].item() == pytest.approx(6.0 + 99 * 2.0)
+
+
+def test_a_first_epoch_that_was_not_alone_is_that_of_the_runs_that_were():
+    """Compiling beside another one takes longer."""
+    alone, beside = make_run(2.0), make_run(3.0, block=1, built_beside=1)
+    frame = to_frame([alone, beside])
+
+    assert frame["first_epoch_s"].isna().tolist() == [False, True]
+    assert frame["training_s"].tolist() == pytest.approx([6.0 + 99 * 2.0, 6.0 + 99 * 3.0])
+    assert to_frame([beside])["training_s"].isna().all()
 
 
 def test_the_images_asked_for_and_the_images_consumed_are_two_columns():

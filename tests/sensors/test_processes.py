@@ -1,9 +1,12 @@
 """Which cores the devices of a machine without a GPU are."""
 
 import os
+import threading
+
+import pytest
 
 from trainspeed.sensors import processes
-from trainspeed.sensors.processes import descends_from, device_cores, usable_cores
+from trainspeed.sensors.processes import CORES, descends_from, device_cores, move_to_own_cores, usable_cores
 
 
 def test_devices_are_the_last_usable_cores(monkeypatch):
@@ -19,6 +22,27 @@ def test_a_system_without_affinity_names_no_core(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
 
     assert device_cores(2) == usable_cores() == []
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="one core is nowhere to move to")
+def test_a_process_moves_with_all_its_threads(monkeypatch):
+    """A framework's threads keep the core that they were started on."""
+    before, go, found = os.sched_getaffinity(0), threading.Event(), []
+    first, *_, last = usable_cores()
+    monkeypatch.setenv(CORES, f"{first},{last}")
+    try:
+        os.sched_setaffinity(0, {first})
+        thread = threading.Thread(target=lambda: (go.wait(60), found.append(os.sched_getaffinity(0))))
+        thread.start()
+        move_to_own_cores(1)
+        here = os.sched_getaffinity(0)
+    finally:
+        go.set()
+        thread.join()
+        for each in os.listdir("/proc/self/task"):
+            os.sched_setaffinity(int(each), before)
+
+    assert (here, found) == ({last}, [{last}])
 
 
 def test_a_child_that_has_ended_may_have_left_others_behind(monkeypatch):

@@ -36,13 +36,13 @@ class Commands(EventsSent):
 def trained(monkeypatch, fake_clock):
     """A function that trains epochs of 1 s in turns, and returns the run's side and the seconds of its epochs."""
 
-    def train(count, uuids=(), **options):
+    def train(count, uuids=(), settle=None, **options):
         channel = Commands(fake_clock, count, **options)
         load = lambda: HostLoad(monotonic_s=fake_clock(), cpu=None, own_s=channel.own_s)  # noqa: E731
         monkeypatch.setattr(turns, "host_load", load)
         monkeypatch.setattr(meter, "host_load", load)
         monkeypatch.setattr(turns.time, "monotonic", fake_clock)
-        pace, epoch_s = InTurns(channel, fake_clock(), Meter(uuids)), []
+        pace, epoch_s = InTurns(channel, fake_clock(), Meter(uuids), settle), []
         while True:
             fake_clock.advance(1.0)
             channel.own_s += 1.0
@@ -60,6 +60,16 @@ def test_two_epochs_come_before_the_first_turn(trained):
 
     assert (epoch_s, pace.turns) == ([1.0, 1.0], ())
     assert channel.events == [TurnEnded(epoch_s=(1.0, 1.0))]
+
+
+def test_a_run_that_is_built_beside_others_moves_after_its_first_epoch_and_rests(trained):
+    moved_after = []
+    pace, epoch_s, channel = trained(1, settle=lambda: moved_after.append(True))
+
+    assert moved_after == [True]
+    assert channel.events[0] == TurnEnded(epoch_s=(1.0,))
+    assert [turn.epoch_s for turn in pace.turns] == [(1.0, 1.0)]
+    assert len(epoch_s) == 1 + 2
 
 
 def test_each_turn_is_kept_with_its_place_its_start_and_its_epochs(trained):

@@ -20,7 +20,8 @@ from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import ROUNDS, TURN_S, epochs_of_a_turn, measure_in_turns, turn_of_calls
+from trainspeed.conduct.turn_plan import TurnPlan
+from trainspeed.conduct.turns import ROUNDS, TURN_S, measure_in_turns
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.conduct.workers import Start, WorkerKind, Workers
 from trainspeed.core.convolution import AnyTrial
@@ -39,7 +40,6 @@ from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
 from trainspeed.sensors.gpus import stranger_notes
 from trainspeed.worker.device_errors import crowds
-from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
 
@@ -87,7 +87,7 @@ class Runner:
     _workers: Workers = field(init=False)
     _inspected: set[AnyTrial] = field(default_factory=set, init=False)  # or tried in vain, once
     _not_evaluated: set[Any] = field(default_factory=set, init=False)
-    _turn_epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
+    _turns: TurnPlan = field(init=False)
     _gang_runs: GangRuns = field(init=False)
     _together: AliveTogether = field(default_factory=AliveTogether, init=False)
 
@@ -95,6 +95,7 @@ class Runner:
         self.given_up = self.given_up or GivenUp(self.device)
         self._workers = Workers(self.start, self.check_versions)
         self._gang_runs = GangRuns(self.gangs)
+        self._turns = TurnPlan(device=self.device, turn_s=self.turn_s)
 
     def measure_group(self, group: Sequence[Planned]) -> list[Run]:
         """Measure runs of one block that are compared: all alive at once, in turns; a single one alone.
@@ -124,10 +125,15 @@ class Runner:
     ) -> list[Run] | None:
         """Measure those of a group that are to be alive together; return None where they do not fit into memory."""
         started: list[str] = []
-        begin = [partial(self._begin, planned, started, len(some)) for planned in some]
+        at_once = self._turns.side_by_side(some, group, self.rounds)
+        begin = [
+            partial(self._begin, planned, started, len(some), beside=at_once - 1, aside=number % at_once)
+            for number, planned in enumerate(some)
+        ]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.strangers)
-        outcomes = measure_in_turns(begin, seed, partial(self._turn, group), rounds=self.rounds)
+        turn = partial(self._turns.turn, group, self.rounds)
+        outcomes = measure_in_turns(begin, seed, turn, rounds=self.rounds, at_once=at_once)
         if outcomes is None:
             self._gang_runs.forget()
             return None
@@ -143,35 +149,26 @@ class Runner:
     def _gpus_of(self, planned: Planned) -> tuple[str, ...]:
         return () if planned.trial.on_cpu else self.gpu_uuids[: planned.trial.devices_per_node]
 
-    def _turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> TakeTurn:
-        """Return what a turn of the group is."""
-        if group[0].trial.phase.calls:
-            calls = max(planned.trial.calls for planned in group)
-            return turn_of_calls(self.turn_s, calls, rounds=self.rounds)
-        return TakeTurn(epochs=self._epochs_of_a_turn(group, epoch_s))
-
-    def _epochs_of_a_turn(self, group: Sequence[Planned], epoch_s: Sequence[float]) -> int:
-        """Return how many epochs make a turn: as many in every block of so many rounds, by the pace of the first."""
-        if not epoch_s:  # none has come so far: no pace to keep to
-            return 1
-        least = max(planned.trial.epochs for planned in group)
-        epochs = epochs_of_a_turn(epoch_s, self.turn_s, least, rounds=self.rounds)
-        return self._turn_epochs.setdefault((self.rounds, frozenset(one.kind for one in group)), epochs)
-
     def _takes_turns(self, planned: Planned) -> bool:
         """Return whether a run is to take turns with the others of its group, and can."""
         if self.given_up.holds(planned) or self.shortage(planned.trial):
             return False
         return self._workers.ready(WorkerKind.of(planned.trial)) is not None
 
-    def _begin(self, planned: Planned, started: list[str], arms: int) -> ForkedRun:
-        """Begin a run that takes turns with so many, itself among them, and append to `started` when."""
+    def _begin(
+        self, planned: Planned, started: list[str], arms: int, *, beside: int, aside: int
+    ) -> ForkedRun:
+        """Begin a run that takes turns with so many, itself among them, and append to `started` when.
+
+        Args:
+            beside, aside: See `Request`.
+        """
         kind = WorkerKind.of(planned.trial)
         worker = self._workers.ready(kind)
         if worker is None:  # an arm before it took the worker along, and no other could be started
             started.append(_now())
             return ForkedRun.ended(Status.CRASHED, self._workers.why_missing(kind))
-        request = replace(self._request(planned), turns=True)
+        request = replace(self._request(planned), turns=True, beside=beside, aside=aside)
         started.append(_now())
         return self._gang_runs.begin(planned, worker, request, self.timeout_s, arms=arms, rounds=self.rounds)
 

@@ -66,31 +66,37 @@ def measure_in_turns(
     turn: Callable[[Sequence[float]], TakeTurn],
     *,
     rounds: int = ROUNDS,
+    at_once: int = 1,
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
-    One arm after the other starts and trains its first epochs, or makes its first calls, while those that have come so
-    far rest; an arm that fails leaves, and the others go on. Where one fails while others are alive for what may go
-    well without them, such as memory, all end at once, and None is returned: they do not fit together.
+    One arm after the other, or several at once, starts and trains its first epochs, or makes its first calls,
+    while those that have come so far rest; an arm that fails leaves, and the others go on. Where one fails while others
+    are alive for what may go well without them, such as memory, all end at once, and None is returned: they do not fit
+    together.
 
     Args:
         begin: Starts an arm's run, which takes turns.
         seed: Of the order of turns.
         turn: Returns what a turn is, given an epoch's seconds of each arm that has come so far.
+        at_once: How many start together. Where several do, they train their second epoch in their first turn.
     """
     arms: list[ForkedRun] = []
     epoch_s: list[float] = []
-    for start in begin:
-        arms.append(run := start())
-        if rested := run.rests():
-            epoch_s += rested.epoch_s[-1:]
-        elif _crowded(run, arms):
-            return None
+    for first in range(0, len(begin), at_once):
+        arms += [start() for start in begin[first : first + at_once]]
+        for run in arms[first:]:
+            if rested := run.rests():
+                epoch_s += rested.epoch_s[-1:]
+            elif _crowded(run, arms):
+                return None
     share = turn(epoch_s)
+    more_epochs = EPOCHS_BEFORE_TURNS - 1 if at_once > 1 else 0
     for number, order in enumerate(orders(len(arms), rounds, seed)):
         alive = [index for index in order if arms[index].outcome is None]
         for place, index in enumerate(alive):
-            taken = arms[index].take_turn(replace(share, round=number, place=place))
+            epochs = share.epochs + (0 if number else more_epochs)
+            taken = arms[index].take_turn(replace(share, round=number, place=place, epochs=epochs))
             if taken is None and _crowded(arms[index], arms):
                 return None
     for run in arms:

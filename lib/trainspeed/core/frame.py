@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pandas as pd
 
-from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.core.convolution import AnyTrial, Conv2dTrial
 from trainspeed.core.files import append_text, write_atomically
 from trainspeed.core.probe import Probe
 from trainspeed.core.result import layouts_text, precision_text
@@ -22,13 +24,17 @@ RUNS_CSV = "runs.csv"
 ARTICLE_EPOCHS = 100  # the articles trained so long; with fewer epochs the training time is projected
 
 
-def _training_s(run: Run) -> float | None:
-    """Return the projected seconds of a training as long as the articles'; None without a median."""
-    median = run.median_epoch_s
-    return None if median is None else run.first_epoch_s + (ARTICLE_EPOCHS - 1) * median
+def _training_s(run: Run, first_s: float | None = None) -> float | None:
+    """Return the projected seconds of a training as long as the articles'; None without a median.
+
+    Args:
+        first_s: Of a first epoch, where that of the run was not alone.
+    """
+    median_s, first_s = run.median_epoch_s, first_s if run.first_epoch_s is None else run.first_epoch_s
+    return None if None in (median_s, first_s) else first_s + (ARTICLE_EPOCHS - 1) * median_s
 
 
-# Columns in addition to those of the trial, each an attribute of the run but for those in `DERIVED_COLUMNS`.
+# Columns in addition to those of the trial: training_s, those in `DERIVED_COLUMNS`, and attributes of the run.
 RUN_COLUMNS = (
     *("session", "study", "label", "block", "status", "reason"),
     *("first_epoch_s", "median_epoch_s", "training_s", "images_per_s", "images_consumed"),
@@ -38,7 +44,6 @@ RUN_COLUMNS = (
 )
 DERIVED_COLUMNS: Mapping[str, Callable[[Run], Any]] = {
     "status": lambda run: str(run.status),
-    "training_s": _training_s,
     "chance": lambda run: None if run.test_accuracy is None else run.chance,
     "images_consumed": lambda run: run.images_per_epoch,
     "effective_layout": lambda run: layouts_text(run.effective_layout),
@@ -58,17 +63,30 @@ def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Return one row per run: the trial's fields, the run's own, and what is derived from them.
 
     Derived columns: first_epoch_s, median_epoch_s (of epochs 2…), images_per_s, and training_s: the
-    first epoch plus 99 medians, a projection of the articles' 100 epochs. Missing values are None/NaN.
+    first epoch plus 99 medians, a projection of the articles' 100 epochs; of a run that was not built alone with the
+    first epoch of those that were. Missing values are None/NaN.
     The trial's `seed` is the block's own, so it differs from block to block.
     """
-    return pd.DataFrame([_row(run) for run in runs])
+    runs = tuple(runs)
+    first_s = first_epochs_s(runs)
+    return pd.DataFrame([_row(run, first_s.get(run.trial.spec)) for run in runs])
 
 
-def _row(run: Run) -> dict[str, Any]:
+def first_epochs_s(runs: Iterable[Run]) -> dict[AnyTrial, float]:
+    """Return trial -> median seconds of the first epochs of those of its runs that were built alone."""
+    seconds = defaultdict(list)
+    for run in runs:
+        if run.first_epoch_s is not None:
+            seconds[run.trial.spec].append(run.first_epoch_s)
+    return {trial: median(known) for trial, known in seconds.items()}
+
+
+def _row(run: Run, first_s: float | None = None) -> dict[str, Any]:
     row = run.trial.as_dict()
     row["compile"] = bool(row.get("compile"))
     row["levers"] = " ".join(f"{name}={value}" for name, value in row.get("levers", ()))
     derived = {name: value(run) for name, value in DERIVED_COLUMNS.items()}
+    derived["training_s"] = _training_s(run, first_s)
     return row | {name: derived[name] if name in derived else getattr(run, name) for name in RUN_COLUMNS}
 
 

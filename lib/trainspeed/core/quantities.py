@@ -126,6 +126,7 @@ LINE_TYPES: Mapping[str, Any] = {
     "metered_s": Elapsed | None,
     "gpu_load_percent": Amount | None,
     "repeats": Size,
+    "built_beside": Number,
     "probe": Annotated[Mapping[Name, float | bool | Text | tuple[float, ...] | None], Meta(max_length=1000)],
     "skipped_steps": Count | None,
     "in_effect": Annotated[Mapping[Name, tuple[Name | None, Text]], Meta(max_length=100)],

@@ -123,11 +123,11 @@ class Run(RunResult):
     def first_epoch_s(self) -> float | None:
         """The first epoch: it holds tracing, compiling and autotuning, which do not grow with the images.
 
-        Each run does them anew: see `compiled_anew`.
+        Each run does them anew: see `compiled_anew`. None where other arms did so beside it: it took longer then.
 
         Where a last partial batch was dropped, its share of a later epoch is added.
         """
-        if not self.epoch_s:
+        if not self.epoch_s or self.built_beside:
             return None
         return self.epoch_s[0] + (self.median_epoch_s or 0.0) * (1 - self._consumed)
 
@@ -264,9 +264,9 @@ class Run(RunResult):
 
     @property
     def timed_s(self) -> float:
-        """Seconds within timed epochs, or within a convolution's calls from the first one on."""
+        """Seconds within the epochs that are compared: all but the first; or within a convolution's calls."""
         cold = [s for stage, s in self.stages_s.items() if stage in TIMED_STAGES] if self.call_s else []
-        return sum(self.epoch_s) + sum(cold)
+        return sum(self.epoch_s[1:]) + sum(cold)
 
     @property
     def _consumed(self) -> float:

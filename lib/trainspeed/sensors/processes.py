@@ -119,6 +119,19 @@ def all_cores() -> list[int]:
     return [int(core) for core in os.environ.get(CORES, "").split(",") if core] or usable_cores()
 
 
+def move_to_own_cores(count: int) -> None:
+    """Move this process with all its threads to the cores that are the first `count` CPU devices."""
+    own = set(all_cores()[-count:])
+    moved = False
+    while not moved:  # a thread that has not been moved yet may start another one
+        moved = True
+        for thread in os.listdir("/proc/self/task"):
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                if os.sched_getaffinity(int(thread)) != own:
+                    os.sched_setaffinity(int(thread), own)
+                    moved = False
+
+
 def use_all_cores() -> None:
     """Let this thread run on every core again, not only on that of the device it works for."""
     if os.environ.get(CORES):

@@ -17,7 +17,7 @@ from trainspeed.core.notes import AnyNote, NotEvaluated, NotInspected, NotReadAf
 from trainspeed.core.result import Failure, Inspection, RunResult
 from trainspeed.core.run import WAIT, Status
 from trainspeed.sensors.memory import PeakMemory, allowance_bytes, limit_memory
-from trainspeed.sensors.processes import CORES, device_cores, usable_cores
+from trainspeed.sensors.processes import CORES, move_to_own_cores, usable_cores
 from trainspeed.worker.allocation import Allocation
 from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.channel import Channel
@@ -147,6 +147,7 @@ def _measure(
         gpu_load_percent=meter.gpu_load_percent,
         turns=pace.turns,
         waiting_cores=pace.waiting_cores,
+        built_beside=request.beside,
         compiled_anew=True,  # by `run_folder`, and JAX's backend
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
         tf32=training.tf32,
@@ -169,14 +170,17 @@ def _take_device(request: Request) -> None:
     """Keep this process to the devices of the trial."""
     show_gpus(request.gpu_uuids if request.device == "gpu" else ())
     if request.device == "cpu":
-        pin(request.trial.cores)
+        pin(request.trial.cores, request.aside)
         limit_memory(allowance_bytes())
 
 
 def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> InTurns | Alone:
     # On a node that follows, node 0 says when it is this run's turn.
     in_turns = request.turns and not (request.gang and request.gang.follows)
-    return InTurns(channel, request.requested_at, meter) if in_turns else Alone(whole, meter)
+    if not in_turns:
+        return Alone(whole, meter)
+    settle = partial(move_to_own_cores, request.trial.cores) if request.beside else None
+    return InTurns(channel, request.requested_at, meter, settle)
 
 
 def _measure_calls(
@@ -258,10 +262,15 @@ class _Stages:
             self.emit(Measured(result=replace(measured, notes=tuple(notes), stages_s={**self.seconds})))
 
 
-def pin(cores: int | None) -> None:
-    """Keep this process on this many cores, one thread each: that is what a CPU device is; None: wherever it is."""
+def pin(cores: int | None, aside: int = 0) -> None:
+    """Keep this process on this many cores, one thread each: that is what a CPU device is; None: wherever it is.
+
+    Args:
+        aside: How many cores before its own it is kept to, until it moves to those.
+    """
     if (allowed := usable_cores()) and cores is not None:
         if cores > len(allowed):
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
         os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline
-        os.sched_setaffinity(0, device_cores(cores))
+        end = len(allowed) - aside
+        os.sched_setaffinity(0, allowed[end - cores : end])

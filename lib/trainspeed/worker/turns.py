@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from trainspeed.core.notes import AnyNote, BusyWhileWaiting
 from trainspeed.core.result import Turn
@@ -69,11 +69,16 @@ class InTurns:
 
     Args:
         started_s: `time.monotonic()` from which turns are counted: the request's.
+        settle: Called after the first epoch of a run that was built beside others: moves it to the core of its turns.
+            Its second epoch is part of its first turn, as no other one runs there then. None of all other runs.
     """
 
-    def __init__(self, channel: Channel, started_s: float, meter: Meter) -> None:
+    def __init__(
+        self, channel: Channel, started_s: float, meter: Meter, settle: Callable[[], None] | None = None
+    ) -> None:
         self._channel, self._started_s, self._meter = channel, started_s, meter
-        self._left = EPOCHS_BEFORE_TURNS - 1
+        self._left = 0 if settle else EPOCHS_BEFORE_TURNS - 1
+        self._settle = settle
         self._turn: TakeTurn | None = None
         self._begun_s = 0.0
         self._counted = 0
@@ -82,6 +87,8 @@ class InTurns:
 
     def another(self, epoch_s: Sequence[float]) -> bool:
         """Return whether to train another epoch; at the end of a turn wait for the next one, at rest."""
+        if self._settle and len(epoch_s) == 1:
+            self._settle()
         if not self._left:
             seconds = tuple(epoch_s[self._counted :])
             self._counted = len(epoch_s)

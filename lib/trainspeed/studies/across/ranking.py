@@ -59,7 +59,11 @@ class Entry(Judged):
     @property
     def training_s(self) -> float:
         """Seconds of a training as long as the articles', or as what ran where that is longer; median."""
-        return median(map(_training_s, self.runs))
+        alone_s = [run.first_epoch_s for run in self.runs if run.first_epoch_s is not None]
+        first_s = median(alone_s or [run.epoch_s[0] for run in self.runs])
+        return median(
+            first_s + (max(ARTICLE_EPOCHS, r.trial.epochs) - 1) * r.median_epoch_s for r in self.runs
+        )
 
     @property
     def usd_per_training(self) -> float | None:
@@ -136,7 +140,3 @@ class Ranking:
         ends = leader.low, other.high
         apart = None in ends or ends[0] > ends[1]  # the reference has no interval: the others' are about it
         return apart and judge_unpaired(other.amounts, leader.amounts).outcome is Outcome.FASTER
-
-
-def _training_s(run: Run) -> float:
-    return run.first_epoch_s + (max(ARTICLE_EPOCHS, run.trial.epochs) - 1) * run.median_epoch_s

@@ -83,11 +83,12 @@ class Cost:
 def cost_of(runs: Iterable[Run]) -> Cost | None:
     """Return what a setting takes, from its runs; None where none of them ended well."""
     good = [run for run in RunSet(tuple(runs)).ok() if run.median_epoch_s is not None]
-    if not good:
+    alone_s = [run.first_epoch_s for run in good if run.first_epoch_s is not None]
+    if not alone_s:
         return None
     peaks = [run.peak_memory_bytes for run in good if run.peak_memory_bytes is not None]
     return Cost(
-        first_epoch_s=median(run.first_epoch_s for run in good),
+        first_epoch_s=median(alone_s),
         epoch_s=median(run.median_epoch_s for run in good),
         peak_memory_bytes=median(peaks) if peaks else None,
     )

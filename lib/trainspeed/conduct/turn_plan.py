@@ -1,0 +1,74 @@
+"""What a turn of a group is, and how many of its arms begin at once: by the group's first block. Measures nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.turns import epochs_of_a_turn, turn_of_calls
+from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.trial import PLAIN_PIPELINES, Trial
+from trainspeed.sensors.processes import usable_cores
+from trainspeed.worker.events import TakeTurn
+
+
+@dataclass(kw_only=True)
+class TurnPlan:
+    """The turns of a study's groups.
+
+    Attributes:
+        device: "gpu" or "cpu": what every run of the study trains on.
+        turn_s: Seconds that an arm trains or calls, about, before it is the next one's turn.
+    """
+
+    device: str
+    turn_s: float
+    _epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
+
+    def turn(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> TakeTurn:
+        """Return what a turn of the group is.
+
+        Args:
+            rounds: How many turns each arm has in a block.
+            epoch_s: Seconds of an epoch of each arm that has come so far.
+        """
+        if group[0].trial.phase.calls:
+            calls = max(planned.trial.calls for planned in group)
+            return turn_of_calls(self.turn_s, calls, rounds=rounds)
+        return TakeTurn(epochs=self.epochs(group, rounds, epoch_s))
+
+    def epochs(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> int:
+        """Return how many epochs make a turn: as many in every block of so many rounds, by the pace of the first."""
+        if not epoch_s:  # none has come so far: no pace to keep to
+            return 1
+        least = max(planned.trial.epochs for planned in group)
+        epochs = epochs_of_a_turn(epoch_s, self.turn_s, least, rounds=rounds)
+        return self._epochs.setdefault(_key(group, rounds), epochs)
+
+    def side_by_side(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> int:
+        """Return how many arms are built and train their first epoch at once, each on a CPU core of its own.
+
+        One in the first block, which tells how long that takes alone; on GPUs, whose autotuning would be disturbed; and
+        where an arm needs several cores, or starts processes, which would stay where they were started.
+
+        Args:
+            some: Those that are alive together.
+            group: All that are compared.
+        """
+        movable = self.device == "cpu" and all(_is_movable(planned.trial) for planned in some)
+        known = _key(group, rounds) in self._epochs
+        return max(1, min(len(usable_cores()), len(some))) if movable and known else 1
+
+
+def _key(group: Sequence[Planned], rounds: int) -> tuple[int, frozenset[Any]]:
+    return rounds, frozenset(planned.kind for planned in group)
+
+
+def _is_movable(trial: AnyTrial) -> bool:
+    """Return whether a run is one process on one core, so that it can go on on another one."""
+    if not isinstance(trial, Trial) or trial.cores != 1:
+        return False
+    compiles = trial.compile and trial.framework == "torch"  # with processes of its own
+    return trial.pipeline in PLAIN_PIPELINES and not compiles
