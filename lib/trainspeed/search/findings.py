@@ -207,7 +207,8 @@ class Findings:
     Attributes:
         start: The plain trial, as it ran.
         feasible: Of each switch that could be on, in the registry's order.
-        slow_ways: The same of what a plain script has already, and of brakes; their speed-ups are below 1.
+        slow_ways: The same of what a plain script has already, of Trainspeed's own settings, and of brakes; mostly
+            their speed-ups are below 1.
         rest: What fresh blocks say of those that are left, where they threw something out; None where they did not, or
             had no arm of these.
         decisions: Switch -> what became of it.

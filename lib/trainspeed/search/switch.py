@@ -111,6 +111,7 @@ class Candidates:
     Attributes:
         switches: What could be on; of a lever with several values one for each.
         already_on: What a plain script has, each switched the slow way: measured, never in the recipe.
+        own: What Trainspeed has in all runs, each switched to what a plain script has: likewise.
         brakes: What slows a script down that has it, each switched on: likewise.
         changing: Levers that train another model: never beside the others, as they need the time to equal accuracy.
         not_here: What cannot be tried, with the reason.
@@ -118,14 +119,15 @@ class Candidates:
 
     switches: tuple[Switch, ...] = ()
     already_on: tuple[Switch, ...] = ()
+    own: tuple[Switch, ...] = ()
     brakes: tuple[Switch, ...] = ()
     changing: tuple[str, ...] = ()
     not_here: tuple[NotHere, ...] = ()
 
     @property
     def slow_ways(self) -> tuple[Switch, ...]:
-        """What is measured by making a script slower."""
-        return self.already_on + self.brakes
+        """What is measured by itself, mostly by making a script slower, and is in no recipe."""
+        return self.already_on + self.own + self.brakes
 
 
 def combined(trial: Trial, switches: Iterable[Switch]) -> Trial:
@@ -211,6 +213,7 @@ def candidates(
     return Candidates(
         switches=tuple(by_kind[Kind.SWITCH]),
         already_on=tuple(by_kind[Kind.ALREADY_ON]),
+        own=tuple(by_kind[Kind.OWN]),
         brakes=tuple(by_kind[Kind.BRAKE]),
         changing=tuple(changing),
         not_here=tuple(not_here),

@@ -53,6 +53,7 @@ NUMBERS = {
 KINDS = {
     Kind.SWITCH: "",
     Kind.ALREADY_ON: "; without this it is on",
+    Kind.OWN: "",
     Kind.BRAKE: "; a brake: remove it",
 }
 # Read as the program is loaded, before its first line: set where it is started.

@@ -9,9 +9,10 @@ from study_data import make_run, make_trial
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.search.findings import Effect
-from trainspeed.search.switch import combined
+from trainspeed.search.switch import Candidates, combined
 from trainspeed.show.tables import failures_table
-from trainspeed.studies.switches import tables
+from trainspeed.studies.switches import charts, tables
+from trainspeed.studies.switches.views import effect_rows
 
 
 def cells(styler, column):
@@ -53,6 +54,19 @@ def test_what_is_on_already_costs_what_losing_it_costs_and_nothing_where_it_was_
 
     assert cells(tables.already_on_table([found]), "a step then takes") == ["+24.8 %"]
     assert cells(tables.already_on_table([whole(slow_ways=(lost,))]), "a step then takes") == ["—"]
+
+
+def test_what_trainspeed_alone_has_is_not_said_to_be_on_already():
+    (slow,) = whole().slow_ways
+    kinds = [
+        ("already_on", "already on", charts.ALREADY_ON),
+        ("own", "Trainspeed's own", charts.OWN),
+        ("brakes", "a brake", charts.BRAKE),
+    ]
+    for kind, said, drawn in kinds:
+        found = whole(candidates=Candidates(**{kind: (slow.switch,)}))
+        assert cells(tables.already_on_table([found]), "it is") == [said]
+        assert effect_rows([found])["kind"].iloc[-1] == drawn
 
 
 def test_several_searches_have_a_column_that_tells_them_apart():

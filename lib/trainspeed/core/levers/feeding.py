@@ -139,10 +139,10 @@ LEVERS = (
         words="loader's workers kept",
         frameworks=("torch",),
         values=(OFF,),
-        valued={OFF: "loader's workers started again in each epoch"},
-        default="on; torch's own default is off",
+        valued={OFF: "loader's workers started again in each epoch, as in a script"},
+        default="on in Trainspeed; off in a script, as torch's own default is",
         level=Level.LOOP,
-        kind=Kind.ALREADY_ON,
+        kind=Kind.OWN,
         needs={"pipeline": ("processes",)},
         missing=dict.fromkeys(
             ("tensorflow", "jax"),

@@ -46,6 +46,9 @@ class Kind(StrEnum):
 
     SWITCH = "switch"  # off in a plain script: it may pay
     ALREADY_ON = "already on"  # on in a plain script: measured by switching it off
+    OWN = (
+        "Trainspeed's own"  # on in all runs, off in a plain script: measured by setting it as a script has it
+    )
     BRAKE = "brake"  # slows a script down that has it: measured by switching it on
 
 

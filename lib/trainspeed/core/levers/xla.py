@@ -144,8 +144,10 @@ LEVERS = (
         words="GPU memory taken at once",
         frameworks=("jax",),
         devices=("gpu",),
-        default="off, so that runs fit beside each other; JAX's own default is on, and takes three quarters",
+        valued={ON: "GPU memory taken at once, as in a script"},
+        default="off in Trainspeed, so that runs fit beside each other; on in a script, and takes three quarters",
         level=Level.ENVIRONMENT,
+        kind=Kind.OWN,
         missing={
             "torch": "PyTorch takes memory as it needs it",
             "tensorflow": "TensorFlow's own default is measured in its memory table, not as a lever",

@@ -11,6 +11,7 @@ from typing import Any
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.format import MISSING, digits, fixed, gigabytes, or_nothing
+from trainspeed.core.levers.lever import Kind
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
@@ -32,13 +33,15 @@ def already_on_table(found: Sequence[Findings]) -> Styler | None:
     """Return what a plain script has and what slows it down, with what losing the one or having the other costs."""
     rows = []
     for one in found:
-        brakes = set(one.candidates.brakes)
+        kinds = dict.fromkeys(one.candidates.own, str(Kind.OWN)) | dict.fromkeys(
+            one.candidates.brakes, "a brake"
+        )
         for slow in one.slow_ways:
             cells = {
                 "measured": slow.switch.words,
                 "a step then takes": _change(slow.alone) if slow.enters else MISSING,
                 "95 % interval": _change_interval(slow.alone) if slow.enters else MISSING,
-                "it is": "a brake" if slow.switch in brakes else "already on",
+                "it is": kinds.get(slow.switch, str(Kind.ALREADY_ON)),
             }
             rows.append(_where(one, found) | cells | {"remark": _remark(slow)})
     return _table(rows, "already-on", "What it costs to lose what is on, or to have a brake")

@@ -25,6 +25,7 @@ from trainspeed.studies.switches.charts import (
     DROPPED,
     EFFECT_COLUMNS,
     KEPT,
+    OWN,
 )
 from trainspeed.studies.switches.combination_charts import PAIR_COLUMNS
 
@@ -33,6 +34,7 @@ TOGETHER_QUESTION = "What do all switches that were kept bring together?"
 REST_QUESTION = "What do all switches that were kept bring together, without what fresh blocks threw out?"
 ALONE_QUESTION = "What does a switch bring on top of all others that were kept?"
 SLOW_QUESTION = "What does it cost to lose what a plain script has, or to have a brake?"
+OWN_QUESTION = "What does it do to have what a plain script has, in place of a setting of Trainspeed's own?"
 NOT_IN_EFFECT = Decision.NOT_IN_EFFECT
 LEVERS_FACTOR = "levers"  # of a trial: all levers that are no fields
 
@@ -63,10 +65,10 @@ def effect_rows(found: Iterable[Findings]) -> pd.DataFrame:
                 estimate = known.get(feasible.switch)
                 size = _of_estimate(estimate) if estimate else _of_judgement(feasible.alone)
                 rows.append((where(one), marked(feasible.switch), kind, *size, band))
-        brakes = set(one.candidates.brakes)
+        kinds = dict.fromkeys(one.candidates.own, OWN) | dict.fromkeys(one.candidates.brakes, BRAKE)
         for slow in one.slow_ways:
             if slow.enters:
-                kind = BRAKE if slow.switch in brakes else ALREADY_ON
+                kind = kinds.get(slow.switch, ALREADY_ON)
                 rows.append((where(one), marked(slow.switch), kind, *_of_judgement(slow.alone), band))
     return pd.DataFrame(rows, columns=EFFECT_COLUMNS)
 
@@ -191,7 +193,8 @@ def _verdicts(found: Findings, run: Run) -> Iterable[Verdict]:
     for slow in found.slow_ways:
         if slow.enters and slow.alone is not None and slow.alone.low is not None:
             candidate = combined(found.start, [slow.switch])
-            yield _pair_verdict(run, SLOW_QUESTION, _factor(slow.switch), found.start, candidate, slow.alone)
+            question = OWN_QUESTION if slow.switch in found.candidates.own else SLOW_QUESTION
+            yield _pair_verdict(run, question, _factor(slow.switch), found.start, candidate, slow.alone)
 
 
 def _together(found: Findings, run: Run) -> Iterable[Verdict]:
