@@ -220,3 +220,47 @@ def test_a_block_of_all_groups_is_measured_by_one_hand_where_that_can_be(speeds)
 
     for one, other in combinations(of, 2):
         assert sum(by[one, number] == by[other, number] for number in range(15)) >= 12
+
+
+# Groups of which nothing is left.
+
+MISSING, THERE = Arms("missing", most=15, cost_s=40.0), Arms("there", most=15, cost_s=40.0)
+
+
+def played(of, budget_s):
+    """Measure in made-up time, the missing one until it was tried; return the table and each group's blocks."""
+    tried = set()
+
+    def left_of(group, number):
+        tried.add(group)
+        return group.blocks[number]
+
+    table = table_of(of)
+    vain = {"in_vain": lambda group, number: group == MISSING and group in tried}
+    ended = play(table, [1.0], budget_s, left_of=left_of, **vain)
+    return table, {group.name: [m.block.number for m in ended if m.block.group == group] for group in of}
+
+
+def test_a_framework_that_is_missing_takes_no_time_from_the_other():
+    """It took fifteen blocks of nothing, was decided so, and the other had one block."""
+    _, numbers = played([MISSING, THERE], 200.0)
+
+    assert numbers == {"missing": [0], "there": [0, 1, 2, 3]}
+
+
+def test_what_cannot_be_measured_is_not_waited_for_where_the_time_is_short():
+    table, numbers = played([THERE, MISSING], 40.0 + 15 * 40.0)
+
+    assert numbers == {"missing": [0], "there": [*range(15)]}
+    assert table.over == {MISSING}
+
+
+@pytest.mark.parametrize("hands", [1, 3])
+def test_no_hand_is_given_what_is_in_vain(hands):
+    around = Arms("around", most=2, core=False, around=True)
+    of = [around, MISSING, THERE]
+    vain = {"in_vain": lambda group, number: group == MISSING or (group == around and number == 1)}
+    ended = play(table_of(of), [1.0] * hands, math.inf, **vain)
+
+    found = sorted((m.block.group.name, m.block.number) for m in ended)
+    assert found == [("around", 0), *(("there", number) for number in range(15))]

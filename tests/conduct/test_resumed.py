@@ -98,11 +98,11 @@ CRASH = RunOutcome(status=Status.CRASHED, reason="killed", failure=Failure(stage
 
 
 def two_frameworks(blocks):
-    """Return groups of torch and JAX, which are compared with each other."""
+    """Return groups of torch, compiled or not, and JAX, which are compared with one another."""
     both = (
-        trial_of(batch_size=size, images_per_epoch=16, framework=framework)
+        trial_of(batch_size=size, images_per_epoch=16, framework=framework, compile=compiled)
         for size in (16, 8, 4, 2)
-        for framework in ("torch", "jax")
+        for framework, compiled in (("torch", False), ("torch", True), ("jax", True))
     )
     return TrialSet(trials=tuple(both), blocks=blocks, factors=("framework", "compile"))
 
@@ -123,7 +123,7 @@ def test_what_was_given_up_makes_no_other_begin_anew(here, workers, tmp_path, mo
 
     after = measured(tmp_path, Asking(), two_frameworks(2), resume=True)
 
-    assert sorted((r.trial.framework, r.trial.seed) for r in workers.requests) == [("torch", 1)] * 4
+    assert sorted((r.trial.framework, r.trial.seed) for r in workers.requests) == [("torch", 1)] * 8
     assert [run for run in after.runs if run.trial.framework == "jax"] == rows
 
 
@@ -135,9 +135,9 @@ def test_what_is_still_missing_makes_no_other_begin_anew(here, workers, tmp_path
 
     after = measured(tmp_path, Asking(), two_frameworks(2), resume=True)
 
-    assert sorted((r.trial.framework, r.trial.seed) for r in workers.requests) == [("torch", 1)] * 4
+    assert sorted((r.trial.framework, r.trial.seed) for r in workers.requests) == [("torch", 1)] * 8
     assert [run.status for run in Ledger(tmp_path).read()[0]].count(Status.UNSUPPORTED) == 1
-    assert len(after.runs) == 9
+    assert len(after.runs) == 17
 
 
 def test_what_is_there_by_now_begins_anew_with_what_is_compared_with_it(here, workers, tmp_path, monkeypatch):
@@ -149,7 +149,7 @@ def test_what_is_there_by_now_begins_anew_with_what_is_compared_with_it(here, wo
 
     after = measured(tmp_path, Asking(), two_frameworks(1), resume=True)
 
-    assert len(workers.requests) == 8
+    assert len(workers.requests) == 12
     assert {run.status for run in after.runs} == {Status.OK}
 
 

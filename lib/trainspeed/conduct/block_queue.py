@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -49,6 +49,7 @@ class BlockQueue:
         ask: Returns further groups: what depends on the runs so far.
         ask_spare: Returns what to measure then in the seconds that are left, after all that is in the table.
         left_of: Returns what is left to measure of a group's block.
+        in_vain: Returns whether a group's block is not worth measuring, as its trials would fail again.
         begin: Is told of groups that are new in the table.
         depends: Whether `ask` or `ask_spare` may return something.
         asks_first: Whether it is asked before what is decided has more blocks: what it returns is to be decided, too.
@@ -60,6 +61,7 @@ class BlockQueue:
     end_s: float
     left_of: Callable[[PlannedGroup, int], Sequence[Planned]]
     begin: Callable[[Sequence[PlannedGroup]], None]
+    in_vain: Callable[[PlannedGroup, int], bool] = lambda group, number: False
     ask: Callable[[], list[PlannedGroup]] = list
     ask_spare: Callable[[float], list[PlannedGroup]] = lambda left_s: []
     depends: bool = False
@@ -180,6 +182,7 @@ class BlockQueue:
         if block := self._next_of_lost():
             return block
         while True:
+            self._let_go()
             left_s = self.left_s
             group = self.table.next_of_first(left_s) if self.asks_first else self.table.next(left_s)
             if group is None and self.depends:
@@ -205,6 +208,11 @@ class BlockQueue:
             self.table.took(group)
             if left := self.left_of(group, number):
                 return Block(group=group, number=number, planned=left)
+
+    def _let_go(self) -> None:
+        """Take the groups out of the table that have nothing more that is worth measuring."""
+        wanted = [group for group in self.table.groups if self.table.had(group) < group.most]
+        self.table.let_go({group for group in wanted if next(self._free(group), None) is None})
 
     def _spare(self, left_s: float) -> list[PlannedGroup]:
         return [] if self.asks_first and self.table.next(left_s) else self.ask_spare(left_s)
@@ -234,7 +242,7 @@ class BlockQueue:
 
     def _number_for(self, hand: str, group: PlannedGroup) -> int:
         """Return which block of a group a hand measures; of a group that may have no second one, the first."""
-        free = self._free(group)
+        free = [*self._free(group)]
         new = (number for number in free if number not in self._hand_of)
         in_order = self.hands == 1 or (not group.core and free[0] == 0)
         number = free[0] if in_order else next(iter(self._own(hand, group)), next(new, free[0]))
@@ -246,7 +254,7 @@ class BlockQueue:
         """Return the blocks that a group lacks and that the hand has measured of others."""
         return [number for number in self._free(group) if self._hand_of.get(number) == hand]
 
-    def _free(self, group: PlannedGroup) -> list[int]:
-        """Return the blocks that a group lacks."""
+    def _free(self, group: PlannedGroup) -> Iterator[int]:
+        """Yield the blocks that a group lacks, and that are worth measuring."""
         given = self._given.setdefault(group, {*range(self.table.had(group))})
-        return [number for number in range(group.most) if number not in given]
+        return (n for n in range(group.most) if n not in given and not self.in_vain(group, n))

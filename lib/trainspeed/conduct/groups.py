@@ -13,7 +13,6 @@ from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.timetable import FEWEST
 from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS, TURN_S
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.coverage import GroupCoverage
 from trainspeed.core.run import Run
 
 
@@ -46,16 +45,6 @@ class PlannedGroup:
     def rounds(self) -> int:
         """Rounds of turns in a block."""
         return ROUNDS if self.core or self.most >= FEWEST else FEW_ROUNDS
-
-    def covered(self, blocks: int) -> GroupCoverage:
-        """Return what is on record of it where so many blocks were measured."""
-        return GroupCoverage(
-            part=self.name,
-            core=self.core,
-            trials=tuple(arm.trial.spec.as_dict() for arm in self.blocks[0]),
-            blocks=blocks,
-            most=self.most,
-        )
 
     @property
     def framework(self) -> str:
@@ -119,12 +108,19 @@ class Pace:
     turn_s: float = TURN_S
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     _took_s: dict[PlannedGroup, list[float]] = field(default_factory=lambda: defaultdict(list), init=False)
+    _worked: set[PlannedGroup] = field(default_factory=set, init=False)
     _median_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
     _estimates_s: dict[PlannedGroup, float] = field(default_factory=dict, init=False)
 
-    def learn(self, group: PlannedGroup, wall_s: float) -> None:
-        """Take in what a block took, whoever measured it."""
+    def learn(self, group: PlannedGroup, wall_s: float, *, failed: bool = False) -> None:
+        """Take in what a block took, whoever measured it.
+
+        Args:
+            failed: Whether no run of it ended well: that tells nothing of how long other groups take.
+        """
         took_s = self._took_s[group]
+        if not failed:
+            self._worked.add(group)
         took_s.append(wall_s)
         self._median_s[group] = median(took_s[1:] or took_s)  # the first looks up layers and accuracy, too
 
@@ -149,6 +145,7 @@ class Pace:
 
     def _ratio(self, framework: str) -> float:
         """Return how much longer than estimated blocks take: of this framework, or of all."""
-        own = [group for group in self._took_s if group.framework == framework] or list(self._took_s)
+        known = [group for group in self._took_s if group in self._worked]
+        own = [group for group in known if group.framework == framework] or known
         estimated_s = sum(map(self._estimate_s, own))
         return sum(map(self.block_s, own)) / estimated_s if estimated_s else 1.0

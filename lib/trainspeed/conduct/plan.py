@@ -32,6 +32,8 @@ class TrialSet:
             follow each other, so that a machine that gets slower or faster meanwhile affects both.
         around: Whether the first block comes before all other sets and the last one after them: what is measured so
             shows whether the machine is still the same.
+        across: Names of the fields in which trials are compared with those of other groups, too: one that is left
+            alone in its own group, as all others of it failed, is measured on where there is such a trial.
         label: What the trials are for, where they are not compared with each other: see `Role`.
         parameter: The notebook's parameter for the number of blocks; only `blocks` itself must not be 0.
     Raises:
@@ -45,6 +47,7 @@ class TrialSet:
     around: bool = False
     label: str = Role.DATA
     factors: tuple[str, ...] = ()
+    across: tuple[str, ...] = ()
     parameter: str = "blocks"
 
     def __post_init__(self) -> None:
@@ -144,6 +147,7 @@ class Planned:
     Attributes:
         group: Which of the block's groups it is in, from 0: the runs of a group are compared, and take turns.
         part: Number of its set of trials in the plan.
+        across: See `TrialSet`.
     """
 
     block: int
@@ -151,6 +155,7 @@ class Planned:
     trial: AnyTrial
     group: int = field(default=0, compare=False)
     part: int = field(default=0, compare=False)
+    across: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def key(self) -> tuple[str, int, AnyTrial]:
@@ -198,7 +203,8 @@ def _of_block(parts: Sequence[TrialSet], block: int) -> dict[tuple[str, AnyTrial
     for number, part in enumerate(parts):
         if block < part.blocks:
             for label, trial in _labelled(part, named):
-                planned = Planned(block=block, label=str(label), trial=trial.in_block(block), part=number)
+                of_set = {"part": number, "across": part.across}
+                planned = Planned(block=block, label=str(label), trial=trial.in_block(block), **of_set)
                 equal = (item for item in trial.as_dict().items() if item[0] not in part.factors)
                 runs[label, trial] = planned, (number, *equal)
     return runs

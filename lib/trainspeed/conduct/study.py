@@ -19,10 +19,12 @@ from trainspeed.conduct.block_queue import Block, BlockQueue
 from trainspeed.conduct.cluster.gang_twins import gangs_here
 from trainspeed.conduct.cluster.twins import StudyTwins, helped_by, twins_here
 from trainspeed.conduct.context import Context, current, recorded
+from trainspeed.conduct.covered import covered_groups
 from trainspeed.conduct.estimates import check_memory, shortage
 from trainspeed.conduct.forecast import plan_of, write_plan
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.groups import Pace, PlannedGroup, groups_of
+from trainspeed.conduct.in_vain import is_in_vain
 from trainspeed.conduct.machine import devices, devices_here, with_data_sets
 from trainspeed.conduct.monitoring import monitoring
 from trainspeed.conduct.plan import Plan, Planned, TrialSet, check_devices, most_cores, still_to_do
@@ -41,7 +43,7 @@ from trainspeed.core.frame import RUNS_CSV, append_csv, is_current, write_csv
 from trainspeed.core.guard import arm
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.monitor_csv import monitor_file
-from trainspeed.core.run import Run
+from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured, RunSet, elapsed_s
 from trainspeed.core.user_model import is_named, still_holds
 from trainspeed.sensors.memory import allowance_bytes
@@ -110,6 +112,7 @@ class _Measuring:
         self._runs: list[Run] = []
         self._by_key: dict[Any, list[Run]] = {}
         self._pace: Pace | None = None
+        self._in_vain: Callable[[PlannedGroup, int], bool] | None = None
         self._tried: set[Any] = set()
         self._groups_so_far = 0
 
@@ -170,7 +173,9 @@ class _Measuring:
         ):
             self._run_all(runner, table, end_s, show, interval_s)
         if budget_s is not None:
-            append_coverage(context.out, self._coverage(table, budget_s, time.monotonic() - begun_s))
+            took = {"budget_s": budget_s, "spent_s": time.monotonic() - begun_s}
+            took["groups"] = covered_groups(table, self._runs)
+            append_coverage(context.out, Coverage(session=context.id, study=self._study, **took))
         return Measured(
             RunSet(tuple(self._runs)).last_of_each().runs,
             self._study,
@@ -229,9 +234,10 @@ class _Measuring:
     ) -> None:
         runner.start_all([run.trial for run in self._runs if not run.versions], side_by_side=False)
         self._given_up.learn_again(self._runs, runner.missing)
+        self._in_vain = partial(is_in_vain, groups=table.groups, is_no_use=self._given_up.holds)
         self._begin(table, table.groups)
-        to_do = [group.blocks[table.had(group)] for group in table.groups if table.had(group) < group.most]
-        first = [planned.trial for runs in to_do for planned in runs]
+        to_do = [(group, table.had(group)) for group in table.groups if table.had(group) < group.most]
+        first = [one.trial for group, n in to_do if not self._in_vain(group, n) for one in group.blocks[n]]
         runner.start_all(first, side_by_side=all(trial.dataset for trial in first))
         queue = BlockQueue(
             table=table,
@@ -239,6 +245,7 @@ class _Measuring:
             ask=self._asked,
             ask_spare=self._spare,
             left_of=self._left_of,
+            in_vain=self._in_vain,
             begin=partial(self._begin, table),
             depends=bool(self._plan.more or self._plan.spare),
             asks_first=self._plan.more_is_core,
@@ -266,7 +273,9 @@ class _Measuring:
         """Count the blocks that a resumed session has, and take all as tried from now on."""
         for group in groups:
             self._tried.update(planned.key for block in group.blocks for planned in block)
-            while table.had(group) < group.most and not self._left_of(group, table.had(group)):
+            while (had := table.had(group)) < group.most and not self._in_vain(group, had):
+                if self._left_of(group, had):
+                    break
                 table.took(group)
 
     def _left_of(self, group: PlannedGroup, block: int) -> Sequence[Planned]:
@@ -277,7 +286,7 @@ class _Measuring:
 
     def _record(self, progress: Progress, block: Block, runs: Sequence[Run], seconds: float) -> None:
         """Take in what a block's runs have shown, whoever measured them, and how long it took."""
-        self._pace.learn(block.group, seconds)
+        self._pace.learn(block.group, seconds, failed=not any(run.status is Status.OK for run in runs))
         progress.finished(len(block.planned))
         for run in runs:
             if run.node != self._context.node:  # the runner has learned from its own
@@ -288,12 +297,3 @@ class _Measuring:
     def _keep(self, run: Run) -> None:
         self._runs.append(run)
         self._by_key.setdefault(run.key, []).append(run)
-
-    def _coverage(self, table: Timetable[PlannedGroup], budget_s: float, spent_s: float) -> Coverage:
-        return Coverage(
-            session=self._context.id,
-            study=self._study,
-            budget_s=budget_s,
-            spent_s=spent_s,
-            groups=tuple(group.covered(table.had(group)) for group in table.groups if not group.around),
-        )

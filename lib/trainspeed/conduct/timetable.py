@@ -16,6 +16,9 @@ A group of the core that was begun and turns out slower than expected may end it
 grace: 5 blocks have no interval, and all their time would be lost. One that cannot have 6 goes no further where
 another one of the core is decided.
 
+A group whose trials have failed for good leaves the table: it takes no time from the others, and is none that is
+decided.
+
 Groups around all others have their first block before them and their last one after them, in any case: their time
 is kept for them.
 """
@@ -60,6 +63,7 @@ class Timetable(Generic[G]):
         groups: In the order in which they are given time.
         block_s: Returns about how many seconds a block of a group takes.
         counts: Blocks that each group has had.
+        over: Groups of which no further block is worth measuring: see `let_go`.
         forecast_s: Of a forecast, the seconds of all hands that it gives out until its end.
         hands: How many measure side by side: the seconds that are left are those of all of them.
         grace_s: Seconds beyond the time that what was begun of the core may take to its 6 blocks.
@@ -73,6 +77,7 @@ class Timetable(Generic[G]):
     groups: list[G]
     block_s: Callable[[G], float]
     counts: dict[G, int] = field(default_factory=dict)
+    over: set[G] = field(default_factory=set)
     forecast_s: float = 0.0
     hands: int = 1
     grace_s: float = 0.0
@@ -94,10 +99,23 @@ class Timetable(Generic[G]):
         """Take back the count of a block that was lost, and that there is no time for any more."""
         self.counts[group] = self.had(group) - 1
 
+    def let_go(self, groups: set[G]) -> None:
+        """Give no time to these groups any more, as their trials would fail again.
+
+        What was given up since the time was not enough for all has another try with what they leave.
+        """
+        if not groups <= self.over:
+            self._given_up.clear()
+        self.over = groups
+
+    @property
+    def _open(self) -> list[G]:
+        return [group for group in self.groups if group not in self.over]
+
     @property
     def is_in_level(self) -> bool:
         """Whether groups of the level that was begun last still lack blocks of it."""
-        growing = [group for group in self.groups if self._grows(group)]
+        growing = [group for group in self._open if self._grows(group)]
         steadier = any(g.core and FEWEST < self.had(g) < min(STEADY, g.most) for g in growing)
         return steadier or bool(self._below(growing, self._level))
 
@@ -121,16 +139,16 @@ class Timetable(Generic[G]):
 
     def _around(self, *, before: bool) -> G | None:
         """Return a group around all others that lacks its first block, or its last ones."""
-        around = (group for group in self.groups if group.around)
+        around = (group for group in self._open if group.around)
         return next((g for g in around if self.had(g) < (min(1, g.most) if before else g.most)), None)
 
     @property
     def after_s(self) -> float:
         """Seconds of the last blocks of the groups around all others; those that they have had count too."""
-        return sum((g.most - 1) * self.block_s(g) for g in self.groups if g.around and g.most)
+        return sum((g.most - 1) * self.block_s(g) for g in self._open if g.around and g.most)
 
     def _larger(self, left_s: float) -> G | None:
-        growing = [group for group in self.groups if self._grows(group)]
+        growing = [group for group in self._open if self._grows(group)]
         behind, level = self._below(growing, self._level), self._level
         if not behind:
             grow = any(self.had(group) < group.most for group in growing)
@@ -148,13 +166,13 @@ class Timetable(Generic[G]):
         return group if self.block_s(group) <= self.longest_s else None
 
     def _for_a_look(self, left_s: float) -> G | None:
-        unseen = (group for group in self.groups if not self.had(group) and not group.around)
+        unseen = (group for group in self._open if not self.had(group) and not group.around)
         if self.yields:
             unseen = (group for group in unseen if not (group.core and group.most >= FEWEST))
         return next((group for group in unseen if self._needed_s([group], 1) <= left_s), None)
 
     def _of_core(self, left_s: float) -> G | None:
-        core = [group for group in self.groups if group.core and group not in self._given_up]
+        core = [group for group in self._open if group.core and group not in self._given_up]
         if unseen := [group for group in core if not self.had(group)]:
             begun = [group for group in core if self.had(group)]
             for group in unseen:
@@ -173,7 +191,7 @@ class Timetable(Generic[G]):
 
     def _revived(self, left_s: float) -> G | None:
         """Return a group of the core that was given up and fits now: others were quicker than expected."""
-        for group in self._below((g for g in self.groups if g.core and g in self._given_up), FEWEST):
+        for group in self._below((g for g in self._open if g.core and g in self._given_up), FEWEST):
             if self._needed_s([group], FEWEST) <= left_s:
                 self._given_up.remove(group)
                 return group
@@ -181,13 +199,13 @@ class Timetable(Generic[G]):
 
     def _steadier(self, left_s: float) -> G | None:
         """Return a group of the core that has 6 blocks or more, and may have 9; the last ones do without."""
-        behind = self._below([group for group in self.groups if group.core and self._grows(group)], STEADY)
+        behind = self._below([group for group in self._open if group.core and self._grows(group)], STEADY)
         while behind and self._needed_s(behind, STEADY) > left_s:
             behind.pop()
         return self._first(behind) if behind else None
 
     def _of_others(self, left_s: float, level: int) -> G | None:
-        others = (g for g in self.groups if not (g.core or g.around) and g not in self._given_up)
+        others = (g for g in self._open if not (g.core or g.around) and g not in self._given_up)
         for group in self._below(others, level):
             if self._needed_s([group], level) <= left_s:
                 return group
@@ -222,7 +240,7 @@ class Timetable(Generic[G]):
         block_s = {group: self.block_s(group) for group in self.groups}
         block_of = block_s.__getitem__
         copy = Timetable(groups=self.groups, block_s=block_of, counts=dict(self.counts), hands=self.hands)
-        copy.grace_s, copy.yields = self.grace_s, self.yields
+        copy.grace_s, copy.yields, copy.over = self.grace_s, self.yields, set(self.over)
         copy._given_up, copy._level = set(self._given_up), self._level
         for pick in (copy.next, copy.next_of_more):
             while (group := pick(left_s)) is not None:

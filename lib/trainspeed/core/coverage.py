@@ -25,8 +25,10 @@ class GroupCoverage:
         part: The set of trials that it belongs to: the field of the plan, empty where it has no name.
         core: Whether it is left out last.
         trials: Its arms, as in the ledger, without their seeds.
-        blocks: How many blocks were measured.
+        blocks: How many blocks were measured, each with a run at least that ended well.
         most: How many the plan asked for.
+        failed: Whether it has no more since its trials, or those that they are compared with, failed: no time was
+            lacking.
     """
 
     part: Name
@@ -34,6 +36,7 @@ class GroupCoverage:
     trials: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
     blocks: Number
     most: Number
+    failed: bool = False
 
     @property
     def arms(self) -> tuple[AnyTrial, ...]:
@@ -59,18 +62,22 @@ class Coverage:
 
     @property
     def left_out(self) -> tuple[GroupCoverage, ...]:
-        """The groups without any block."""
-        return tuple(group for group in self.groups if not group.blocks)
+        """The groups that there was no time for: without any block, but those that failed."""
+        return tuple(group for group in self.groups if not group.blocks and not group.failed)
 
     @property
     def unequal(self) -> tuple[GroupCoverage, ...]:
-        """The core's groups with fewer blocks than its others, but some."""
-        core = [group.blocks for group in self.groups if group.core]
-        return tuple(g for g in self.groups if g.core and 0 < g.blocks < min(max(core), g.most))
+        """The core's groups with fewer blocks than its others, but some, for want of time."""
+        core = [group for group in self.groups if group.core and not group.failed]
+        most = max((group.blocks for group in core), default=0)
+        return tuple(group for group in core if 0 < group.blocks < min(most, group.most))
 
     def blocks_of(self, *, core: bool) -> tuple[int, int, int] | None:
-        """Return the fewest and most blocks of what was measured of the core or the rest, and the number asked for."""
-        groups = [group for group in self.groups if group.core is core and group.blocks]
+        """Return the fewest and most blocks of what was measured of the core or the rest, and the number asked for.
+
+        What failed has no part in it.
+        """
+        groups = [group for group in self.groups if group.core is core and group.blocks and not group.failed]
         if not groups:
             return None
         blocks = [group.blocks for group in groups]

@@ -10,6 +10,10 @@ from trainspeed.conduct.plan import Plan, TrialSet, one_per_framework, planner
 from trainspeed.core.trial import grid
 
 COMPARED_FACTORS = ("layout",)  # between the arms of a comparison
+ACROSS = (
+    "framework",
+    "compile",
+)  # in which trials of two comparisons are held against each other: JAX compiles
 LINE_FACTORS = ("layout", "batch_size")  # between the points of the lines over batch size
 
 
@@ -81,10 +85,10 @@ def plan_layout(
     sizes = trials(models, survey_batch_sizes) if survey_batch_sizes else ()
     survey = trials(survey_models, batch_sizes) if survey_models else ()
     twice = one_per_framework(core, controls)
-    few = {"blocks": survey_blocks, "parameter": "survey_blocks"}
+    few = {"blocks": survey_blocks, "parameter": "survey_blocks", "across": ACROSS}
     return LayoutPlan(
-        core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=COMPARED_FACTORS),
-        precise=TrialSet(trials=precise, blocks=blocks, factors=COMPARED_FACTORS),
+        core=TrialSet(trials=core, blocks=blocks, controls=twice, factors=COMPARED_FACTORS, across=ACROSS),
+        precise=TrialSet(trials=precise, blocks=blocks, factors=COMPARED_FACTORS, across=ACROSS),
         sizes=TrialSet(trials=sizes, anchors=core if sizes else (), factors=LINE_FACTORS, **few),
         survey=TrialSet(trials=survey, factors=COMPARED_FACTORS, **few),
         allocation=default_allocation(core),

@@ -30,6 +30,7 @@ from trainspeed.studies.multi_gpu.scaling import (
 ARTICLE_FRAMEWORKS = ("tensorflow", "torch")
 # In which the arms of a comparison differ.
 SCALING_FACTORS = ("devices", "nodes", "strategy", "batch_size")
+ACROSS = ("framework", "strategy")  # in which the articles hold trials of two comparisons against each other
 PIPELINE_FACTORS = ("pipeline", "workers", "part", "augment")
 
 
@@ -169,7 +170,7 @@ def plan_multi_gpu(
     twice = controlled if several else ()
     return MultiGpuPlan(
         core=TrialSet(trials=core, controls=twice, factors=SCALING_FACTORS, **compared_in),
-        articles=TrialSet(trials=articles, factors=SCALING_FACTORS, **compared_in),
+        articles=TrialSet(trials=articles, factors=SCALING_FACTORS, across=ACROSS, **compared_in),
         survey=TrialSet(
             trials=survey, anchors=core if survey_batch_sizes else (), factors=SCALING_FACTORS, **few
         ),

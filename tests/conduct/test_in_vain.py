@@ -1,0 +1,165 @@
+"""What failed for good is not measured on, nor what was to be compared with it: workers only pretend."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from asking_study import trial_of
+from study_data import make_trial
+from trainspeed.conduct import study
+from trainspeed.conduct.context import Context
+from trainspeed.conduct.forked_run import RunOutcome
+from trainspeed.conduct.groups import Pace, groups_of
+from trainspeed.conduct.in_vain import is_in_vain
+from trainspeed.conduct.plan import Plan, TrialSet
+from trainspeed.core.coverage import Coverage, GroupCoverage
+from trainspeed.core.run import Status
+from trainspeed.show.coverage import coverage_sentences
+
+NO = RunOutcome(status=Status.UNSUPPORTED, reason="no such arithmetic")
+
+
+def pairs(*models: str, blocks: int = 15, controls: int = 0, **changed) -> TrialSet:
+    """Return a comparison of two precisions for each model; the first ones have an A/A control."""
+    trials = [
+        trial_of(model=model, precision=precision, images_per_epoch=64, **changed)
+        for model in models
+        for precision in ("default", "bf16")
+    ]
+    twice = tuple(trials[: 2 * controls : 2])
+    return TrialSet(trials=tuple(trials), blocks=blocks, controls=twice, factors=("precision",))
+
+
+@pytest.fixture
+def without(workers):
+    """Return a function that lets trials end as unsupported."""
+    well = workers.ends
+
+    def fail(fails):
+        workers.ends = lambda request: NO if fails(request.trial) else well(request)
+
+    return fail
+
+
+def measured(out, *parts, budget_s=None, **options):
+    context = Context(id="s1", out=out, **options)
+    return study.measure(
+        "s", Plan(others=parts), timeout_s=1, interval_s=1, budget_s=budget_s, context=context
+    )
+
+
+def blocks_of(runs, **fields) -> list[int]:
+    """Return the blocks in which a trial with these fields ended well, once for each of its arms."""
+    ok = (run for run in runs if run.status is Status.OK)
+    return [r.block for r in ok if all(getattr(r.trial, name) == value for name, value in fields.items())]
+
+
+# A comparison of which one side is gone.
+
+
+@pytest.mark.parametrize("controls", [0, 1])
+def test_what_is_left_alone_is_measured_once_and_so_is_its_control(workers, without, tmp_path, controls):
+    without(lambda trial: trial.precision == "bf16")
+
+    runs = measured(tmp_path, pairs("cnn10", "wrn28_1", controls=controls), budget_s=1e6)
+
+    assert blocks_of(runs, model="cnn10") == [0] * (1 + controls)
+    assert blocks_of(runs, model="wrn28_1") == [0]
+    assert [(group.blocks, group.failed) for group in runs.coverage.groups] == [(1, True)] * 2
+    assert len(coverage_sentences(runs.coverage)) == 1, "no time was lacking"
+
+
+def test_a_resumed_session_leaves_out_the_same(workers, without, tmp_path):
+    without(lambda trial: trial.precision == "bf16")
+    before = measured(tmp_path, pairs("cnn10", "wrn28_1", controls=1)).runs
+    workers.requests.clear()
+
+    after = measured(tmp_path, pairs("cnn10", "wrn28_1", controls=1), resume=True, budget_s=1e6)
+
+    assert (workers.requests, after.runs) == ([], before)
+    assert [(group.blocks, group.failed) for group in after.coverage.groups] == [(1, True)] * 2
+
+
+def test_a_control_goes_on_while_something_else_is_compared(workers, without, tmp_path):
+    """What noise does to another model of the framework is read from it."""
+    without(lambda trial: (trial.model, trial.precision) == ("cnn10", "bf16"))
+
+    runs = measured(tmp_path, pairs("cnn10", "wrn28_1", blocks=6, controls=1))
+
+    assert blocks_of(runs, model="cnn10") == [number for number in range(6) for _ in range(2)]
+    assert blocks_of(runs, model="wrn28_1", precision="bf16") == [*range(6)]
+
+
+@pytest.mark.parametrize(("across", "times"), [((), 1), (("framework",), 6), (("model",), 1)])
+def test_a_trial_that_is_compared_across_groups_goes_on(workers, without, tmp_path, across, times):
+    """Framework against framework, for one."""
+    without(lambda trial: trial.framework == "tensorflow" and trial.precision == "bf16")
+    of_two = [*pairs("cnn10").trials, *pairs("cnn10", framework="tensorflow").trials]
+
+    part = replace(pairs("cnn10", blocks=6), trials=tuple(of_two), across=across)
+    runs = measured(tmp_path, part)
+
+    assert blocks_of(runs, framework="tensorflow") == [*range(times)]
+    assert blocks_of(runs, framework="torch", precision="bf16") == [*range(6)]
+
+
+def test_no_trial_goes_on_for_one_of_another_group_that_failed_too():
+    part = pairs("cnn10", blocks=2)
+    of_two = (*part.trials, *pairs("cnn10", framework="tensorflow").trials)
+    groups = groups_of([replace(part, trials=of_two, across=("framework",))], [""], [True], seed=0)
+
+    def vain(*fails):
+        return [
+            is_in_vain(groups[0], number, groups=groups, is_no_use=lambda one: fails_for(one.trial, fails))
+            for number in (0, 1)
+        ]
+
+    def fails_for(trial, fails):
+        return (trial.framework, trial.precision) in fails
+
+    own = ("torch", "bf16") if groups[0].framework == "torch" else ("tensorflow", "bf16")
+    other = "tensorflow" if own[0] == "torch" else "torch"
+    assert vain() == [False, False]
+    assert vain(own) == [False, False]
+    assert vain(own, (other, "default")) == [False, True]
+    assert vain(own, (own[0], "default")) == [True, True]
+
+
+# What a record and an expectation are made of.
+
+
+def test_a_block_without_a_result_tells_nothing_of_how_long_others_take():
+    part = TrialSet(trials=tuple(make_trial(batch_size=size) for size in (8, 16)), blocks=6)
+    gone, other = groups_of([part], [""], [True], seed=0)
+    pace = Pace((), "cpu")
+    before_s = pace.block_s(other)
+    pace.learn(gone, 0.0, failed=True)
+
+    assert (pace.block_s(gone), pace.block_s(other)) == (0.0, before_s)
+    pace.learn(gone, 2 * before_s)
+    assert pace.block_s(other) > before_s
+
+
+def test_a_framework_that_is_missing_has_no_blocks_and_none_for_want_of_time(workers, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "trainspeed.conduct.start.find_interpreter", lambda name: None if name == "tensorflow" else "python"
+    )
+    of_two = (*pairs("cnn10").trials, *pairs("cnn10", framework="tensorflow").trials)
+    runs = measured(tmp_path, replace(pairs("cnn10"), trials=of_two), budget_s=1e6)
+
+    covered = {group.arms[0].framework: group for group in runs.coverage.groups}
+    assert [(g.blocks, g.failed) for g in (covered["tensorflow"], covered["torch"])] == [
+        (0, True),
+        (15, False),
+    ]
+    assert coverage_sentences(runs.coverage)[0].endswith("the core comparisons had 15 blocks.")
+    assert (runs.coverage.left_out, runs.coverage.unequal) == ((), ())
+
+
+def test_a_record_from_before_says_nothing_of_failures():
+    group = GroupCoverage(part="core", core=True, trials=(make_trial().as_dict(),), blocks=0, most=6)
+    covered = Coverage(session="s", study="s", budget_s=1.0, spent_s=1.0, groups=(group,))
+
+    assert covered.left_out == (group,)
