@@ -92,7 +92,15 @@ def test_a_label_tells_compiled_and_reduced_precision_apart():
         ),
         (
             [1.0, 1.08, 1.10, 1.10, 1.12, 1.2],
-            "1.10x (95 % interval 1.00 to 1.20): undecided, measure more blocks",
+            "1.10x (95 % interval 1.00 to 1.20): undecided, but not slower; measure more blocks",
+        ),
+        (
+            [0.8, 0.88, 0.9, 0.9, 0.92, 0.99],
+            "0.90x (95 % interval 0.80 to 0.99): undecided, but not faster; measure more blocks",
+        ),
+        (
+            [0.99, 1.08, 1.10, 1.10, 1.12, 1.2],
+            "1.10x (95 % interval 0.99 to 1.20): undecided, measure more blocks",
         ),
         ([], "not measured"),
     ],

@@ -47,6 +47,18 @@ def test_the_answer_names_each_setting_by_what_tells_it_from_the_others():
     )
 
 
+def test_what_is_undecided_says_what_its_interval_rules_out():
+    """From 1.01 to 1.05 it is no loss to switch it on, although it may be a gain of less than the margin."""
+    up = [1.01, 1.02, 1.03, 1.03, 1.04, 1.05]
+    runs = [*layout_pair(up), *layout_pair([1 / ratio for ratio in up], model="wrn28_1")]
+    (answer,) = answers(judged(runs))
+
+    assert answer_text(answer) == (
+        r"channels\_last vs channels\_first: **undecided** for PyTorch, cnn10 (1.03x, 1.01 to 1.05, so not slower) and "
+        r"PyTorch, wrn28\_1 (0.97x, 0.95 to 0.99, so not faster)."
+    )
+
+
 def test_first_looks_are_told_framework_by_framework_beside_an_answer_too():
     looks = [
         *layout_pair([1.1], framework="tensorflow"),

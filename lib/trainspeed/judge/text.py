@@ -99,10 +99,22 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     if judgement.low is None:
         return f"{size}, no interval: undecided, measure {MIN_BLOCKS} blocks or more"
     outcome = OUTCOME_WORDS.get(judgement.outcome, str(judgement.outcome))
-    if quantity == "time" and judgement.outcome is Outcome.UNDECIDED and not blocks_to_decide(judgement):
-        outcome = str(judgement.outcome)  # more blocks would hardly decide it
+    if quantity == "time" and judgement.outcome is Outcome.UNDECIDED:
+        leaning = leaning_of(judgement)
+        outcome = f"{judgement.outcome}{leaning and f', but {leaning}'}"
+        if blocks_to_decide(judgement):  # else more of them would hardly decide it
+            outcome += "; measure more blocks" if leaning else ", measure more blocks"
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
     return f"{size} ({ends}): {outcome}"
+
+
+def leaning_of(judged: Judgement | Judged) -> str:
+    """Return what the interval of an undecided time rules out: "not slower" or "not faster"; "" where neither."""
+    if judged.outcome is not Outcome.UNDECIDED or judged.low is None:
+        return ""
+    if judged.low >= 1:
+        return "not slower"
+    return "not faster" if judged.high <= 1 else ""
 
 
 def what_decides(verdicts: Iterable[Judged]) -> str:
