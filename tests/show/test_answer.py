@@ -54,8 +54,8 @@ def test_what_is_undecided_says_what_its_interval_rules_out():
     (answer,) = answers(judged(runs))
 
     assert answer_text(answer) == (
-        r"channels\_last vs channels\_first: **undecided** for PyTorch, cnn10 (1.03x, 1.01 to 1.05, so not slower) and "
-        r"PyTorch, wrn28\_1 (0.97x, 0.95 to 0.99, so not faster)."
+        r"channels\_last vs channels\_first: **undecided** for cnn10 (1.03x, 1.01 to 1.05, so not slower) and "
+        r"wrn28\_1 (0.97x, 0.95 to 0.99, so not faster)."
     )
 
 
