@@ -6,7 +6,7 @@ import pytest
 
 from trainspeed.conduct import turn_plan
 from trainspeed.conduct.plan import TrialSet, schedule
-from trainspeed.conduct.turn_plan import TurnPlan
+from trainspeed.conduct.turn_plan import TurnPlan, places_of
 from trainspeed.conduct.turns import ROUNDS
 from trainspeed.core.trial import Trial
 
@@ -76,3 +76,19 @@ def test_on_a_machine_with_one_core_one_after_the_other(monkeypatch):
     group = group_of(*PAIR)
 
     assert planned(group).side_by_side(group, group, ROUNDS) == 1
+
+
+def test_what_does_not_fit_while_several_are_built_begins_one_after_the_other_from_then_on():
+    group = group_of(*PAIR)
+    plan = planned(group)
+
+    assert plan.begin_alone(group, group, ROUNDS), "they had begun at once: they are tried again"
+    assert plan.side_by_side(group, group, ROUNDS) == 1
+    assert not plan.begin_alone(group, group, ROUNDS), "now they do not fit together"
+
+
+def test_who_begins_beside_whom_and_where():
+    """A last one alone has nothing beside it, and moves and rests as the others do."""
+    assert [tuple(place.values()) for place in places_of(3, at_once=2)] == [(1, 0), (1, 1), (0, 0)]
+    assert [tuple(place.values()) for place in places_of(4, at_once=3)] == [(2, 0), (2, 1), (2, 2), (0, 0)]
+    assert [tuple(place.values()) for place in places_of(2, at_once=1)] == [(0, None)] * 2

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from fake_conv2d import Buggy, behaving
+from trainspeed.conduct.turn_plan import places_of
 from trainspeed.conduct.turns import (
     ROUNDS,
     TURN_S,
@@ -109,7 +110,7 @@ def test_each_arm_has_a_turn_in_every_round(worker):
 
 def test_arms_that_begin_at_once_train_their_second_epoch_in_their_first_turn(worker):
     """Beside another one it would take longer; so both train as many epochs as where one begins after the other."""
-    requests = [replace(request(), beside=1, aside=place) for place in (0, 1)]
+    requests = [replace(request(), **place) for place in places_of(2, at_once=2)]
     begun = []
 
     def start(one):
@@ -161,6 +162,25 @@ def test_arms_that_do_not_fit_together_end_at_once_and_the_worker_goes_on(worker
     """Nothing of them is kept: they are measured again in smaller groups. Some GPUs serve one process at a time."""
     assert measure(worker, request(), request(), request(behaviour)) is None
     assert [outcome.status for outcome in measure(worker, request())] == [Status.OK]
+
+
+def test_an_arm_that_is_still_being_built_ends_with_one_that_does_not_fit_beside_it(worker):
+    """Nobody has read of its process yet; it would train beside the turns of the others."""
+    requests = [
+        replace(one, **place)
+        for one, place in zip(
+            [request("out of memory"), request("hang")], places_of(2, at_once=2), strict=True
+        )
+    ]
+    begun = []
+
+    def start(one):
+        begun.append(worker.begin(one, 60))
+        return begun[-1]
+
+    starts = [partial(start, one) for one in requests]
+    assert measure_in_turns(starts, "seed", lambda epoch_s: TakeTurn(epochs=1), at_once=2) is None
+    assert begun[1]._pid is None, "it has ended"
 
 
 def test_an_arm_that_is_out_of_memory_before_another_is_there_leaves_and_the_others_go_on(worker):

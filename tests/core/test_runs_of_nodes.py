@@ -41,6 +41,18 @@ def test_runs_that_took_turns_take_what_they_take_together():
     assert elapsed_s([*arms, run_at("a-2", 5, block=1)]) == 20.0
 
 
+def test_what_was_built_side_by_side_counts_once():
+    """Both were built in the same 4 s, and trained their first epoch of 3 s."""
+    stages_s = {"start": 0.0, "build": 4.0, "train": 8.0, "wait": 5.0}
+    arms = [
+        make_run(batch_size=size, built_beside=1, stages_s=stages_s, group=0, epoch_s=(3.0, 1.0))
+        for size in (8, 16)
+    ]
+
+    assert elapsed_s(arms) == 4.0 + 3.0 + 2 * (8.0 - 3.0)
+    assert arms[0].busy_s == 3.5 + 5.0
+
+
 def test_without_a_fleet_it_is_the_sum():
     assert elapsed_s([run_at(None, 0), run_at(None, 0, block=1)]) == 20.0
 

@@ -164,6 +164,8 @@ class ForkedRun:
                 self._pid = None  # another process may have the number by now
                 return
             self._heed(event)
+            if isinstance(event, events.Forked):  # nobody had read of it before
+                self.kill()
 
     def _died(self, event: events.Exited, who: str = "run") -> RunOutcome:
         return _died(event, self._stage, self._oom_kills, who, self._device)

@@ -20,7 +20,7 @@ from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turn_plan import TurnPlan
+from trainspeed.conduct.turn_plan import TurnPlan, places_of
 from trainspeed.conduct.turns import ROUNDS, TURN_S, measure_in_turns
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.conduct.workers import Start, WorkerKind, Workers
@@ -113,7 +113,8 @@ class Runner:
         while left:
             some = left.pop(0)
             if (measured := self._measure_in_turns(some, subgroup, fit)) is None:
-                left = self._together.halve(some) + left
+                alone = self._turns.begin_alone(some, fit, self.rounds)
+                left = ([some] if alone else self._together.halve(some)) + left
             else:
                 in_turns, subgroup = in_turns + measured, subgroup + 1
         if any(crowds(run.status, run.failure) for run in in_turns):
@@ -126,9 +127,10 @@ class Runner:
         """Measure those of a group that are to be alive together; return None where they do not fit into memory."""
         started: list[str] = []
         at_once = self._turns.side_by_side(some, group, self.rounds)
+        places = places_of(len(some), at_once)
         begin = [
-            partial(self._begin, planned, started, len(some), beside=at_once - 1, aside=number % at_once)
-            for number, planned in enumerate(some)
+            partial(self._begin, planned, started, len(some), p)
+            for planned, p in zip(some, places, strict=True)
         ]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.strangers)
@@ -156,19 +158,19 @@ class Runner:
         return self._workers.ready(WorkerKind.of(planned.trial)) is not None
 
     def _begin(
-        self, planned: Planned, started: list[str], arms: int, *, beside: int, aside: int
+        self, planned: Planned, started: list[str], arms: int, place: Mapping[str, int | None]
     ) -> ForkedRun:
         """Begin a run that takes turns with so many, itself among them, and append to `started` when.
 
         Args:
-            beside, aside: See `Request`.
+            place: The fields `beside` and `aside` of its request.
         """
         kind = WorkerKind.of(planned.trial)
         worker = self._workers.ready(kind)
         if worker is None:  # an arm before it took the worker along, and no other could be started
             started.append(_now())
             return ForkedRun.ended(Status.CRASHED, self._workers.why_missing(kind))
-        request = replace(self._request(planned), turns=True, beside=beside, aside=aside)
+        request = replace(self._request(planned), turns=True, **place)
         started.append(_now())
         return self._gang_runs.begin(planned, worker, request, self.timeout_s, arms=arms, rounds=self.rounds)
 

@@ -26,6 +26,7 @@ class TurnPlan:
     device: str
     turn_s: float
     _epochs: dict[tuple[int, frozenset[Any]], int] = field(default_factory=dict, init=False)
+    _alone: set[frozenset[Any]] = field(default_factory=set, init=False)
 
     def turn(self, group: Sequence[Planned], rounds: int, epoch_s: Sequence[float]) -> TakeTurn:
         """Return what a turn of the group is.
@@ -58,12 +59,33 @@ class TurnPlan:
             group: All that are compared.
         """
         movable = self.device == "cpu" and all(_is_movable(planned.trial) for planned in some)
-        known = _key(group, rounds) in self._epochs
+        known = _key(group, rounds) in self._epochs and _kinds(group) not in self._alone
         return max(1, min(len(usable_cores()), len(some))) if movable and known else 1
+
+    def begin_alone(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> bool:
+        """Have a group begin one after the other from now on, and return whether it had not: arguments as above.
+
+        What does not fit into memory while several are built may well fit afterwards.
+        """
+        at_once = self.side_by_side(some, group, rounds) > 1
+        self._alone.add(_kinds(group))
+        return at_once
 
 
 def _key(group: Sequence[Planned], rounds: int) -> tuple[int, frozenset[Any]]:
-    return rounds, frozenset(planned.kind for planned in group)
+    return rounds, _kinds(group)
+
+
+def _kinds(group: Sequence[Planned]) -> frozenset[Any]:
+    return frozenset(planned.kind for planned in group)
+
+
+def places_of(arms: int, at_once: int) -> list[dict[str, int | None]]:
+    """Return the fields `beside` and `aside` of the request of each arm, of which so many begin at once."""
+    if at_once == 1:
+        return [{"beside": 0, "aside": None}] * arms
+    together = (min(at_once, arms - number + number % at_once) for number in range(arms))
+    return [{"beside": own - 1, "aside": number % at_once} for number, own in enumerate(together)]
 
 
 def _is_movable(trial: AnyTrial) -> bool:

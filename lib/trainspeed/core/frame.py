@@ -91,7 +91,7 @@ def _row(run: Run, first_s: float | None = None) -> dict[str, Any]:
 
 
 def append_csv(run: Run, path: Path) -> None:
-    """Add a run to a table that `is_current`."""
+    """Add a run to a table that `is_current`; where it was not built alone, without first_epoch_s and training_s."""
     append_text(path, _csv([_row(run)]).removesuffix("\n"))
 
 
@@ -105,7 +105,7 @@ def is_current(path: Path) -> bool:
 
 
 def write_csv(runs: Iterable[Run], path: Path) -> None:
-    """Write the table of all runs, replacing an old one in one step."""
+    """Write the table of all runs as `append_csv` does, replacing an old one in one step."""
     header = dict(zip(CSV_COLUMNS, CSV_COLUMNS, strict=True))
     write_atomically(path, _csv([header, *map(_row, runs)]))
 

@@ -60,9 +60,7 @@ class Role(StrEnum):
     SCREEN = "screen: "  # many switches at once, in mirror pairs
     ELIMINATE = "eliminate: "  # all that are promising, and each left out
     RECIPE = "recipe"  # all switches together, in fresh blocks
-    PLAIN_AGAIN = (
-        "plain again"  # the plain trial of those blocks once more: the second half of an A/A control
-    )
+    PLAIN_AGAIN = "plain again"  # the plain trial of those blocks once more: half of an A/A control
 
     @classmethod
     def of(cls, label: str) -> Role:
@@ -74,9 +72,7 @@ class Role(StrEnum):
 
 _WITH_NAME = tuple(role for role in Role if role.endswith(": "))
 AGAIN = {Role.CONTROL: Role.CONTROL_AGAIN, Role.RECIPE: Role.PLAIN_AGAIN}  # halves of an A/A control
-DATA_ROLES = frozenset(
-    {Role.DATA, Role.CONTROL, Role.BISECTED}
-)  # verdicts, tables and charts are made of these
+DATA_ROLES = frozenset({Role.DATA, Role.CONTROL, Role.BISECTED})  # of verdicts, tables and charts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,11 +117,10 @@ class Run(RunResult):
 
     @property
     def first_epoch_s(self) -> float | None:
-        """The first epoch: it holds tracing, compiling and autotuning, which do not grow with the images.
+        """The first epoch: it holds tracing, compiling and autotuning, anew in each run: see `compiled_anew`.
 
-        Each run does them anew: see `compiled_anew`. None where other arms did so beside it: it took longer then.
-
-        Where a last partial batch was dropped, its share of a later epoch is added.
+        None where other arms did so beside it. Where a last partial batch was dropped, its share of a later epoch is
+        added, as the rest does not grow with the images.
         """
         if not self.epoch_s or self.built_beside:
             return None
@@ -215,8 +210,13 @@ class Run(RunResult):
 
     @property
     def busy_s(self) -> float:
-        """Seconds from its request to its end, without the waits for its turns."""
-        return sum(self.stages_s.values()) - self.waited_s
+        """Seconds from its request to its end, without waits for turns; its share where others were built beside it."""
+        built_s = self._trained_from_s + sum(self.epoch_s[:1]) if self.built_beside else 0.0
+        return (
+            sum(self.stages_s.values())
+            - self.waited_s
+            - built_s * self.built_beside / (1 + self.built_beside)
+        )
 
     @property
     def power_w(self) -> float | None:

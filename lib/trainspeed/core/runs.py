@@ -117,7 +117,7 @@ def machines_of(runs: Iterable[Run]) -> list[tuple[str | None, Mapping[str, Any]
 def elapsed_s(runs: Iterable[Run]) -> float:
     """Return the seconds in which runs were measured: what nodes did side by side counts once.
 
-    On one machine, where nothing is measured side by side, that is the sum of what all runs took. The nodes' clocks
+    On one machine that is the sum of what all runs took, see `Run.busy_s`. The nodes' clocks
     need not agree: then it is between what the busiest node took and what all took together.
     """
     blocks: dict[Any, tuple[float, float]] = {}

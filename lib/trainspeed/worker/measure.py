@@ -170,8 +170,8 @@ def _take_device(request: Request) -> None:
     """Keep this process to the devices of the trial."""
     show_gpus(request.gpu_uuids if request.device == "gpu" else ())
     if request.device == "cpu":
-        pin(request.trial.cores, request.aside)
-        limit_memory(allowance_bytes())
+        pin(request.trial.cores, request.aside or 0)
+        limit_memory(allowance_bytes() // (1 + request.beside))
 
 
 def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> InTurns | Alone:
@@ -179,7 +179,7 @@ def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> 
     in_turns = request.turns and not (request.gang and request.gang.follows)
     if not in_turns:
         return Alone(whole, meter)
-    settle = partial(move_to_own_cores, request.trial.cores) if request.beside else None
+    settle = None if request.aside is None else partial(move_to_own_cores, request.trial.cores)
     return InTurns(channel, request.requested_at, meter, settle)
 
 

@@ -23,7 +23,8 @@ class Request:
         turns: Whether to train or call a turn at a time, as the runner says, instead of all in a row.
         beside: How many other arms build and train their first epoch at the same time, each on a core of its own; 0
             where it does so alone.
-        aside: How many cores before its own it does that on, before it moves to its own.
+        aside: How many cores before its own it does that on, before it moves to its own and rests; None where it
+            begins on its own and trains two epochs before it rests.
         calls_s: How long the whole calls of a convolution that takes no turns last together, about; `trial.calls` of
             them are made in any case.
         default_allocation: Whether to leave the framework's memory allocation at its default.
@@ -40,7 +41,7 @@ class Request:
     inspect: bool = False
     turns: bool = False
     beside: int = 0
-    aside: int = 0
+    aside: int | None = None
     calls_s: float = 0.0
     default_allocation: bool = False
     gpu_uuids: tuple[str, ...] = ()

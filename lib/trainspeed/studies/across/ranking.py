@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from statistics import median
 
-from trainspeed.core.frame import ARTICLE_EPOCHS
+from trainspeed.core.frame import ARTICLE_EPOCHS, first_epochs_s
 from trainspeed.core.run import Run
 from trainspeed.core.trial import Trial
 from trainspeed.judge.cost import SECONDS_PER_HOUR
@@ -57,10 +57,14 @@ class Entry(Judged):
         return median(1 / run.images_per_s for run in self.runs)
 
     @property
-    def training_s(self) -> float:
-        """Seconds of a training as long as the articles', or as what ran where that is longer; median."""
-        alone_s = [run.first_epoch_s for run in self.runs if run.first_epoch_s is not None]
-        first_s = median(alone_s or [run.epoch_s[0] for run in self.runs])
+    def training_s(self) -> float | None:
+        """Seconds of a training as long as the articles', or as what ran where that is longer; median.
+
+        None where no first epoch is known: see `Run.first_epoch_s`.
+        """
+        first_s = next(iter(first_epochs_s(self.runs).values()), None)
+        if first_s is None:
+            return None
         return median(
             first_s + (max(ARTICLE_EPOCHS, r.trial.epochs) - 1) * r.median_epoch_s for r in self.runs
         )
@@ -68,7 +72,8 @@ class Entry(Judged):
     @property
     def usd_per_training(self) -> float | None:
         """US dollars for such a training; None without a price."""
-        return None if self.usd_per_hour is None else self.usd_per_hour * self.training_s / SECONDS_PER_HOUR
+        known = None not in (self.usd_per_hour, self.training_s)
+        return self.usd_per_hour * self.training_s / SECONDS_PER_HOUR if known else None
 
 
 @dataclass(frozen=True, kw_only=True)
