@@ -22,7 +22,7 @@ from trainspeed.core.format import (
     pipeline_of,
     precision_of,
 )
-from trainspeed.core.levers.lever import Setting
+from trainspeed.core.levers.lever import LEVERS_FACTOR, Setting
 from trainspeed.core.levers.registry import words_of
 from trainspeed.core.phase import PHASES, WHOLE
 from trainspeed.core.quantities import MOST_NAME_LETTERS, MOST_WHOLE
@@ -277,7 +277,7 @@ TRAINING = rows(
     Factor(name="epochs", value="{} epochs".format),
     Factor(name="weights"),
     Factor(
-        name="levers",
+        name=LEVERS_FACTOR,
         value=lambda v: _levers(v) or "no lever",
         contrast=_levers_apart,
         described=lambda trial: bool(trial.levers),

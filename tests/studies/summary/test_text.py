@@ -148,9 +148,13 @@ def test_what_no_number_of_blocks_decides_is_one_sentence_for_all_studies():
 def test_what_a_plain_script_has_is_named_as_no_gain_unless_fresh_blocks_refute_it():
     default = replace(verdict(1.3), candidate=replace(verdict().candidate, framework="jax"))
     cores = verdict(1.8, factor="devices")
+    left = replace(verdict().baseline, levers=[("malloc_thresholds", "off")])
+    own = replace(verdict(1.1, factor="levers"), candidate=left)
     runs = tuple(runs_of("multi_gpu", machine={"device": "cpu", "cpu": "Test CPU"}))
     report = report_of(default, cores, runs=runs)
 
+    (said,) = slower_sentences(report_of(own, runs=runs))
+    assert said.endswith("; a plain script has it by itself: nothing to switch on.")
     one, other = slower_sentences(report)
     assert one.endswith("; over one core: a plain script has them all.")
     assert other.endswith("; JAX has it by itself: leave it so.")

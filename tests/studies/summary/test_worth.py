@@ -35,6 +35,22 @@ def test_the_layout_that_a_framework_has_by_itself_is_no_gain(framework, gains):
     assert len(worthwhile([found], [found], GPU)) == gains
 
 
+@pytest.mark.parametrize(
+    ("levers", "gains"),
+    [
+        ([("malloc_thresholds", "off")], 0),
+        ([("python_gc", "off")], 1),
+        ([("malloc_thresholds", "off"), ("python_gc", "off")], 1),
+    ],
+)
+def test_what_trainspeed_alone_sets_is_no_gain_over_a_script_that_never_had_it(levers, gains):
+    plain = verdict(factor="levers")
+    baseline = replace(plain.baseline, levers=[("threads", "all")])
+    candidate = replace(baseline, levers=[*baseline.levers, *levers])
+    own = replace(plain, baseline=baseline, candidate=candidate)
+    assert len(worthwhile([own], [own], GPU)) == gains
+
+
 @pytest.mark.parametrize(("device", "gains"), [("cpu", 0), ("gpu", 1)])
 def test_several_cores_are_no_gain_over_a_script_that_has_them_all(device, gains):
     devices = verdict(factor="devices")

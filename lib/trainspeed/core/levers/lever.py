@@ -12,6 +12,7 @@ from trainspeed.core.format import NAMES
 ALL_FRAMEWORKS = ("tensorflow", "torch", "jax")
 ALL_DEVICES = ("cpu", "gpu")
 ON, OFF = "on", "off"
+LEVERS_FACTOR = "levers"  # in verdicts: all levers of a trial that are no fields of it
 
 Setting = tuple[str, str]  # name of a lever, value
 Environment = Mapping[str, str]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from urllib.parse import quote
 
 from trainspeed.core.format import NAMES, counted, listed, model_of
+from trainspeed.core.levers.lever import LEVERS_FACTOR
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role
 from trainspeed.judge.answer import where_measured
@@ -113,7 +114,9 @@ def _no_gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[str
     for verdict in report.switches:
         if verdict.outcome is not Outcome.FASTER or verdict.candidate.phase.calls or verdict in refuted:
             continue
-        if is_default(verdict):
+        if is_default(verdict) and verdict.factor == LEVERS_FACTOR:
+            why[verdict] = "; a plain script has it by itself: nothing to switch on"
+        elif is_default(verdict):
             why[verdict] = f"; {NAMES[verdict.candidate.framework]} has it by itself: leave it so"
         elif is_on_cores(verdict, report.machine):
             why[verdict] = "; over one core: a plain script has them all"

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainspeed.core.factors import RECIPE
+from trainspeed.core.levers.lever import LEVERS_FACTOR, Kind
+from trainspeed.core.levers.registry import LEVERS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
@@ -50,7 +52,8 @@ def possible(
 def is_over_plain(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
     """Whether a gain is one over a plain script.
 
-    Several CPU cores, each a device, are none, as a script has all; nor is the layout that a framework has by itself.
+    Several CPU cores, each a device, are none, as a script has all; nor is the layout that a framework has by itself,
+    nor what Trainspeed alone sets, set as a script has it.
     """
     return not is_default(verdict) and not is_on_cores(verdict, machine)
 
@@ -61,8 +64,14 @@ def is_on_cores(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
 
 
 def is_default(verdict: Verdict) -> bool:
-    """Whether a script has the candidate's setting without a line of its own: a framework's own layout."""
+    """Whether a script has the candidate's setting without a line of its own.
+
+    So it has a framework's own layout, and what differs from Trainspeed's own settings.
+    """
     trial = verdict.candidate
+    if verdict.factor == LEVERS_FACTOR:
+        further = {name for name, value in trial.levers if (name, value) not in verdict.baseline.levers}
+        return bool(further) and all(LEVERS[name].kind is Kind.OWN for name in further)
     return verdict.factor == "layout" and trial.layout == DEFAULT_LAYOUT[trial.framework]
 
 

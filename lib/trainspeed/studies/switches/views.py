@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from trainspeed.core.factors import RECIPE
+from trainspeed.core.levers.lever import LEVERS_FACTOR
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Run
 from trainspeed.core.trial import Trial
@@ -36,7 +37,6 @@ ALONE_QUESTION = "What does a switch bring on top of all others that were kept?"
 SLOW_QUESTION = "What does it cost to lose what a plain script has, or to have a brake?"
 OWN_QUESTION = "What does it do to have what a plain script has, in place of a setting of Trainspeed's own?"
 NOT_IN_EFFECT = Decision.NOT_IN_EFFECT
-LEVERS_FACTOR = "levers"  # of a trial: all levers that are no fields
 
 
 def marked(switch: Switch) -> str:
