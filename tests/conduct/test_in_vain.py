@@ -15,7 +15,7 @@ from trainspeed.conduct.groups import Pace, groups_of
 from trainspeed.conduct.in_vain import is_in_vain
 from trainspeed.conduct.plan import Plan, TrialSet
 from trainspeed.core.coverage import Coverage, GroupCoverage
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 from trainspeed.show.coverage import coverage_sentences
 
 NO = RunOutcome(status=Status.UNSUPPORTED, reason="no such arithmetic")
@@ -60,14 +60,14 @@ def blocks_of(runs, **fields) -> list[int]:
 
 
 @pytest.mark.parametrize("controls", [0, 1])
-def test_what_is_left_alone_is_measured_once_and_so_is_its_control(workers, without, tmp_path, controls):
+def test_what_is_left_alone_has_six_blocks_and_so_has_its_control(workers, without, tmp_path, controls):
     without(lambda trial: trial.precision == "bf16")
 
     runs = measured(tmp_path, pairs("cnn10", "wrn28_1", controls=controls), budget_s=1e6)
 
-    assert blocks_of(runs, model="cnn10") == [0] * (1 + controls)
-    assert blocks_of(runs, model="wrn28_1") == [0]
-    assert [(group.blocks, group.failed) for group in runs.coverage.groups] == [(1, True)] * 2
+    assert blocks_of(runs, model="cnn10") == [number for number in range(6) for _ in range(1 + controls)]
+    assert blocks_of(runs, model="wrn28_1") == [*range(6)]
+    assert [(group.blocks, group.failed) for group in runs.coverage.groups] == [(6, True)] * 2
     assert len(coverage_sentences(runs.coverage)) == 1, "no time was lacking"
 
 
@@ -79,41 +79,53 @@ def test_a_resumed_session_leaves_out_the_same(workers, without, tmp_path):
     after = measured(tmp_path, pairs("cnn10", "wrn28_1", controls=1), resume=True, budget_s=1e6)
 
     assert (workers.requests, after.runs) == ([], before)
-    assert [(group.blocks, group.failed) for group in after.coverage.groups] == [(1, True)] * 2
+    assert [(group.blocks, group.failed) for group in after.coverage.groups] == [(6, True)] * 2
+
+
+@pytest.mark.parametrize("changed", [{"label": Role.RECIPE}, {"part": "compute"}])
+def test_what_no_other_report_is_compared_with_is_measured_once(workers, without, tmp_path, changed):
+    """A search's own runs, and parts of a step."""
+    without(lambda trial: trial.precision == "bf16")
+    of_set = {name: value for name, value in changed.items() if name == "label"}
+    of_trial = {name: value for name, value in changed.items() if name == "part"}
+
+    runs = measured(tmp_path, replace(pairs("cnn10", **of_trial), **of_set), budget_s=1e6)
+
+    assert blocks_of(runs) == [0]
 
 
 def test_a_control_goes_on_while_something_else_is_compared(workers, without, tmp_path):
     """What noise does to another model of the framework is read from it."""
     without(lambda trial: (trial.model, trial.precision) == ("cnn10", "bf16"))
 
-    runs = measured(tmp_path, pairs("cnn10", "wrn28_1", blocks=6, controls=1))
+    runs = measured(tmp_path, pairs("cnn10", "wrn28_1", blocks=9, controls=1))
 
-    assert blocks_of(runs, model="cnn10") == [number for number in range(6) for _ in range(2)]
-    assert blocks_of(runs, model="wrn28_1", precision="bf16") == [*range(6)]
+    assert blocks_of(runs, model="cnn10") == [number for number in range(9) for _ in range(2)]
+    assert blocks_of(runs, model="wrn28_1", precision="bf16") == [*range(9)]
 
 
-@pytest.mark.parametrize(("across", "times"), [((), 1), (("framework",), 6), (("model",), 1)])
+@pytest.mark.parametrize(("across", "times"), [((), 6), (("framework",), 9), (("model",), 6)])
 def test_a_trial_that_is_compared_across_groups_goes_on(workers, without, tmp_path, across, times):
     """Framework against framework, for one."""
     without(lambda trial: trial.framework == "tensorflow" and trial.precision == "bf16")
     of_two = [*pairs("cnn10").trials, *pairs("cnn10", framework="tensorflow").trials]
 
-    part = replace(pairs("cnn10", blocks=6), trials=tuple(of_two), across=across)
+    part = replace(pairs("cnn10", blocks=9), trials=tuple(of_two), across=across)
     runs = measured(tmp_path, part)
 
     assert blocks_of(runs, framework="tensorflow") == [*range(times)]
-    assert blocks_of(runs, framework="torch", precision="bf16") == [*range(6)]
+    assert blocks_of(runs, framework="torch", precision="bf16") == [*range(9)]
 
 
 def test_no_trial_goes_on_for_one_of_another_group_that_failed_too():
-    part = pairs("cnn10", blocks=2)
+    part = pairs("cnn10", blocks=7)
     of_two = (*part.trials, *pairs("cnn10", framework="tensorflow").trials)
     groups = groups_of([replace(part, trials=of_two, across=("framework",))], [""], [True], seed=0)
 
     def vain(*fails):
         return [
             is_in_vain(groups[0], number, groups=groups, is_no_use=lambda one: fails_for(one.trial, fails))
-            for number in (0, 1)
+            for number in (5, 6)
         ]
 
     def fails_for(trial, fails):

@@ -11,8 +11,9 @@ from dataclasses import fields
 
 from trainspeed.conduct.groups import PlannedGroup
 from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.timetable import FEWEST
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.run import AGAIN
+from trainspeed.core.run import AGAIN, DATA_ROLES, Role
 
 NoUse = Callable[[Planned], bool]
 
@@ -22,6 +23,7 @@ def is_in_vain(group: PlannedGroup, number: int, *, groups: Iterable[PlannedGrou
 
     Where one trial is left of several that were to be compared, its first block is measured, so that it is known, and
     no other; but for an A/A control while anything else is compared, and for a trial that is compared across groups.
+    Data of whole training steps have as many blocks as an interval takes: other reports are compared with them.
 
     Args:
         groups: All of the study.
@@ -30,13 +32,19 @@ def is_in_vain(group: PlannedGroup, number: int, *, groups: Iterable[PlannedGrou
     left = _left(group.blocks[number], is_no_use)
     if not left:
         return True
-    if left[0].block == 0 or len(_trials(group.blocks[number])) == 1 or len(_trials(left)) > 1:
+    if left[0].block < _fewest(left) or len(_trials(group.blocks[number])) == 1 or len(_trials(left)) > 1:
         return False
     others = [other for other in groups if other is not group]
     controls = any(one.label in AGAIN.values() for one in left)
     if controls and any(len(_trials(_left(other.blocks[0], is_no_use))) > 1 for other in others):
         return False
     return not left[0].across or not any(_compares(left[0], other, is_no_use) for other in others)
+
+
+def _fewest(left: Sequence[Planned]) -> int:
+    """Return how many blocks there are of what is left alone."""
+    data = any(Role.of(one.label) in DATA_ROLES for one in left)
+    return FEWEST if data and left[0].trial.phase.trains else 1
 
 
 def _left(block: Sequence[Planned], is_no_use: NoUse) -> list[Planned]:
