@@ -92,6 +92,11 @@ def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
     assert answer(replace(found, rest=slow)).endswith(
         "without these: 1.00x (95 % interval 1.00 to 1.00): the same within the margin."
     )
+    worse = replace(without_bf16().rest, time=speedup(1.2), accuracy=points(-3.0), equality=Equality.WORSE)
+    assert answer(replace(found, rest=worse)).endswith(
+        "What is left is faster without these, but less accurate: 1.20x (95 % interval 1.20 to 1.20): faster; accuracy "
+        "is worse by more than the margin."
+    )
     assert text.fate_sentences([found])[0].endswith(
         "channels_last, fused optimizer: a search without bf16 decides: name the others in `levers`."
     )

@@ -90,16 +90,21 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
     if bad:
         parts.append(f"Of these not to be kept: {thrown_out}.")
         if any(found.decisions[switch] is Decision.UNCONFIRMED for switch in confirmed.on):
-            parts.append(f"What is left was not shown to be faster without these{_left(found)}.")
+            parts.append(f"What is left {_left(found)}.")
     return " ".join(parts)
 
 
 def _left(found: Findings) -> str:
-    """Return what fresh blocks say of what is left and is not kept, where they had an arm of it."""
-    if found.rest is None:
-        return ""
-    points = f"; accuracy is {found.rest.equality}" if found.rest.equality is Equality.WORSE else ""
-    return f": {measured(found.rest.time)}{points}"
+    """Return what fresh blocks say of what is left and is not kept."""
+    lead = "was not shown to be faster without these"
+    if found.rest is None:  # they had no arm of it
+        return lead
+    points = ""
+    if found.rest.equality is Equality.WORSE:
+        points = f"; accuracy is {found.rest.equality}"
+        if found.rest.time.outcome is Outcome.FASTER:
+            lead = "is faster without these, but less accurate"
+    return f"{lead}: {measured(found.rest.time)}{points}"
 
 
 def _largest(found: Findings, confirmed: Confirmation) -> list[str]:
