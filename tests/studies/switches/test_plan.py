@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +14,8 @@ from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.levers.host import THREAD_VARIABLES
 from trainspeed.core.run import Role
+from trainspeed.core.runs import RunSet
+from trainspeed.search.switch import Switch, combined
 from trainspeed.studies.switches import plan as plan_module
 from trainspeed.studies.switches.plan import findings, plan_switches
 
@@ -137,6 +141,22 @@ def test_a_plain_script_has_as_many_threads_as_the_user_has_set(monkeypatch):
     assert {one.value for one in torch.candidates.switches} == {"all", "one", "close", "spread"}
     ways = [one.on(torch.start) for one in torch.candidates.switches if one.lever == "thread_placement"]
     assert {dict(trial.levers)["threads"] for trial in ways} == {"as_set"}
+
+
+def test_a_search_that_is_drawn_again_begins_as_its_runs_on_one_device_did(monkeypatch):
+    """One on two devices has lost the threads of the plain setting: each device has a core of its own."""
+    monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "CPU core"))
+    plain = planned(frameworks=["torch"], levers=["threads", "devices"]).searches[0].start
+    both = combined(plain, [Switch(lever="devices", value="2", fields=(("devices", 2), ("strategy", "ddp")))])
+    assert (plain.levers, both.levers) == ((("threads", "all"),), ())
+    runs = RunSet(tuple(make_run(study="switches", trial=trial) for trial in (both, plain)))
+    monkeypatch.setattr(plan_module, "recorded", lambda *_, **__: runs)
+    monkeypatch.setattr(plan_module, "current", lambda: SimpleNamespace(render_from=Path()))
+
+    (search,) = planned(frameworks=["torch"], levers=["threads", "devices"]).searches
+
+    assert search.start.levers == plain.levers
+    assert "all" not in {switch.value for switch in search.candidates.switches}
 
 
 def test_on_gpus_it_depends_on_the_smallest_ones_memory_whether_uploading_is_tried(monkeypatch):

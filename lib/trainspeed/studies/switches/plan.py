@@ -19,7 +19,7 @@ from trainspeed.core.levers.lever import Setting
 from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import Role, Run
-from trainspeed.core.trial import PLAIN_PIPELINES, Trial
+from trainspeed.core.trial import PLAIN_PIPELINES, SINGLE, Trial
 from trainspeed.search.asking import Asking
 from trainspeed.search.findings import Findings
 from trainspeed.search.search import Search
@@ -156,9 +156,11 @@ def _plain_levers(framework: str, kind: str, count: int, drawn: Sequence[Run]) -
     """Return what a plain script has and a plain trial has not: all cores, or as many threads as the user has set.
 
     Args:
-        drawn: The runs of an older report: they began as they did, whatever this machine has.
+        drawn: The runs of an older report: they began as they did, whatever this machine has. Those on several
+            devices tell nothing of it: each device has a core of its own.
     """
-    if own := [run.trial for run in drawn if run.trial.framework == framework]:
+    single = [run.trial for run in drawn if run.trial.strategy == SINGLE]
+    if own := [trial for trial in single if trial.framework == framework]:
         if not all(ALL_CORES[0] in dict(trial.levers) for trial in own):
             return ()
         return (AS_SET if any(AS_SET in trial.levers for trial in own) else ALL_CORES,)
