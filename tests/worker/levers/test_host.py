@@ -80,6 +80,24 @@ def test_a_number_of_threads_that_the_user_has_set_is_left_alone_where_the_plain
     )
 
 
+@pytest.mark.parametrize(
+    ("variable", "number", "plain", "found"),
+    [
+        ("4", 1, 2, "1 thread"),
+        ("4", 8, 8, "8 threads"),
+        ("4", 2, 2, "as_set"),  # MKL takes no more than there are cores
+        ("4,2", 4, 4, "as_set"),
+        ("4", None, 2, "as_set"),  # TensorFlow tells no number that a variable set
+    ],
+)
+def test_another_number_than_a_variable_says_is_not_as_set(monkeypatch, variable, number, plain, found):
+    monkeypatch.setenv("OMP_NUM_THREADS", variable)
+
+    value, how = host.threads_seen("as_set", ["OMP_NUM_THREADS"], number, plain, "it says so")
+
+    assert (value, how) == (found, f"OMP_NUM_THREADS={variable}; it says so")
+
+
 def test_one_core_is_all_of_them_already(monkeypatch):
     monkeypatch.setattr(host, "all_cores", lambda: [3])
     with pytest.raises(Unsupported, match="there is one core to use here"):

@@ -56,20 +56,28 @@ def _set_by(variables: Sequence[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in variables if os.environ.get(name)}
 
 
-def threads_seen(value: str, variables: Sequence[str], number: int, plain: int, told: str) -> Seen:
+def threads_seen(value: str, variables: Sequence[str], number: int | None, plain: int, told: str) -> Seen:
     """Return what a run saw of the lever threads.
+
+    A variable may ask for more than a framework takes: with MKL that is one for each core at most.
 
     Args:
         value: Of the lever.
         variables: With which a user sets the number.
-        number: Threads that the framework computes with.
+        number: Threads that the framework computes with; None where it only tells that they are its own choice.
         plain: As many as a plain script would have.
         told: How the number was found.
     """
     if value == AS_SET[1]:
         given = _set_by(variables)
         said = ", ".join(f"{name}={text}" for name, text in given.items())
-        return (AS_SET[1] if given else None), f"{said or 'no variable is set'}; {told}"
+        how = f"{said or 'no variable is set'}; {told}"
+        if not given:
+            return None, how
+        asked = [int(text) for text in given.values() if text.isdecimal()]
+        held = number is None or not asked or number in asked or number == plain < max(asked)
+        return (AS_SET[1] if held else counted(number, "thread")), how
+    number = plain if number is None else number
     allowed = set(all_cores())
     cores = {core for thread in process.threads() for core in thread.cores} & allowed
     whole = cores == allowed and number == plain

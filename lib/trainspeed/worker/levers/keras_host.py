@@ -38,7 +38,7 @@ def _threads_seen(value: str, _training: Any) -> Seen:
 
         number = tf.config.threading.get_intra_op_parallelism_threads()
         said = f"intra_op_parallelism_threads is {number}{'' if number else ', its own choice'}"
-        return seen(number or plain, plain, said)
+        return seen(number or None, plain, said)
     number = sum(thread.name == XLA_POOL for thread in process.threads())
     return seen(number, plain, f"{counted(number, 'thread')} of {XLA_POOL}")
 
