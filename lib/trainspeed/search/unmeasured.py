@@ -14,7 +14,7 @@ from trainspeed.search.findings import Findings, Stage, Unmeasured
 # Stage -> what it is to a reader.
 STAGES = {
     Stage.FEASIBLE: "each switch alone",
-    Stage.SLOW_WAYS: "what is on already, switched off",
+    Stage.SLOW_WAYS: "what is on already, what is Trainspeed's own and what brakes, each switched the other way",
     Stage.RACE: "the race between the values of a switch",
     Stage.SCREEN: "the screen of all switches, half of them on in each run",
     Stage.ELIMINATE: "the elimination, which leaves out each of those that look promising",

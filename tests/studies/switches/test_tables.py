@@ -8,8 +8,9 @@ from found_switches import BF16, COMPILED, FUSED, LAST, feasible, nothing_yet, w
 from study_data import make_run, make_trial
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.search.findings import Effect
+from trainspeed.search.findings import Effect, Stage, Unmeasured
 from trainspeed.search.switch import Candidates, combined
+from trainspeed.search.unmeasured import unmeasured_sentences, unmeasured_stages
 from trainspeed.show.tables import failures_table
 from trainspeed.studies.switches import charts, tables
 from trainspeed.studies.switches.views import effect_rows
@@ -67,6 +68,9 @@ def test_what_trainspeed_alone_has_is_not_said_to_be_on_already():
         found = whole(candidates=Candidates(**{kind: (slow.switch,)}))
         assert cells(tables.already_on_table([found]), "it is") == [said]
         assert effect_rows([found])["kind"].iloc[-1] == drawn
+    assert "Trainspeed's own" in tables.already_on_table([found]).caption
+    (stage,) = unmeasured_stages([whole(left_out=(Unmeasured(stage=Stage.SLOW_WAYS, had=1, planned=4),))])
+    assert "Trainspeed's own" in unmeasured_sentences([stage])[0]
 
 
 def test_several_searches_have_a_column_that_tells_them_apart():

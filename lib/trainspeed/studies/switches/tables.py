@@ -26,11 +26,12 @@ from trainspeed.studies.switches.costs import Cost, cost_of
 from trainspeed.studies.switches.text import CLASSES
 from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, took_hold, words_of
 
+OTHER_WAY = "What it costs to lose what is on, to have a brake, or to do without Trainspeed's own settings"
 NO_RECORD = "that it ran: nothing else was recorded"
 
 
 def already_on_table(found: Sequence[Findings]) -> Styler | None:
-    """Return what a plain script has and what slows it down, with what losing the one or having the other costs."""
+    """Return what a plain script has, what Trainspeed alone sets and what brakes, each switched the other way."""
     rows = []
     for one in found:
         kinds = dict.fromkeys(one.candidates.own, str(Kind.OWN)) | dict.fromkeys(
@@ -44,7 +45,7 @@ def already_on_table(found: Sequence[Findings]) -> Styler | None:
                 "it is": kinds.get(slow.switch, str(Kind.ALREADY_ON)),
             }
             rows.append(_where(one, found) | cells | {"remark": _remark(slow)})
-    return _table(rows, "already-on", "What it costs to lose what is on, or to have a brake")
+    return _table(rows, "already-on", OTHER_WAY)
 
 
 def not_here_table(found: Sequence[Findings]) -> Styler | None:
