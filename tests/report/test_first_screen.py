@@ -10,7 +10,7 @@ from first_screen import OUTCOME, QUESTIONS, WIDTHS_PX, Question, where_answered
 ON_THE_PAGE_OF_THE_LAYOUT = {
     "is channels_last worth it for PyTorch here?": QUESTIONS["is channels_last worth it for PyTorch here?"],
     "how sure is that?": Question(
-        rf"{OUTCOME} for .*PyTorch.* \(\d\.\d\dx, \d\.\d\d to \d\.\d\d\)", "#how-sure"
+        rf"{OUTCOME} for .*PyTorch.* \(\d\.\d\dx, \d\.\d\d to \d\.\d\d(, so not \w+)?\)", "#how-sure"
     ),
 }
 

@@ -20,7 +20,7 @@ TRIAL = tiny_trial()
 
 def ended(monkeypatch, backend, device, uuids=()):
     """Measure here and return the last event."""
-    monkeypatch.setattr(child, "pin", lambda cores: None)  # not the process of the tests
+    monkeypatch.setattr(child, "pin", lambda cores, aside: None)  # not the process of the tests
     monkeypatch.setattr(child, "limit_memory", lambda allowance: None)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", f"GPU-other,{UUID}")
     install(monkeypatch, FakeNvml(FakeGpu(uuid=UUID, nvmlDeviceGetUtilizationRates={"gpu": 0, "memory": 0})))

@@ -99,7 +99,7 @@ def test_what_was_measured_between_is_labelled_and_is_a_pair(runs):
 
 def test_the_page_tells_the_articles_times_and_that_one_block_decides_nothing(text):
     assert convolution_sentence() in text
-    assert re.search(r"is faster for \d+ images of .* is undecided: measure more blocks\.", text)
+    assert re.search(r"is faster for \d+ images of .* is undecided: measure 6 blocks or more\.", text)
     assert "1 of the 6 blocks that an interval needs" in text
     assert "what memory allows" in text
 
