@@ -188,6 +188,21 @@ def test_every_setting_has_lines_that_are_python(setting, values):
     assert ast.parse(code.lines(setting, **values)).body
 
 
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_lines_of_a_strategy_import_what_they_use(framework):
+    readers = {"model", "data", "batch_size", "epochs", "make_model", "NODE"}
+    for strategy, nodes in itertools.product(STRATEGIES[framework][1:], (1, 2)):
+        lines = code.lines("strategy", framework=framework, strategy=strategy, nodes=nodes)
+        assert unknown_names(lines) <= readers, lines
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_ranks_of_ddp_share_the_images(nodes):
+    """Else each would train on all of them, and an epoch take as long as on one device."""
+    lines = code.lines("strategy", framework="torch", strategy="ddp", nodes=nodes)
+    assert "DistributedSampler" in lines and "batch_size // ranks" in lines
+
+
 def test_what_a_template_does_not_know_is_no_empty_code():
     with pytest.raises(LookupError, match="has no lines for library=cudnn, mode=eager"):
         code.lines("convolution", library="cudnn", mode="eager")

@@ -87,11 +87,13 @@ def test_a_gain_that_fresh_blocks_neither_confirmed_nor_refuted_says_so():
         ("layout", (), "(1.30x), on 1 core."),
         ("layout", (ALL_CORES,), "(1.30x), on all cores."),
         ("layout", (AS_SET,), "(1.30x), on as many threads as the environment sets."),
-        ("devices", (), "(1.30x), a device being a core."),
+        ("devices", (), "(1.30x): 2 cores against 1, not a gain over a plain script."),
     ],
 )
 def test_a_line_says_on_how_many_cores_that_is_and_nothing_of_a_gpu(factor, levers, said):
     sides = {side: replace(getattr(verdict(), side), levers=levers) for side in ("baseline", "candidate")}
+    if factor == "devices":
+        sides["candidate"] = replace(sides["candidate"], devices=2, strategy="ddp")
     (line,) = study_sentences(report_of(verdict(factor=factor, **sides), runs=[make_run(machine=ON_CPU)]))
     assert line.endswith(said)
     (line,) = study_sentences(report_of(verdict(), runs=[make_run(machine=ON_GPU)]))

@@ -13,9 +13,9 @@ from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
 from trainspeed.studies.multi_gpu.scaling import scaling_of
 
-OF_PROCESSES = ("ddp",)  # strategies with a process for each device
-OVER_CORE = "over one core: a plain script has them all"
-NOTHING_TO_PASTE = "There is nothing to paste: a plain script has all cores as its one device."
+NOTHING_TO_PASTE = (
+    "Nothing to paste: a plain script has all cores as its one device, which this was not compared with."
+)
 
 
 def strategy_settings(verdicts: Sequence[Verdict], *, on_cores: bool = False) -> list[str]:
@@ -24,8 +24,8 @@ def strategy_settings(verdicts: Sequence[Verdict], *, on_cores: bool = False) ->
     Several nodes have lines of their own, for each number of them.
 
     Args:
-        on_cores: Whether a device is a CPU core. A process has one device then, which is all cores: only a strategy
-            of several processes has anything to spread over.
+        on_cores: Whether a device is a CPU core. What is faster than one core is no gain over a plain script, which
+            has them all: it is told, and not to be pasted.
     """
     texts = []
     for framework in FRAMEWORKS:
@@ -45,11 +45,10 @@ def strategy_settings(verdicts: Sequence[Verdict], *, on_cores: bool = False) ->
                 if (v.candidate.nodes, v.candidate.strategy) == (nodes, strategy)
             ]
             name = f"{strategy} on {nodes} nodes" if nodes > 1 else strategy
-            if on_cores and nodes == 1 and strategy not in OF_PROCESSES:
+            if on_cores:
                 faster = f"{name} was faster than one core ({escape(code.gains_text(gains))})"
                 texts.append(f"**{NAMES[framework]}**: {faster}. {NOTHING_TO_PASTE}")
                 continue
             lines = code.lines("strategy", framework=framework, strategy=strategy, nodes=nodes)
-            not_for = OVER_CORE if on_cores else ""
-            texts.append(code.faster_block(framework, name, gains, lines, not_for=not_for))
+            texts.append(code.faster_block(framework, name, gains, lines))
     return texts

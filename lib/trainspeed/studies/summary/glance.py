@@ -76,7 +76,9 @@ def _where(verdicts: Sequence[Verdict], report: ReportSummary) -> str:
     if report.machine.get("device") != "cpu":
         return ""
     if all(verdict.factor == "devices" for verdict in verdicts):
-        return ", a device being a core"
+        counts = {(verdict.candidate.devices, verdict.baseline.devices) for verdict in verdicts}
+        cores = "cores against 1" if len(counts) > 1 else "{} cores against {}".format(*counts.pop())
+        return f": {cores}, not a gain over a plain script"
     cores = {cores_of(trial) for verdict in verdicts for trial in (verdict.baseline, verdict.candidate)}
     one, *others = cores
     return "" if others else f", on {one}"
