@@ -209,4 +209,4 @@ class TestCeilingSentence:
             "On this machine bf16 multiplies matrices at 800 GFLOP/s and"
         )
         assert "; fp32 was not measured; " in ceiling_sentence([BF16])
-        assert ceiling_sentence([]) == "No ceiling was measured on this machine."
+        assert ceiling_sentence([]).startswith("No ceiling was measured on this machine: ")

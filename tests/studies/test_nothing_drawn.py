@@ -12,7 +12,7 @@ from trainspeed.report.run import NOTEBOOKS
 from trainspeed.studies.multi_gpu.scaling import scaling_frame
 
 mpl.use("Agg")
-NO_RUNS = SimpleNamespace(runs=RunSet(()), machine={})
+NO_RUNS = SimpleNamespace(runs=RunSet(()), machine={}, of=lambda trials: [], role=lambda role: [])
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,10 @@ NO_RUNS = SimpleNamespace(runs=RunSet(()), machine={})
             ["ef29da82", "cell-16"],
             {"by_devices": [], "by_nodes": [], "control": [], "expected": scaling_frame([]), "forecasts": []},
         ),
+        ("amp", ["cell-20", "cell-23", "cell-24"], {"variant": RunSet(()), "runs": [], "by_precision": []}),
+        ("conv2d", ["cell-22", "782b9d8c"], {"plan": SimpleNamespace(core=(), sweep=())}),
     ],
-    ids=["parts of a step", "switches", "way", "frameworks", "devices"],
+    ids=["parts of a step", "switches", "way", "frameworks", "devices", "roofs of amp", "roofs of conv2d"],
 )
 def test_what_was_not_measured_is_said_and_not_drawn(name, cells, given, capsys):
     found = {cell.id: cell.source for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells}

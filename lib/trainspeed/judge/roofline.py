@@ -179,7 +179,7 @@ def ceiling_sentence(ceilings: Iterable[Ceiling]) -> str:
     by_precision = {ceiling.precision: ceiling for ceiling in ceilings}
     values = (*CEILING_VERBS, "bandwidth_bytes_per_s")
     if all(getattr(ceiling, name) is None for ceiling in by_precision.values() for name in values):
-        return "No ceiling was measured on this machine."
+        return "No ceiling was measured on this machine: how much faster it could be at best is not known."
     base = by_precision.get(BASELINE, Ceiling(precision=BASELINE))
     others = [ceiling for name, ceiling in by_precision.items() if name != BASELINE]
     parts = [_against(base, other) for other in others]

@@ -15,6 +15,15 @@ from trainspeed.show.cells import styled
 from trainspeed.show.theme import framework_name
 from trainspeed.studies.amp.arms import first_known, trained_arms
 
+ROOFLINE_TEXT = (
+    "Ceilings are measured, not read off a data sheet: a large matrix product, a large convolution and a large copy, "
+    "in each precision. How to read the roofline: left of the knee the ceiling of memory is the lower one, right of it "
+    "that of arithmetic; how far it stays below its roof is what launching, small layers and everything that is not a "
+    "matrix product cost. A multiply-add counts as 2 FLOPs; the bytes are an estimate, as if each layer read its input "
+    "and weights and wrote its output three times a step. The best possible gain follows from the ceilings and from "
+    "how much of a step is matrix work."
+)  # above the chart, where there is one
+
 
 def roofline_table(points: pd.DataFrame) -> Styler:
     """Return a row per point: FLOPs of a training step, speed, share of the ceiling, intensity, parameters.

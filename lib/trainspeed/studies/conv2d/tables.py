@@ -17,6 +17,12 @@ from trainspeed.show.theme import status_name
 from trainspeed.studies.conv2d.calls import calls_of, first_call_s, warm_stage_s
 from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
 
+ROOFLINE_TEXT = (
+    "How to read the roofline: the ceilings are measured, a large copy and the faster of a large product and a large "
+    "convolution. Left of the knee the ceiling of memory is the lower one, right of it that of arithmetic. Bytes are "
+    "the least that could be moved, every number once; calls with data on the device where those were measured."
+)  # above the chart, where there is one
+
 
 def calls_table(runs: Iterable[Run]) -> Styler:
     """Return a row per trial, medians over the blocks: first call, warm call, call whose data stay there."""
