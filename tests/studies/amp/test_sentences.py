@@ -131,9 +131,14 @@ def test_what_was_not_faster_is_not_advised():
     slower, undecided = speedups([0.5] * 6), speedups([2.0] * 3, framework="torch")
 
     assert precision_settings([*undecided, *slower]) == [
-        "**TensorFlow**: a lower precision was not faster; stay with fp32.",
-        "**PyTorch**: whether a lower precision is faster is undecided: measure 6 blocks or more.",
+        "**TensorFlow**: not faster: fp16 for vgg16 (0.50x); stay with fp32 there.",
+        "**PyTorch**: undecided: fp16 for vgg16 (2.00x): measure 6 blocks or more.",
     ]
+    other = speedups([1.1], model="resnet50")
+    assert precision_settings([*slower, *other]) == [
+        "**TensorFlow**: not faster: fp16 for vgg16 (0.50x); stay with fp32 there. Undecided: fp16 for resnet50 "
+        "(1.10x): measure 6 blocks or more."
+    ], "one model does not speak for another"
     assert precision_settings([]) == precision_settings(speedups([2.0] * 6, part="fit")) == []
 
 
@@ -149,7 +154,7 @@ def test_beside_what_was_faster_stands_where_it_was_not_and_what_costs_accuracy_
         replace(v, quantity="accuracy", judgement=replace(v.judgement, outcome=Outcome.WORSE)) for v in fast
     ]
     assert precision_settings(fast, worse) == [
-        "**PyTorch**: a lower precision was faster, but less accurate; stay with fp32."
+        "**PyTorch**: faster, but less accurate: fp16 for vgg16 (2.00x); stay with fp32 there."
     ]
     other = speedups([1.5] * 6, framework="torch", model="resnet50")
     (text,) = precision_settings([*fast, *other], worse)

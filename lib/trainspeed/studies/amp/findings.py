@@ -11,13 +11,14 @@ from statistics import median
 
 from trainspeed.articles.numbers import why_unsupported
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES, model_of, percent, precision_of
+from trainspeed.core.markdown import escape
 from trainspeed.core.phase import COMPUTE, INPUT, PHASES
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, FRAMEWORKS, PRECISIONS, STRICT, ZOO, Trial
 from trainspeed.judge.comparison import Verdict, compare
 from trainspeed.judge.guessing import guessing_range
-from trainspeed.judge.text import what_decides
+from trainspeed.judge.text import size_of, what_decides
 from trainspeed.judge.verdict import CONFIDENCE, Outcome
 from trainspeed.snippets import code
 from trainspeed.studies.amp.plan import baseline_of
@@ -198,12 +199,7 @@ def precision_settings(verdicts: Sequence[Verdict], accuracy: Sequence[Verdict] 
         mine = [v for v in told if v.candidate.framework == framework and v.candidate.whole_steps]
         wins = [v for v in mine if v.outcome == Outcome.FASTER and (v.baseline, v.candidate) not in worse]
         if mine and not wins:
-            advice = f"whether a lower precision is faster is undecided{what_decides(mine)}"
-            if any(v.outcome != Outcome.UNDECIDED for v in mine):
-                fast = any(v.outcome == Outcome.FASTER for v in mine)
-                costs = "was faster, but less accurate" if fast else "was not faster"
-                advice = f"a lower precision {costs}; stay with {precision_of(baseline)}"
-            texts.append(f"**{NAMES[framework]}**: {advice}.")
+            texts.append(f"**{NAMES[framework]}**: {escape(_no_gain(mine, baseline))}")
         for precision in dict.fromkeys(v.candidate.precision for v in wins):
             gains = [
                 (model_of(v.candidate.model), v.speedup) for v in wins if v.candidate.precision == precision
@@ -213,6 +209,24 @@ def precision_settings(verdicts: Sequence[Verdict], accuracy: Sequence[Verdict] 
             not_for = _not_for(others, worse)
             texts.append(code.faster_block(framework, precision, gains, lines, not_for=not_for))
     return texts
+
+
+def _no_gain(verdicts: Sequence[Verdict], baseline: str) -> str:
+    """Return what was decided, and what was not, where no precision is worth switching on: each with its model."""
+    open_ = [v for v in verdicts if v.outcome is Outcome.UNDECIDED]
+    costly = [v for v in verdicts if v.outcome is Outcome.FASTER]
+    others = [v for v in verdicts if v not in open_ and v not in costly]
+    stay = f"stay with {precision_of(baseline)} there"
+    said = [f"faster, but less accurate: {_precisions(costly)}; {stay}."] if costly else []
+    said += [f"not faster: {_precisions(others)}; {stay}."] if others else []
+    said += [f"undecided: {_precisions(open_)}{what_decides(open_)}."] if open_ else []
+    return " ".join([said[0], *(sentence[0].upper() + sentence[1:] for sentence in said[1:])])
+
+
+def _precisions(verdicts: Sequence[Verdict]) -> str:
+    """Return which precisions of which models verdicts are on: "bf16 for mobilenet (0.68x)"."""
+    names = [(v.candidate.precision, model_of(v.candidate.model), size_of(v)) for v in verdicts]
+    return ", ".join(f"{precision} for {model} ({size})" for precision, model, size in names)
 
 
 def _not_for(verdicts: Sequence[Verdict], worse: Container[tuple[Trial, Trial]]) -> str:

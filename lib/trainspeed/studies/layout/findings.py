@@ -18,6 +18,7 @@ from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.comparison import Verdict, compare, ratios
+from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.snippets import code
@@ -117,7 +118,9 @@ def layout_settings(verdicts: Sequence[Verdict]) -> list[str]:
     for framework in FRAMEWORKS:
         own = [v for v in verdicts if v.baseline.framework == framework]
         if own and not any(v.outcome in (Outcome.FASTER, Outcome.SLOWER) for v in own):
-            texts.append(f"**{NAMES[framework]}**: no layout was decided to be faster; keep what you have.")
+            sizes = escape("; ".join(f"{v.label}: {size_of(v)}" for v in own))
+            nothing = f"**{NAMES[framework]}**: no layout was decided to be faster by itself ({sizes})"
+            texts.append(f"{nothing}; keep what you have there.")
         for layout, outcome in ((LAST, Outcome.FASTER), (FIRST, Outcome.SLOWER)):
             wins = [v for v in own if v.outcome == outcome]
             if wins:

@@ -1,0 +1,48 @@
+"""What stands beside the advice on one setting: where it holds, and which page measures settings together."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+import msgspec
+
+from trainspeed.core.ledger import SESSIONS_FILE, read_lines
+from trainspeed.core.markdown import escape
+from trainspeed.core.runs import Measured
+from trainspeed.judge.answer import shared_words
+from trainspeed.judge.comparison import Verdict
+
+TOGETHER = "switches"  # the notebook that measures settings together
+
+
+def alone_texts(measured: Measured, verdicts: Sequence[Verdict]) -> list[str]:
+    """Return as Markdown in which setting the advice of a study holds, and what it does not say; none of no verdict."""
+    if not verdicts:
+        return []
+    setting = escape(", ".join(shared_words(verdicts)))
+    held = f" (held equal: {setting})" if setting else ""
+    together = f" [{TOGETHER}]({TOGETHER}.html) measures settings together" if _is_in_report(measured) else ""
+    together = (
+        together
+        or f" Settings together were not measured in this report: the notebook `{TOGETHER}` does that"
+    )
+    return [
+        f"All of this is of one setting changed by itself{held}. With another one changed as well, or for another "
+        f"model, it may be different.{together}."
+    ]
+
+
+class _Asked(msgspec.Struct, kw_only=True, frozen=True):
+    """What of a session's line is read here."""
+
+    notebooks: tuple[str, ...]
+
+
+def _is_in_report(measured: Measured) -> bool:
+    """Whether a report into this folder was asked for the page, which may come later than this one."""
+    asked: list[_Asked] = []
+    for _, line in read_lines(measured.folder / SESSIONS_FILE):
+        with contextlib.suppress(ValueError, RecursionError):  # a damaged line
+            asked.append(msgspec.json.decode(line, type=_Asked))
+    return any(TOGETHER in session.notebooks for session in asked)
