@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from found_switches import BF16, COMPILED, FUSED, LAST, feasible, nothing_yet, whole
+from found_switches import BF16, COMPILED, FUSED, LAST, feasible, nothing_yet, speedup, whole
 from study_data import make_run, make_trial
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
@@ -106,6 +106,23 @@ def test_a_longer_first_epoch_pays_after_as_many_epochs_as_it_takes_to_save_it()
 
     assert row["pays after"] == "4 epochs"
     assert row["peak memory"] == "4.00 GB"
+
+
+@pytest.mark.parametrize(
+    ("size", "blocks", "pays"),
+    [
+        (2.0, 9, "2 epochs"),
+        (2.0, 1, "not shown to save time (1 block)"),
+        (1.005, 9, "not shown to save time"),  # within the margin
+        (0.9, 9, "never: no time is saved"),
+    ],
+)
+def test_epochs_until_it_pays_are_told_only_of_what_was_shown_to_save_time(size, blocks, pays):
+    """Plain 2 s and then 1 s; alone 3 s and then 0.5 s, or what the size says."""
+    alone = feasible(LAST, size, alone=speedup(size, blocks))
+    table = tables.cost_table([replace(whole(), feasible=(alone,))], []).data.set_index("setting")
+
+    assert table.loc["channels_last =", "pays after"] == pays
 
 
 @pytest.mark.parametrize("name", ["already_on", "leave_one_out", "accuracy"])

@@ -10,14 +10,14 @@ from typing import Any
 
 from pandas.io.formats.style import Styler
 
-from trainspeed.core.format import MISSING, digits, fixed, gigabytes, or_nothing
+from trainspeed.core.format import MISSING, counted, digits, fixed, gigabytes, or_nothing
 from trainspeed.core.levers.lever import Kind
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.text import interval_of, size_of
-from trainspeed.judge.verdict import Judgement
+from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.findings import Effect, Feasible, Findings
 from trainspeed.search.switch import combined
 from trainspeed.search.unmeasured import where
@@ -27,6 +27,8 @@ from trainspeed.studies.switches.text import CLASSES
 from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, took_hold, words_of
 
 OTHER_WAY = "What it costs to lose what is on, to have a brake, or to do without Trainspeed's own settings"
+NOT_SHOWN = "not shown to save time"
+AT_ONCE = 0.5  # epochs: less than one that could be told
 NO_RECORD = "that it ran: nothing else was recorded"
 
 
@@ -117,12 +119,16 @@ def cost_table(found: Sequence[Findings], runs: Iterable[Run]) -> Styler | None:
     fresh = RunSet(tuple(runs)).role(Role.RECIPE)
     rows = []
     for one in found:
-        own = [("plain", None, _plain_cost(one, fresh))]
-        own += [(marked(f.switch), *_costs_alone(f)) for f in one.feasible if f.switch in one.kept]
-        if one.confirmation:
-            best = combined(one.start, one.kept or one.confirmation.on)
-            own.append(("all together", cost_of(fresh.of([one.start])), cost_of(fresh.of([best]))))
-        rows += [_where(one, found) | _cost_cells(name, *both, own[0][2]) for name, *both in own if both[1]]
+        own = [("plain", None, _plain_cost(one, fresh), None)]
+        own += [(marked(f.switch), *_costs_alone(f), f.alone) for f in one.feasible if f.switch in one.kept]
+        if told := one.confirmation:
+            best = combined(one.start, one.kept or told.on)
+            total = (
+                told.total if best.spec == combined(one.start, told.on).spec else one.rest and one.rest.time
+            )
+            costs = (cost_of(fresh.of([trial])) for trial in (one.start, best))
+            own.append(("all together", *costs, total))
+        rows += [_where(one, found) | _cost_cells(*row, own[0][2]) for row in own if row[2]]
     return _table(rows, "costs", "What it costs: memory, compiling, epochs until it pays")
 
 
@@ -151,23 +157,18 @@ def _costs_alone(feasible: Feasible) -> tuple[Cost | None, Cost | None]:
     )
 
 
-def _cost_cells(name: str, plain: Cost | None, cost: Cost, of_table: Cost | None) -> dict[str, Any]:
+def _cost_cells(
+    name: str, plain: Cost | None, cost: Cost, judged: Judgement | None, of_table: Cost | None
+) -> dict[str, Any]:
     """Return a row.
 
     Args:
         plain: What the plain trial took beside it.
+        judged: How many times as fast it is.
         of_table: What the table's row of the plain setting has: at another time of a busy machine, another one.
     """
-    pays, beside = MISSING, plain if plain != of_table else None
-    if plain is not None:
-        after = cost.break_even(plain)
-        pays = (
-            "never: no time is saved"
-            if after is None
-            else "at once"
-            if after < 0.5
-            else f"{after:.0f} epochs"
-        )
+    beside = plain if plain != of_table else None
+    pays = MISSING if plain is None else _pays_after(cost.break_even(plain), judged)
     return {
         "setting": name,
         "peak memory": gigabytes(cost.peak_memory_bytes, 2),
@@ -175,6 +176,17 @@ def _cost_cells(name: str, plain: Cost | None, cost: Cost, of_table: Cost | None
         "later epochs s": digits(cost.epoch_s) + (_beside(beside.epoch_s) if beside else ""),
         "pays after": pays,
     }
+
+
+def _pays_after(epochs: float | None, judged: Judgement | None) -> str:
+    """Return after how many epochs a setting pays, if blocks show that it saves time at all."""
+    if judged is None or judged.low is None:
+        return f"{NOT_SHOWN} ({counted(judged.blocks, 'block')})" if judged else NOT_SHOWN
+    if judged.high < 1:
+        return "never: no time is saved"
+    if judged.low <= 1 or judged.outcome is Outcome.SAME or epochs is None:
+        return NOT_SHOWN
+    return "at once" if epochs < AT_ONCE else f"{epochs:.0f} epochs"
 
 
 def _beside(seconds: float) -> str:
