@@ -5,7 +5,7 @@ import pytest
 from study_data import MACHINE, layout_pair, make_pair, make_run, make_trial
 from trainspeed.judge.comparison import compare
 from trainspeed.judge.text import measured
-from trainspeed.judge.verdict import judge
+from trainspeed.judge.verdict import judge, judge_difference
 
 FIRST, LAST = "channels_first", "channels_last"
 SIX = (1.31, 1.34, 1.34, 1.34, 1.34, 1.37)
@@ -107,6 +107,19 @@ def test_a_label_tells_compiled_and_reduced_precision_apart():
 )
 def test_a_judgement_in_words(ratios, expected):
     assert measured(judge(ratios, [1.0] * len(ratios))) == expected
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ([-2.2, -1.4, -1.4, -1.4, -1.4, 0.0], "undecided, but not higher; measure more blocks"),
+        ([0.0, 0.2, 0.4, 0.4, 0.6, 0.9], "undecided, but not lower; measure more blocks"),
+        ([-0.9, 0.2, 0.4, 0.4, 0.6, 0.9], "undecided, measure more blocks"),
+    ],
+)
+def test_an_undecided_accuracy_says_what_its_interval_rules_out(points, expected):
+    judged = judge_difference([80.0] * 6, [80.0 + point for point in points])
+    assert measured(judged, "accuracy").endswith(f"): {expected}")
 
 
 def test_one_block_is_no_blocks():

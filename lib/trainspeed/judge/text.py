@@ -12,10 +12,10 @@ from trainspeed.core.run import Run
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_to_decide
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
-OUTCOME_WORDS = {
-    Outcome.SAME: "the same within the margin",
-    Outcome.UNDECIDED: "undecided, measure more blocks",
-}
+OUTCOME_WORDS = {Outcome.SAME: "the same within the margin"}
+NO_EFFECT = {"time": 1.0, "accuracy": 0.0}
+# What an interval rules out that lies above no effect, and below it.
+RULED_OUT = {"time": ("not slower", "not faster"), "accuracy": ("not lower", "not higher")}
 
 
 def sentence(
@@ -99,22 +99,29 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     if judgement.low is None:
         return f"{size}, no interval: undecided, measure {MIN_BLOCKS} blocks or more"
     outcome = OUTCOME_WORDS.get(judgement.outcome, str(judgement.outcome))
-    if quantity == "time" and judgement.outcome is Outcome.UNDECIDED:
-        leaning = leaning_of(judgement)
+    if judgement.outcome is Outcome.UNDECIDED:
+        leaning = leaning_of(judgement, quantity)
         outcome = f"{judgement.outcome}{leaning and f', but {leaning}'}"
-        if blocks_to_decide(judgement):  # else more of them would hardly decide it
+        if quantity != "time" or blocks_to_decide(judgement):  # else more of them would hardly decide it
             outcome += "; measure more blocks" if leaning else ", measure more blocks"
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
     return f"{size} ({ends}): {outcome}"
 
 
-def leaning_of(judged: Judgement | Judged) -> str:
-    """Return what the interval of an undecided time rules out: "not slower" or "not faster"; "" where neither."""
+def leaning_of(judged: Judgement | Judged, quantity: str = "time") -> str:
+    """Return what the interval of an undecided verdict rules out: "not slower", or "not higher"; "" where nothing."""
     if judged.outcome is not Outcome.UNDECIDED or judged.low is None:
         return ""
-    if judged.low >= 1:
-        return "not slower"
-    return "not faster" if judged.high <= 1 else ""
+    if judged.low >= NO_EFFECT[quantity]:
+        return RULED_OUT[quantity][0]
+    return RULED_OUT[quantity][1] if judged.high <= NO_EFFECT[quantity] else ""
+
+
+def size_in_short(judged: Judgement | Judged, quantity: str = "time") -> str:
+    """Return the size, its interval and what that rules out: "1.02x, 1.01 to 1.05, so not slower"."""
+    ends = "" if judged.low is None else interval_of(judged, quantity)
+    leaning = leaning_of(judged, quantity)
+    return ", ".join(filter(None, [size_of(judged, quantity), ends, leaning and f"so {leaning}"]))
 
 
 def what_decides(verdicts: Iterable[Judged]) -> str:

@@ -14,7 +14,7 @@ from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.next_step import NextStep, next_step
-from trainspeed.judge.text import OUTCOME_WORDS, interval_of, leaning_of, name_words, size_of
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, size_in_short, size_of
 from trainspeed.judge.verdict import CONFIDENCE, MIN_BLOCKS, Outcome, expected_false
 
 MOST_NAMED = 4  # settings with one outcome that a sentence names
@@ -83,15 +83,12 @@ def _setting(verdict: Verdict) -> list[str]:
 
 
 def _named(settings: Sequence[tuple[str, Verdict]]) -> str:
-    names = [f"{escape(name)} ({_size(verdict)})" for name, verdict in settings[:MOST_NAMED]]
+    names = [
+        f"{escape(name)} ({size_in_short(verdict, verdict.quantity)})"
+        for name, verdict in settings[:MOST_NAMED]
+    ]
     more = len(settings) - MOST_NAMED
     return listed([*names, f"{more} more"] if more > 0 else names)
-
-
-def _size(verdict: Verdict) -> str:
-    leaning = leaning_of(verdict) if verdict.quantity == "time" else ""
-    ends = interval_of(verdict, verdict.quantity)
-    return ", ".join(filter(None, [size_of(verdict, verdict.quantity), ends, leaning and f"so {leaning}"]))
 
 
 def certainty_sentences(

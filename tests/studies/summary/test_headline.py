@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 
 from front_data import report_of, runs_of, verdicts_of
-from trainspeed.judge.verdict import Outcome
+from trainspeed.judge.verdict import Outcome, judge_difference
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.headline import (
     Finding,
@@ -53,7 +53,16 @@ def test_what_pays_together_is_told_with_its_accuracy_as_the_search_says_it(low,
     points = replace(points, judgement=replace(whole.judgement, **size, outcome=Outcome.UNDECIDED))
 
     (front,) = headline(report_of(whole, points))
-    assert front.endswith(f", confirmed in fresh blocks; accuracy {said} ({low:+.1f} to +3.3 points).")
+    assert front.endswith(f", confirmed in fresh blocks; accuracy {said} (+1.2 points, {low:+.1f} to +3.3).")
+
+
+def test_an_open_accuracy_is_told_with_its_size_and_what_its_interval_rules_out():
+    whole = verdict(1.5, factor="recipe")
+    lost = judge_difference([80.0] * 9, [77.8, 77.8, *[78.6] * 5, 80.0, 80.0])
+    points = replace(whole, quantity="accuracy", judgement=lost)
+
+    (front,) = headline(report_of(whole, points))
+    assert front.endswith("; accuracy undecided (-1.4 points, -2.2 to +0.0, so not higher).")
 
 
 def test_a_gain_has_the_throughput_that_it_starts_from_where_its_runs_are_there():

@@ -21,6 +21,7 @@ from found_switches import (
     without_bf16,
 )
 from trainspeed.judge.equivalence import Equality
+from trainspeed.judge.verdict import judge_difference
 from trainspeed.search.findings import Decision
 from trainspeed.studies.switches import text
 from trainspeed.studies.switches.answer import answer_sentences
@@ -51,10 +52,11 @@ def test_too_few_fresh_blocks_are_undecided_and_it_says_how_many_decide():
 
 
 def test_an_accuracy_that_is_open_says_what_decides_it():
-    found = confirmed(accuracy=points(-0.4), equality=Equality.OPEN)
+    lost = judge_difference([80.0] * 9, [79.1, 79.1, *[79.6] * 5, 79.9, 79.9])
+    found = confirmed(accuracy=lost, equality=Equality.OPEN)
 
     assert (
-        "Accuracy is undecided (-0.4 points, interval -0.4 to -0.3): more `confirm_blocks` decide it"
+        "Accuracy is undecided (-0.4 points, interval -0.9 to -0.1, so not higher): raise `confirm_blocks` to decide it"
         in answer(found)
     )
 
@@ -108,7 +110,7 @@ def test_what_fresh_blocks_did_not_show_is_not_said_to_lack_them():
 
     (fate,) = text.fate_sentences([found])
     assert fate.endswith(
-        "9 fresh blocks did not show it: more `confirm_blocks` may, or a machine with nothing beside it."
+        "9 fresh blocks did not show it: more (raise `confirm_blocks`) may, or a machine with nothing beside it."
     )
     (fate,) = text.fate_sentences([replace(found, confirmation=None)])
     assert "fresh blocks decide: raise `confirm_blocks`" in fate

@@ -13,7 +13,7 @@ from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.equivalence import Equality, equality_of
-from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.text import interval_of, size_in_short, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -157,8 +157,8 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
 
 
 def _accuracy(verdict: Verdict) -> str:
-    ends = "" if verdict.low is None else f" ({interval_of(verdict, verdict.quantity)} points)"
-    return f"{equality_of(verdict.judgement)}{ends}"  # as the page of the search says it
+    equality = equality_of(verdict.judgement)  # as the page of the search says it
+    return f"{equality} ({size_in_short(verdict, verdict.quantity)})" if verdict.blocks else equality
 
 
 def _gain(told: Gain, report: ReportSummary) -> Marked:

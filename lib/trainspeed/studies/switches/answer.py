@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from trainspeed.core.format import counted, listed, percent
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.judge.equivalence import Equality
-from trainspeed.judge.text import interval_of, measured, size_of
+from trainspeed.judge.text import interval_of, leaning_of, measured, size_of
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.claims import Confirmation, Rest
 from trainspeed.search.findings import Decision, Findings
@@ -146,5 +146,7 @@ def accuracy_of(confirmed: Confirmation | Rest) -> str:
     if equality is Equality.OPEN and all(switch.numbers is Numbers.SAME for switch in confirmed.on):
         size = size_of(judgement, "accuracy")
         return f"All of these compute the same numbers; accuracy, a spot check: {size}{ends}"
-    remedy = ": more `confirm_blocks` decide it" if equality is Equality.OPEN else ""
-    return f"Accuracy is {equality} ({size_of(judgement, 'accuracy')}{ends}){remedy}"
+    remedy = ": raise `confirm_blocks` to decide it" if equality is Equality.OPEN else ""
+    leaning = leaning_of(judgement, "accuracy")
+    size = f"{size_of(judgement, 'accuracy')}{ends}{leaning and f', so {leaning}'}"
+    return f"Accuracy is {equality} ({size}){remedy}"

@@ -29,7 +29,7 @@ PIECES = {
 REMEDIES = {
     Decision.OPEN: MORE_TIME,
     Decision.UNCONFIRMED: "fresh blocks decide: raise `confirm_blocks`, or " + MORE_TIME,
-    Decision.KEPT_OPEN: "more `confirm_blocks` decide its accuracy",
+    Decision.KEPT_OPEN: "raise `confirm_blocks` to decide its accuracy",
     Decision.KEPT_UNCHECKED: "more `images_per_epoch` or `epochs`, until the model learns, let accuracy be compared",
 }
 SELDOM = 5  # epochs
@@ -193,5 +193,5 @@ def _remedy(found: Findings, decision: Decision) -> str:
     total = found.confirmation.total if found.confirmation else None
     if decision is Decision.UNCONFIRMED and total and total.blocks >= MIN_BLOCKS:
         blocks = counted(total.blocks, "fresh block")
-        return f"{blocks} did not show it: more `confirm_blocks` may, or a machine with nothing beside it"
+        return f"{blocks} did not show it: more (raise `confirm_blocks`) may, or a machine with nothing beside it"
     return REMEDIES[decision]
