@@ -50,6 +50,12 @@ def test_its_title_has_interval_machine_and_confirmation():
     assert "1.90x as fast (1.90 to 1.91), confirmed in fresh blocks, on Test CPU" in title
 
 
+def test_what_a_search_kept_is_measured_once_and_not_called_confirmed():
+    title = parts(badge(values_with(a_verdict(1.5, factor="recipe")), complete=True))[3]
+
+    assert "measured in 6 fresh blocks, none of which chose it" in title and "confirmed" not in title
+
+
 def test_a_report_that_is_not_complete_and_a_wrong_instrument_are_no_green():
     values = values_with(a_verdict(2.0), again=1.9)
 

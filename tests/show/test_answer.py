@@ -171,3 +171,17 @@ def test_without_an_interval_the_next_step_is_six_blocks():
     *_, step = certainty_sentences(measured(runs), judged(runs), [])
 
     assert step.startswith("Undecided: 1 comparison. 6 blocks, about ")
+
+
+def test_what_a_search_brings_is_not_said_to_be_measured_once_more():
+    verdicts = judged(layout_pair([1.3] * 6))
+    told = [
+        " ".join(certainty_sentences(measured(layout_pair([1.3] * 6)), several, []))
+        for several in (verdicts, [replace(v, factor="recipe") for v in verdicts])
+    ]
+
+    assert ["What the front page calls confirmed was measured once more." in text for text in told] == [
+        True,
+        False,
+    ]
+    assert "What all switches together bring is from blocks that chose none of them." in told[1]

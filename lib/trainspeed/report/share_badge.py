@@ -9,7 +9,7 @@ from trainspeed.core.format import NAMES, counted, model_of
 from trainspeed.core.markdown import visible
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, size_of
-from trainspeed.studies.summary.headline import Finding
+from trainspeed.studies.summary.headline import Finding, how_sure
 from trainspeed.studies.summary.values import GainValues, ReportValues, verdict_of
 
 # White text has a contrast of more than 4.5 on each of them.
@@ -148,7 +148,7 @@ def _said(values: ReportValues) -> tuple[str, str, str, str]:
     gain, verdict = known[0]
     size = f"{size_of(verdict)} as fast"
     where = f", on {values.machine['name']}" if values.machine.get("name") else ""
-    title = f"{gain.name}: {size} ({interval_of(verdict)}), {_how_sure(finding)}{where}"
+    title = f"{gain.name}: {size} ({interval_of(verdict)}), {_how_sure(finding, verdict)}{where}"
     return _name(verdict), f"{size}{_lines(gain)}{_once(finding)}", COLOURS.get(finding, GREY), title
 
 
@@ -168,9 +168,7 @@ def _once(finding: Finding) -> str:
     return ", found once" if finding is Finding.FOUND_ONCE else ""
 
 
-def _how_sure(finding: Finding) -> str:
-    return (
-        "found once, not confirmed in fresh blocks"
-        if finding is Finding.FOUND_ONCE
-        else "confirmed in fresh blocks"
-    )
+def _how_sure(finding: Finding, verdict: Verdict) -> str:
+    if finding is Finding.TOGETHER:
+        return how_sure(finding, verdict, None)
+    return f"{'found once, not ' * (finding is Finding.FOUND_ONCE)}confirmed in fresh blocks"

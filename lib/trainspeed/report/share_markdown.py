@@ -127,7 +127,7 @@ def _gain(gain: GainValues, told: Sequence[Told]) -> str:
     again = next((one for one in confirmed if verdict in (one.first, one.again)), None)
     ends = f"{interval_of(verdict)}, {counted(verdict.blocks, 'block')}"
     together = "all together, " if gain.finding is Finding.TOGETHER else ""
-    sure = plain(how_sure(gain.finding, again))
+    sure = plain(how_sure(gain.finding, verdict, again))
     return f"**{size_of(verdict)} as fast** ({ends}): {plain(gain.name)}; {together}{sure}."
 
 

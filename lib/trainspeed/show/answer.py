@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from trainspeed.core.coverage import Coverage
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, listed, minutes, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.runs import Measured
@@ -129,7 +130,12 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
         if len(sure) > 1
         else f"The interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes."
     )
-    return f"{told} Comparisons in all: {all_of_them}. What the front page calls confirmed was measured once more."
+    chosen = (
+        "What all switches together bring is from blocks that chose none of them."
+        if any(verdict.factor == RECIPE for verdict in sure)
+        else "What the front page calls confirmed was measured once more."
+    )
+    return f"{told} Comparisons in all: {all_of_them}. {chosen}"
 
 
 def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: Coverage | None) -> list[str]:

@@ -201,8 +201,8 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
     assert never in fact("How sure", verdicts=[best]) and "gain" not in fact("How sure")
     own = [make_run(study="summary")]
     some = [*held, Confirmed(first=best, again=None, reason="there was no time")]
-    assert "; the largest gains were measured [again](#" in fact("How sure", own=own, confirmed=held)
-    assert "; 1 of the 2 largest gains were measured [again](#" in fact("How sure", own=own, confirmed=some)
+    assert "; the largest gain was measured [again](#" in fact("How sure", own=own, confirmed=held)
+    assert "; 1 of the 2 largest gains was measured [again](#" in fact("How sure", own=own, confirmed=some)
     slower = [Confirmed(first=verdict(0.8), again=verdict(0.8))]
     said = fact("How sure", own=own, confirmed=slower)
     assert "; no gain was, but what is undecided or slower was measured [again](#" in said

@@ -31,8 +31,8 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
     (said,) = headline(report_of(verdict(3.0), verdict(1.5, study="layout", factor="recipe")))
 
     assert said == (
-        "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) with [these lines](#code-to-paste), confirmed in fresh "
-        "blocks; accuracy not checked."
+        "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) with [these lines](#code-to-paste), measured in 6 fresh "
+        "blocks, none of which chose it; accuracy not checked."
     )
 
 
@@ -53,7 +53,9 @@ def test_what_pays_together_is_told_with_its_accuracy_as_the_search_says_it(low,
     points = replace(points, judgement=replace(whole.judgement, **size, outcome=Outcome.UNDECIDED))
 
     (front,) = headline(report_of(whole, points))
-    assert front.endswith(f", confirmed in fresh blocks; accuracy {said} (+1.2 points, {low:+.1f} to +3.3).")
+    assert front.endswith(
+        f", measured in 6 fresh blocks, none of which chose it; accuracy {said} (+1.2 points, {low:+.1f} to +3.3)."
+    )
 
 
 def test_an_open_accuracy_is_told_with_its_size_and_what_its_interval_rules_out():

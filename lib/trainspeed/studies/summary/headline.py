@@ -145,7 +145,7 @@ def _images_per_s(verdict: Verdict, report: ReportSummary) -> float | None:
 def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     trial = verdict.candidate
     where = escape(f"{NAMES[trial.framework]}, {model_of(trial.model)}")
-    sure = how_sure(Finding.TOGETHER, None)
+    sure = how_sure(Finding.TOGETHER, verdict, None)
     pair = (verdict.study, verdict.baseline, verdict.candidate)
     points = (
         v for v in report.recipes if v.quantity == "accuracy" and (v.study, v.baseline, v.candidate) == pair
@@ -166,15 +166,18 @@ def _gain(told: Gain, report: ReportSummary) -> Marked:
     size, name = _times(told.verdict, report), escape(told.verdict.name)
     largest = " Of those, it was the largest at first."
     largest = largest if told.finding is Finding.CONFIRMED else ""
-    return Marked(f"{size}: {name}; {how_sure(told.finding, told.again)}.{largest}")
+    return Marked(f"{size}: {name}; {how_sure(told.finding, told.verdict, told.again)}.{largest}")
 
 
-def how_sure(finding: Finding, again: Confirmed | None) -> str:
+def how_sure(finding: Finding, verdict: Verdict, again: Confirmed | None) -> str:
     """Return how sure a gain of the headline is, in words.
 
     Args:
+        verdict: The one whose size is told. What a search keeps was measured once, in blocks that chose none of it.
         again: What became of it in fresh blocks; None where it was not measured again.
     """
+    if finding is Finding.TOGETHER:
+        return f"measured in {counted(verdict.blocks, 'fresh block')}, none of which chose it"
     if finding is not Finding.FOUND_ONCE:
         return f"{again.word if again else 'confirmed'} in fresh blocks"
     if again is None:

@@ -197,10 +197,12 @@ def doubt_text(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
     )
     gains = [one for one in confirmed if one.first.outcome is Outcome.FASTER]
     again = sum(one.again is not None for one in gains)
-    which = "the largest gains" if again == len(gains) else f"{again} of the {len(gains)} largest gains"
+    which = "the largest gain" + "s" * (again > 1)
+    if again < len(gains):
+        which = f"{again} of the {len(gains)} largest gains"
     link = "measured [again](#confirmed-in-fresh-blocks)"
     if again:
-        luck = f"; {which} were {link}"
+        luck = f"; {which} {'was' if again == 1 else 'were'} {link}"
     elif any(one.again for one in confirmed):
         luck = f"; no gain was, but what is undecided or slower was {link}"
     else:
