@@ -250,11 +250,28 @@ def test_there_are_lines_for_the_device_and_for_the_cpu():
     ]
 
 
+def test_a_library_that_is_not_told_apart_from_the_fastest_is_named_beside_it():
+    """The shortest median of several that noise cannot tell apart is partly luck."""
+    first, _ = fastest_code(world(torch=3.99, opencv=5.0, scipy_signal=8.0), CORE)
+
+    heading = first.splitlines()[0]
+    assert heading == "**PyTorch**, the shortest median on the device; not told apart from TensorFlow (graph)"
+
+
+@pytest.mark.parametrize(("two", "told"), [(1.0, True), (2.0, False), (2.5, False)])
+def test_devices_that_are_faster_than_their_number_are_doubted(two, told):
+    runs = on_cores(make_runs(CORE, lambda t, _: {1: 4.0, 2: two, 4: 3.0}[t.devices]))
+
+    assert (
+        any("more than the 2 times that sharing the images gives" in text for text in advised(runs)) is told
+    )
+
+
 def test_the_lines_of_a_machine_without_a_gpu_are_for_no_device():
     blocks = fastest_code(on_cores(world(torch=1.0, opencv=2.0)), CORE)
 
     assert [block.splitlines()[0] for block in blocks] == [
-        "**PyTorch**, the fastest framework, on a CPU core",
+        "**PyTorch**, the fastest of the frameworks, on a CPU core",
         "**OpenCV filter2D**, the fastest of the CPU's libraries; for one channel",
     ]
 

@@ -150,7 +150,9 @@ class TestCrossover:
         assert list(line.get_xdata()) == [30, 30]
         (band,) = [patch for patch in ax.patches if patch.get_gid() == "crossover interval"]
         assert (band.get_x(), band.get_width()) == (20, 20)
-        assert texts(ax, "crossover text") == ["device faster from about 30 on"]
+        assert texts(ax, "crossover text") == [
+            "PyTorch faster than\nscipy.signal.convolve2d from about 30 on"
+        ]
         assert "PyTorch and scipy.signal.convolve2d" in texts(ax, "note")[0].replace("\n", " ")
 
     def test_the_text_stands_between_the_panel_and_its_title(self):
@@ -170,7 +172,9 @@ class TestCrossover:
 
     def test_says_up_to_where_the_device_is_faster_below_it(self):
         (ax,) = plot_sweeps({"images": make_sweep()}, [make_crossover(1200.4, rising=False)]).axes
-        assert texts(ax, "crossover text") == ["device faster up to about 1,200"]
+        assert texts(ax, "crossover text") == [
+            "PyTorch faster than\nscipy.signal.convolve2d up to about 1,200"
+        ]
 
     def test_without_an_interval_has_no_band(self):
         (ax,) = plot_sweeps({"images": make_sweep()}, [make_crossover(low=None, high=None)]).axes

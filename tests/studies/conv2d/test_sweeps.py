@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from conv2d_data import BLOCKS, PAIR, grid, look, make_runs, make_trial, planted, swept
+from conv2d_data import BLOCKS, PAIR, grid, look, make_run, make_runs, make_trial, planted, swept
 from conv2d_data import SWEEP_SIZE as SIZES
 from trainspeed.core.convolution import CPU_LIBRARIES
 from trainspeed.judge.crossover import Kind
-from trainspeed.studies.conv2d.sweeps import crossovers, worth_telling
+from trainspeed.studies.conv2d.sweeps import crossovers, halved_sentences, worth_telling
 from trainspeed.studies.conv2d.trials import library_trial
 
 # Crossovers: an overhead and a cost for each unit on the device, a larger cost on the CPU.
@@ -222,3 +222,9 @@ def test_a_sweep_over_channels_says_how_many_filters_there_are():
 
     assert fixed.endswith(" (12 images of 100×100, 16 filters, 3×3).")
     assert follow.endswith(" (as many filters, 12 images of 100×100, 3×3).")
+
+
+def test_brackets_are_said_to_be_halved_only_where_sizes_were_measured_for_that():
+    assert halved_sentences([]) == []
+    runs = [make_run(make_trial(images=5), block=block) for block in range(2)]
+    assert halved_sentences(runs) == ["1 more size was measured, each to halve the bracket of a crossover."]

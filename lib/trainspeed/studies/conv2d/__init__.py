@@ -1,1 +1,1 @@
-"""The slice of `conv2d.ipynb`: from what size on does a device beat the CPU at one convolution?"""
+"""The slice of `conv2d.ipynb`: which library convolves fastest, and from what size on?"""

@@ -13,7 +13,13 @@ from trainspeed.judge.text import what_decides
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
 from trainspeed.studies.conv2d.calls import Calls, calls_of, first_call_s
-from trainspeed.studies.conv2d.findings import cpu_verdicts, device_verdicts, fastest, residency_verdicts
+from trainspeed.studies.conv2d.findings import (
+    cpu_verdicts,
+    device_verdicts,
+    fastest,
+    not_told_apart,
+    residency_verdicts,
+)
 from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import on_device
 
@@ -113,9 +119,22 @@ def _device_counts(verdicts: Sequence[Verdict], device: str) -> list[str]:
             sentences.append(
                 f"{library}: share the images over {best.candidate.devices} {device}s ({best.speedup:.2f}x)."
             )
+            sentences += _more_than_shared(best, device)
         elif all(v.outcome in (Outcome.SAME, Outcome.SLOWER) for v in alike):
             sentences.append(f"{library}: stay on one {device}; no other number was faster.")
     return sentences
+
+
+def _more_than_shared(verdict: Verdict, device: str) -> list[str]:
+    """Return a doubt about devices that are faster than their number; nothing where the interval allows it."""
+    devices = verdict.candidate.devices
+    if verdict.low is None or verdict.low <= devices:
+        return []
+    return [
+        f"{library_of(verdict.candidate)} on {devices} {device}s was {verdict.low:.2f} to {verdict.high:.2f} times as "
+        f"fast as on one, more than the {devices} times that sharing the images gives: a share may fit into a "
+        "cache where the whole does not, so do not expect as much at another size."
+    ]
 
 
 def _images_per_call(sweep: Sweep) -> str:
@@ -130,11 +149,22 @@ def fastest_code(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
     """Return the lines to copy for the fastest library on the device and on the CPU, as Markdown; the faster first."""
     places = {"device": "on the device", "cpu": "on the CPU; for one channel"}
     if on_cores(runs):
-        places = {"device": "framework, on a CPU core", "cpu": "of the CPU's libraries; for one channel"}
+        places = {
+            "device": "of the frameworks, on a CPU core",
+            "cpu": "of the CPU's libraries; for one channel",
+        }
+    alike = {side: not_told_apart(runs, core, trial) for side, trial in fastest(runs, core).items()}
     return [
         code.block(
-            f"**{library_of(trial)}**, the fastest {places[side]}",
+            f"**{library_of(trial)}**, {_rank(places[side], alike[side])}",
             code.lines("convolution", library=trial.library, mode=trial.mode),
         )
         for side, trial in fastest(runs, core).items()
     ]
+
+
+def _rank(place: str, alike: Sequence[Conv2dTrial]) -> str:
+    """Return that it is the fastest there, or who may be as fast."""
+    if not alike:
+        return f"the fastest {place}"
+    return f"the shortest median {place}; not told apart from {listed(map(library_of, alike))}"

@@ -11,7 +11,8 @@ from trainspeed.core.convolution import Conv2dTrial
 from trainspeed.core.factors import RESIDENCY
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.comparison import Verdict, compare_with, verdict_between
+from trainspeed.judge.comparison import Verdict, compare_with, judge_runs, verdict_between
+from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.conv2d.calls import calls_at, calls_of, warm_call_s
 from trainspeed.studies.conv2d.trials import on_one_device, pair_of
 
@@ -71,3 +72,12 @@ def fastest(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> dict[str, Conv2
     ran = {side: [trial for trial in trials if trial in medians] for side, trials in sides}
     best = {side: min(trials, key=medians.get) for side, trials in ran.items() if trials}
     return dict(sorted(best.items(), key=lambda side: medians[side[1]]))
+
+
+def not_told_apart(runs: Iterable[Run], core: Iterable[Conv2dTrial], best: Conv2dTrial) -> list[Conv2dTrial]:
+    """Return the other trials of its side, on one device, over which the fastest was not shown to be faster."""
+    calls = calls_of(runs)
+    side = next(trials for trials in on_one_device(core) if best in trials)
+    others = [(trial, calls_at(calls, trial).runs) for trial in side if trial != best]
+    mine = calls_at(calls, best).runs
+    return [trial for trial, ran in others if ran and judge_runs(ran, mine).outcome is not Outcome.FASTER]

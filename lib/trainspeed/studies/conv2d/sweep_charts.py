@@ -30,8 +30,8 @@ DEVICE_STYLES = ("-", (0, (4, 2)), (0, (6, 2, 1, 2)), (0, (1, 1)))
 CPU_COLOURS = ("black", ".4", GREY)
 CPU_STYLES = ((0, (1, 1)), (0, (5, 1, 1, 1)), (0, (2, 2)), (0, (5, 1, 1, 1, 1, 1)), "-")
 CPU_MARKERS = ("D", "v", "X", "P", "*")
-QUESTION = "From what size on does a device win?"
-ABOVE_PT = 20  # from a panel's top edge to its title, where a text stands between the two
+QUESTION = "From what size on is which library faster?"
+ABOVE_PT = 34  # from a panel's top edge to its title, where a text of two lines stands between the two
 
 
 def plot_sweeps(
@@ -125,12 +125,13 @@ def _mark(ax: Axes, pairs: Sequence[Sweep]) -> None:
     size = three(first.nearest_faster)
     where = f"from about {size} on" if first.rising else f"up to about {size}"
     ax.annotate(
-        f"device faster {where}",
+        f"{library_of(pairs[0].device)} faster than\n{library_of(pairs[0].cpu)} {where}",
         (first.size, 1),
         xycoords=ax.get_xaxis_transform(),
         xytext=(0, 3),
         textcoords="offset points",
         ha="left" if share < 1 / 3 else "right" if share > 2 / 3 else "center",
+        va="bottom",
         fontsize=SMALL_PT,
         color=".15",
         gid="crossover text",

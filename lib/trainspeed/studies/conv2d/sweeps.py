@@ -12,6 +12,7 @@ from trainspeed.conduct.estimates import call_s
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.errors import UserError, check_name, check_whole
+from trainspeed.core.format import counted
 from trainspeed.core.run import Role, Run
 from trainspeed.judge.comparison import paired_s
 from trainspeed.judge.crossover import (
@@ -161,6 +162,21 @@ def crossovers(runs: Iterable[Run], grid: SweepGrid) -> list[Sweep]:
             times[size] = [cpu_s for cpu_s, _ in pairs], [device_s for _, device_s in pairs]
         measured.append(replace(sweep, crossover=crossover(judged_points(times))))
     return measured
+
+
+def halved_sentences(runs: Iterable[Run]) -> list[str]:
+    """Return how many sizes were measured to halve the brackets of crossovers; nothing where none was.
+
+    Args:
+        runs: Those with that role.
+    """
+    sizes = {calls.names["case"] for calls in calls_of(runs).values()}
+    if not sizes:
+        return []
+    more = counted(len(sizes), "more size")
+    return [
+        f"{more} {'was' if len(sizes) == 1 else 'were'} measured, each to halve the bracket of a crossover."
+    ]
 
 
 def worth_telling(sweeps: Iterable[Sweep]) -> list[Sweep]:
