@@ -151,6 +151,7 @@ class TestResults:
         runs = frame[(frame["label"] == "A")]
         assert row["blocks"] == "6" and row["status"] == "ok"
         assert row["median epoch s (from the 2nd on)"] == digits(runs["median_epoch_s"].median())
+        assert list(row).index("median epoch s (from the 2nd on)") < list(row).index("first epoch s")
         assert row["first epoch s"] == digits(runs["first_epoch_s"].median())
         assert row["accuracy % after 5 epochs"] == f"{100 * runs['test_accuracy'].median():.1f}"
         assert row["images/s"] == digits(runs["images_per_s"].median())

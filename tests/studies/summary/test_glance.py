@@ -144,10 +144,10 @@ def test_the_machine_is_one_line(machine, sentence):
 
 @pytest.mark.parametrize(
     ("machine", "share", "taker"),
-    [(ON_CPU, "21 %", "process, without framework and data"), (ON_GPU, "51 %", "run")],
+    [(ON_CPU, "20 %", "process, without framework and data"), (ON_GPU, "50 %", "run")],
 )
 def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share, taker):
-    """The share is rounded up, as in the titles of charts. On a CPU it is what a process added after its start."""
+    """The share is rounded as the size beside it is. On a CPU it is what a process added after its start."""
     runs = [make_run(machine=machine, peak_memory_bytes=int(size * GB)) for size in (1, 2.002)]
     said = f"at most 2.00 GB, {share}, by one {taker} ([layout](layout.html))."
     assert fact("Memory", *runs) == f"no run ran out of memory; {said}"

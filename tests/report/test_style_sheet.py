@@ -1,0 +1,16 @@
+"""Rules of the pages that hold only beside others."""
+
+from trainspeed.report.export import TEMPLATES
+
+SCREEN, _, PRINT = (TEMPLATES / "report.css").read_text().partition("@media print {")
+
+
+def test_on_paper_the_first_column_of_a_table_does_not_stick():
+    """A weaker selector than that of the screen changes nothing, and its background hides the lines of the rows."""
+    (sticky,) = [line for line in SCREEN.splitlines() if "> :first-child" in line and "sticky" in line]
+    selector = sticky.partition(" {")[0]
+    assert f"{selector} {{ position: static; background: none; }}" in PRINT
+
+
+def test_code_that_goes_on_to_the_right_has_the_shade_of_tables():
+    assert ".scroll, pre {\n  background:\n" in SCREEN
