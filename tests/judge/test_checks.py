@@ -5,8 +5,8 @@ import pytest
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.check_list import all_checks, faults, reasons, summary
-from trainspeed.judge.checks import CheckOutcome, Finding, of_probe, within
+from trainspeed.judge.check_list import all_checks, answer, faults, reasons, summary
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, of_probe, within
 
 
 def run(framework="torch", **more):
@@ -68,3 +68,20 @@ def test_a_fault_is_one_sentence():
         "A clock (PyTorch): not applicable: no timer.",
     ]
     assert summary(()) == ""
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "said"),
+    [
+        (("ok", "undecided"), "Nothing wrong was found; undecided: B."),
+        (("ok", "ok"), "Nothing wrong was found."),
+        (("not ok", "undecided"), "Something is wrong: A; undecided: B."),
+        (("not applicable",), "Not known: no check was decided."),
+    ],
+)
+def test_the_first_sentence_answers_whether_the_instrument_is_right(outcomes, said):
+    checks = [
+        Check(name=name, measured="", expected="", outcome=CheckOutcome(outcome))
+        for name, outcome in zip("AB", outcomes, strict=False)
+    ]
+    assert answer(checks) == said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from trainspeed.core.format import NAMES, counted
+from trainspeed.core.format import NAMES, counted, listed
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import (
     check_arithmetic,
@@ -56,6 +56,21 @@ def faults(checks: Iterable[Check]) -> list[str]:
     """Return in a sentence each what is not ok, and why."""
     wrong = [check for check in checks if check.outcome is CheckOutcome.NOT_OK]
     return [f"{named(check)}: {check.reason}." for check in wrong]
+
+
+def answer(checks: Sequence[Check]) -> str:
+    """Return whether anything wrong was found, and what could not be decided, in a sentence."""
+    names: dict[CheckOutcome, list[str]] = {}
+    for check in checks:
+        names.setdefault(check.outcome, []).append(named(check))
+    if wrong := names.get(CheckOutcome.NOT_OK):
+        said = f"Something is wrong: {listed(wrong)}"
+    elif CheckOutcome.OK in names:
+        said = "Nothing wrong was found"
+    else:
+        said = "Not known: no check was decided"
+    open_ = names.get(CheckOutcome.UNDECIDED)
+    return f"{said}; undecided: {listed(open_)}." if open_ else f"{said}."
 
 
 def reasons(checks: Sequence[Check]) -> list[str]:
