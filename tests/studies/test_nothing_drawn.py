@@ -27,7 +27,11 @@ NO_RUNS = SimpleNamespace(runs=RunSet(()), machine={}, of=lambda trials: [], rol
             ["ef29da82", "cell-16"],
             {"by_devices": [], "by_nodes": [], "control": [], "expected": scaling_frame([]), "forecasts": []},
         ),
-        ("amp", ["cell-20", "cell-23", "cell-24"], {"variant": RunSet(()), "runs": [], "by_precision": []}),
+        (
+            "amp",
+            ["cell-20", "cell-23", "roofline-chart", "cell-24"],
+            {"variant": RunSet(()), "runs": [], "by_precision": []},
+        ),
         ("conv2d", ["cell-22", "782b9d8c"], {"plan": SimpleNamespace(core=(), sweep=())}),
     ],
     ids=["parts of a step", "switches", "way", "frameworks", "devices", "roofs of amp", "roofs of conv2d"],
