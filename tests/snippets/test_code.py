@@ -224,7 +224,7 @@ def test_what_is_on_a_gpu_is_gathered_by_indices_that_are_there():
 
 
 def test_a_program_does_not_say_of_a_cpu_that_it_was_a_gpu():
-    assert "# A GPU had the images in its memory when this was measured;" in program_of(trial_of("jax"))
+    assert "# On a GPU: measured with the images in its memory;" in program_of(trial_of("jax"))
 
 
 def test_spawned_processes_are_said_to_need_a_main_function():

@@ -51,14 +51,33 @@ def test_a_study_with_one_verdict_says_where_and_how_much_and_leads_to_its_page(
     ]
 
 
-def test_several_verdicts_are_counted_and_other_comparisons_of_the_study_too():
+def test_several_verdicts_are_named_and_other_comparisons_of_the_study_too():
     slower = verdict(0.5, baseline=replace(verdict().baseline, batch_size=7))
     other = verdict(1.2, study="amp")
     several = [verdict(1.3), slower, replace(other, study="layout")]
 
     (said,) = study_sentences(report_of(*several))
 
-    assert said.endswith("(layout.html): 1 **faster** and 1 **slower**; 1 more comparison.")
+    ends = "batch 32, default precision **1.30x**, batch 7, default precision **slower** (0.50x); 1 more comparison."
+    assert said.endswith(f"(layout.html): {ends}")
+
+
+def test_frameworks_tell_verdicts_apart_and_the_rest_is_counted():
+    start = verdict().baseline
+    names = [
+        (1.5, "torch", "cnn10"),
+        (1.3, "tensorflow", "cnn10"),
+        (1.2, "jax", "cnn10"),
+        (0.5, "torch", "wrn28_1"),
+    ]
+    several = [verdict(size, baseline=replace(start, framework=f, model=m)) for size, f, m in names]
+
+    (said,) = study_sentences(report_of(*several[:2]))
+    assert said.endswith("(layout.html): PyTorch **1.50x**, TensorFlow **1.30x**.")
+    (said,) = study_sentences(report_of(*several))
+    assert said.endswith(": PyTorch cnn10 **1.50x**, PyTorch wrn28\\_1 **slower** (0.50x), 2 more."), (
+        "not gains alone"
+    )
 
 
 def test_single_convolutions_come_last_and_are_only_counted():
@@ -87,7 +106,7 @@ def test_a_gain_that_fresh_blocks_neither_confirmed_nor_refuted_says_so():
         ("layout", (), "(1.30x), on 1 core."),
         ("layout", (ALL_CORES,), "(1.30x), on all cores."),
         ("layout", (AS_SET,), "(1.30x), on as many threads as the environment sets."),
-        ("devices", (), "(1.30x): 2 cores against 1, not a gain over a plain script."),
+        ("devices", (), "(1.30x): 2 cores against 1, no gain over a plain script."),
     ],
 )
 def test_a_line_says_on_how_many_cores_that_is_and_nothing_of_a_gpu(factor, levers, said):
@@ -215,9 +234,7 @@ def test_a_notebook_that_was_not_asked_for_is_no_thing_with_a_reason():
 
     assert fact("Not measured", notebooks=(*notebooks, SWITCHES)) == f"[nothing that was asked for{place}"
     assert fact("Not measured", notebooks=notebooks) == f"[1 notebook that was not asked for{place}"
-    assert (
-        fact("Not measured", failed, notebooks=(*notebooks, SWITCHES)) == f"[1 thing, with the reasons{place}"
-    )
+    assert fact("Not measured", failed, notebooks=(*notebooks, SWITCHES)) == f"[1 thing{place}"
     assert fact("Not measured", failed, notebooks=notebooks[:2]) == (
-        f"[1 thing, with the reasons, and 3 notebooks that were not asked for{place}"
+        f"[1 thing, and 3 notebooks that were not asked for{place}"
     )

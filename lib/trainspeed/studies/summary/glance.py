@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.files import SUMMARY
-from trainspeed.core.format import counted, gigabytes, listed, minutes, percent
+from trainspeed.core.format import NAMES, counted, gigabytes, listed, minutes, model_of, percent
 from trainspeed.core.machine_text import cores_of, machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
@@ -18,6 +18,7 @@ from trainspeed.judge.answer import Answer, answers
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.memory import memory_share, memory_use
 from trainspeed.judge.text import size_of
+from trainspeed.judge.verdict import Outcome
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
@@ -26,7 +27,11 @@ from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import compared, to_paste
 from trainspeed.studies.summary.text import doubt_text, without_result
 
+MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
+HELD = "; confirmed in"  # how a remark on what was confirmed begins
 FEW_STEPS = 100  # of an epoch; those of real trainings have hundreds and more
+
+NO_GAIN = "no gain over a plain script"
 
 
 def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Marked]:
@@ -45,7 +50,7 @@ def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) 
 def _study(
     ran: ReportNotebook, verdicts: Sequence[Verdict], report: ReportSummary, confirmed: Sequence[Confirmed]
 ) -> Marked:
-    """Return the first comparison's answer, and how many more there are; of single convolutions only how many."""
+    """Return the first comparison's answer, setting by setting, and how many more there are."""
     remarks = remarked(verdicts, report, {c.first: c for c in confirmed if c.again})
     told = [*remarks]
     at_first = dict(zip(told, verdicts, strict=True))
@@ -62,13 +67,44 @@ def _study(
             f"Single convolutions ({study_link(ran.name, ran.page)}): {counts(every)}{_where(every, report)}."
         )
     first = _verdicts(groups[0])
-    said = counts(first)
-    if len(first) == 1:
-        ((outcome, ((name, verdict),)),) = groups[0].settings.items()
-        said = f"**{OUTCOMES.get(outcome, outcome)}** for {escape(name)} ({size_of(verdict)}{escape(remarks[verdict])})"
-    said += _where(first, report)
+    where = _where(first, report)
+    # What is no gain here has none that was confirmed.
+    said = _settings(groups[0], dict.fromkeys(remarks, "") if NO_GAIN in where else remarks) + where
     more = f"; {counted(len(every) - len(first), 'more comparison')}" if len(every) > len(first) else ""
-    return Marked(f"{study_link(groups[0].versus, ran.page)}: {said}{more}.")
+    versus = (
+        groups[0].versus if len(first) == 1 else groups[0].versus.partition(" vs ")[0]
+    )  # short, for a phone
+    return Marked(f"{study_link(versus, ran.page)}: {said}{more}.")
+
+
+def _settings(answer: Answer, remarks: Mapping[Verdict, str]) -> str:
+    """Return the sizes in the settings of an answer, the largest with each outcome before the others."""
+    several = [(outcome, *one) for outcome, settings in answer.settings.items() for one in settings]
+    if len(several) == 1:
+        ((outcome, name, verdict),) = several
+        size = f"{size_of(verdict)}{escape(remarks[verdict])}"
+        return f"**{OUTCOMES.get(outcome, outcome)}** for {escape(name)} ({size})"
+    leading = {outcome: settings[0][1] for outcome, settings in answer.settings.items()}
+    several.sort(key=lambda one: one[2] is not leading[one[0]])
+    models = {verdict.baseline.model for *_, verdict in several}
+    sides = [verdict.baseline for *_, verdict in several]
+    names = [" ".join([NAMES[t.framework], *[model_of(t.model)] * (len(models) > 1)]) for t in sides]
+    if len({*names}) < len(several):  # these do not tell one from another
+        names = [name for _, name, _ in several]
+    said = [_setting(*one, remarks) for one in zip(several[:MOST_NAMED], names, strict=False)]
+    return ", ".join([*said, f"{len(several) - MOST_NAMED} more"] if len(several) > MOST_NAMED else said)
+
+
+def _setting(one: tuple[Outcome, str, Verdict], name: str, remarks: Mapping[Verdict, str]) -> str:
+    outcome, _, verdict = one
+    remark = (
+        "" if remarks[verdict].startswith(HELD) else escape(remarks[verdict])
+    )  # its own page says so, too
+    if outcome is Outcome.FASTER:
+        return f"{escape(name)} **{size_of(verdict)}**" + (
+            f" ({remark.removeprefix('; ')})" if remark else ""
+        )
+    return f"{escape(name)} **{OUTCOMES.get(outcome, outcome)}** ({size_of(verdict)}{remark})"
 
 
 def _where(verdicts: Sequence[Verdict], report: ReportSummary) -> str:
@@ -78,7 +114,7 @@ def _where(verdicts: Sequence[Verdict], report: ReportSummary) -> str:
     if all(verdict.factor == "devices" for verdict in verdicts):
         counts = {(verdict.candidate.devices, verdict.baseline.devices) for verdict in verdicts}
         cores = "cores against 1" if len(counts) > 1 else "{} cores against {}".format(*counts.pop())
-        return f": {cores}, not a gain over a plain script"
+        return f": {cores}, {NO_GAIN}"
     cores = {cores_of(trial) for verdict in verdicts for trial in (verdict.baseline, verdict.candidate)}
     one, *others = cores
     return "" if others else f", on {one}"
@@ -101,7 +137,7 @@ def fact_sentences(
         else "nothing ([why](#code-to-paste))"
     )
     lacking = len(without_result(report, measured))
-    gaps = [f"{counted(lacking, 'thing')}, with the reasons"] if lacking else []
+    gaps = [f"{counted(lacking, 'thing')}"] if lacking else []
     if unasked := len(report.missing):
         gaps.append(f"{counted(unasked, 'notebook')} that {'was' if unasked == 1 else 'were'} not asked for")
     missing = ", and ".join(gaps) or "nothing that was asked for"
