@@ -101,6 +101,13 @@ def test_without_a_gain_it_says_whether_anything_is_decided(verdicts, sentence):
     assert switch_sentences(report_of(*verdicts)) == [sentence]
 
 
+def test_what_has_an_interval_and_is_undecided_is_not_said_to_lack_blocks():
+    assert switch_sentences(report_of(verdict(1.02))) == ["What was compared is undecided."]
+    report = report_of(verdict(1.02), verdict(1.1, factor="recipe"))
+    assert switch_sentences(report) == ["What else was compared is undecided."]
+    assert switch_sentences(report_of(verdict(2.0, blocks=5), verdict(1.1, factor="recipe"))) == []
+
+
 def test_beside_a_search_that_found_something_nothing_else_is_said_to_be_faster():
     report = report_of(verdict(0.5), verdict(1.1, factor="recipe"))
     assert report.recipes

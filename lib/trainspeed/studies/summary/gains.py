@@ -78,8 +78,10 @@ def switch_sentences(
         return [nothing, *_convolutions(report, single, confirmed)]
     if single:
         return _convolutions(report, single, confirmed)
-    if not report.switches and report.recipes:
-        return []  # the search was all that there is
+    if any(verdict.low is not None for verdict in report.headlines):
+        return [f"What {'else ' if report.recipes else ''}was compared is undecided."]
+    if report.recipes:
+        return []  # the search was all that has an interval
     return [f"Nothing is decided: a verdict needs {MIN_BLOCKS} blocks or more."]
 
 
