@@ -15,11 +15,11 @@ from statistics import median
 from typing import Any
 
 import msgspec
+import psutil
 
 import namespaces
 from bounds import met
 from trainspeed.core.format import percent
-from trainspeed.core.notes import AnyNote, CoresBusy
 from trainspeed.core.result import LinkSum
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import Trial
@@ -28,6 +28,7 @@ from trainspeed.judge.interconnect import Interconnect, LinkClass, Ring, fit_int
 from trainspeed.judge.link_sums import fitted_points, link_changes
 from trainspeed.judge.overlap import Overlap, measured_overlap
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
+from trainspeed.sensors.cpu import foreign_cores, host_load
 from trainspeed.studies.multi_gpu.links import GRADIENT_BYTES, exchange_of, link_trials, share_of
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.meter import BUSY_CORES
@@ -58,12 +59,19 @@ EXCHANGE = replace(
 
 
 class TwoNodes:
-    """Two nodes and the link between them: measures trials on both, and keeps their runs by rate."""
+    """Two nodes and the link between them: measures trials on both, and keeps their runs by rate.
+
+    Attributes:
+        runs: Rate in Mbit/s, None where the link did not matter -> what was measured.
+        others: CPU cores that processes of neither node kept busy during each run; None where that is not known. Not
+            by the ranks' own notes: a rank counts its own descendants, and to it the other node's rank is a stranger.
+    """
 
     def __init__(self, nodes: tuple[namespaces.Node, namespaces.Node], seed: int = 0) -> None:
         self._nodes, self._draw = nodes, random.Random(seed)
         self._port = FIRST_PORT
         self.runs: dict[float | None, list[Run]] = {}
+        self.others: list[float | None] = []
 
     def measure(self, trial: Trial, block: int, rate_mbit: float | None = None) -> Run:
         """Measure a trial on both nodes, over a link of this rate; one of a single node on each by itself, at once."""
@@ -71,11 +79,14 @@ class TwoNodes:
             namespaces.shape(self._nodes, rate_mbit)
         self._port += 1
         addresses = [node.address for node in self._nodes]
+        everything = psutil.Process()  # both nodes are below this process
+        before = host_load(process=everything)
         for number, node in enumerate(self._nodes):
             gang = Gang(addresses=addresses, port=self._port, node=number, interface=namespaces.LINK)
             together = {"gang": msgspec.to_builtins(gang)} if trial.nodes > 1 else {}
             node.ask(trial=trial.in_block(block).as_dict(), timeout_s=TIMEOUT_S, **together)
         answers = [node.answer() for node in self._nodes]
+        self.others.append(foreign_cores(before, host_load(process=everything)))
         for answer in answers:
             if answer["status"] != Status.OK:
                 raise SystemExit(f"bench: links: {trial.part}: {answer['status']}: {answer['reason']}")
@@ -111,15 +122,22 @@ def rows() -> list[str]:
         f"| ddp over two nodes, {size_bytes / 1e6:.3g} MB of gradients: share of the exchange that hides, measured at "
         f"{OVERLAP_MBIT} Mbit/s | {_words(overlap)} | used at the other rates | |"
     ]
-    every = [run for runs in found.runs.values() for run in runs]
-    busy = [note.cores for run in every for note in run.notes if isinstance(note, CoresBusy)]
-    lines.append(
-        f"| runs beside which other processes kept more than {BUSY_CORES} CPU cores busy, and how many at most | "
-        f"{len(busy)} of {len(every)}, {max(busy, default=0):.1f} | none | {'NO' if busy else 'yes'} |"
-    )
+    lines.append(row_of_others(found.others))
     for rate in RATES_MBIT:
         lines += _rows_of(rate, found.runs[rate], compute_s, size_bytes, overlap)
     return lines
+
+
+def row_of_others(cores: Sequence[float | None]) -> str:
+    """Return the row on the CPU cores that processes of neither node kept busy, a number for each run."""
+    known = [number for number in cores if number is not None]
+    busy = sum(number > BUSY_CORES for number in known)
+    most = f"{max(known):.2f}" if known else "not known"
+    sure = "yes" if len(known) == len(cores) else "undecided"
+    return (
+        f"| runs beside which other processes kept more than {BUSY_CORES} CPU cores busy, and how many at most | "
+        f"{busy} of {len(cores)}, {most} | none | {'NO' if busy else sure} |"
+    )
 
 
 def _rows_of(
@@ -179,7 +197,6 @@ def _run(trial: Trial, block: int, answers: Sequence[Mapping[str, Any]]) -> Run:
         repeats=result["repeats"],
         parameters=result["parameters"],
         link_sums=msgspec.convert(result["link_sums"], tuple[LinkSum, ...]),
-        notes=msgspec.convert(result["notes"], tuple[AnyNote, ...]),
     )
 
 

@@ -27,14 +27,15 @@ from trainspeed.worker.request import Request
 
 FRAMEWORK = "torch"
 FIRST_OF_ALL = -20
-MEASURED = ("epoch_s", "repeats", "link_sums", "parameters", "notes")
+MEASURED = ("epoch_s", "repeats", "link_sums", "parameters")
 
 
 def main(core: int, parent: int) -> None:
     """Measure what is asked for until the input ends.
 
     Args:
-        parent: Process that either node descends from: to neither is the other a stranger.
+        parent: Process that either node descends from. What uses a GPU below it is no stranger there; of the CPU, a
+            run counts what its own process started alone.
     """
     os.sched_setaffinity(0, {core})
     os.nice(FIRST_OF_ALL)  # a node of one's own has nobody else who wants its core

@@ -1,12 +1,15 @@
 """What the benchmark of links computes, on numbers alone: nothing is measured, and no namespace made."""
 
+import os
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from trainspeed.judge.interconnect import Interconnect
 from trainspeed.judge.overlap import Overlap
+from trainspeed.sensors.cpu import CpuSeconds, HostLoad
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SIZE_BYTES = 8_000_000
@@ -21,6 +24,37 @@ def links(monkeypatch):
     yield links
     for name in ("links", "namespaces", "bounds"):
         sys.modules.pop(name, None)
+
+
+class FakeNode:
+    address = "10.77.0.1"
+
+    def ask(self, **request):
+        """Nothing is measured."""
+
+    def answer(self):
+        result = {"epoch_s": [3.0, 1.0, 1.0], "repeats": None, "parameters": 1, "link_sums": []}
+        return {"status": "ok", "reason": None, "result": result}
+
+
+@pytest.mark.parametrize(
+    ("own", "row"), [(1.9, "0 of 2, 0.10 | none | yes |"), (1.5, "2 of 2, 0.50 | none | NO |")]
+)
+def test_the_other_node_is_no_other_process(links, monkeypatch, own, row):
+    """Each run keeps both cores busy for 10 s, of which the tree below the benchmark has used so many."""
+    told, roots = count(), []
+
+    def load(process=None):
+        seconds, _ = 10.0 * next(told), roots.append(process.pid)
+        return HostLoad(monotonic_s=seconds, cpu=CpuSeconds(2 * seconds, 0, 2 * seconds), own_s=own * seconds)
+
+    monkeypatch.setattr(links, "host_load", load)
+    found = links.TwoNodes((FakeNode(), FakeNode()))
+    for block in range(2):
+        found.measure(links.share_of(links.WHOLE), block)
+
+    assert {*roots} == {os.getpid()}
+    assert links.row_of_others(found.others).endswith(row)
 
 
 @pytest.mark.parametrize(("share", "step_s"), [(None, 0.5), (0.25, 0.4)])
