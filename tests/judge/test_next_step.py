@@ -7,7 +7,7 @@ import pytest
 from study_data import layout_pair
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_to_decide
+from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
 from trainspeed.judge.comparison import compare
 from trainspeed.judge.next_step import next_step
 from trainspeed.judge.verdict import Judgement, Outcome
@@ -38,6 +38,24 @@ def judgement(speedup, low, high, blocks=6):
 def test_an_interval_narrows_with_the_square_root_of_the_blocks(given, blocks):
     assert blocks_to_decide(judgement(*given)) == blocks
     assert blocks is None or blocks <= MOST_BLOCKS
+
+
+@pytest.mark.parametrize(
+    ("given", "blocks"),
+    [
+        ((None, None, None, 0), 6),
+        ((-0.1, None, None, 3), 6),
+        ((0.0, -0.6, 0.9, 6), 9),  # the end towards the margin is 1.2 times as far away
+        ((0.0, -1.0, 0.4, 9), 36),  # twice
+        ((0.5, -1.0, 2.0, 9), 21),  # 1.5 times the way from where it looks to be
+        ((-1.0, -1.2, -0.2, 6), 18),  # worse, by the other end
+        ((-0.5, -1.0, 0.0, 6), None),  # the margin itself
+        ((0.0, -2.2, 2.2, 15), None),  # hundreds
+    ],
+)
+def test_an_accuracy_is_decided_where_its_interval_is_as_narrow_as_the_way_to_the_margin(given, blocks):
+    assert blocks_for_margin(judgement(*given), 0.5) == blocks
+    assert blocks_for_margin(replace(judgement(*given), bounds=(-0.5, 0.5))) == blocks
 
 
 def test_the_step_counts_the_blocks_that_are_missing_and_what_they_take():

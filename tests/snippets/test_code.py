@@ -4,6 +4,8 @@ import ast
 import itertools
 
 import pytest
+from bs4 import BeautifulSoup
+from nbconvert.filters.markdown import markdown2html_mistune
 
 from program_text import YOURS, imported, trial_of, unknown_names
 from trainspeed.core.convolution import LIBRARIES
@@ -15,9 +17,10 @@ from trainspeed.core.trial import (
     PRECISIONS,
     STRATEGIES,
 )
+from trainspeed.report.anchors import name_headings
 from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.snippets import code
-from trainspeed.snippets.code import changed_lines, program_blocks, program_of
+from trainspeed.snippets.code import changed_lines, program_anchor, program_blocks, program_of
 
 DEPRECATED = ("allow_tf32", "cuda.amp", "set_global_policy", "multi_gpu_model", "experimental.set_policy")
 
@@ -128,9 +131,22 @@ def test_keras_is_told_its_backend_before_it_is_imported():
 def test_what_is_shown_is_markdown_with_the_framework_and_the_model():
     (shown,) = program_blocks([[trial_of("jax"), trial_of("jax", compile=True)]])
     head, fence = shown.split("\n\n", 1)
-    assert head == "**Keras on JAX** (cnn10)"
+    assert head == "### Keras on JAX (cnn10)"
     assert fence.startswith("```python\nimport os") and fence.endswith("\n```")
     assert program_blocks([]) == []
+
+
+@pytest.mark.parametrize(
+    "model", ["cnn10", "wrn28_10", "my_nets/a*net*.py:build_it", "timm/resnet18.a1_in1k"]
+)
+def test_a_page_gives_each_program_the_anchor_that_links_lead_to(model):
+    """Else the lines of two frameworks would have one link."""
+    trials = [trial_of(framework, model=model) for framework in ("torch", "tensorflow")]
+    shown = "\n\n".join(program_blocks([[trial, trial] for trial in trials]))
+    soup = BeautifulSoup(markdown2html_mistune(shown), "html.parser")
+    name_headings(soup)
+
+    assert [heading["id"] for heading in soup.find_all("h3")] == [program_anchor(trial) for trial in trials]
 
 
 def test_the_comments_are_promised_only_where_a_lever_has_one():

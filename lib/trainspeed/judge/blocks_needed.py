@@ -1,9 +1,10 @@
-"""How many blocks an undecided verdict on time is likely to take. Pure functions on a verdict's numbers."""
+"""How many blocks an undecided verdict is likely to take. Pure functions on a verdict's numbers."""
 
 from __future__ import annotations
 
 import math
 
+from trainspeed.judge.equivalence import margin_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement
 
 MOST_BLOCKS = 45  # worth asking for: an interval is then a third as wide as that of 5
@@ -24,11 +25,33 @@ def blocks_to_decide(verdict: Judged | Judgement) -> int | None:
         reach, room = (size - low, size - end) if size > 0 else (high - size, -end - size)
     else:
         reach, room = max((high - size, end - size), (size - low, size + end), key=_ratio)
-    times = _ratio((reach, room))
+    return _blocks(verdict.blocks, _ratio((reach, room)))
+
+
+def blocks_for_margin(accuracy: Judged | Judgement, margin: float | None = None) -> int | None:
+    """Return how many blocks are likely to decide whether an accuracy was kept; None for more than is worth it.
+
+    The interval has to end above -margin, or below it where the difference lies there: see `equivalence.equality_of`.
+    It narrows as in `blocks_to_decide`, if the difference is as large as it looks.
+
+    Args:
+        accuracy: Difference in points, candidate - baseline, that is undecided.
+        margin: What may be lost, in points; None for that by which the judgement was made.
+    """
+    if accuracy.speedup is None or accuracy.low is None:
+        return MIN_BLOCKS
+    judgement = accuracy if isinstance(accuracy, Judgement) else accuracy.judgement
+    room = accuracy.speedup + margin_of(judgement, margin)
+    reach = accuracy.speedup - accuracy.low if room > 0 else accuracy.high - accuracy.speedup
+    return _blocks(accuracy.blocks, _ratio((reach, abs(room))))
+
+
+def _blocks(measured: int, times: float) -> int | None:
+    """Return the blocks that narrow an interval of so many so many times; None for more than is worth it."""
     if not math.isfinite(times):
         return None
-    blocks = math.ceil(verdict.blocks * max(1.0, times) ** 2 / BLOCKS_APART) * BLOCKS_APART
-    blocks = max(blocks, verdict.blocks + BLOCKS_APART, MIN_BLOCKS)
+    blocks = math.ceil(measured * max(1.0, times) ** 2 / BLOCKS_APART) * BLOCKS_APART
+    blocks = max(blocks, measured + BLOCKS_APART, MIN_BLOCKS)
     return blocks if blocks <= MOST_BLOCKS else None
 
 

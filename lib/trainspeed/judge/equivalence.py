@@ -35,10 +35,7 @@ def equality_of(judgement: Judgement | None, margin: float | None = None) -> Equ
     Source: E. Lesaffre, Superiority, equivalence, and non-inferiority trials, Bulletin of the NYU Hospital for Joint
         Diseases 66 (2008), 150-154.
     """
-    if margin is None:
-        margin = judgement.bounds[1] if judgement and judgement.bounds else ACCURACY_MARGIN
-    if not margin > 0:
-        raise ValueError(f"margin (={margin!r}) must be more than 0 points.")
+    margin = margin_of(judgement, margin)
     if judgement is None or judgement.speedup is None:
         return Equality.UNCHECKED
     if judgement.low is None:
@@ -46,6 +43,19 @@ def equality_of(judgement: Judgement | None, margin: float | None = None) -> Equ
     if judgement.low > -margin:
         return Equality.EQUAL
     return Equality.WORSE if judgement.high < -margin else Equality.OPEN
+
+
+def margin_of(judgement: Judgement | None, margin: float | None = None) -> float:
+    """Return what may be lost, in points: what is given, or else that by which a judgement was made.
+
+    Raises:
+        ValueError: A margin that is not positive: with 0, equal is never proved.
+    """
+    if margin is None:
+        margin = judgement.bounds[1] if judgement and judgement.bounds else ACCURACY_MARGIN
+    if not margin > 0:
+        raise ValueError(f"margin (={margin!r}) must be more than 0 points.")
+    return margin
 
 
 def has_learned(runs: Sequence[Run]) -> bool:

@@ -14,9 +14,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from trainspeed.core.files import slug
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
 from trainspeed.core.levers.registry import LEVERS
-from trainspeed.core.markdown import escape
+from trainspeed.core.markdown import escape, visible
 from trainspeed.core.trial import KERAS_POLICIES, STRICT, Trial
 from trainspeed.snippets.keras_lines import JAX, TENSORFLOW
 from trainspeed.snippets.lever_lines import LeverLines, comment_of
@@ -86,15 +87,24 @@ def changed_lines(trial: Trial, plain: Trial) -> list[str]:
 
 
 def program_blocks(recipes: Iterable[Sequence[Trial]]) -> list[str]:
-    """Return Markdown with a program for each recipe.
+    """Return Markdown with a program for each recipe, in their order, each below a heading of its own.
 
     Args:
         recipes: The plain trial of each, then what it became with every switch, the last one with all.
     """
-    return [
-        block(f"**{(NAMES | KERAS)[trial.framework]}** ({escape(trial.model)})", program_of(trial, plain))
-        for plain, *_, trial in recipes
-    ]
+    return [block(f"### {escape(_heading(trial))}", program_of(trial, plain)) for plain, *_, trial in recipes]
+
+
+def program_anchor(trial: Trial) -> str:
+    """Return the id that a page gives to the heading of a trial's program, as `program_blocks` writes it.
+
+    Of two programs of one framework and model it is the first one's: see `report.anchors.name_headings`.
+    """
+    return slug(visible(_heading(trial)))
+
+
+def _heading(trial: Trial) -> str:
+    return f"{(NAMES | KERAS)[trial.framework]} ({trial.model})"
 
 
 def introduction(recipes: Iterable[Sequence[Trial]]) -> str:
