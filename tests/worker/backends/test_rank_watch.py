@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from trainspeed.worker.backends.rank_watch import NCCL_VARIABLES, RankWatch, answer_limit_s, threads_of_a_rank
+from trainspeed.worker.backends.rank_watch import (
+    NCCL_VARIABLES,
+    RankWatch,
+    answer_limit_s,
+    once_compiled,
+    threads_of_a_rank,
+)
+from trainspeed.worker.timing import in_a_row, time_epochs
 
 SOON_S = 30.0  # the longest that a test waits for a process to end; none takes a tenth of a second
 
@@ -179,3 +186,32 @@ def test_a_rank_that_hangs_on_a_gpu_ends_the_run_within_a_minute():
     assert answer_limit_s(on_gpu=True, compiled=False) + sleep_s < 60
     assert answer_limit_s(on_gpu=True, compiled=True) > 60, "ranks compile for longer than others"
     assert answer_limit_s(on_gpu=False, compiled=False) > 60, "a step may take as long on a core"
+
+
+@pytest.mark.parametrize(
+    ("hangs_in", "on_gpu", "within_a_minute"),
+    [(0, True, False), (1, True, True), (2, True, True), (1, False, False)],
+)
+def test_a_rank_that_hangs_after_its_compiled_first_epoch_ends_the_run_within_a_minute(
+    fake_clock, hangs_in, on_gpu, within_a_minute
+):
+    limit_s = answer_limit_s(on_gpu=on_gpu, compiled=True)
+    begun_s, epochs = [], iter(range(3))
+
+    def limit(seconds):
+        nonlocal limit_s
+        limit_s = seconds
+
+    def epoch():
+        begun_s.append(fake_clock())
+        if next(epochs) == hangs_in:
+            fake_clock.advance(limit_s)
+            raise TimeoutError("a rank does not answer")
+        fake_clock.advance(1.0)
+
+    with pytest.raises(TimeoutError):
+        time_epochs(
+            epoch, lambda: None, another=once_compiled(in_a_row(3), limit, on_gpu=on_gpu), clock=fake_clock
+        )
+
+    assert (fake_clock() - begun_s[-1] < 60) is within_a_minute

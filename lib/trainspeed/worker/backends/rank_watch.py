@@ -8,11 +8,14 @@ import selectors
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-# How long a rank waits for another one in an exchange, at most. On GPUs ranks do the same work side by side;
-# torch.compile takes minutes, and on some ranks longer than on others, as may a step on one core of a busy CPU.
+from trainspeed.worker.timing import Another
+
+# How long a rank waits for another one in an exchange, at most. On GPUs ranks do the same work side by side; until the
+# first epoch has ended torch.compile takes minutes, and on some ranks longer than on others, as may a step on one core
+# of a busy CPU at any time.
 ANSWER_S, LONG_ANSWER_S = 50.0, 300.0
 # torch's watchdog sleeps for four times as many milliseconds, by default 15,000, before it ends a process whose
 # exchange has timed out, to let a trace be written that nobody here reads.
@@ -145,5 +148,28 @@ def threads_of_a_rank(cores: int, ranks: int) -> int:
 
 
 def answer_limit_s(*, on_gpu: bool, compiled: bool) -> float:
-    """Return after how many seconds a rank that does not answer is taken to hang."""
+    """Return after how many seconds a rank that does not answer is taken to hang.
+
+    Args:
+        compiled: Whether the ranks are still compiling: until their first epoch has ended.
+    """
     return ANSWER_S if on_gpu and not compiled else LONG_ANSWER_S
+
+
+def once_compiled(another: Another, limit: Callable[[float], object], *, on_gpu: bool) -> Another:
+    """Return what answers as `another` does, and sets the limit anew after the first epoch.
+
+    Args:
+        limit: Is told the seconds after which a rank that does not answer hangs from now on: compiling is over, on
+            every rank, as an epoch ends with all.
+    """
+    compiling = True
+
+    def answered(epoch_s: Sequence[float]) -> bool:
+        nonlocal compiling
+        if compiling:
+            compiling = False
+            limit(answer_limit_s(on_gpu=on_gpu, compiled=False))
+        return another(epoch_s)
+
+    return answered

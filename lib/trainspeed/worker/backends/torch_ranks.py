@@ -32,6 +32,7 @@ from trainspeed.worker.backends.rank_watch import (
     RankWatch,
     answer_limit_s,
     end_process,
+    once_compiled,
     threads_of_a_rank,
 )
 from trainspeed.worker.device_errors import Cause, classify
@@ -70,7 +71,8 @@ def start(
         compiled: Whether each rank compiles its model.
         gang: The nodes; None where all ranks are here.
     """
-    limit_s = answer_limit_s(on_gpu=device.type == "cuda", compiled=compiled)
+    on_gpu = device.type == "cuda"
+    limit_s = answer_limit_s(on_gpu=on_gpu, compiled=compiled)
     if "RANK" in os.environ:  # torchrun or srun has started every rank
         if int(os.environ["WORLD_SIZE"]) != ranks:
             raise UserError("devices", ranks, f"is not torchrun's WORLD_SIZE (={os.environ['WORLD_SIZE']}).")
@@ -95,10 +97,10 @@ def start(
         parent, pid = os.getpid(), os.fork()
         if not pid:
             os.close(read)
-            _be_rank(first + local_rank, parent, partial(made, local_rank), write)
+            _be_rank(first + local_rank, parent, partial(made, local_rank), write, on_gpu=on_gpu)
         os.close(write)
         others[pid] = read
-    first_rank = FirstRank(others, first=first, gang=gang, on_gpu=device.type == "cuda")
+    first_rank = FirstRank(others, first=first, gang=gang, on_gpu=on_gpu)
     first_rank.join(partial(join, 0), partial(make, first, 0))
     return first_rank
 
@@ -119,7 +121,7 @@ class FirstRank(PassedOn):
             others: Process id of each other rank of the node -> pipe from which its error is read.
             first: Number of this rank among all.
         """
-        self._first, self._gang = first, gang
+        self._first, self._gang, self._on_gpu = first, gang, on_gpu
         self._store: distributed.Store | None = None
         # Over gloo an exchange with a rank that has ended fails by itself.
         hears = self._heard if on_gpu and gang and not gang.follows else None
@@ -147,7 +149,7 @@ class FirstRank(PassedOn):
             another: Not asked on a node that follows.
         """
         own = None if self._first else another
-        epoch_s = self._guarded(lambda: self.training.train(_decided_by_rank_zero(own)))
+        epoch_s = self._guarded(lambda: self.training.train(_decided_by_rank_zero(own, on_gpu=self._on_gpu)))
         if text := self._watch.end(END_S):
             raise RankFailed(text)
         return epoch_s
@@ -210,7 +212,7 @@ def _consequence(text: str) -> Cause | None:
     return fault.cause if fault and fault.cause in CONSEQUENCES else None
 
 
-def _decided_by_rank_zero(another: Another | None = None) -> Another:
+def _decided_by_rank_zero(another: Another | None = None, *, on_gpu: bool) -> Another:
     """Return what rank 0 answers, on every rank; the others rest until it does.
 
     Args:
@@ -224,15 +226,22 @@ def _decided_by_rank_zero(another: Another | None = None) -> Another:
         distributed.broadcast(answer, src=0, group=group)
         return bool(answer)
 
-    return answered
+    return once_compiled(answered, _limit_exchanges, on_gpu=on_gpu)
 
 
-def _be_rank(rank: int, parent: int, join: Callable[[], Training], errors: int) -> NoReturn:
+def _limit_exchanges(limit_s: float) -> None:
+    """Have exchanges from now on fail after so many seconds; `_connect` has said so until now."""
+    distributed.distributed_c10d._set_pg_timeout(
+        timedelta(seconds=limit_s)
+    )  # `set_timeout` from torch 2.15 on
+
+
+def _be_rank(rank: int, parent: int, join: Callable[[], Training], errors: int, *, on_gpu: bool) -> NoReturn:
     """Train as this rank, write to the pipe `errors` what fails, and never return."""
     code = 1
     try:
         die_with_parent(signal.SIGKILL, parent=parent)
-        join().train(_decided_by_rank_zero())
+        join().train(_decided_by_rank_zero(on_gpu=on_gpu))
         code = 0
     except BaseException as problem:
         os.write(errors, f"rank {rank}: {type(problem).__name__}: {problem}".encode()[:REPORT_BYTES])
