@@ -6,6 +6,5 @@ from trainspeed.worker import sums_by_size
 from trainspeed.worker.probes import epoch
 
 trial_of = epoch.trial_of
-epoch.ROUNDS = 1
 epoch.trial_of = lambda *asked: replace(trial_of(*asked), model="cnn_keras", image_size=12)
 sums_by_size.SIZE_S = 0.02

@@ -19,12 +19,17 @@ def test_json_and_back_gives_the_same_probe():
     assert trial_from_dict(data) == PROBE and hash(trial_from_dict(data)) == hash(PROBE)
 
 
+def test_a_probe_of_an_older_version_has_no_rounds_in_its_line():
+    data = {name: value for name, value in PROBE.as_dict().items() if name != "rounds"}
+    assert trial_from_dict(data) == PROBE
+
+
 def test_nothing_of_it_depends_on_the_block():
     assert PROBE.in_block(3) == PROBE.spec == PROBE.graph_key == PROBE
     assert not PROBE.phase.of_model and not PROBE.phase.compared
 
 
-@pytest.mark.parametrize("wrong", [{"framework": "torhc"}, {"name": "epohc"}, {"devices": 0}])
+@pytest.mark.parametrize("wrong", [{"framework": "torhc"}, {"name": "epohc"}, {"devices": 0}, {"rounds": 0}])
 def test_a_mistake_is_named(wrong):
     (value,) = wrong.values()
     with pytest.raises(UserError, match=str(value)):

@@ -18,6 +18,7 @@ from trainspeed.sensors.cpu import (
     foreign_cores,
     host_load,
     stolen_share,
+    taken_by_others_s,
 )
 
 IDLE = HostLoad(monotonic_s=100.0, cpu=CpuSeconds(busy=50.0, stolen=1.0, total=400.0), own_s=10.0)
@@ -54,6 +55,27 @@ def test_stolen_share_is_of_all_cores():
 
 def test_stolen_time_is_not_foreign_load():
     assert foreign_cores(IDLE, later(10, busy_s=10, own_s=10, steal_s=5)) == 0.0
+
+
+def taken_s(tmp_path, *, own_s, cores=(1,)):
+    """Return what others had of some cores: the first was busy for 9 s, the second for 4 s and stolen for 1 s."""
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  1300 0 0 900 0 0 0 100\ncpu0 900 0 0 0 0 0 0 0\ncpu1 300 0 100 900 0 0 0 100\n")
+    return taken_by_others_s(stat, cores=lambda: cores, own_s=lambda: own_s)
+
+
+def test_threads_of_this_process_that_wait_for_each_other_take_nothing_from_it(tmp_path):
+    """Two of them had its core for 2 s each: only the hypervisor took a second."""
+    assert taken_s(tmp_path, own_s=2.0 + 2.0) == pytest.approx(1.0)
+
+
+def test_others_count_on_the_cores_that_this_process_may_run_on(tmp_path):
+    assert taken_s(tmp_path, own_s=1.0) == pytest.approx(4.0), "what ran on the other core does not matter"
+    assert taken_s(tmp_path, own_s=4.0, cores=(0, 1)) == pytest.approx((9 + 5 - 4) / 2), "of each, on average"
+
+
+def test_where_the_cores_are_not_told_it_is_not_known_who_had_them(tmp_path):
+    assert taken_s(tmp_path, own_s=1.0, cores=()) is taken_s(tmp_path, own_s=1.0, cores=(7,)) is None
 
 
 @pytest.mark.parametrize("share", [foreign_cores, stolen_share])

@@ -25,8 +25,11 @@ PROBES = {
     "energy": "a GPU's energy, power and load",
     "monitor": "what sampling all sensors costs",
 }
+IN_ROUNDS = ("epoch",)  # compares two loops
 WITHOUT_FRAMEWORK = ("monitor",)  # the same in every framework's worker: one is enough
 MAX_DEVICES = 1024
+ROUNDS = 9  # turns of two loops beside each other: from 9 on, one that is out of line decides nothing
+MAX_ROUNDS = 10_000
 
 # What a probe measured: raw values by name, in the units that the names end in.
 ProbeValue = float | str | bool | tuple[float, ...] | None
@@ -45,11 +48,13 @@ class Probe(BaseTrial):
     Attributes:
         name: One of `PROBES`.
         devices: Number of GPUs that it uses; where there is none, of CPU cores.
+        rounds: In which a probe that compares two loops gives each a turn; the others have none.
     """
 
     framework: str
     name: str
     devices: int = 1
+    rounds: int = ROUNDS
 
     factors = PROBING
     phase = PROBE
@@ -61,6 +66,7 @@ class Probe(BaseTrial):
         check_name("framework", self.framework, FRAMEWORKS)
         check_name("probe", self.name, tuple(PROBES))
         check_whole("devices", self.devices, 1, most=MAX_DEVICES)
+        check_whole("rounds", self.rounds, 1, most=MAX_ROUNDS)
 
     def in_block(self, block: int) -> Probe:
         """Return itself: nothing of it depends on the block."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import median
 
 from trainspeed.core.format import fixed, interval
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, of_probe, within
-from trainspeed.judge.verdict import MARGIN, Outcome, judge
+from trainspeed.judge.verdict import MARGIN, Judgement, Outcome, judge
 
 CLOCK_MARGIN = 0.01  # of an epoch, by which clocks may differ
 NOISY = "too noisy here to tell: try again while the machine does nothing else"
@@ -27,14 +28,15 @@ def _left_over(values: Values) -> Finding:
     shares = [seconds / epoch_s for seconds in values["leftover_s"]]
     outcome, ends = within(shares, 0.0, CLOCK_MARGIN)
     measured = f"{_percent(median(shares))} of an epoch is left{_ends(ends, scale=100, unit=' %')}"
-    reason = {CheckOutcome.NOT_OK: NOT_WAITED_FOR, CheckOutcome.UNDECIDED: NOISY}.get(outcome, "")
+    noisy = _noisy(_others_share(values))
+    reason = {CheckOutcome.NOT_OK: NOT_WAITED_FOR, CheckOutcome.UNDECIDED: noisy}.get(outcome, "")
     if (timer_s := values["device_s"]) is not None:
         by_timer, ratios = _agree(timer_s, values["epoch_s"])
         measured += f"; {_ratio(ratios)} of the time by the device's own timer"
         if by_timer is CheckOutcome.NOT_OK and outcome is not CheckOutcome.NOT_OK:
             outcome, reason = by_timer, "the wall clock and the device's own timer differ"
         elif by_timer is CheckOutcome.UNDECIDED and outcome is CheckOutcome.OK:
-            outcome, reason = by_timer, NOISY
+            outcome, reason = by_timer, noisy
     noticed = values["unwaited_s"] > CLOCK_MARGIN * (values["queued_s"] + values["unwaited_s"])
     if noticed:
         measured += "; work that was queued and not waited for was noticed"
@@ -56,20 +58,47 @@ def _beside_bare(values: Values) -> Finding:
     measured = (
         f"{fixed(judged.speedup, 3)}{_ends((judged.low, judged.high) if judged.low else None)} times as fast"
     )
+    others = _others_share(values)
     reasons = {
         Outcome.SLOWER: "an epoch as it is measured takes longer than in a plain script",
         Outcome.FASTER: "an epoch as it is measured takes less time than in a plain script: it does less, or is not "
         "waited for",
-        Outcome.UNDECIDED: NOISY,
+        Outcome.UNDECIDED: _noisy(others) + _ruled_out(judged),
     }
     outcomes = {Outcome.SAME: CheckOutcome.OK, Outcome.UNDECIDED: CheckOutcome.UNDECIDED}
     outcome = outcomes.get(judged.outcome, CheckOutcome.NOT_OK)
-    waited = median(values["waiting_share"] or (0.0,))
-    if outcome is CheckOutcome.NOT_OK and waited > MARGIN:
+    if outcome is CheckOutcome.NOT_OK and (others or 0.0) > MARGIN:
         # The scheduler shares a busy core out as it likes, and may favour one of two equal loops for minutes.
-        reason = f"others had the core for {_percent(waited)} of the time: {NOISY}"
-        return Finding(measured=measured, outcome=CheckOutcome.UNDECIDED, reason=reason)
+        return Finding(measured=measured, outcome=CheckOutcome.UNDECIDED, reason=_noisy(others))
     return Finding(measured=measured, outcome=outcome, reason=reasons.get(judged.outcome, ""))
+
+
+def _others_share(values: Values) -> float | None:
+    """Return the share of the time for which others had the cores; None where that is not known."""
+    shares = values.get("others_share")  # older ledgers have how long threads waited, for whomever
+    return max(0.0, median(shares)) if shares else None  # two clocks tick apart: a little below 0 is 0
+
+
+def _noisy(others: float | None) -> str:
+    """Return why something is undecided, given the share of the time for which others had the cores."""
+    if others is None:
+        return NOISY
+    if others > MARGIN:
+        return f"others had the cores for {_percent(others)} of the time: {NOISY}"
+    return f"others had the cores for {_percent(others)} of the time: rounds differ as much by themselves"
+
+
+def _ruled_out(judged: Judgement) -> str:
+    """Return what the interval rules out all the same; "" without one."""
+    if judged.low is None:
+        return ""
+    sides = {"slower": 1 / judged.low - 1, "faster": judged.high - 1}
+    # Rounded up: what is undecided lies beyond the margin, and must not look as if it did not.
+    parts = [
+        f"not more than {math.ceil(1000 * share - 1e-6) / 10:g} % {word}" if share > 0 else f"not {word}"
+        for word, share in sides.items()
+    ]
+    return f"; {' and '.join(parts)}"
 
 
 def agrees_with_stopwatch(runs: RunSet) -> list[Check]:
@@ -87,7 +116,7 @@ def _outside(values: Values) -> Finding:
     outcome, ratios = _agree(values["outside_s"], values["epoch_s"])
     reasons = {
         CheckOutcome.NOT_OK: "the clock that times epochs goes wrong, or does not begin and end with them",
-        CheckOutcome.UNDECIDED: NOISY,
+        CheckOutcome.UNDECIDED: _noisy(_others_share(values)),
     }
     return Finding(
         measured=f"{_ratio(ratios)} of the time by the stopwatch",

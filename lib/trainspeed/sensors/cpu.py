@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import psutil
+
+from trainspeed.sensors.processes import usable_cores
 
 STAT = Path("/proc/stat")
 CPUINFO = Path("/proc/cpuinfo")
@@ -72,6 +75,26 @@ def foreign_cores(before: HostLoad, after: HostLoad) -> float | None:
         return None
     used_s = (after.cpu.busy - before.cpu.busy) - (after.own_s - before.own_s)
     return max(0.0, used_s / seconds)  # the two clocks tick apart: a little below 0 is 0
+
+
+def taken_by_others_s(
+    stat: Path = STAT,
+    *,
+    cores: Callable[[], Sequence[int]] = usable_cores,
+    own_s: Callable[[], float] = time.process_time,
+) -> float | None:
+    """Return for how many seconds others had a core that this process may run on, on average over these cores.
+
+    Two of them make a measurement: where both begin is not known. All of this process's threads are not others,
+    however long they wait for each other; every other process is one, those of this program too, and so is the
+    hypervisor. None where the machine cannot tell.
+
+    Args:
+        own_s: Returns the CPU seconds of all threads of this process.
+    """
+    seconds = cpu_seconds(stat)
+    used = [seconds[name] for core in cores() if (name := f"cpu{core}") in seconds]
+    return (sum(core.busy + core.stolen for core in used) - own_s()) / len(used) if used else None
 
 
 def stolen_share(before: HostLoad, after: HostLoad) -> float | None:

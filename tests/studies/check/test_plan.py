@@ -8,7 +8,7 @@ from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 from trainspeed.core.phase import EXCHANGE
-from trainspeed.core.probe import PROBES, WITHOUT_FRAMEWORK
+from trainspeed.core.probe import PROBES, ROUNDS, WITHOUT_FRAMEWORK
 from trainspeed.report.parameters import read_notebook, resolve_parameters
 from trainspeed.report.request import new_session
 from trainspeed.studies.check import plan as module
@@ -90,7 +90,12 @@ def test_what_takes_turns_is_the_first_framework_that_is_installed(planned):
     assert planned(here=()).turns.trials[0].framework == "torch"  # and its row says that it is not installed
 
 
-@pytest.mark.parametrize("wrong", [{"planted_steps": 0}, {"probes": ["epohc"]}, {"blocks": 0}])
+def test_only_what_compares_loops_has_more_rounds(planned):
+    rounds = {probe.name: probe.rounds for probe in planned(rounds=40).probes.trials}
+    assert rounds.pop("epoch") == 40 and set(rounds.values()) == {ROUNDS}
+
+
+@pytest.mark.parametrize("wrong", [{"planted_steps": 0}, {"probes": ["epohc"]}, {"blocks": 0}, {"rounds": 0}])
 def test_a_mistake_is_named(planned, wrong):
     (name,) = wrong
     with pytest.raises(UserError, match=name.removesuffix("s")):
@@ -103,6 +108,7 @@ def test_a_report_begins_with_its_short_form_and_ends_with_the_front_page():
     assert "check" not in session.weights  # it takes the time that it takes
     assert not any(session.parameters["check"][name] for name in ("precisions", "layouts", "exchange_model"))
     short, whole = session.parameters["check"], resolve_parameters(["check"], NOTEBOOKS)["check"]
+    assert short["rounds"] == ROUNDS < whole["rounds"]
     assert not short["turn_frameworks"], "each notebook has a control of its own"
     assert whole["turn_frameworks"] and whole["blocks"] == 6
 

@@ -24,7 +24,7 @@ RUN = Run(
         "ours_s": (1.0,) * 8,
         "bare_s": (1.0,) * 8,
         "leftover_s": (0.0,) * 8,
-        "waiting_share": None,
+        "others_share": None,
         "queued_s": 1.0,
         "unwaited_s": 0.0,
         "device": "cpu",

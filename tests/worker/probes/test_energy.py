@@ -8,6 +8,7 @@ from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml, install
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
+from trainspeed.judge import check_energy
 from trainspeed.judge.check_energy import SPANS, counter_agrees, is_right_gpu, span_ratios
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.worker.failures import Unsupported
@@ -122,6 +123,15 @@ def test_spans_begin_and_end_with_steps_of_the_counter():
     joules = [100.0 * int(moment / 0.1 + 1e-9) * 0.1 for moment in moments]
     ratios = span_ratios(moments, [100.0] * 300, joules)
     assert len(ratios) == SPANS and ratios == pytest.approx([1.0] * SPANS)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_one_span_that_is_out_of_line_decides_nothing(monkeypatch, factor):
+    monkeypatch.setattr(check_energy, "span_ratios", lambda *_: [1.0] * (SPANS - 1) + [factor])
+    values = {"sample_s": (0.0,), "power_w": (WATTS,), "energy_j": (0.0,)}
+    trial = Probe(framework="torch", name="energy")
+    runs = RunSet((Run(session="s", study="check", trial=trial, block=0, probe=values),))
+    assert counter_agrees(runs)[0].outcome is OK
 
 
 def test_a_mig_instance_is_no_other_gpu_and_has_no_power_of_its_own(monkeypatch, fake_clock):

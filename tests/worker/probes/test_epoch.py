@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from trainspeed.core.probe import Probe
+from trainspeed.core.probe import ROUNDS, Probe
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import check_time
 from trainspeed.judge.checks import CheckOutcome
-from trainspeed.worker.probes.epoch import EPOCHS, ROUNDS, Loops, measure_epochs
+from trainspeed.worker.probes.epoch import EPOCHS, Loops, measure_epochs
 from trainspeed.worker.timing import time_epochs
 
 EPOCH_S = 1.0
@@ -75,7 +75,7 @@ def device(fake_clock):
 def values(device):
     """A function that measures on the made-up device, with a fault of the training, of the meter or of the timer."""
 
-    def measure(*, blind=False, timer=None, device_kind="gpu", marks=True, busy=0.0, **fault):
+    def measure(*, blind=False, timer=None, device_kind="gpu", marks=True, others=0.0, **fault):
         def bare(epochs):
             seconds = []
             for _ in range(epochs):
@@ -107,7 +107,7 @@ def values(device):
             leftover=leftover,
             outside=outside,
             clock=device.clock,
-            waits=lambda: busy * device.clock(),
+            others=lambda: others * device.clock(),
         )
 
     return measure
@@ -115,9 +115,13 @@ def values(device):
 
 def outcomes(values):
     """Return the outcome of each check of these values."""
+    return {name: check(run_of(values))[0].outcome for name, check in CHECKS.items()}
+
+
+def run_of(values):
+    """Return the run of a probe with these values."""
     trial = Probe(framework="torch", name="epoch")
-    runs = RunSet((Run(session="s", study="check", trial=trial, block=0, probe=values),))
-    return {name: check(runs)[0].outcome for name, check in CHECKS.items()}
+    return RunSet((Run(session="s", study="check", trial=trial, block=0, probe=values),))
 
 
 RIGHT = dict.fromkeys(CHECKS, CheckOutcome.OK)
@@ -141,13 +145,52 @@ def test_what_the_instrument_adds_to_an_epoch_is_found(values):
 
 
 def test_on_a_core_that_others_use_a_difference_may_be_the_schedulers(values):
-    found = outcomes(values(added_s=0.05 * EPOCH_S, busy=0.4))
+    found = outcomes(values(added_s=0.05 * EPOCH_S, others=0.4))
     assert found["bare"] is CheckOutcome.UNDECIDED
 
 
 def test_where_nobody_knows_who_had_the_core_a_difference_is_believed(values):
-    measured = values(added_s=0.05 * EPOCH_S) | {"waiting_share": None}
+    measured = values(added_s=0.05 * EPOCH_S) | {"others_share": None}
     assert outcomes(measured)["bare"] is CheckOutcome.NOT_OK
+
+
+def test_a_difference_is_no_less_a_fault_where_own_threads_wait_for_each_other(values):
+    """As those of TensorFlow do on its one core: older versions took their waits for others'."""
+    measured = values(added_s=0.05 * EPOCH_S) | {"waiting_share": (0.1,) * ROUNDS}
+    assert outcomes(measured)["bare"] is CheckOutcome.NOT_OK
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_one_round_that_is_out_of_line_decides_nothing(values, factor):
+    measured = values()
+    *ours_s, last_s = measured["ours_s"]
+    assert outcomes(measured | {"ours_s": (*ours_s, factor * last_s)}) == RIGHT
+
+
+@pytest.mark.parametrize(
+    ("others", "why"),
+    [
+        (None, check_time.NOISY),
+        ((0.3,) * ROUNDS, f"others had the cores for 30 % of the time: {check_time.NOISY}"),
+        ((-0.001,) * ROUNDS, "others had the cores for 0 % of the time: rounds differ as much by themselves"),
+    ],
+)
+def test_what_is_undecided_blames_others_only_where_they_had_the_cores(values, others, why):
+    ratios = (0.95, 0.95, 0.96, 1.0, 1.0, 1.0, 1.01, 1.02, 1.02)
+    (check,) = check_time.as_fast_as_bare_loop(
+        run_of(values() | {"bare_s": ratios, "ours_s": (1.0,) * 9, "others_share": others})
+    )
+    assert check.outcome is CheckOutcome.UNDECIDED
+    assert check.reason == f"{why}; not more than 5.3 % slower and not more than 2 % faster"
+
+
+def test_an_interval_that_reaches_beyond_one_bound_rules_out_the_other_side(values):
+    (check,) = check_time.as_fast_as_bare_loop(
+        run_of(values() | {"bare_s": (1.01,) * 5 + (1.0204,) * 4, "ours_s": (1.0,) * 9})
+    )
+    assert check.reason.endswith("; not slower and not more than 2.1 % faster"), (
+        "more than the margin, and so said"
+    )
 
 
 def test_a_clock_that_goes_wrong_is_found_by_the_stopwatch(values):
@@ -179,7 +222,7 @@ def test_noise_is_no_fault():
         "ours_s": (1.0, 1.5, 1.0, 0.7, 1.3, 1.0, 0.9, 1.0),
         "bare_s": (1.0,) * 8,
         "leftover_s": (0.0, 0.1, 0.0, 0.0, 0.2, 0.0, 0.0, 0.3),
-        "waiting_share": (0.0,) * 8,
+        "others_share": (0.0,) * 8,
         "queued_s": 1.0,
         "unwaited_s": 1.0,
         "device": "gpu",

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(params=FRAMEWORKS)
 def ended(request, shared_worker):
     """A framework, and how its probe ended."""
-    probe = Probe(framework=request.param, name="epoch")
+    probe = Probe(framework=request.param, name="epoch", rounds=1)
     return request.param, shared_worker(request.param).run(probe, plant="few_rounds")
 
 

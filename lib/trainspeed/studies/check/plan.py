@@ -9,7 +9,7 @@ from trainspeed.conduct.machine import devices_here, find_interpreter
 from trainspeed.conduct.plan import Plan, TrialSet, planner
 from trainspeed.core.errors import check_name, check_whole
 from trainspeed.core.phase import EXCHANGE
-from trainspeed.core.probe import PROBES, WITHOUT_FRAMEWORK, Probe
+from trainspeed.core.probe import IN_ROUNDS, MAX_ROUNDS, PROBES, ROUNDS, WITHOUT_FRAMEWORK, Probe
 from trainspeed.core.trial import Trial
 
 STEPS = "images_per_epoch"
@@ -38,6 +38,7 @@ def plan_check(
     *,
     frameworks: Sequence[str],
     probes: Sequence[str],
+    rounds: int,
     precisions: Sequence[str],
     layouts: Sequence[str],
     exchange_model: str,
@@ -55,6 +56,7 @@ def plan_check(
     Raises:
         UserError: A value that cannot be measured.
     """
+    check_whole("rounds", rounds, 1, most=MAX_ROUNDS)
     check_whole("steps", steps, 1)
     check_whole("planted_steps", planted_steps, 1, "0 plants nothing")
     for name in probes:
@@ -76,7 +78,7 @@ def plan_check(
     arms = (plain, longer) if turn_frameworks else ()
     return CheckPlan(
         turns=TrialSet(trials=arms, controls=arms[:1], blocks=blocks, factors=(STEPS,)),
-        probes=TrialSet(trials=tuple(_probes(probes or tuple(PROBES), frameworks)), blocks=1),
+        probes=TrialSet(trials=tuple(_probes(probes or tuple(PROBES), frameworks, rounds)), blocks=1),
         formats=TrialSet(trials=tuple(_formats(plain, frameworks, precisions, layouts)), blocks=1),
         sums=TrialSet(trials=_sums(exchange_model), blocks=1),
         accuracy_blocks=0,
@@ -84,11 +86,11 @@ def plan_check(
     )
 
 
-def _probes(names: Sequence[str], frameworks: Sequence[str]) -> Iterator[Probe]:
+def _probes(names: Sequence[str], frameworks: Sequence[str], rounds: int) -> Iterator[Probe]:
     here = [name for name in frameworks if find_interpreter(name)] or list(frameworks)
     for name in names:
         for framework in here[:1] if name in WITHOUT_FRAMEWORK else frameworks:
-            yield Probe(framework=framework, name=name)
+            yield Probe(framework=framework, name=name, rounds=rounds if name in IN_ROUNDS else ROUNDS)
 
 
 def _formats(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from trainspeed.core.format import NAMES
-from trainspeed.core.probe import PROBES, WITHOUT_FRAMEWORK, Probe, ProbeValue
+from trainspeed.core.probe import PROBES, ROUNDS, WITHOUT_FRAMEWORK, Probe, ProbeValue
 from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.failures import Unsupported
 
@@ -30,12 +30,14 @@ class Surroundings:
         device: "gpu" or "cpu".
         devices: How many it may use. On a CPU, so many cores: the process is pinned to them.
         gpu_uuids: Those that it may use, as NVML and CUDA name them; none on a CPU.
+        rounds: As in `Probe`.
     """
 
     backend: Backend
     device: str
     devices: int = 1
     gpu_uuids: tuple[str, ...] = ()
+    rounds: int = ROUNDS
 
 
 Measure = Callable[[Surroundings], Values]
@@ -53,5 +55,7 @@ def run_probe(probe: Probe, backend: Backend, device: str, gpu_uuids: tuple[str,
     known: Mapping[str, Measure] = importlib.import_module(name).PROBES
     if probe.name not in known:
         raise Unsupported(f"{NAMES[probe.framework]} has no probe of {PROBES[probe.name]}")
-    where = Surroundings(backend=backend, device=device, devices=probe.devices, gpu_uuids=gpu_uuids)
+    where = Surroundings(
+        backend=backend, device=device, devices=probe.devices, gpu_uuids=gpu_uuids, rounds=probe.rounds
+    )
     return known[probe.name](where)

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trainspeed.core.probe import ROUNDS
 from trainspeed.core.trial import Trial
+from trainspeed.sensors.cpu import taken_by_others_s
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import epoch_of
 from trainspeed.worker.probes import Surroundings, Values
-from trainspeed.worker.probes.core_waits import core_waits_s
 from trainspeed.worker.probes.leftover import Leftover, leftover_of
 from trainspeed.worker.probes.stopwatch import Stopwatch
 
-ROUNDS = 8  # turns of each: 8 give an interval that one bad round does not decide
-EPOCHS = 4  # of a turn; the first one warms up what the other loop's turn has displaced, and does not count
+EPOCHS = 3  # of a turn; the first one warms up what the other loop's turn has displaced, and does not count
 # Steps so long that what Python does between them is little, and epochs of a tenth of a second or more.
 SIZES = {
     "cpu": {"image_size": 16, "batch_size": 8, "images_per_epoch": 16},
@@ -81,27 +81,27 @@ def measure_epochs(
     loops: Loops,
     device: str,
     *,
-    rounds: int | None = None,
+    rounds: int = ROUNDS,
     leftover: Leftover | None = None,
     outside: Callable[[], Stopwatch] = Stopwatch,
     clock: Callable[[], float] = time.perf_counter,
-    waits: Callable[[], float | None] = core_waits_s,
+    others: Callable[[], float | None] = taken_by_others_s,
 ) -> Values:
     """Return the epochs of both loops and what the other clocks say of the instrument's.
 
     Values, in seconds: `epoch_s` of the instrument, the first of each turn left out, and of the same epochs
     `outside_s` by the stopwatch and `device_s` by the device's timer; of each round `ours_s` and `bare_s`, the
     quickest epoch of each turn, since whatever else runs on the machine only adds time, and `leftover_s`, for how
-    long the device went on after the end of the last. `waiting_share` is the share of a round, 0 to 1, for which
-    the process wanted a core that others had; None where that is not known. `queued_s` is how long a call took that
-    queued work, and `unwaited_s` for how long the device went on after that.
+    long the device went on after the end of the last. `others_share` is the share of a round, 0 to 1, for which
+    others had the cores that this process may run on; None where that is not known. `queued_s` is how long a call
+    took that queued work, and `unwaited_s` for how long the device went on after that.
 
     Args:
-        rounds: `ROUNDS` by default.
+        rounds: Turns of each loop that count.
         leftover: Asks the device; by default as `leftover_of` it.
         outside: Takes the time of the marks.
         clock: Seconds since a fixed moment, as `bare` reads it.
-        waits: Returns the seconds for which this process wanted a core that others had; None where that is not known.
+        others: Returns the seconds for which others had the cores until now; None where that is not known.
     """
     leftover = leftover or leftover_of(device)
     epoch_s: list[float] = []
@@ -111,10 +111,10 @@ def measure_epochs(
     shares: list[float] = []
     with outside() as stopwatch:
         _mark(loops, stopwatch.mark)
-        for number in range(1 + (rounds or ROUNDS)):  # the first one traces and compiles
+        for number in range(1 + rounds):  # the first one traces and compiles
             # Whoever comes second may find the machine otherwise than the first: so they change places.
             # Both have rested before: a busy core's scheduler favours whoever has slept.
-            before_s, waits_s = clock(), waits()
+            before_s, others_s = clock(), others()
             beside_s = _bare_turn(loops, leftover) if number % 2 else ()
             turn_s, left_s = _turn(loops.training, leftover)
             beside_s = beside_s or _bare_turn(loops, leftover)
@@ -123,8 +123,8 @@ def measure_epochs(
                 ours_s.append(min(turn_s[1:]))
                 bare_s.append(min(beside_s[1:]))
                 leftover_s.append(left_s)
-                if waits_s is not None:
-                    shares.append((waits() - waits_s) / (clock() - before_s))
+                if others_s is not None:
+                    shares.append((others() - others_s) / (clock() - before_s))
     timed = [index for index in range(EPOCHS, len(epoch_s)) if index % EPOCHS]
 
     def kept(seconds: Sequence[float] | None) -> tuple[float, ...] | None:
@@ -139,7 +139,7 @@ def measure_epochs(
         "ours_s": tuple(ours_s),
         "bare_s": tuple(bare_s),
         "leftover_s": tuple(leftover_s),
-        "waiting_share": tuple(shares) or None,
+        "others_share": tuple(shares) or None,
         "queued_s": queued_s,
         "unwaited_s": unwaited_s,
         "device": device,

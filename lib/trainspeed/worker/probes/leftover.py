@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from trainspeed.worker.failures import Unsupported
 
-PAUSE_S = 0.1  # of a CPU, after which nobody computes any more
+PAUSE_S = 0.05  # of a CPU, after which nobody computes any more
 LIBRARY = "libcuda.so.1"
 
 Leftover = Callable[[], float]

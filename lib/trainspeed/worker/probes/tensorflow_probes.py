@@ -29,7 +29,7 @@ def epoch(where: Surroundings) -> Values:
         bare=bare_fit(training.model, lambda: data),
         queue=lambda: [tf.linalg.matmul(matrix, matrix) for _ in range(QUEUED)],
     )
-    return measure_epochs(loops, where.device)
+    return measure_epochs(loops, where.device, rounds=where.rounds)
 
 
 def arithmetic(where: Surroundings) -> Values:

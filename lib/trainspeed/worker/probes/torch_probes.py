@@ -66,7 +66,7 @@ def epoch(where: Surroundings) -> Values:
         device_s=device_s if on_gpu else None,
         before=before,
     )
-    return measure_epochs(loops, where.device)
+    return measure_epochs(loops, where.device, rounds=where.rounds)
 
 
 def arithmetic(where: Surroundings) -> Values:
