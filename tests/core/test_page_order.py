@@ -89,5 +89,15 @@ def test_in_a_notebook_of_a_study_the_answer_is_what_is_shown_last(name):
     assert kept[-1] is A and E in kept
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_answer_is_in_one_piece(path: Path):
+    """Else who runs all cells in JupyterLab finds the headline many screens above what is said to be the answer."""
+    own = nbformat.read(path, 4).cells
+    kept = [part for part, cell in zip(parts_of(own), own, strict=True) if _is_shown(cell)]
+    first, last = kept.index(A), len(kept) - kept[::-1].index(A)
+
+    assert set(kept[first:last]) == {A}
+
+
 def _is_shown(cell):
     return cell.cell_type == "code" and "remove_cell" not in cell.metadata.get("tags", [])

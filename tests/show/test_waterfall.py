@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from trainspeed.show.waterfall import STEP, TOTAL, WAY_COLUMNS, plot_way
+from trainspeed.show.waterfall import REST, STEP, TOTAL, WAY_COLUMNS, plot_way
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,33 @@ def test_a_bar_has_the_colour_of_a_gain_only_where_its_interval_says_so(ends, co
 
     (bar,) = (patch for patch in figure.axes[0].patches if patch.get_gid() == STEP)
     assert (to_hex(bar.get_facecolor()), bar.get_hatch()) == (color, hatch)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        ([TOTAL], "bar: all together; line: interval"),
+        ([STEP], "bar: all together; line: interval"),
+        ([STEP, TOTAL], "bar: what a step loses without that switch, all others on; line: interval"),
+        (
+            [STEP, REST, TOTAL],
+            "bar: what a step loses without that switch, all others on; line: interval; dotted: what they do only "
+            "together, or more than once",
+        ),
+    ],
+)
+def test_how_to_read_it_speaks_of_the_bars_that_are_drawn(kinds, said):
+    ends = {STEP: (1.1, 1.3), TOTAL: (1.1, 1.3), REST: (None, None)}
+    rows = [("PyTorch, cnn10", kind, kind, 1.0, 1.2, *ends[kind]) for kind in kinds]
+    figure = plot_way(pd.DataFrame(rows, columns=WAY_COLUMNS))
+
+    (note,) = (text for text in figure.axes[0].texts if text.get_gid() == "note")
+    assert note.get_text().replace("\n", " ") == said
+
+
+def test_bars_that_are_white_or_hatched_are_explained():
+    rows = [("a", "+ one", STEP, 1.0, 1.0, 0.9, 1.1), ("a", "+ two", STEP, 1.0, 0.8, 0.7, 0.9)]
+    figure = plot_way(pd.DataFrame(rows, columns=WAY_COLUMNS))
+
+    (note,) = (text for text in figure.axes[0].texts if text.get_gid() == "note")
+    assert note.get_text().replace("\n", " ").endswith("white: undecided; hatched: slower with it")

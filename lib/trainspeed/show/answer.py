@@ -108,7 +108,7 @@ def certainty_sentences(
     noise = [f"{size_of(v)} ({interval_of(v)})" for v in control if v.low is not None]
     if noise:
         sentences.append(
-            f"The same setting measured twice, as if it were two: {listed(noise)}. So much is noise."
+            f"The same setting measured twice, as if it were two: {listed(noise)}. That much is noise alone."
         )
     doubts = len([*measured.doubts, *study_doubts(measured.runs, control, doubted)])
     sentences.append(

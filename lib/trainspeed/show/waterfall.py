@@ -18,10 +18,6 @@ WAY_COLUMNS = ["where", "step", "kind", "before", "after", "low", "high"]
 STEP, GROUP, REST, TOTAL = "step", "group", "rest", "total"
 SIZES = ["before", "after", "low", "high"]
 QUESTION = "What does each switch add, from plain to best?"
-NOTE = (
-    "bar: what a step loses without that switch, all others on;\n"
-    "line: interval; white: undecided; dotted: what they do only together, or more than once"
-)
 
 BAR_IN = 0.42
 OUTSIDE_ROWS = 1.2  # of a panel, for its title and the room above and below the bars
@@ -61,8 +57,26 @@ def plot_way(way: pd.DataFrame, *, title: str = QUESTION) -> Figure:
         _way(ax, rows[rows["where"] == name], low, high * (high / low) ** NUMBER_ROOM)
         ax.set_title(name)
     axes[-1].set_xlabel("speed-up over the plain setting, log scale (more is better)")
-    note_below(axes[-1], NOTE)
+    note_below(axes[-1], _note(rows))
     return figure
+
+
+def _note(rows: pd.DataFrame) -> str:
+    """Return how to read the bars that are drawn, and no others."""
+    alone = rows.groupby("where")["step"].transform("size") == 1
+    switches = rows[rows["kind"].isin([STEP, GROUP])]
+    hatches = [_look(*ends) for ends in switches[["before", "low", "high"]].itertuples(index=False)]
+    apart = switches[~alone.loc[switches.index]]
+    said = {
+        "bar: what a step loses without that switch, all others on": len(apart) > 0,
+        "bar: all together": len(apart) == 0,
+        "line: interval": rows["low"].notna().any(),
+        "white: undecided": UNDECIDED in hatches,
+        "hatched: slower with it": SETBACK in hatches,
+        "dotted: what they do only together, or more than once": (rows["kind"] == REST).any(),
+    }
+    bar, *others = (words for words, drawn in said.items() if drawn)
+    return f"{bar};\n{'; '.join(others)}" if others else bar
 
 
 def _way(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:

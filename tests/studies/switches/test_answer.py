@@ -24,7 +24,7 @@ from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import judge_difference
 from trainspeed.search.findings import Decision
 from trainspeed.studies.switches import text
-from trainspeed.studies.switches.answer import answer_sentences
+from trainspeed.studies.switches.answer import accuracy_of, answer_sentences, below_sentence
 
 
 def confirmed(**changed):
@@ -45,19 +45,41 @@ def test_the_answer_names_what_to_switch_on_its_class_and_what_most_of_it_is():
     )
 
 
+def test_links_lead_only_to_what_is_there():
+    code, left = "[the code](#code-to-paste)", "[what leaving a switch out costs](#leave-one-out)"
+    fresh = "in fresh blocks, each run in a fresh process."
+
+    assert below_sentence([whole()]) == f"Measured {fresh} See {code} and {left}."
+    assert below_sentence([confirmed(left_out=())]) == f"Measured {fresh} See {code}."
+    assert below_sentence([replace(confirmed(left_out=()), kept=())]) == f"Measured {fresh}"
+    assert below_sentence([whole(), nothing_yet()]).startswith(
+        "What was confirmed was measured in fresh blocks"
+    )
+    assert below_sentence([nothing_yet()]) == below_sentence([]) == ""
+
+
 def test_too_few_fresh_blocks_are_undecided_and_it_says_how_many_decide():
     assert "no interval: undecided, measure 6 blocks or more, in 3 fresh blocks" in answer(
         confirmed(total=speedup(1.7, 3), blocks=3)
     )
 
 
-def test_an_accuracy_that_is_open_says_what_decides_it():
+def test_an_accuracy_that_is_open_says_what_may_decide_it():
     lost = judge_difference([80.0] * 9, [79.1, 79.1, *[79.6] * 5, 79.9, 79.9])
     found = confirmed(accuracy=lost, equality=Equality.OPEN)
 
     assert (
-        "Accuracy is undecided (-0.4 points, interval -0.9 to -0.1, so not higher): raise `confirm_blocks` to decide it"
-        in answer(found)
+        "Accuracy is undecided (-0.4 points, interval -0.9 to -0.1, so not higher): no reasonable number of blocks "
+        "here decides it" in answer(found)
+    )
+    near = judge_difference([80.0] * 9, [79.2, 79.2, *[80.0] * 5, 80.2, 80.2])
+    assert accuracy_of(confirmed(accuracy=near, equality=Equality.OPEN).confirmation).endswith(
+        ": about 24 fresh blocks would decide it, if the difference is as large as it looks now (`confirm_blocks`, and "
+        "the time for them)"
+    )
+    few = confirmed(accuracy=points(0.0, 3), equality=Equality.OPEN).confirmation
+    assert accuracy_of(few).endswith(
+        ": 6 fresh blocks or more give an interval (`confirm_blocks`, and the time for them)"
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from found_switches import nothing_yet, whole, without_bf16
+from found_switches import LOOP, feasible, nothing_yet, whole, without_bf16
 from study_data import make_run, make_trial
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show.waterfall import QUESTION
@@ -28,6 +28,17 @@ def test_the_effects_say_how_many_switches_were_kept():
         "Switches kept: 3 of 4 in PyTorch, cnn10 and 3 of 4 in PyTorch, cnn_keras"
     )
     assert effects_title(effect_rows([nothing_yet()])) == EFFECTS_QUESTION
+
+
+def test_where_a_lever_has_several_values_they_are_what_is_counted():
+    one = whole()
+    rivals = replace(one, feasible=(*one.feasible, feasible(LOOP)))
+
+    assert effects_title(effect_rows([rivals])) == "3 of 5 values kept"
+    other = whole(make_trial(model="cnn_keras", dataset="digits"))
+    assert effects_title(effect_rows([rivals, other])).startswith(
+        "Values kept: 3 of 5 in PyTorch, cnn10 and 3 of 4"
+    )
 
 
 @pytest.mark.parametrize(

@@ -144,4 +144,12 @@ def test_a_folder_without_a_run_is_drawn_too(tmp_path, monkeypatch):
     run = replace(make_run(study="layout"), label=Role.DATA)
     Ledger(tmp_path).append(run)
 
-    assert executed(monkeypatch, tmp_path, render=tmp_path)["found"] == []
+    said: list = []
+    monkeypatch.setattr("trainspeed.show.notebook.display", lambda shown, **_: said.append(shown))
+    page = executed(monkeypatch, tmp_path, render=tmp_path)
+
+    assert page["found"] == []
+    words = "\n".join(shown.data for shown in said if isinstance(shown.data, str))
+    introductions = {name: text for name, text in vars(page["introductions"]).items() if name.isupper()}
+    assert len(introductions) == 5 and page["text"].NOTHING_MEASURED in words
+    assert not any(text in words for text in introductions.values())

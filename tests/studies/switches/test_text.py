@@ -13,7 +13,7 @@ from found_switches import (
 from trainspeed.core.markdown import escape
 from trainspeed.search.findings import Effect
 from trainspeed.studies.switches import text
-from trainspeed.studies.switches.costs import PART_COLUMNS
+from trainspeed.studies.switches.costs import PART_COLUMNS, worth_drawing
 
 
 def test_what_was_not_in_effect_says_how_that_was_seen_and_is_escaped_where_it_is_shown():
@@ -42,6 +42,24 @@ def test_without_a_screen_the_estimates_are_those_of_single_switches_where_there
     assert text.screen_sentences([nothing_yet()]) == ["PyTorch, cnn10: no screen was measured."]
 
 
+def screened(estimates, pairs, empty):
+    of = whole().screen
+    estimates = tuple(replace(of.estimates[0]) for _ in range(estimates))
+    screen = replace(of, estimates=estimates, pairs=pairs, planned=16, empty=(0.001,) * empty)
+    return text.screen_sentences([whole(screen=screen)])[0]
+
+
+def test_noise_that_is_assumed_is_not_said_to_be_measured():
+    """16 switches fill 16 columns: nothing is left that would tell it."""
+    assert "16 switches and 0 empty columns in 16 of 16 mirror pairs" in screened(16, 16, 0)
+    assert screened(16, 16, 0).endswith(
+        "of a step, as assumed for most machines, since too few columns are empty to tell."
+    )
+    assert ", in part as assumed for most machines, since too few columns are empty" in screened(12, 16, 4)
+    assert ", in part as assumed for most machines, since too few pairs were measured" in screened(8, 10, 8)
+    assert screened(10, 16, 6).endswith(" % of a step.")
+
+
 def test_two_switches_that_need_each_other_are_told_with_each_ones_sizes():
     (sentence,) = text.pair_sentences([whole()])
 
@@ -65,6 +83,19 @@ def test_the_parts_of_a_step_limit_what_a_switch_can_save():
         "validation and checkpoint. The input alone takes 0.900 s. So switches of the input can save 15 % at most, "
         "those of the computing 45 %."
     ]
+
+
+def test_an_epoch_that_is_nearly_all_computing_is_a_sentence_and_no_chart():
+    nothing = ("PyTorch, cnn10", 2.0, 2.0, 0.0, 0.0, float("nan"), 0.1)
+    little = ("JAX, cnn10", 2.0, 1.94, 0.02, 0.04, 0.0, 0.1)
+    parts = pd.DataFrame([nothing, little], columns=PART_COLUMNS)
+
+    assert text.time_sentences(parts) == [
+        "PyTorch, cnn10: nearly all of an epoch (2.00 s) is computing: switches of the input save nothing here.",
+        "JAX, cnn10: nearly all of an epoch (2.00 s) is computing: switches of the input can save 3 % at most.",
+    ]
+    assert not worth_drawing(parts) and not worth_drawing(parts[:0])
+    assert worth_drawing(parts.assign(rest_s=[0.1, 0.0]))
 
 
 def test_what_became_of_each_switch_that_was_dropped_is_said():

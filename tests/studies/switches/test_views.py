@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from found_switches import FUSED, LAST, LOOP, feasible, nothing_yet, speedup, whole, without_bf16
-from study_data import make_run
+from study_data import make_run, make_trial
 from trainspeed.judge.comparison import Verdict, as_json
 from trainspeed.search.claims import Bar
 from trainspeed.search.findings import Decision, Effect
 from trainspeed.show.waterfall import TOTAL
 from trainspeed.studies.switches.answer import answer_sentences
 from trainspeed.studies.switches.tables import leave_one_out_table
-from trainspeed.studies.switches.views import effect_rows, switch_verdicts, way_rows
+from trainspeed.studies.switches.views import effect_rows, kept_recipes, switch_verdicts, way_rows
 
 RUN = make_run(study="switches")
 
@@ -104,6 +104,15 @@ def test_what_is_not_kept_without_one_that_was_thrown_out_has_no_verdict():
     found = without_bf16(kept=(), decisions={**without_bf16().decisions, **left}, slow_ways=())
 
     assert switch_verdicts([found], [RUN]) == []
+
+
+def test_the_program_that_gains_most_stands_first():
+    slow, fast = whole(make_trial(model="cnn_keras", dataset="digits")), whole()
+    slow = replace(slow, confirmation=replace(slow.confirmation, total=speedup(1.3)))
+    spoiled = without_bf16(start=slow.start)
+
+    assert kept_recipes([slow, nothing_yet(), fast]) == [(fast.start, fast.best), (slow.start, slow.best)]
+    assert kept_recipes([spoiled, fast])[0] == (fast.start, fast.best), "1.7 times is with what is not kept"
 
 
 def test_the_way_says_what_was_thrown_out_and_how_fast_it_is_without():

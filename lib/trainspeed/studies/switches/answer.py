@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from trainspeed.core.format import counted, listed, percent
 from trainspeed.core.levers.lever import Numbers
+from trainspeed.core.markdown import Marked
+from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.text import interval_of, leaning_of, measured, size_of
-from trainspeed.judge.verdict import Outcome
+from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.claims import Confirmation, Rest
 from trainspeed.search.findings import Decision, Findings
 from trainspeed.search.switch import Switch
@@ -23,6 +25,24 @@ NOT_MEASURED = (Decision.NOT_IN_EFFECT, Decision.FAILED)  # of such a switch no 
 def answer_sentences(found: Iterable[Findings]) -> list[str]:
     """Return what to switch on, a sentence or two for each framework and model."""
     return [f"{where(one)}: {' '.join([_answer(one), *_other_way(one)])}" for one in found]
+
+
+def below_sentence(found: Sequence[Findings]) -> Marked:
+    """Return how the answer was measured, with links to what rests on the same blocks; nothing without such blocks."""
+    confirmed = [one for one in found if one.confirmation and one.confirmation.total.speedup is not None]
+    links = [
+        *(["[the code](#code-to-paste)"] if any(one.kept for one in found) else []),
+        *(
+            ["[what leaving a switch out costs](#leave-one-out)"]
+            if any(one.confirmation.left_out for one in confirmed)
+            else []
+        ),
+    ]
+    if not confirmed:
+        return Marked("")
+    more = f" See {listed(links)}." if links else ""
+    lead = "Measured" if len(confirmed) == len(found) else "What was confirmed was measured"
+    return Marked(f"{lead} in fresh blocks, each run in a fresh process.{more}")
 
 
 def _answer(found: Findings) -> str:
@@ -146,7 +166,20 @@ def accuracy_of(confirmed: Confirmation | Rest) -> str:
     if equality is Equality.OPEN and all(switch.numbers is Numbers.SAME for switch in confirmed.on):
         size = size_of(judgement, "accuracy")
         return f"All of these compute the same numbers; accuracy, a spot check: {size}{ends}"
-    remedy = ": raise `confirm_blocks` to decide it" if equality is Equality.OPEN else ""
+    remedy = f": {_decided_by(judgement)}" if equality is Equality.OPEN else ""
     leaning = leaning_of(judgement, "accuracy")
     size = f"{size_of(judgement, 'accuracy')}{ends}{leaning and f', so {leaning}'}"
     return f"Accuracy is {equality} ({size}){remedy}"
+
+
+def _decided_by(accuracy: Judgement) -> str:
+    """Return how many fresh blocks are likely to decide an accuracy that is undecided."""
+    blocks = blocks_for_margin(accuracy)
+    if blocks is None:
+        return "no reasonable number of blocks here decides it"
+    if accuracy.low is None:
+        return f"{blocks} fresh blocks or more give an interval (`confirm_blocks`, and the time for them)"
+    return (
+        f"about {blocks} fresh blocks would decide it, if the difference is as large as it looks now "
+        "(`confirm_blocks`, and the time for them)"
+    )

@@ -33,7 +33,7 @@ PIECES: Mapping[str, Look] = {
 
 EFFECTS_QUESTION = "What does each switch do to a step?"
 ENDS = ["value", "low", "high"]
-EFFECT_COLUMNS = ["where", "label", "kind", "value", "low", "high", "band"]
+EFFECT_COLUMNS = ["where", "lever", "label", "kind", "value", "low", "high", "band"]
 KEPT, DROPPED, ALREADY_ON, BRAKE = "kept", "not kept", "already on: losing it", "a brake: having it"
 OWN = "Trainspeed's own: as in a script"
 # The shape of the mark tells the kinds apart without colour.

@@ -17,6 +17,7 @@ from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
 
 PARTS = (WHOLE, INPUT, COMPUTE, FIT)
+BESIDES = 0.05  # share of an epoch from which on what is not computing is worth a look
 PART_COLUMNS = ["where", "epoch_s", "compute_s", "waiting_s", "rest_s", "validation_s", "input_s"]
 
 
@@ -48,6 +49,17 @@ def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame
             row["validation_s"] = max(0.0, fit_s - whole_s)
         rows.append(row)
     return pd.DataFrame(rows, columns=PART_COLUMNS).astype(dict.fromkeys(PART_COLUMNS[1:], float))
+
+
+def besides_computing(parts: Mapping[str, float]) -> bool:
+    """Whether one of the parts of an epoch beside computing matters; a row of `time_parts`."""
+    shares = (parts[name] / parts["epoch_s"] for name in ("waiting_s", "rest_s", "validation_s"))
+    return any(share >= BESIDES for share in shares)  # a missing one is no such share
+
+
+def worth_drawing(parts: pd.DataFrame) -> bool:
+    """Whether a chart of `time_parts` shows more than computing: bars of one piece are better said."""
+    return any(besides_computing(row) for row in parts.to_dict("records") if pd.notna(row["compute_s"]))
 
 
 def _median_s(runs: Iterable[Run]) -> float | None:

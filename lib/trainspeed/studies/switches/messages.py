@@ -23,6 +23,8 @@ NOT_FASTER = {Outcome.SLOWER: "not faster, but slower", Outcome.SAME: "no faster
 def effects_title(effects: pd.DataFrame) -> str:
     """Return how many switches were kept: "2 of 11 switches kept"; without any that was tried, the question.
 
+    Where several values of one lever were tried, of which one can be kept, it counts values: "2 of 11 values kept".
+
     Args:
         effects: As returned by `views.effect_rows`.
     """
@@ -33,10 +35,11 @@ def effects_title(effects: pd.DataFrame) -> str:
     ]
     if not counts:
         return EFFECTS_QUESTION
+    what = "values" if tried.duplicated(["where", "lever"]).any() else "switches"
     if len(counts) == 1:
-        return f"{counts[0][1]} of {counts[0][2]} switches kept"
+        return f"{counts[0][1]} of {counts[0][2]} {what} kept"
     said = listed([f"{kept} of {number} in {where}" for where, kept, number in counts])
-    return f"Switches kept: {said}"
+    return f"{what.capitalize()} kept: {said}"
 
 
 def way_title(found: Sequence[Findings], verdicts: Iterable[Verdict]) -> str:

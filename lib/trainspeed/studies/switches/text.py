@@ -12,9 +12,11 @@ from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.judge.phase_shares import PhaseShares
 from trainspeed.judge.verdict import MIN_BLOCKS
-from trainspeed.search.findings import Decision, Effect, Findings, Interaction
+from trainspeed.search.arms import ENOUGH_FREEDOM
+from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Screen
 from trainspeed.search.unmeasured import where
 from trainspeed.studies.switches.answer import MORE_TIME, accuracy_of, with_decision
+from trainspeed.studies.switches.costs import besides_computing
 from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, words_of
 
 CLASSES = {Numbers.SAME: "same numbers", Numbers.ROUNDING: "other rounding", Numbers.MODEL: "another model"}
@@ -29,8 +31,6 @@ PIECES = {
 REMEDIES = {
     Decision.OPEN: MORE_TIME,
     Decision.UNCONFIRMED: "fresh blocks decide: raise `confirm_blocks`, or " + MORE_TIME,
-    Decision.KEPT_OPEN: "raise `confirm_blocks` to decide its accuracy",
-    Decision.KEPT_UNCHECKED: "more `images_per_epoch` or `epochs`, until the model learns, let accuracy be compared",
 }
 SELDOM = 5  # epochs
 NOTHING_MEASURED = "Nothing was searched in this report."
@@ -72,6 +72,13 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
         whole_s = epoch_s - (row["validation_s"] if pd.notna(row["validation_s"]) else 0.0)
         saved_s = [whole_s - row["compute_s"], max(0.0, whole_s - row["input_s"])]
         of_input, of_compute = (percent(seconds / epoch_s) for seconds in saved_s)
+        if not besides_computing(row):
+            saved = "save nothing here" if of_input == percent(0.0) else f"can save {of_input} at most"
+            sentences.append(
+                f"{row['where']}: nearly all of an epoch ({digits(epoch_s)} s) is computing: switches of the input "
+                f"{saved}."
+            )
+            continue
         sentences.append(
             f"{row['where']}: an epoch takes {digits(epoch_s)} s: {pieces}. The input alone takes "
             f"{digits(row['input_s'])} s. So switches of the input can save {of_input} at most, those of the computing "
@@ -108,9 +115,19 @@ def screen_sentences(found: Iterable[Findings]) -> list[str]:
         empty = counted(len(screen.empty), "empty column")
         sentences.append(
             f"{where(one)}: {counted(len(screen.estimates), 'switch', 'switches')} and {empty} in {screen.pairs} of "
-            f"{counted(screen.planned, 'mirror pair')}. Noise alone makes up to {noise} of a step."
+            f"{counted(screen.planned, 'mirror pair')}. Noise alone makes up to {noise} of a step{_assumed(screen)}."
         )
     return sentences
+
+
+def _assumed(screen: Screen) -> str:
+    """Return that the noise is not measured, where pairs and columns are too few to tell it: see `arms.fit`."""
+    freedom = screen.pairs - len(screen.estimates)
+    if freedom >= ENOUGH_FREEDOM:
+        return ""
+    how = "as assumed" if freedom <= 0 else "in part as assumed"
+    few = "columns are empty" if len(screen.empty) < ENOUGH_FREEDOM else "pairs were measured"
+    return f", {how} for most machines, since too few {few} to tell"
 
 
 def pair_sentences(found: Iterable[Findings]) -> list[str]:

@@ -64,12 +64,21 @@ def effect_rows(found: Iterable[Findings]) -> pd.DataFrame:
                 kind = KEPT if feasible.switch in one.kept else DROPPED
                 estimate = known.get(feasible.switch)
                 size = _of_estimate(estimate) if estimate else _of_judgement(feasible.alone)
-                rows.append((where(one), marked(feasible.switch), kind, *size, band))
+                rows.append((where(one), feasible.switch.lever, marked(feasible.switch), kind, *size, band))
         kinds = dict.fromkeys(one.candidates.own, OWN) | dict.fromkeys(one.candidates.brakes, BRAKE)
         for slow in one.slow_ways:
             if slow.enters:
                 kind = kinds.get(slow.switch, ALREADY_ON)
-                rows.append((where(one), marked(slow.switch), kind, *_of_judgement(slow.alone), band))
+                rows.append(
+                    (
+                        where(one),
+                        slow.switch.lever,
+                        marked(slow.switch),
+                        kind,
+                        *_of_judgement(slow.alone),
+                        band,
+                    )
+                )
     return pd.DataFrame(rows, columns=EFFECT_COLUMNS)
 
 
@@ -156,6 +165,19 @@ def spoiled(found: Findings) -> list[Switch]:
     on = found.confirmation.on if found.confirmation else ()
     became = {switch: found.decisions[switch] for switch in on}
     return [s for s, decision in became.items() if not (decision.keeps or decision is Decision.UNCONFIRMED)]
+
+
+def kept_recipes(found: Iterable[Findings]) -> list[tuple[Trial, Trial]]:
+    """Return (plain trial, the trial with all that was kept) of each search that kept something, the fastest first."""
+    kept = sorted((one for one in found if one.kept), key=lambda one: -(_kept_speedup(one) or 0.0))
+    return [(one.start, one.best) for one in kept]
+
+
+def _kept_speedup(found: Findings) -> float | None:
+    """Return how many times as fast what was kept is, by fresh blocks."""
+    if found.rest and spoiled(found):
+        return found.rest.time.speedup
+    return found.confirmation.total.speedup if found.confirmation else None
 
 
 def words_of(switches: Sequence[Switch]) -> str:

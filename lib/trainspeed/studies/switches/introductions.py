@@ -1,0 +1,25 @@
+"""What introduces a section of the page on switches, where the section has something: how it was measured or reads."""
+
+from __future__ import annotations
+
+TIME = (
+    "The plain setting, in parts that took turns with one another: whole steps, the same batch again and again "
+    "(compute), the input alone, transfer to the device with it, and, where an epoch has enough images, steps with "
+    "validation and a checkpoint in each. What is neither computing nor waiting for input is the rest of a step: the "
+    "host that launches it."
+)
+PAIRS = (
+    "What two switches do together beyond what each does alone. A screen of few runs tells some pairs from one another "
+    "only as a group; where that is so, the sentence names the others."
+)
+LEAVE_ONE_OUT = (
+    "The table to act on: how much longer a step takes without a switch, all others on. What adds little is a line of "
+    "code that you can do without."
+)
+LARGER_BATCH = (
+    "The plain setting at larger and larger batches (Δ): where throughput stops growing, or memory ends it. At the "
+    "same learning rate a larger batch trains fewer steps in an epoch, and may learn less: it is no part of what is "
+    "kept. All of these trained the same number of epochs, so one that is as accurate after them has reached that "
+    "accuracy sooner; one that is less accurate needs more epochs, and how many was not measured."
+)
+CODE = "A program with all that was kept; a comment says what each switch does to the numbers."
