@@ -21,6 +21,7 @@ def test_the_variables_of_the_levers_are_set():
         ((("malloc_thresholds", "off"),), {"MALLOC_TRIM_THRESHOLD_": "1000"}),
         ((("allocator", "jemalloc"),), {"LD_PRELOAD": "libmine.so"}),
         ((("thread_placement", "close"),), {"GOMP_CPU_AFFINITY": "0-1"}),
+        ((("onednn_math", "bf16"),), {"ONEDNN_DEFAULT_FPMATH_MODE": "STRICT"}),
         ((("gpu_allocator", "expandable"),), {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64"}),
     ],
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +115,16 @@ def looks(framework: str, out: Path) -> None:
         return out.write_text(json.dumps(pools()))
     from trainspeed.worker.levers import process, tensorflow_levers
 
-    told = {"onednn": tensorflow_levers.HOOKS["onednn"].seen("off", None), "allocators": {}, "threads": {}}
+    # TensorFlow reads it at its first convolution.
+    os.environ |= environment_of([("onednn_math", "bf16")])
+    told = {"onednn_math": tensorflow_levers.HOOKS["onednn_math"].seen("bf16", None)}
+    told["onednn_math, rounded"] = rounded(tensorflow_levers)
+    os.environ["TRAINSPEED_CPU_FLAGS"] = "avx512f"
+    try:
+        tensorflow_levers.HOOKS["onednn_math"].flags("bf16", "cpu")
+    except Unsupported as problem:
+        told["onednn_math, no bf16"] = str(problem)
+    told |= {"onednn": tensorflow_levers.HOOKS["onednn"].seen("off", None), "allocators": {}, "threads": {}}
     told["own allocators"] = sorted(tensorflow_levers.allocators())
     for name in ("GPU_0_bfc", "gpu_async_0"):
         tensorflow_levers.allocators = lambda name=name: {"gpu_host_bfc", name}
@@ -124,6 +134,21 @@ def looks(framework: str, out: Path) -> None:
         tensorflow_levers.process.threads = lambda own=own: own
         told["threads"][name] = tensorflow_levers.HOOKS["gpu_threads"].seen("on", None)
     return out.write_text(json.dumps(told))
+
+
+def rounded(levers) -> dict:
+    """Return what is seen of oneDNN's arithmetic where its convolution keeps so many bits, and its product all."""
+    convolution, found = levers._convolution, {}
+    for bits in (23, 7):
+        kept = partial(round_to, bits)
+        levers._convolution = lambda images, filters, kept=kept: kept(images)
+        found[bits] = levers.HOOKS["onednn_math"].seen("bf16", None)[0]
+    levers._convolution = convolution
+    return found
+
+
+def round_to(bits: int, numbers: np.ndarray) -> np.ndarray:
+    return (np.round(numbers.astype(np.float64) * 2**bits) / 2**bits).astype(np.float32)
 
 
 def pools() -> dict:

@@ -18,6 +18,7 @@ PRELOAD = "LD_PRELOAD"
 # Variable -> others that set the same.
 ALIASES = {
     "PYTORCH_ALLOC_CONF": ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"),
+    "TF_SET_ONEDNN_FPMATH_MODE": ("ONEDNN_DEFAULT_FPMATH_MODE", "DNNL_DEFAULT_FPMATH_MODE"),
     "OMP_PLACES": ("GOMP_CPU_AFFINITY", "KMP_AFFINITY"),
 }
 # Folders of libraries that the linker's cache may not have.

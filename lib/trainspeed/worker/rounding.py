@@ -11,9 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from trainspeed.core.result import Seen
+
 FRACTION_BITS = 23  # of fp32
 CPU_SIDE, CPU_IMAGES = 256, 1  # of what is small enough for a CPU
 IMAGE_PX, CHANNELS, KERNEL_PX = 32, 128, 3
+
+# Bits of a fraction that survive -> what was multiplied in.
+MODES = {FRACTION_BITS: "fp32", 10: "tf32", 7: "bf16"}
 
 Calculation = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -38,6 +43,20 @@ def convolution_bits(convolution: Calculation, images: int = CPU_IMAGES) -> int:
     middle = np.zeros((KERNEL_PX, KERNEL_PX, CHANNELS, CHANNELS), np.float32)
     middle[KERNEL_PX // 2, KERNEL_PX // 2] = np.eye(CHANNELS)  # each channel is its own result
     return kept_bits(convolution(batch, middle))
+
+
+def mode_seen(value: str, convolution: Calculation, product: Calculation) -> Seen:
+    """Return the arithmetic of 32 bits by its rounding, and how it was told.
+
+    A processor without the instructions computes in 32 bits, whatever a switch says.
+
+    Args:
+        value: What was asked for: seen where one of the two has it, as a library may leave the other to another one.
+    """
+    bits = convolution_bits(convolution), product_bits(product)
+    modes = [MODES.get(kept) for kept in bits]
+    how = f"of {FRACTION_BITS} bits of a fraction, a convolution kept {bits[0]} and a product {bits[1]}"
+    return (value if value in modes else modes[0]), how
 
 
 def _numbers(*shape: int) -> np.ndarray:

@@ -179,6 +179,16 @@ def test_onednn_is_seen_by_the_kernel_of_a_convolution(trained):
     assert json.loads(done.stdout.splitlines()[-1]) == ["off", "a convolution ran as Conv2D"]
 
 
+@pytest.mark.parametrize("trained", ["tensorflow"], indirect=True)
+def test_onednns_arithmetic_is_told_by_its_rounding(trained):
+    """A processor may not have what its variable allows: what is seen is what was computed."""
+    looks = trained.told("looks")
+
+    assert looks["onednn_math, rounded"] == {"23": "fp32", "7": "bf16"}
+    assert looks["onednn_math"][0] in ("fp32", "bf16")
+    assert looks["onednn_math, no bf16"].startswith("this processor has no instructions for bf16")
+
+
 @pytest.mark.parametrize("name", ["progress_bar", "steps_per_call", "run_eagerly", "onednn", "donation"])
 def test_what_a_framework_lacks_has_a_reason(name):
     lever = LEVERS[name]

@@ -12,10 +12,13 @@ from tensorflow.python.framework.config import is_op_determinism_enabled
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
 from trainspeed.core.trial import Trial
+from trainspeed.sensors.cpu import cpu_flags
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers import keras_levers, process
 from trainspeed.worker.levers.hook import Hook, Options
 from trainspeed.worker.levers.keras_levers import NOT_TRAINED, inner, steps_per_call, steps_seen
+from trainspeed.worker.precision import PRECISION_FLAGS
+from trainspeed.worker.rounding import mode_seen
 
 WHILE = ("While", "StatelessWhile")
 OF_ONEDNN = "_Mkl"  # how the names of its operations begin
@@ -91,6 +94,24 @@ def _onednn_seen(_value: str, _training: Any) -> Seen:
     return ON if name.startswith(OF_ONEDNN) else OFF, f"a convolution ran as {name}"
 
 
+def _check_bf16(_value: str, _device: str) -> None:
+    if not cpu_flags() & set(PRECISION_FLAGS["bf16"]):
+        raise Unsupported("this processor has no instructions for bf16: oneDNN computes in 32 bits on it")
+
+
+def _math_seen(value: str, _training: Any) -> Seen:
+    with tf.device("CPU"):
+        return mode_seen(value, _convolution, _product)
+
+
+def _convolution(images: Any, filters: Any) -> Any:
+    return tf.nn.conv2d(images, filters, 1, "SAME").numpy()
+
+
+def _product(a: Any, b: Any) -> Any:
+    return tf.matmul(a, b).numpy()
+
+
 def _threads_seen(_value: str, _training: Any) -> Seen:
     threads = process.threads()
     own = sum(PRIVATE_THREADS in thread.name for thread in threads)
@@ -126,6 +147,7 @@ HOOKS: Mapping[str, Hook] = {
         seen=_deterministic_seen,
     ),
     "onednn": Hook(seen=_onednn_seen),
+    "onednn_math": Hook(flags=_check_bf16, seen=_math_seen),
     "gpu_threads": Hook(seen=_threads_seen),
     "cuda_malloc_async": Hook(seen=_allocator_seen),
 }

@@ -17,10 +17,8 @@ from trainspeed.core.result import Seen
 from trainspeed.core.user_model import is_user_model
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.levers.hook import Hook, Step
-from trainspeed.worker.rounding import convolution_bits, product_bits
+from trainspeed.worker.rounding import mode_seen
 
-# Bits of a fraction that survive -> what was multiplied in. Source: see `worker.rounding`.
-MODES = {23: "fp32", 10: "tf32", 7: "bf16"}
 SMALLEST_NORMAL = torch.finfo(torch.float32).tiny
 ALL = "all"  # of cuDNN's algorithms
 CUBLAS_WORKSPACE = ("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it, deterministic mode refuses cuBLAS
@@ -34,11 +32,7 @@ def _set_math_mode(value: str, _device: str) -> None:
 
 @torch.no_grad()
 def _math_mode_seen(value: str, _training: Any) -> Seen:
-    """Tell by rounding: a processor without the instructions computes in 32 bits, whatever the switch says."""
-    bits = convolution_bits(_convolution), product_bits(_product)
-    modes = [MODES.get(kept) for kept in bits]
-    how = f"of 23 bits of a fraction, a convolution kept {bits[0]} and a product {bits[1]}"
-    return (value if value in modes else modes[0]), how
+    return mode_seen(value, _convolution, _product)
 
 
 def _product(a: Any, b: Any) -> Any:
