@@ -92,14 +92,18 @@ def _mode_options(value: str) -> Options:
 
 
 def _mode_seen(_value: str, training: Any) -> Seen:
-    """Return the mode that did something: any may end as the default one."""
+    """Return the mode that did something: any may end as the default one, and its CUDA graphs may be of some only."""
     on_gpu = training.device.type == "cuda"
     recorded = cuda_graphs(training.device.index or 0) if on_gpu else 0
     counters = utils.counters["inductor"]
     skips, chosen = counters["cudagraph_skips"], counters["select_algorithm_autotune"]
     seen = {(True, True): BOTH, (True, False): GRAPHS, (False, True): TUNED}.get((recorded > 0, chosen > 0))
     how = [f"{counted(recorded, 'CUDA graph')} recorded" if on_gpu else "no CUDA graphs on a CPU"]
-    how += [f"{skips} skipped"] if on_gpu and skips else []
+    if on_gpu and skips:
+        how = [
+            f"{'partly: ' if recorded else ''}{recorded} of {recorded + skips} graphs recorded as CUDA graphs"
+        ]
+        how.append(f"{skips} skipped")
     how.append(f"kernels chosen by measuring for {counted(chosen, 'operator')}")
     return seen or DEFAULT_MODE, ", ".join(how)
 
