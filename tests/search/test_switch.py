@@ -164,6 +164,55 @@ def test_ways_to_make_batches_are_a_ladder_that_is_raced():
     assert reasons()["pipeline"].startswith("the images are in memory")
 
 
+@pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
+def test_on_many_cores_several_kinds_of_loaders_are_raced(framework):
+    """Of the first four on 16 cores, all were worker processes; and what the plain trial has takes no rung."""
+    augmenting = plain_trial(framework, "cnn10", **FIELDS, pipeline="generator", augment=True)
+    ways = candidates(augmenting, "cpu", names=["pipeline"], cores=16).switches
+
+    assert {one.value for one in ways} >= {"processes", "threads"} and len(ways) == 4
+    assert "processes (15 workers) with a queue of 30" in {one.words for one in ways}
+    if framework == "torch":
+        assert "processes (8 workers) with a queue of 32" in {one.words for one in ways}
+
+
+def test_half_of_the_threads_is_tried_where_there_are_cores_to_halve():
+    start = PLAIN.pulled("threads", "all")
+    tried = {
+        cores: [one.value for one in candidates(start, "cpu", names=["threads"], cores=cores).switches]
+        for cores in (2, 3, 4, 64)
+    }
+
+    assert tried == {2: ["one"], 3: ["one"], 4: ["half", "one"], 64: ["half", "one"]}
+    assert PLAIN.pulled("threads", "half").cores is None, "it is kept to no core"
+
+
+def test_half_of_the_threads_can_be_placed():
+    switches = candidates(PLAIN.pulled("threads", "all"), "cpu", cores=8).switches
+    half, close = (next(one for one in switches if one.value == value) for value in ("half", "close"))
+
+    assert compatible(PLAIN.pulled("threads", "all"), (half, close))
+
+
+@pytest.mark.parametrize("name", ["scan_steps", "evaluate_every", "async_checkpoint", "data_cache"])
+def test_what_nobody_can_pull_here_has_a_reason_for_every_framework(name):
+    """A reader who looks for it finds why it is not there, and what is in its place."""
+    for framework in ("torch", "tensorflow", "jax"):
+        assert name not in found(plain_trial(framework, "cnn10", **FIELDS))
+        assert "has no such setting" not in reasons(plain_trial(framework, "cnn10", **FIELDS))[name]
+
+
+def test_onednn_rounds_in_tensorflow_by_a_variable_and_the_switch_of_pytorch_names_it():
+    start = plain_trial("tensorflow", "cnn10", **FIELDS)
+    (switch,) = (one for one in candidates(start, "cpu").switches if one.lever == "onednn_math")
+
+    assert (switch.numbers, switch.of_environment) == (Numbers.ROUNDING, True)
+    assert "onednn_math" in reasons(start)["math_mode"]
+    for other in ("onednn=off", "pure_bf16=on"):
+        with pytest.raises(UserError, match="does not go together with"):
+            switch.on(start.pulled(*other.split("=")))
+
+
 def test_only_as_many_steps_are_put_into_a_call_as_divide_an_epoch():
     """Keras would train more steps than the epoch has: such a run is refused, and would cost the start of a run."""
     keras = {

@@ -21,7 +21,7 @@ from trainspeed.core.errors import (
 )
 from trainspeed.core.factors import TRAINING, BaseTrial
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
-from trainspeed.core.levers.host import ALL_CORES, AS_SET
+from trainspeed.core.levers.host import ALL_CORES, AS_SET, HALF_THREADS
 from trainspeed.core.levers.lever import Setting
 from trainspeed.core.levers.registry import check_levers, parse_levers
 from trainspeed.core.library_model import in_a_library, is_library_model
@@ -180,7 +180,7 @@ class Trial(BaseTrial):
 
     @property
     def cores(self) -> int | None:
-        return None if {ALL_CORES, AS_SET} & {*self.levers} else self.devices_per_node
+        return None if {ALL_CORES, HALF_THREADS, AS_SET} & {*self.levers} else self.devices_per_node
 
     def pulled(self, name: str, value: str | None) -> Trial:
         """Return the trial with a lever that is no field at a value; None leaves it alone."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.levers.feeding import RESIDENT_PIPELINES, loader_ladder, uploads
-from trainspeed.core.levers.host import ALL_CORES
+from trainspeed.core.levers.feeding import QUEUE, RESIDENT_PIPELINES, loader_ladder, uploads
+from trainspeed.core.levers.host import ALL_CORES, HALF_THREADS, LEAST_CORES_TO_HALVE
 from trainspeed.core.levers.lever import Kind, Level, Lever, Numbers, Setting, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import PLAIN_PIPELINES, SINGLE, STRATEGIES, Trial
@@ -75,8 +75,12 @@ class Switch:
         """What it is called: "channels_last", "bf16", "2 devices (ddp)", "fused optimizer"."""
         if not self.entry.of_field or self.value in self.entry.valued:
             return self.entry.named(self.value)
-        row = TRAINING[self.lever]
-        return row.words(SimpleNamespace(**dict.fromkeys(row.fields) | dict(self.fields)))
+        row, fields = TRAINING[self.lever], dict(self.fields)
+        words, queue = (
+            row.words(SimpleNamespace(**dict.fromkeys(row.fields) | fields)),
+            fields.get("queue", QUEUE),
+        )
+        return words if queue == QUEUE else f"{words} with a {TRAINING['queue'].value(queue)}"
 
     def on(self, trial: Trial) -> Trial:
         """Return the trial with this switched on.
@@ -229,6 +233,8 @@ def _switches(lever: Lever, start: Trial, device: str, devices: int, cores: int)
         values = [value for value in lever.values if value not in there]
         if lever.name == "steps_per_call":  # Keras would train more steps than an epoch has
             values = [v for v in values if not v.isdecimal() or start.steps_per_epoch % int(v) == 0]
+        if cores < LEAST_CORES_TO_HALVE:
+            values = [value for value in values if (lever.name, value) != HALF_THREADS]
         found = [_with_needs(lever, value, start, devices) for value in values]
     else:
         found = _of_field(lever.name, start, device, devices, cores)
@@ -244,16 +250,21 @@ def _of_field(name: str, start: Trial, device: str, devices: int, cores: int) ->
         plain = PLAIN_PRECISIONS.get(start.framework, ())
         values = [{name: value} for value in PRECISIONS[device] if value not in plain]
     elif name == "pipeline":
-        values = loader_ladder(start.framework, cores, augment=start.augment)[:MOST_LOADERS]
+        ladder = loader_ladder(start.framework, cores, augment=start.augment)
+        values = [rung for rung in ladder if _differs(start, rung)][:MOST_LOADERS]
     elif TRAINING[name].switch is None:
         return [NotHere(lever=name, reason="nothing but the plain value is known for it")]
     else:
         values = [TRAINING[name].switch(start, devices)]
-    new = [fields for fields in values if any(getattr(start, key) != to for key, to in fields.items())]
+    new = [fields for fields in values if _differs(start, fields)]
     if not new:
         return [NotHere(lever=name, reason="the plain trial has it already")]
     named = [(LEVERS[name].value_of(SimpleNamespace(**fields)), fields) for fields in new]
     return [Switch(lever=name, value=value, fields=tuple(fields.items())) for value, fields in named]
+
+
+def _differs(start: Trial, fields: Mapping[str, Any]) -> bool:
+    return any(getattr(start, key) != to for key, to in fields.items())
 
 
 def _with_needs(lever: Lever, value: str, start: Trial, devices: int) -> Switch | NotHere:

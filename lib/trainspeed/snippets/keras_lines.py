@@ -6,11 +6,14 @@ from trainspeed.core.trial import Trial
 from trainspeed.snippets.lever_lines import THRESHOLDS, Lines, Pasted, always, in_template
 
 THREADS = {"all": (0, "  # one for each core"), "one": (1, ""), "as_set": (0, "  # as TF_NUM_…_THREADS say")}
+THREADS |= {"half": ("max(1, os.cpu_count() // 2)", "")}
 TF_THREADS = """\
 tf.config.threading.set_intra_op_parallelism_threads({0}){1}
 tf.config.threading.set_inter_op_parallelism_threads({0})"""
 JAX_THREADS = {
     "all": "# XLA takes the cores that the process may run on. Start it without taskset: python train.py",
+    "half": "# XLA takes the cores that the process may run on. Start it with: "
+    "taskset -c 0-$(($(nproc) / 2 - 1)) python train.py",
     "one": "# XLA takes the cores that the process may run on. Start it with: taskset -c 0 python train.py",
     "as_set": "# XLA takes as many threads as NPROC says.",
 }

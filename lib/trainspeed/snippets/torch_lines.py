@@ -45,6 +45,7 @@ def _scope(value: str, trial: Trial) -> Lines:
 
 THREADS = {
     "all": "# PyTorch takes all cores by itself. Start it with: env -u OMP_NUM_THREADS python train.py",
+    "half": "torch.set_num_threads(max(1, torch.get_num_threads() // 2))",
     "one": "torch.set_num_threads(1)",
     "as_set": "# PyTorch takes as many threads as OMP_NUM_THREADS or MKL_NUM_THREADS says.",
 }

@@ -78,9 +78,18 @@ def test_a_ladder_of_batches_is_measured_where_an_epoch_has_images_for_them():
     assert not any(part.label for part in planned(batch_blocks=6, images_per_epoch=16).rest)
 
 
-def test_the_parts_wait_for_the_searches_where_time_is_short():
-    short, free = planned(), planned(budget_s=None)
-    assert not set(short.rest) & set(short.others) and list(short.spare(())) == list(short.rest)
+def test_a_block_of_the_parts_comes_before_the_searches_where_time_is_short():
+    """Else the page does not say where the time goes, and so not where to look. The other blocks wait."""
+    short, free = planned(blocks=3, images_per_epoch=1024, batch_blocks=1), planned(budget_s=None)
+    first, second, *searched = short.others
+
+    assert [(part.trials, part.controls, part.blocks) for part in (first, second)] == [
+        (part.trials, part.controls, 1) for part in short.rest[:2]
+    ]
+    assert {part.label for part in searched} == {Role.FEASIBLE}
+    assert list(short.spare(())) == list(short.rest) and [part.blocks for part in short.rest] == [3, 3, 1, 1]
+    looked_at, later = ({one.key for one in schedule(of, 0)} for of in ((first, second), short.rest[:2]))
+    assert looked_at == {key for key in later if key[1] == 0}, "so that none of them is measured again"
     assert short.more_is_core, "so that no search has 9 blocks before another one has 6"
     assert set(free.rest) < set(free.others)
 
@@ -113,12 +122,13 @@ def test_a_framework_without_the_model_has_no_search_where_another_has_it():
 def test_the_first_stage_is_known_beforehand_and_the_later_ones_are_foreseen():
     plan = planned()
 
-    assert {part.label for part in plan.others} == {Role.FEASIBLE}
+    assert {part.label for part in plan.others} == {Role.DATA, Role.FEASIBLE}
     assert {part.blocks for part in plan.foreseen} >= {6}
 
 
 def test_on_a_cpu_of_several_cores_a_plain_script_has_them_all(monkeypatch):
     monkeypatch.setattr(plan_module, "devices_here", lambda study: (2, "CPU core"))
+    monkeypatch.setattr(plan_module.os, "cpu_count", lambda: 2)
     plan = planned(levers=["threads"])
     _, tensorflow = plan.searches
 
@@ -133,12 +143,13 @@ def test_a_plain_script_has_as_many_threads_as_the_user_has_set(monkeypatch):
     """It is pinned to no core: with 4 threads of 16 it would be compared with one core."""
     monkeypatch.setattr(plan_module, "devices_here", lambda study: (16, "CPU core"))
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    monkeypatch.setattr(plan_module.os, "cpu_count", lambda: 16)
     plan = planned(levers=["threads", "thread_placement"])
     torch, tensorflow = plan.searches
 
     assert (torch.start.levers, tensorflow.start.levers) == ((("threads", "as_set"),), (("threads", "all"),))
     assert torch.start.cores is None
-    assert {one.value for one in torch.candidates.switches} == {"all", "one", "close", "spread"}
+    assert {one.value for one in torch.candidates.switches} == {"all", "half", "one", "close", "spread"}
     ways = [one.on(torch.start) for one in torch.candidates.switches if one.lever == "thread_placement"]
     assert {dict(trial.levers)["threads"] for trial in ways} == {"as_set"}
 
@@ -177,7 +188,7 @@ def test_many_levers_foresee_a_screen():
 def test_what_was_asked_for_and_did_not_run_is_not_asked_for_again():
     """There was no time for it: the search goes on without."""
     plan = planned(frameworks=["torch"])
-    (first,) = plan.others
+    _, first = plan.others
     plain = [replace(make_run(study="switches", label=first.label), trial=first.trials[0])]
 
     assert Role.FEASIBLE not in {part.label for part in plan.more(plain)}

@@ -104,6 +104,40 @@ def test_one_core_is_all_of_them_already(monkeypatch):
         host.check_threads("all", [])
 
 
+def test_half_of_the_cores_needs_some_to_halve(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(host, "all_cores", lambda: [0, 1, 2])
+    with pytest.raises(
+        Unsupported, match="there are 3 cores to use here: half of them is worth a try from 4 on"
+    ):
+        host.check_threads("half", ["OMP_NUM_THREADS"])
+    monkeypatch.setattr(host, "all_cores", lambda: [0, 1, 2, 3])
+    assert host.check_threads("half", ["OMP_NUM_THREADS"]) is None
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with pytest.raises(Unsupported, match="OMP_NUM_THREADS is set to '2'"):
+        host.check_threads("half", ["OMP_NUM_THREADS"])
+
+
+@pytest.mark.parametrize(
+    ("number", "cores", "found"),
+    [
+        (4, range(8), "half"),
+        (4, range(4, 8), "half"),  # XLA's are on half of the cores
+        (4, range(2), "4 threads"),  # on too few
+        (8, range(8), "all"),
+        (1, [7], "one"),
+        (3, range(8), "3 threads"),
+    ],
+)
+def test_half_of_the_threads_are_in_effect_only_where_there_are_so_many(
+    machine, monkeypatch, number, cores, found
+):
+    machine(threads=[thread(*cores)] * number)
+    monkeypatch.setattr(host, "all_cores", lambda: [*range(8)])
+
+    assert host.threads_seen("half", ["OMP_NUM_THREADS"], number, 8, "it says so")[0] == found
+
+
 def test_an_allocator_that_was_not_loaded_is_not_in_effect(machine):
     """The linker passes over a library that it cannot load, and only prints so."""
     machine(library_path=None)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 
 from trainspeed.core.levers.lever import OFF, Kind, Level, Lever, Numbers
 
+LOADERS = ("in_model", "tf_data", "processes", "threads", "generator")  # the most promising first
 RESIDENT_PIPELINES = ("arrays", "in_model", "resize")
 QUEUE = 10  # batches that workers are ahead, at least
+AHEAD, FAR_AHEAD = 2, 4  # batches for each worker that they are ahead: as many as usual, and twice that
 IN_MEMORY = "the images are decoded and in memory already: nothing is left that a cache could save"
 
 # Images of an epoch stay on a GPU up to this share of its whole memory, not of what is free: then all arms of a
@@ -24,24 +27,30 @@ STEPS_OF_AN_EPOCH = 4  # at least: with fewer, an epoch is mostly its begin and 
 
 
 def loader_ladder(framework: str, cores: int, *, augment: bool) -> tuple[Mapping[str, Any], ...]:
-    """Return the ways to make batches that are worth a race, the most promising first: fields of a trial each.
+    """Return the ways to make batches that are worth a race: fields of a trial each.
 
-    Worker processes come before threads, which hold each other up in Python; as many as there are cores beside the one
-    that feeds the device come before fewer.
+    The kinds take turns, the most promising first, so that the first few rungs hold several. Worker processes come
+    before threads, which hold each other up in Python; as many as there are cores beside the one that feeds the device
+    come before half of the cores, whose workers have a queue of twice the length each.
 
     Args:
         cores: That this machine has for it, at least 1.
         augment: Whether images are augmented; where they are not, the device has nothing to do for the loader.
     """
-    counts = dict.fromkeys((max(1, cores - 1), cores, max(1, cores // 2), 1))
-    rungs: list[Mapping[str, Any]] = [{"pipeline": "in_model", "workers": 0}] if augment else []
-    rungs += [{"pipeline": "tf_data", "workers": 0}] if framework == "tensorflow" else []
-    rungs += [
-        {"pipeline": kind, "workers": count, "queue": max(QUEUE, 2 * count)}
-        for kind in ("processes", "threads")
-        for count in counts
-    ]
-    return (*rungs, {"pipeline": "generator", "workers": 0})
+    ahead = {max(1, cores - 1): AHEAD}
+    for count, batches in ((max(1, cores // 2), FAR_AHEAD), (cores, AHEAD), (1, AHEAD)):
+        ahead.setdefault(count, batches)
+    alone = {"in_model": augment, "tf_data": framework == "tensorflow", "generator": True}
+    kinds: dict[str, list[Mapping[str, Any]]] = {
+        kind: [{"pipeline": kind, "workers": 0}] for kind, there in alone.items() if there
+    }
+    for kind in ("processes", "threads"):
+        kinds[kind] = [
+            {"pipeline": kind, "workers": count, "queue": max(QUEUE * batches // AHEAD, batches * count)}
+            for count, batches in ahead.items()
+        ]
+    turns = zip_longest(*(kinds[kind] for kind in LOADERS if kind in kinds))
+    return tuple(rung for turn in turns for rung in turn if rung is not None)
 
 
 def resident_limit_bytes(memory_bytes: int | None) -> float:

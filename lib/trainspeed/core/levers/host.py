@@ -6,6 +6,8 @@ from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers, S
 
 ALL_CORES: Setting = ("threads", "all")  # one process on every core that it may use
 ONE_THREAD: Setting = ("threads", "one")  # as without the lever, beside a plain setting that has all cores
+HALF_THREADS: Setting = ("threads", "half")  # half as many threads as a plain script has
+LEAST_CORES_TO_HALVE = 4  # of fewer, half is one, or nearly all
 AS_SET: Setting = ("threads", "as_set")  # as many as a variable of the user's says, on whichever cores
 # Variables with which a user sets the number of threads: then a plain script has so many.
 THREAD_VARIABLES = {
@@ -23,14 +25,21 @@ MALLOC_THRESHOLDS = {
     "MALLOC_TRIM_THRESHOLD_": str(64 * 2**20),
 }
 
+
+def half_of(threads: int) -> int:
+    """Return half as many threads, at least 1."""
+    return max(1, threads // 2)
+
+
 LEVERS = (
     Lever(
         name="threads",
         words="threads",
         devices=("cpu",),
-        values=("all", "one", "as_set"),
+        values=("all", "half", "one", "as_set"),
         valued={
             "all": "threads on all cores",
+            "half": "half as many threads",
             "one": "one thread",
             "as_set": "as many threads as the environment sets",
         },
@@ -49,7 +58,7 @@ LEVERS = (
         values=("close", "spread"),
         default="left to the kernel: threads wander over the cores",
         level=Level.ENVIRONMENT,
-        needs={"threads": ("all", "as_set")},
+        needs={"threads": ("all", "half", "as_set")},
         missing=dict.fromkeys(("tensorflow", "jax"), "its threads are not OpenMP's"),
         environment={value: {"OMP_PROC_BIND": value, "OMP_PLACES": "cores"} for value in ("close", "spread")},
         evidence="threads that are kept to one core in /proc/self/task",

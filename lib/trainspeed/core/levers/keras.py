@@ -12,6 +12,8 @@ LEVERS = (
         words="steps per call",
         frameworks=KERAS,
         values=("epoch", "8"),
+        # On JAX the loop is one in Python around the jitted step: what it saves is Keras's work between two calls.
+        # Source: keras/src/backend/jax/trainer.py, _make_function (3.15)
         valued={"epoch": "all steps of an epoch in one call", "8": "8 steps per call"},
         default="1",
         level=Level.LOOP,

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.errors import NAME_FORM, UserError, check_name
-from trainspeed.core.levers import brakes, compute, feeding, fields, host, keras, xla
+from trainspeed.core.levers import brakes, compute, epochs, feeding, fields, host, keras, xla
 from trainspeed.core.levers.lever import Lever, Setting
 
 LEVERS: Mapping[str, Lever] = {
     lever.name: lever
-    for module in (fields, compute, keras, xla, feeding, host, brakes)
+    for module in (fields, compute, keras, xla, feeding, epochs, host, brakes)
     for lever in module.LEVERS
 }
 

@@ -108,6 +108,19 @@ LEVERS = (
         numbers=Numbers.ROUNDING,
     ),
     Lever(
+        name="scan_steps",
+        words="several steps in one program",
+        frameworks=(),
+        level=Level.LOOP,
+        missing={
+            "jax": "it needs lax.scan in a loop of your own: Keras calls its jitted step from Python, "
+            "and steps_per_call repeats that call there",
+            "tensorflow": "it is steps_per_call, which is a loop in TensorFlow's graph",
+            "torch": "PyTorch's counterpart are CUDA graphs, a compile_mode: one for each step",
+        },
+        source="https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html",
+    ),
+    Lever(
         name="async_dispatch",
         words="asynchronous dispatch",
         frameworks=("jax",),

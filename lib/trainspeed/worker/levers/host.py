@@ -15,9 +15,12 @@ from trainspeed.core.levers.host import (
     ALL_CORES,
     ALLOCATORS,
     AS_SET,
+    HALF_THREADS,
+    LEAST_CORES_TO_HALVE,
     MALLOC_THRESHOLDS,
     MMAP_THRESHOLD_BYTES,
     ONE_THREAD,
+    half_of,
 )
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
@@ -37,7 +40,7 @@ IS_MAPPED = 2  # bit of the size that stands before a piece of glibc's. Source: 
 
 
 def check_threads(value: str, variables: Sequence[str]) -> None:
-    """Raise Unsupported where all cores are one, or one of these variables of the user's sets another number.
+    """Raise Unsupported where there are too few cores, or one of these variables of the user's sets another number.
 
     Args:
         value: Of the lever; one that leaves the number to the variables needs one of them.
@@ -46,8 +49,13 @@ def check_threads(value: str, variables: Sequence[str]) -> None:
         if not _set_by(variables):
             raise Unsupported(f"none of {', '.join(variables)} sets a number of threads in your environment")
         return
-    if len(all_cores()) == 1:
+    cores = len(all_cores())
+    if cores == 1:
         raise Unsupported("there is one core to use here")
+    if value == HALF_THREADS[1] and cores < LEAST_CORES_TO_HALVE:
+        raise Unsupported(
+            f"there are {cores} cores to use here: half of them is worth a try from {LEAST_CORES_TO_HALVE} on"
+        )
     for name, number in _set_by(variables).items():
         raise Unsupported(f"{name} is set to {number!r} in your environment; unset it to try this lever")
 
@@ -82,6 +90,8 @@ def threads_seen(value: str, variables: Sequence[str], number: int | None, plain
     cores = {core for thread in process.threads() for core in thread.cores} & allowed
     whole = cores == allowed and number == plain
     how = f"{told}; its threads may run on {len(cores)} of {counted(len(allowed), 'core')}"
+    if value == HALF_THREADS[1] and number == half_of(plain) <= len(cores):
+        return value, how
     alone = number <= 1 and len(cores) == 1
     return (ONE_THREAD[1] if alone else ALL_CORES[1] if whole else counted(number, "thread")), how
 

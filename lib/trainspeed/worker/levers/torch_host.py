@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from trainspeed.core.format import counted
-from trainspeed.core.levers.host import ALL_CORES, AS_SET, THREAD_VARIABLES
+from trainspeed.core.levers.host import AS_SET, HALF_THREADS, ONE_THREAD, THREAD_VARIABLES, half_of
 from trainspeed.core.levers.lever import OFF
 from trainspeed.core.result import Seen
 from trainspeed.worker.levers import process
@@ -19,6 +19,7 @@ from trainspeed.worker.levers.host import check_threads, threads_seen
 # As many as a plain script has, which is not one for each core everywhere: with MKL it is the physical ones. Asked
 # before a run sets another number.
 PLAIN_THREADS = torch.get_num_threads()
+NUMBERS = {ONE_THREAD[1]: 1, HALF_THREADS[1]: half_of(PLAIN_THREADS)}
 VARIABLES = THREAD_VARIABLES["torch"]
 BIND = "OMP_PROC_BIND"
 
@@ -26,7 +27,7 @@ BIND = "OMP_PROC_BIND"
 def _set_threads(value: str, _device: str) -> None:
     check_threads(value, VARIABLES)
     if value != AS_SET[1]:
-        torch.set_num_threads(PLAIN_THREADS if value == ALL_CORES[1] else 1)
+        torch.set_num_threads(NUMBERS.get(value, PLAIN_THREADS))
 
 
 def _threads_seen(value: str, _training: Any) -> Seen:
