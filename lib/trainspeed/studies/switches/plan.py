@@ -38,7 +38,8 @@ class SwitchesPlan(Plan):
     """The parts of a plain step, and what the searches want next.
 
     Attributes:
-        rest: For each plain setting the parts of a step, and a ladder of batch sizes: in time that the searches leave.
+        rest: For each plain setting the parts of a step, and a ladder of batch sizes. Where time is short, one block
+            of the parts comes before the searches, as it says where to look; all else in time that these leave.
         searches: A search for each framework and model, without any runs yet.
     """
 
@@ -120,13 +121,18 @@ def plan_switches(
         searches.append(search)
     starts = tuple(search.start for search in searches)
     asking = Asking(searches, budget_s)
-    rest = (*(_parts(start, blocks) for start in starts), *(_ladder(start, batch_blocks) for start in starts))
-    rest = tuple(part for part in rest if part is not None)
+    parts = tuple(_parts(start, blocks) for start in starts)
+    ladders = (_ladder(start, batch_blocks) for start in starts)
+    rest = (*parts, *(ladder for ladder in ladders if ladder is not None))
     return SwitchesPlan(
         rest=rest,
         searches=searches,
-        # Where time is short, the search comes first: what to switch on is the question.
-        others=(*asking(()), *(rest if budget_s is None else ())),
+        # Where time is short, no more than a look at the parts comes before: what to switch on is the question.
+        others=(
+            (*asking(()), *rest)
+            if budget_s is None
+            else (*(replace(part, blocks=1) for part in parts), *asking(()))
+        ),
         more=asking,
         more_is_core=True,
         spare=lambda runs: rest,
