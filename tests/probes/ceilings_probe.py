@@ -1,7 +1,4 @@
-"""In torch's environment: what the ceilings are, and how made-up profiles are split.
-
-The profiles are a file: a list of {kernel or operator: time}.
-"""
+"""In torch's environment: what the ceilings are."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from trainspeed.core.phase import CEILINGS
 from trainspeed.worker.backends.torch_ceilings import ceiling
-from trainspeed.worker.models.torch_inspect import split_of
 
 
 def ceilings() -> dict[str, dict[str, float | None]]:
@@ -30,8 +26,6 @@ def ceilings() -> dict[str, dict[str, float | None]]:
     return facts
 
 
-def main(profiles: str, out: str) -> None:
-    with open(profiles) as file:
-        splits = [split_of(times) for times in json.load(file)]
+def main(out: str) -> None:
     with open(out, "w") as file:
-        json.dump({"ceilings": ceilings(), "splits": splits}, file)
+        json.dump(ceilings(), file)

@@ -30,6 +30,8 @@ WITHOUT_FRAMEWORK = ("monitor",)  # the same in every framework's worker: one is
 MAX_DEVICES = 1024
 ROUNDS = 9  # turns of two loops beside each other: from 9 on, one that is out of line decides nothing
 MAX_ROUNDS = 10_000
+# Why a profiler told nothing, beside the class of an exception that it ended with.
+ON_CPU, NOTHING_SEEN = "on_cpu", "nothing_seen"
 
 # What a probe measured: raw values by name, in the units that the names end in.
 ProbeValue = float | str | bool | tuple[float, ...] | None

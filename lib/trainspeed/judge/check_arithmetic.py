@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, of_probe
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, not_profiled, of_probe
 
 STRICT_BITS = 18  # at least: fast convolutions (Winograd, Fourier) round the last few of 23
 TF32_BITS = 10
 PROBE = "arithmetic"
 MAX_LETTERS = 60  # of a kernel's name
+FUSION = "; XLA's own, whose name is that of a fusion and does not tell which unit computed"
 
 
 def strict_is_strict(runs: RunSet) -> list[Check]:
@@ -22,6 +23,8 @@ def strict_is_strict(runs: RunSet) -> list[Check]:
 def _strict(values: Values) -> Finding:
     default = f"as the framework does by default: {_bits(values, 'default')}"
     measured = f"{_bits(values, 'fp32')}{_kernels(values, 'fp32')}; {default}{_kernels(values, 'default')}"
+    if unknown := values.get("kernels_unknown"):  # older runs do not tell
+        measured += f"; the names of kernels: {not_profiled(unknown)}"
     if min(_pair(values, "fp32")) >= STRICT_BITS:
         return Finding(measured=measured, outcome=CheckOutcome.OK)
     reason = "numbers are rounded where strict fp32 was asked for: what is called fp32 is not"
@@ -60,7 +63,10 @@ def _bits(values: Values, switch: str) -> str:
 def _kernels(values: Values, switch: str) -> str:
     """Return the names of what computed, shortened, in brackets; nothing where they are not known, as in older runs."""
     names = [values.get(f"{kind}_kernels_{switch}") for kind in ("product", "convolution")]
-    return f" (by {' and '.join(_short(name) for name in names)})" if all(names) else ""
+    if not all(names):
+        return ""
+    of_xla = FUSION if any("fusion" in _short(name) for name in names) else ""
+    return f" (by {' and '.join(_short(name) for name in names)}{of_xla})"
 
 
 def _short(kernels: str) -> str:

@@ -8,12 +8,14 @@ from statistics import median
 
 from trainspeed.core.format import fixed, interval
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, of_probe, within
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, not_profiled, of_probe, within
 from trainspeed.judge.verdict import MARGIN, Judgement, Outcome, judge
 
 CLOCK_MARGIN = 0.01  # of an epoch, by which clocks may differ
 NOISY = "too noisy here to tell: try again while the machine does nothing else"
 NOT_WAITED_FOR = "the clock is read before the device is done: epochs are longer than they are said to be"
+# Which timer it was; older runs do not tell.
+TIMERS = {"cuda_events": " (CUDA events)", "profiler": " (the framework's profiler)"}
 BLIND = "work that was not waited for was not noticed either: this check cannot see here what it is to see"
 
 
@@ -31,12 +33,15 @@ def _left_over(values: Values) -> Finding:
     noisy = _noisy(_others_share(values))
     reason = {CheckOutcome.NOT_OK: NOT_WAITED_FOR, CheckOutcome.UNDECIDED: noisy}.get(outcome, "")
     if (timer_s := values["device_s"]) is not None:
-        by_timer, ratios = _agree(timer_s, values["epoch_s"])
-        measured += f"; {_ratio(ratios)} of the time by the device's own timer"
+        by_timer, ratios = _agree(timer_s, values.get("traced_s") or values["epoch_s"])
+        timer = TIMERS.get(values.get("timer"), "")
+        measured += f"; {_ratio(ratios)} of the time by the device's own timer{timer}"
         if by_timer is CheckOutcome.NOT_OK and outcome is not CheckOutcome.NOT_OK:
             outcome, reason = by_timer, "the wall clock and the device's own timer differ"
         elif by_timer is CheckOutcome.UNDECIDED and outcome is CheckOutcome.OK:
             outcome, reason = by_timer, noisy
+    elif unknown := values.get("timer_unknown"):
+        measured += f"; the time by the device's own timer: {not_profiled(unknown)}"
     noticed = values["unwaited_s"] > CLOCK_MARGIN * (values["queued_s"] + values["unwaited_s"])
     if noticed:
         measured += "; work that was queued and not waited for was noticed"

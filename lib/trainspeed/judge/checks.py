@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from trainspeed.core.probe import WITHOUT_FRAMEWORK, ProbeValue
+from trainspeed.core.probe import NOTHING_SEEN, ON_CPU, WITHOUT_FRAMEWORK, ProbeValue
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS
@@ -94,6 +94,12 @@ def not_measured(run: Run) -> Finding:
     if run.status is Status.UNSUPPORTED:
         return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=run.reason or "")
     return Finding(measured="", outcome=CheckOutcome.NOT_OK, reason=f"{run.status}: {run.reason}")
+
+
+def not_profiled(why: str) -> str:
+    """Return in words why a profiler told nothing: see `core.probe.ON_CPU`, else the class of an exception."""
+    known = {ON_CPU: "not applicable on a CPU", NOTHING_SEEN: "not known, the profiler saw none of it"}
+    return known.get(why, f"not known, the profiler ended with {why}")
 
 
 def within(

@@ -16,12 +16,16 @@ IN_PROGRAMS = {
     "F32_F32_F32": ["DEFAULT", "f32", ["convolutions"]],
     "TF32_TF32_F32": ["DEFAULT", "tf32", ["convolutions", "matrix products"]],
 }
+KERNELS = [["sine", 1002, 4], ["sgemm", 1009, 5]]
 CONVOLUTIONS, BOTH = ["convolutions"], ["convolutions", "matrix products"]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_framework_left_alone_allows_tf32_and_can_be_told_otherwise(framework, shared_worker, tmp_path):
-    """A plain script has this; were it strict there, what is gained over it would be too much."""
+    """A plain script has this; were it strict there, what is gained over it would be too much.
+
+    And it reads the kernels of a GPU's profile as we do, and writes profiles where we look for them.
+    """
     out = tmp_path / "allowed.json"
     outcome = shared_worker(framework).probe("probes.tf32_probe", framework, out)
 
@@ -33,3 +37,4 @@ def test_a_framework_left_alone_allows_tf32_and_can_be_told_otherwise(framework,
         "allowed": BOTH,
     }
     assert told["programs"] == (IN_PROGRAMS if framework == "jax" else {})
+    assert told["kernels"] == (None if framework == "torch" else [KERNELS, []])

@@ -128,3 +128,40 @@ def test_the_kernels_that_computed_are_told_beside_the_bits_where_they_are_known
     )
     assert tf32.endswith("(by cutlass::kernel_tf32 and cutlass::kernel_tf32)")
     assert measure_arithmetic(Device().arithmetic())["product_kernels_tf32"] is None
+
+
+def strict_of(values):
+    """Return what the line of strict fp32 says was measured."""
+    trial = Probe(framework="jax", name="arithmetic")
+    run = Run(session="s", study="check", trial=trial, block=0, probe=values)
+    return check_arithmetic.strict_is_strict(RunSet((run,)))[0].measured
+
+
+def fails(compute):
+    raise RuntimeError("CUPTI is busy")
+
+
+@pytest.mark.parametrize(
+    ("kernels", "why", "words"),
+    [
+        (None, "on_cpu", "not applicable on a CPU"),
+        (lambda compute: [], "nothing_seen", "not known, the profiler saw none of it"),
+        (fails, "RuntimeError", "not known, the profiler ended with RuntimeError"),
+    ],
+)
+def test_where_no_kernel_is_known_the_line_says_why_and_the_bits_stay(kernels, why, words):
+    values = measure_arithmetic(Device().arithmetic(kernels=kernels))
+
+    assert (values["kernels_unknown"], values["product_kernels_fp32"]) == (why, None)
+    assert strict_of(values).endswith(f"; the names of kernels: {words}")
+    assert (values["product_bits_fp32"], values["product_bits_tf32"]) == (23, 10)
+
+
+def test_the_name_of_a_fusion_is_said_not_to_tell_the_unit():
+    told = [
+        strict_of(measure_arithmetic(Device().arithmetic(kernels=lambda _, name=name: [name])))
+        for name in ("gemm_fusion_dot_1", "sm80_xmma_gemm_f32f32")
+    ]
+
+    assert told[0].count("does not tell which unit computed") == 2
+    assert "does not tell" not in told[1] and "the names of kernels" not in told[1]

@@ -6,7 +6,6 @@ Takes a model and a batch; does not know trials, loops or timing.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -19,21 +18,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from trainspeed.core import layer_table
 from trainspeed.core.result import EffectivePrecision
+from trainspeed.worker.kernels import split_of
 
-# CUDA kernels and CPU operators that multiply matrices: convolutions and dense layers, both ways.
-MATRIX_WORK = re.compile(
-    r"gemm|conv|xmma|cutlass|wgrad|dgrad|fprop|winograd|nvjet|splitk|[sh\d]cudnn_|triton_tem_|addmm|\bmm\b|bmm"
-    r"|linear",
-    re.I,
-)
-# Names that match the above and are no matrix work: conversions, bilinear resizing, and what Inductor fuses
-# around a convolution and names after it. Kernels of depthwise and grouped convolutions, too: they run outside
-# the matrix units and speed up as their bytes shrink. The name of a CPU operator does not tell which kind of
-# convolution it is, and so it counts.
-OTHER_WORK = re.compile(r"convert|bilinear|triton_(?!tem_)|cpp_fused|depthwise|grouped_direct|_c1_k1_", re.I)
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d)
 UNCOUNTED = (nn.RNNBase, nn.MultiheadAttention)  # one operator each while they are not trained
-MAX_KERNELS = 3
 
 
 class Seen:
@@ -145,10 +133,7 @@ def layout_of(output: torch.Tensor) -> str | None:
 
 
 def profile_of(step: Callable[[], None], synchronize: Callable[[], None]) -> Mapping[str, Any]:
-    """Return how a step's device time splits, and the kernels that took most of the matrix work.
-
-    Keys: matrix_share (0 to 1, of the device's time in a step), kernels (names, most time first).
-    """
+    """Return how a step's device time splits: see `kernels.split_of`; on a CPU by the names of torch's operators."""
     on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
     step()
     synchronize()
@@ -162,15 +147,3 @@ def profile_of(step: Callable[[], None], synchronize: Callable[[], None]) -> Map
             for event in profiler.key_averages()
         }
     )
-
-
-def split_of(times: Mapping[str, float]) -> Mapping[str, Any]:
-    """Return the keys of `profile_of` for the time that each kernel or operator took, by its name."""
-    total = sum(times.values())
-    matrix = {
-        name: time for name, time in times.items() if MATRIX_WORK.search(name) and not OTHER_WORK.search(name)
-    }
-    return {
-        "matrix_share": sum(matrix.values()) / total if total else None,
-        "kernels": [name[:120] for name in sorted(matrix, key=matrix.get, reverse=True)[:MAX_KERNELS]],
-    }

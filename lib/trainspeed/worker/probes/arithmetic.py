@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from trainspeed.core.probe import NOTHING_SEEN, ON_CPU
 from trainspeed.worker.probes import Values
 from trainspeed.worker.rounding import CPU_IMAGES, CPU_SIDE, Calculation, convolution_bits, product_bits
 
@@ -28,8 +29,8 @@ class Arithmetic:
         convolution: Returns the convolution of float32 images (batch, height, width, channels) with filters
             (height, width, channels in, channels out), padded to the same size.
         tf32_possible: Whether the device has TF32.
-        kernels: Runs something and returns the names of what multiplied on the device, most time first; None where
-            no profiler is at hand.
+        kernels: Runs something and returns the names of what multiplied on the device, most time first; None on a CPU
+            where the framework runs no kernels by name. May raise.
     """
 
     switch: Callable[[bool | None], None]
@@ -43,7 +44,7 @@ def measure_arithmetic(of: Arithmetic) -> Values:
     """Return the bits that survive: `product_bits_…` and `convolution_bits_…` of each switch; None where it is none.
 
     And the names of the kernels that took most of the time, `product_kernels_…` and `convolution_kernels_…`: None where
-    they are not known.
+    they are not known, for which `kernels_unknown` says why: the first reason, or None.
     """
     values: dict[str, int | bool | str | None] = {"tf32_possible": of.tf32_possible}
     work = {
@@ -56,6 +57,18 @@ def measure_arithmetic(of: Arithmetic) -> Values:
             of.switch(allowed)
         for kind, count_bits in work.items():
             values[f"{kind}_bits_{name}"] = count_bits() if possible else None
-            known = possible and of.kernels is not None
-            values[f"{kind}_kernels_{name}"] = (", ".join(of.kernels(count_bits)) or None) if known else None
+            names, unknown = _kernels(of, count_bits) if possible else (None, None)
+            values[f"{kind}_kernels_{name}"] = names
+            values["kernels_unknown"] = values.get("kernels_unknown") or unknown
     return values
+
+
+def _kernels(of: Arithmetic, compute: Callable[[], object]) -> tuple[str | None, str | None]:
+    """Return the names of the kernels that computed, and why there is none: of both, one is None."""
+    if of.kernels is None:
+        return None, ON_CPU
+    try:
+        names = ", ".join(of.kernels(compute))
+    except Exception as problem:  # the bits are worth having without them
+        return None, type(problem).__name__
+    return (names, None) if names else (None, NOTHING_SEEN)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import jax
 import numpy as np
 
 from trainspeed.core.result import TF32_WORK
 from trainspeed.worker.backends.jax_backend import peak_memory_bytes, set_tf32, set_up
+from trainspeed.worker.kernels import Kernel, kernels_of_data, matrix_kernels
 from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
@@ -14,11 +19,29 @@ from trainspeed.worker.probes.energy import SIDE, check_gpu, measure_energy
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
 from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
+from trainspeed.worker.probes.traced import traced_epochs
 from trainspeed.worker.probes.work import Work, measure_work
 
 
+def trace(work: Callable[[], object]) -> Sequence[Kernel]:
+    """Run something, and return what the GPUs ran meanwhile, in the order of time."""
+    options = jax.profiler.ProfileOptions()
+    options.host_tracer_level = options.python_tracer_level = 0  # each call of Python would cost time
+    with tempfile.TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder, profiler_options=options):
+            work()
+        (file,) = Path(folder).rglob("*.xplane.pb")
+        return kernels_of_data(jax.profiler.ProfileData.from_file(str(file)))
+
+
+def kernels(compute: Callable[[], object]) -> Sequence[str]:
+    """Compute once, and once more in the profiler; return the names of what multiplied, most time first."""
+    compute()
+    return matrix_kernels(trace(compute))
+
+
 def epoch(where: Surroundings) -> Values:
-    """Return the times of `epoch.measure_epochs`."""
+    """Return the times of `epoch.measure_epochs`; on a GPU the device's timer is that of XLA's profiler."""
     training, _, y = started("jax", where)
     data = {"x": training.fed, "y": y, "batch_size": training.trial.batch_size}
     matrix = jax.random.normal(jax.random.key(0), (SIDES[where.device],) * 2)
@@ -29,7 +52,12 @@ def epoch(where: Surroundings) -> Values:
         bare=bare_fit(training.model, lambda: data),
         queue=lambda: [product(matrix) for _ in range(QUEUED)],
     )
-    return measure_epochs(loops, where.device, rounds=where.rounds)
+    wait = training.synchronize  # before it is watched
+    values = measure_epochs(loops, where.device, rounds=where.rounds)
+    if where.device == "cpu":
+        return values
+    one, sine = jax.numpy.ones(256), jax.jit(jax.numpy.sin)
+    return values | traced_epochs(training, wait, lambda: sine(one), trace)
 
 
 def arithmetic(where: Surroundings) -> Values:
@@ -50,6 +78,7 @@ def arithmetic(where: Surroundings) -> Values:
             product=lambda a, b: np.asarray(jax.numpy.matmul(a, b)),
             convolution=convolution,
             tf32_possible=bool(tf32_work(TF32_WORK, capability)),
+            kernels=kernels if on_gpu else None,
         )
     )
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import tensorflow as tf
 
 from trainspeed.core.result import TF32_WORK
 from trainspeed.worker.backends.tensorflow_backend import set_tf32
+from trainspeed.worker.kernels import Kernel, kernels_of_space, matrix_kernels
 from trainspeed.worker.precision import tf32_work
 from trainspeed.worker.probes import Measure, Surroundings, Values
 from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
@@ -13,11 +18,30 @@ from trainspeed.worker.probes.energy import SIDE, check_gpu, measure_energy
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.keras_loop import bare_fit
 from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
+from trainspeed.worker.probes.traced import traced_epochs
 from trainspeed.worker.probes.work import Work, measure_work
 
 
+def trace(work: Callable[[], object]) -> Sequence[Kernel]:
+    """Run something, and return what the GPUs ran meanwhile, in the order of time."""
+    # Of no public name: where another version has it elsewhere, only what is traced is not known.
+    from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
+
+    with tempfile.TemporaryDirectory() as folder:
+        with tf.profiler.experimental.Profile(folder):
+            work()
+        (file,) = Path(folder).rglob("*.xplane.pb")
+        return kernels_of_space(XSpace.FromString(file.read_bytes()))
+
+
+def kernels(compute: Callable[[], object]) -> Sequence[str]:
+    """Compute once, and once more in the profiler; return the names of what multiplied, most time first."""
+    compute()
+    return matrix_kernels(trace(compute))
+
+
 def epoch(where: Surroundings) -> Values:
-    """Return the times of `epoch.measure_epochs`."""
+    """Return the times of `epoch.measure_epochs`; on a GPU the device's timer is that of TensorFlow's profiler."""
     training, _, y = started("tensorflow", where)
     trial = training.trial
     batches = tf.data.Dataset.from_tensor_slices((training.fed, y)).shuffle(len(y)).batch(trial.batch_size)
@@ -29,7 +53,12 @@ def epoch(where: Surroundings) -> Values:
         bare=bare_fit(training.model, lambda: data),
         queue=lambda: [tf.linalg.matmul(matrix, matrix) for _ in range(QUEUED)],
     )
-    return measure_epochs(loops, where.device, rounds=where.rounds)
+    wait = training.synchronize  # before it is watched
+    values = measure_epochs(loops, where.device, rounds=where.rounds)
+    if where.device == "cpu":
+        return values
+    ones = tf.ones(256)
+    return values | traced_epochs(training, wait, lambda: tf.sin(ones), trace)
 
 
 def arithmetic(where: Surroundings) -> Values:
@@ -45,6 +74,7 @@ def arithmetic(where: Surroundings) -> Values:
             product=lambda a, b: tf.linalg.matmul(a, b).numpy(),
             convolution=lambda images, filters: tf.nn.conv2d(images, filters, 1, "SAME").numpy(),
             tf32_possible=bool(tf32_work(TF32_WORK, capability)),
+            kernels=kernels if gpus else None,
         )
     )
 
