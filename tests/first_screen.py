@@ -62,7 +62,8 @@ QUESTIONS = {
     ),
     "how sure is that?": Question(r"How sure: .*\breasons? to doubt it", "#doubts"),
     "what do I paste?": Question(
-        r"import torch|import tensorflow|import keras|nothing to paste|is not a line", "#code-to-paste"
+        r"import torch|import tensorflow|import keras|nothing to paste|is not a line",
+        r"#(code-to-paste|pytorch-|keras-on-)",
     ),
     "was memory a problem?": Question(r"Memory: .*(\d GB, \d+ %|not known)", r"\w+\.html"),
     "what was not measured?": Question(

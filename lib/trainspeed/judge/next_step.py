@@ -57,12 +57,14 @@ def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
     pairs = {trial.spec for verdict in undecided for trial in (verdict.baseline, verdict.candidate)}
     own = [run for run in runs if run.status is Status.OK and run.trial.spec in pairs]
     drifted = sum(any(isinstance(note, EpochsDrifted) for note in run_doubts(run)) for run in own)
-    more_s = blocks and _more_s(open_, runs, blocks)
+    more_s = blocks and more_seconds(open_, runs, blocks)
     return NextStep(open=open_, near=near, blocks=blocks, more_s=more_s, drifted=drifted, of=len(own))
 
 
-def _more_s(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:
+def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:
     """Return the seconds of the blocks that are missing: all arms of a block run for one verdict of it.
+
+    None where not all trials of the verdicts are among the runs.
 
     A search runs its trials in many other blocks as well: where its fresh blocks hold both of a verdict, those count.
     """

@@ -9,7 +9,7 @@ from trainspeed.core.factors import Factor
 from trainspeed.core.format import counted, fixed, interval, percent
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
-from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_to_decide
+from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
 OUTCOME_WORDS = {Outcome.SAME: "the same within the margin"}
@@ -102,7 +102,8 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     if judgement.outcome is Outcome.UNDECIDED:
         leaning = leaning_of(judgement, quantity)
         outcome = f"{judgement.outcome}{leaning and f', but {leaning}'}"
-        if quantity != "time" or blocks_to_decide(judgement):  # else more of them would hardly decide it
+        needed = blocks_to_decide if quantity == "time" else blocks_for_margin
+        if needed(judgement):  # else more of them would hardly decide it
             outcome += "; measure more blocks" if leaning else ", measure more blocks"
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
     return f"{size} ({ends}): {outcome}"

@@ -168,16 +168,18 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
 
 def decided_by(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
     """Return how many blocks would decide what is open, and the command; arguments as of `step_sentences`."""
+    return f"{counted(len(step.open), 'comparison')}. {how_to_measure(step, study, wall_s, coverage)}."
+
+
+def how_to_measure(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
+    """Return the same without what is open, as the end of a sentence; arguments as of `step_sentences`."""
     time = "" if step.more_s is None else f", about {minutes(step.more_s)} more,"
     if_so = (
         "it, if the difference is as large as it looks now"
         if len(step.open) == 1
         else "them, if the differences are as large as they look now"
     )
-    return (
-        f"{counted(len(step.open), 'comparison')}. {step.blocks} blocks{time} would decide {if_so}: "
-        f"{_command(step, study, wall_s, coverage)}."
-    )
+    return f"{step.blocks} blocks{time} would decide {if_so}: {_command(step, study, wall_s, coverage)}"
 
 
 def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:

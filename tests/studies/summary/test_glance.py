@@ -23,7 +23,7 @@ from trainspeed.judge.memory import memory_use
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.glance import fact_sentences, study_sentences
+from trainspeed.studies.summary.glance import fact_sentences, setting_sentences, study_sentences
 from trainspeed.studies.summary.notebooks import notebooks_in
 
 GB = 10**9
@@ -40,7 +40,11 @@ def verdict(ratio=1.3, *, study="layout", **more):
 def fact(name, *runs, own=(), machine=MACHINE, confirmed=(), verdicts=(), **report):
     """Return what is said after a bold word."""
     measured = of_runs(*own) if own else NOTHING
-    facts = fact_sentences(report_of(*verdicts, runs=runs, **report), measured, machine, confirmed)
+    about = report_of(*verdicts, runs=runs, **report)
+    facts = [
+        *fact_sentences(about, measured, confirmed),
+        *setting_sentences(about, machine, confirmed),
+    ]
     (said,) = [said for said in facts if said.startswith(f"**{name}**: ")]
     return said.removeprefix(f"**{name}**: ")
 
@@ -127,7 +131,7 @@ def test_the_length_of_the_epochs_is_that_of_what_is_told():
     assert fact("Epochs", verdicts=[verdict()]) == told
     told = "each timed epoch had only 128 images (4 steps)."
     assert fact("Epochs", make_run(images_per_epoch=3200), verdicts=[verdict()]) == told
-    facts = fact_sentences(report_of(*verdicts_of(runs_of("conv2d"))), NOTHING, MACHINE)
+    facts = setting_sentences(report_of(*verdicts_of(runs_of("conv2d"))), MACHINE)
     assert not [said for said in facts if "Epochs" in said]
 
 
@@ -216,6 +220,8 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
 
     assert fact("To paste", verdicts=[best], confirmed=held) == "[the lines of the headline](#code-to-paste)."
     assert fact("To paste", verdicts=[best]) == "nothing ([why](#code-to-paste))."
+    told = setting_sentences(report_of(best, verdict(1.5, factor="recipe")), MACHINE)
+    assert not [said for said in told if "To paste" in said], "the headline leads to the lines"
     never = "(#doubts); no gain was measured [again](#confirmed-in-fresh-blocks)"
     assert never in fact("How sure", verdicts=[best]) and "gain" not in fact("How sure")
     own = [make_run(study="summary")]

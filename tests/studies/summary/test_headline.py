@@ -8,6 +8,7 @@ import pytest
 from front_data import report_of, runs_of, verdicts_of
 from trainspeed.judge.verdict import Outcome, judge_difference
 from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.gains import recipe_sentences
 from trainspeed.studies.summary.headline import (
     Finding,
     finding_of,
@@ -31,8 +32,8 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
     (said,) = headline(report_of(verdict(3.0), verdict(1.5, study="layout", factor="recipe")))
 
     assert said == (
-        "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) with [these lines](#code-to-paste), measured in 6 fresh "
-        "blocks, none of which chose it; accuracy not checked."
+        "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) in 6 fresh blocks with [these lines](#pytorch-cnn10); "
+        "accuracy not checked."
     )
 
 
@@ -53,9 +54,9 @@ def test_what_pays_together_is_told_with_its_accuracy_as_the_search_says_it(low,
     points = replace(points, judgement=replace(whole.judgement, **size, outcome=Outcome.UNDECIDED))
 
     (front,) = headline(report_of(whole, points))
-    assert front.endswith(
-        f", measured in 6 fresh blocks, none of which chose it; accuracy {said} (+1.2 points, {low:+.1f} to +3.3)."
-    )
+    assert front.endswith(f" in 6 fresh blocks with [these lines](#pytorch-cnn10); accuracy {said}.")
+    (below,) = recipe_sentences(report_of(whole, points))
+    assert below.endswith(f"; accuracy {said} (+1.2 points, {low:+.1f} to +3.3).")
 
 
 def test_an_open_accuracy_is_told_with_its_size_and_what_its_interval_rules_out():
@@ -63,8 +64,8 @@ def test_an_open_accuracy_is_told_with_its_size_and_what_its_interval_rules_out(
     lost = judge_difference([80.0] * 9, [77.8, 77.8, *[78.6] * 5, 80.0, 80.0])
     points = replace(whole, quantity="accuracy", judgement=lost)
 
-    (front,) = headline(report_of(whole, points))
-    assert front.endswith("; accuracy undecided (-1.4 points, -2.2 to +0.0, so not higher).")
+    (below,) = recipe_sentences(report_of(whole, points))
+    assert below.endswith("; accuracy undecided (-1.4 points, -2.2 to +0.0, so not higher).")
 
 
 def test_a_gain_has_the_throughput_that_it_starts_from_where_its_runs_are_there():
@@ -74,8 +75,9 @@ def test_a_gain_has_the_throughput_that_it_starts_from_where_its_runs_are_there(
 
     (said,) = headline(report_of(best, runs=tuple(runs)))
     assert f"**1.30 times as fast** (1.30 to 1.31), from {median(rates):.3g} images/s: " in said
-    (said,) = headline(report_of(best, verdict(1.5, factor="recipe"), runs=tuple(runs)))
-    assert f", from {median(rates):.3g} images/s with [these lines]" in said
+    whole = report_of(best, verdict(1.5, factor="recipe"), runs=tuple(runs))
+    assert "images/s" not in headline(whole)[0], "it is short, for a phone"
+    assert f"; from {median(rates):.3g} images/s" in recipe_sentences(whole)[0]
     assert "images/s" not in headline(report_of(verdict(9.0, study="conv2d"), runs=tuple(runs)))[0]
     assert "images/s" not in headline(report_of(best))[0]
 
@@ -209,6 +211,21 @@ def test_what_to_paste_is_what_the_headline_names_once_it_is_confirmed():
     assert to_paste(report_of(best)) == []
     assert to_paste(report_of(best, recipe), held) == [(recipe.baseline, recipe.candidate)]
     assert to_paste(report_of(verdict(9.0, study="conv2d")), held) == []
+
+
+def test_the_largest_gain_of_several_searches_comes_first_in_every_list_and_each_leads_to_its_own_lines():
+    small, large = (verdict(ratio, factor="recipe") for ratio in (1.3, 1.7))
+    sides = {
+        side: replace(getattr(small, side), framework="tensorflow") for side in ("baseline", "candidate")
+    }
+    small = replace(small, **sides)
+    report = report_of(small, large)
+
+    one, other = headline(report)
+    assert one.startswith("PyTorch, cnn10: **1.70 times") and "[these lines](#pytorch-cnn10)" in one
+    assert other.startswith("TensorFlow") and "[these lines](#keras-on-tensorflow-cnn10)" in other
+    assert [trial.framework for _, trial in to_paste(report)] == ["torch", "tensorflow"]
+    assert [said[:7] for said in recipe_sentences(report)] == ["**1.70x", "**1.30x"]
 
 
 @pytest.mark.parametrize(("device", "starts"), [("cpu", "Nothing was found"), ("gpu", "**1.80 times")])

@@ -202,7 +202,14 @@ def test_what_to_switch_on_is_what_was_faster(page, verdicts):
 
 def test_the_chart_and_all_other_figures_say_what_they_show(page):
     images = page.find_all("img")
-    assert len(images) == 1 + len(page.select(".card")) and all(len(image["alt"]) > 20 for image in images)
+    assert len(images) == 2 + len(page.select(".card")) and all(len(image["alt"]) > 20 for image in images)
+
+
+def test_every_answer_has_a_chart(page, before, out):
+    pages = [BeautifulSoup((out / f"{study}.html").read_text(), "html.parser") for study in STUDIES]
+    assert [len(one.select(".answer img")) > 0 for one in (page, before, *pages)] == [True] * (
+        2 + len(STUDIES)
+    )
 
 
 def test_before_anything_was_confirmed_the_page_says_so_and_claims_nothing(before):

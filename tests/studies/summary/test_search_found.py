@@ -37,7 +37,7 @@ def test_what_pays_together_names_every_switch_and_leads_to_its_page():
 
 def test_its_accuracy_stands_beside_it():
     (sentence,) = recipe_sentences(report_of(found(), in_accuracy(-0.25, Outcome.SAME)))
-    assert "; accuracy: \\-0.2 points" in sentence or "; accuracy: -0.2 points" in sentence
+    assert "; accuracy undecided (" in sentence and "0.2 points, -1.2 to +0.8)" in sentence
 
 
 def test_it_is_no_gain_of_a_single_switch():

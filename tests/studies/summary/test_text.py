@@ -13,11 +13,13 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import (
     MAX_SENTENCES,
+    _joined,
     shared_sentences,
     shared_words_of,
     slower_sentences,
     switch_sentences,
     undecided_sentences,
+    unsaid_words,
 )
 from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.text import (
@@ -30,7 +32,8 @@ from trainspeed.studies.summary.text import (
 
 
 def verdict(ratio=1.3, *, study="layout", blocks=6, **more):
-    return replace(verdicts_of(runs_of(study, ratio, blocks=blocks))[0], **more)
+    made = verdicts_of(runs_of("layout" if study == "switches" else study, ratio, blocks=blocks))[0]
+    return replace(made, study=study, **more)
 
 
 def accuracy(points):
@@ -129,6 +132,22 @@ def test_what_all_names_share_is_said_once_above_the_list():
     assert said.startswith("All trainings below: Test CPU (1 core), PyTorch 2.15.0, PyTorch, cnn10")
 
 
+def test_of_no_gain_in_the_list_nothing_is_said_to_be_shared():
+    """Where a search alone found gains, or only losses are listed: these have their whole names then."""
+    slower = [verdict(0.5, baseline=replace(verdict().baseline, batch_size=size)) for size in (8, 16, 32)]
+    report = report_of(verdict(1.5, factor="recipe"), *slower)
+
+    assert shared_sentences(report) == unsaid_words(report) == []
+    assert unsaid_words(report_of(verdict(1.5), *slower)) != []
+
+
+def test_a_processor_of_which_several_numbers_of_cores_were_used_is_named_once():
+    assert _joined(["Xeon (1 core)", "Xeon (2 cores)", "PyTorch 2.15.0"]) == [
+        "Xeon (1 core or 2 cores)",
+        "PyTorch 2.15.0",
+    ]
+
+
 def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     runs = runs_of("layout", 1.3, blocks=2)
     (said,) = undecided_sentences(report_of(*verdicts_of(runs)[:1], runs=runs))
@@ -150,6 +169,34 @@ def test_what_no_number_of_blocks_decides_is_one_sentence_for_all_studies():
         "Differences too small for the noise here, for which more than 45 blocks would be needed: layout (1), amp (1). "
         "Take what is simpler."
     ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (
+            -1.0,
+            0.4,
+            "switches: the accuracy of PyTorch, cnn10 (±0.7 points) is undecided, for a margin of 0.5 points. 24 "
+            "blocks would decide it, if the difference is as large as it looks now: `make report NOTEBOOKS=switches "
+            "BUDGET=1m PARAMS=more.yaml` with `switches: {confirm_blocks: 24}` in that file.",
+        ),
+        (
+            -9.0,
+            8.0,
+            "switches: the accuracy of PyTorch, cnn10 (±8.5 points) is undecided, for a margin of 0.5 points; no "
+            "reasonable number of blocks here decides it.",
+        ),
+    ],
+)
+def test_an_undecided_accuracy_comes_with_the_blocks_and_the_command(low, high, said):
+    whole = verdict(1.5, study="switches", factor="recipe")
+    size = {"speedup": 0.0, "low": low, "high": high, "bounds": None, "outcome": Outcome.UNDECIDED}
+    points = replace(whole, quantity="accuracy", judgement=replace(whole.judgement, **size))
+
+    assert undecided_sentences(report_of(whole, points)) == [said]
+    slower = replace(whole, judgement=replace(whole.judgement, outcome=Outcome.SLOWER))
+    assert undecided_sentences(report_of(slower, points)) == [], "nobody switches that on"
 
 
 def test_what_a_plain_script_has_is_named_as_no_gain_unless_fresh_blocks_refute_it():
@@ -210,7 +257,7 @@ def test_the_headline_counts_the_outcomes_and_the_false_ones_to_expect():
     first, folded, second, third = headline_sentences(report_of(*verdicts))
 
     assert first == "3 verdicts on switches, with an interval: 2 faster, 1 slower."
-    assert folded == "1 more with an interval, folded below, on accuracy: 1 same."
+    assert folded == "1 more with an interval, in tables of their own below, on accuracy: 1 same."
     assert second.startswith("At this confidence up to 0.2 of these intervals miss")
     assert third.startswith("1 comparison had fewer than 6 blocks and so no interval")
     again = [
@@ -236,11 +283,11 @@ def test_what_is_folded_is_not_counted_among_the_switches():
 
     assert headline_sentences(report_of(verdict(), slow, *control, single))[:2] == [
         "1 verdict on switches, with an interval: 1 faster.",
-        "3 more with an interval, folded below, on single convolutions, frameworks and controls: 1 faster, 1 slower, "
-        "1 same.",
+        "3 more with an interval, in tables of their own below, on single convolutions, frameworks and controls: "
+        "1 faster, 1 slower, 1 same.",
     ]
     (alone, *_) = headline_sentences(report_of(slow))
-    assert alone == "1 verdict with an interval, folded below, on frameworks: 1 slower."
+    assert alone == "1 verdict with an interval, in tables of their own below, on frameworks: 1 slower."
 
 
 def test_the_chart_has_times_with_an_interval_under_names_that_stand_alone():

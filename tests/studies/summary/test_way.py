@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from found_switches import whole
-from front_data import report_of
+from front_data import report_of, runs_of, verdicts_of
 from study_data import make_run
 from trainspeed.judge.verdict import Outcome
-from trainspeed.show.waterfall import QUESTION
-from trainspeed.studies.summary.way import way_rows, way_title
+from trainspeed.show.waterfall import QUESTION, TOTAL
+from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.way import single_gains, way_rows, way_title
 from trainspeed.studies.switches.views import switch_verdicts
 
 KEPT = tuple(switch_verdicts([whole()], [make_run(study="switches")]))
@@ -44,15 +45,40 @@ def test_its_title_says_how_many_times_as_fast():
     [
         [],
         undecided(KEPT),
-        [v for v in KEPT if v.factor == "recipe"],
         [v for v in KEPT if v.factor != "recipe"],
     ],
-    ids=["nothing", "undecided", "one switch alone", "no search"],
+    ids=["nothing", "undecided", "no search"],
 )
-def test_without_something_kept_in_steps_there_is_no_way(verdicts):
+def test_without_something_kept_there_is_no_way(verdicts):
     report = report_of(*verdicts)
 
     assert way_rows(report).empty and way_title(report) == QUESTION
+
+
+def test_where_no_switch_was_left_out_by_itself_the_total_is_drawn_without_a_rest():
+    whole = [v for v in KEPT if v.factor == "recipe"]
+    (total,) = way_rows(report_of(*whole)).to_dict("records")
+
+    assert (total["where"], total["step"], total["kind"]) == ("PyTorch, cnn10", "all together", TOTAL)
+    assert (total["before"], total["after"]) == (1, pytest.approx(1.7, rel=0.01))
+    other = [
+        replace(v, **{side: in_keras(getattr(v, side)) for side in ("baseline", "candidate")}) for v in whole
+    ]
+    rows = way_rows(report_of(*whole, *other))
+    assert list(rows["step"]) == ["PyTorch, cnn10", "TensorFlow, cnn10"] and set(rows["kind"]) == {TOTAL}
+    assert len(set(rows["where"])) == 1, "they share a panel"
+
+
+def in_keras(trial):
+    return replace(trial, framework="tensorflow", levers=())
+
+
+def test_without_a_search_the_gain_of_the_headline_is_drawn_as_fresh_blocks_have_it():
+    first, again = (verdicts_of(runs_of("layout", ratio))[0] for ratio in (1.5, 1.3))
+
+    assert single_gains(report_of(first)) == [first]
+    assert single_gains(report_of(first), [Confirmed(first=first, again=again)]) == [again]
+    assert single_gains(report_of(first, *KEPT)) == single_gains(report_of()) == []
 
 
 def test_what_overlaps_goes_back():

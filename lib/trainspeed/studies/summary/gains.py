@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from statistics import median
 from urllib.parse import quote
 
-from trainspeed.core.format import NAMES, counted, listed, model_of
+from trainspeed.core.format import NAMES, counted, listed, model_of, three
 from trainspeed.core.levers.lever import LEVERS_FACTOR
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role
@@ -14,9 +15,9 @@ from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, pair, size_of
-from trainspeed.judge.text import measured as measured_words
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
+from trainspeed.studies.summary.accuracy import accuracy_of, accuracy_words, open_accuracy_sentences
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.worth import is_default, is_on_cores
@@ -25,15 +26,18 @@ MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute
 
 
 def recipe_sentences(report: ReportSummary) -> list[str]:
-    """Return what all switches that a search kept bring together, and what they do to the accuracy."""
-    accuracy = {(v.study, v.baseline, v.candidate): v for v in report.recipes if v.quantity == "accuracy"}
+    """Return what all switches that a search kept bring together, the largest gain first, and to the accuracy."""
     sentences = []
-    for verdict in sorted(report.recipes, key=lambda one: one.outcome is not Outcome.FASTER):
+    faster_first = sorted(
+        report.recipes, key=lambda one: (one.outcome is not Outcome.FASTER, -(one.speedup or 0.0))
+    )
+    for verdict in faster_first:
         if verdict.quantity == "time":
-            points = accuracy.get((verdict.study, verdict.baseline, verdict.candidate))
+            points = accuracy_of(verdict, report)
             open_ = points and verdict.outcome is points.outcome is Outcome.UNDECIDED
-            told = points and not open_
-            compared = f"; accuracy: {measured_words(points.judgement, 'accuracy')}" if told else ""
+            plain = plain_images_per_s(verdict, report)
+            compared = "" if plain is None else f"; from {three(plain)} images/s"
+            compared += f"; {accuracy_words(points)}" if points and not open_ else ""
             name = pair(verdict.baseline, verdict.candidate)
             said = _linked(report, verdict, escape(compared), name=name)
             if verdict.outcome is not Outcome.FASTER:
@@ -51,6 +55,15 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
                 Marked(f"{where}: nothing that pays together was confirmed in fresh blocks ({link}).")
             )
     return sentences
+
+
+def plain_images_per_s(verdict: Verdict, report: ReportSummary) -> float | None:
+    """Return the median throughput of a training's baseline; None where its runs are not there."""
+    if verdict.baseline.phase.calls:
+        return None
+    own = report.runs.ok().by_trial().get(verdict.baseline.spec, ())
+    known = [run.images_per_s for run in own if run.images_per_s]
+    return median(known) if known else None
 
 
 def switch_sentences(
@@ -154,15 +167,35 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
             "The epoch time drifted during many runs of what is undecided, which may be why its intervals are wide: "
             f"{listed(drifted)}."
         )
-    return sentences
+    return [*sentences, *open_accuracy_sentences(report)]
 
 
 def shared_sentences(report: ReportSummary) -> list[str]:
-    """Return where the switches of a training were measured, and what their verdicts share: said once for the list."""
+    """Return where the switches of a training were measured, and what their verdicts share: said once for the list.
+
+    Nothing where the list has no gain of a single switch to say it of.
+    """
+    if not _apart(report, report.gains)[0]:
+        return []
     told = report.headlines
-    setting = [*where_measured(told, report.runs), *shared_words_of(told)]
+    setting = [*_joined(where_measured(told, report.runs)), *unsaid_words(report)]
     kind = "convolutions" if any(verdict.candidate.phase.calls for verdict in told) else "trainings"
     return [f"All {kind} below: {', '.join(setting)}."] if setting else []
+
+
+def unsaid_words(report: ReportSummary) -> list[str]:
+    """Return the words that the lists leave out, as `shared_sentences` has said them."""
+    return shared_words_of(report.headlines) if _apart(report, report.gains)[0] else []
+
+
+def _joined(names: Sequence[str]) -> list[str]:
+    """Return names with those that differ in what is between parentheses as one: "Xeon (1 core or 2 cores)"."""
+    parts: dict[str, list[str]] = {}
+    for name in names:
+        head, opening, inside = name.rpartition(" (")
+        alone = not (opening and inside.endswith(")"))
+        parts.setdefault(name if alone else head, []).extend([] if alone else [inside[:-1]])
+    return [f"{head} ({' or '.join(inside)})" if inside else head for head, inside in parts.items()]
 
 
 def shared_words_of(verdicts: Sequence[Verdict]) -> list[str]:

@@ -24,7 +24,7 @@ from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, r
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.gains import study_link
-from trainspeed.studies.summary.headline import compared, to_paste
+from trainspeed.studies.summary.headline import Finding, compared, gains_told, to_paste
 from trainspeed.studies.summary.text import doubt_text, without_result
 
 MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
@@ -125,31 +125,38 @@ def _verdicts(answer: Answer) -> list[Verdict]:
 
 
 def fact_sentences(
-    report: ReportSummary,
-    measured: Measured,
-    machine: Mapping[str, Any],
-    confirmed: Sequence[Confirmed] = (),
+    report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()
 ) -> list[Marked]:
-    """Return on what it was measured, what to paste, how sure that is, what lacked memory or a result, and the time."""
-    paste = (
-        "[the lines of the headline](#code-to-paste)"
-        if to_paste(report, confirmed)
-        else "nothing ([why](#code-to-paste))"
-    )
+    """Return how sure the headline is, what lacked memory or a result, and how long that took."""
     lacking = len(without_result(report, measured))
     gaps = [f"{counted(lacking, 'thing')}"] if lacking else []
     if unasked := len(report.missing):
         gaps.append(f"{counted(unasked, 'notebook')} that {'was' if unasked == 1 else 'were'} not asked for")
     missing = ", and ".join(gaps) or "nothing that was asked for"
     return [
-        Marked(
-            f"**Machine**: {escape(machine_name(machine)) if machine else 'nothing was measured here yet'}."
-        ),
-        Marked(f"**To paste**: {paste}."),
         Marked(f"**How sure**: {doubt_text(report, measured, confirmed)}."),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),
+    ]
+
+
+def setting_sentences(
+    report: ReportSummary, machine: Mapping[str, Any], confirmed: Sequence[Confirmed] = ()
+) -> list[Marked]:
+    """Return what there is to paste, where the headline does not lead to it; on what and how long was trained."""
+    told = gains_told(report, confirmed)
+    linked = any(gain.finding is Finding.TOGETHER for gain in told)
+    paste = (
+        "[the lines of the headline](#code-to-paste)"
+        if to_paste(report, confirmed)
+        else "nothing ([why](#code-to-paste))"
+    )
+    return [
+        *([] if linked else [Marked(f"**To paste**: {paste}.")]),
+        Marked(
+            f"**Machine**: {escape(machine_name(machine)) if machine else 'nothing was measured here yet'}."
+        ),
         *_epochs(report),
     ]
 

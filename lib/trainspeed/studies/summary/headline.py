@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import median
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, model_of, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.equivalence import Equality, equality_of
-from trainspeed.judge.text import interval_of, size_in_short, size_of
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
+from trainspeed.snippets.code import program_anchor
+from trainspeed.studies.summary.accuracy import accuracy_of, equality_in
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.gains import study_link, undecided_sentences
+from trainspeed.studies.summary.gains import plain_images_per_s, study_link, undecided_sentences
 from trainspeed.studies.summary.worth import possible, worthwhile
 
 MOST = 3  # sentences on recipes
@@ -51,8 +51,7 @@ class Gain:
 
 def gains_told(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Gain]:
     """Return the gains of the headline: what pays together, the largest first, or else the best gain; may be none."""
-    kept = sorted((v for v in report.kept if v.quantity == "time"), key=lambda v: -v.speedup)
-    if kept:
+    if kept := sorted(report.kept, key=lambda verdict: -verdict.speedup):
         return [Gain(verdict=verdict, finding=Finding.TOGETHER) for verdict in kept[:MOST]]
     best = best_gain(report, confirmed)
     if best is None:
@@ -85,7 +84,7 @@ def best_gain(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Ver
 
 def to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[tuple[Trial, Trial]]:
     """Return (plain trial, the trial with what was switched on) of what the headline names, where it was confirmed."""
-    if kept := report.kept:
+    if kept := sorted(report.kept, key=lambda verdict: -verdict.speedup):
         return [(verdict.baseline, verdict.candidate) for verdict in kept]
     best = best_gain(report, confirmed)
     held = _again(best, confirmed)
@@ -128,37 +127,24 @@ def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed
 
 
 def _times(verdict: Verdict, report: ReportSummary) -> str:
-    plain = _images_per_s(verdict, report)
+    plain = plain_images_per_s(verdict, report)
     at_first = "" if plain is None else f", from {three(plain)} images/s"
     return f"**{verdict.speedup:.2f} times as fast** ({interval_of(verdict)}){at_first}"
 
 
-def _images_per_s(verdict: Verdict, report: ReportSummary) -> float | None:
-    """Return the median throughput of a training's baseline; None where its runs are not there."""
-    if verdict.baseline.phase.calls:
-        return None
-    own = report.runs.ok().by_trial().get(verdict.baseline.spec, ())
-    known = [run.images_per_s for run in own if run.images_per_s]
-    return median(known) if known else None
-
-
 def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
-    trial = verdict.candidate
-    where = escape(f"{NAMES[trial.framework]}, {model_of(trial.model)}")
-    sure = how_sure(Finding.TOGETHER, verdict, None)
-    pair = (verdict.study, verdict.baseline, verdict.candidate)
-    points = (
-        v for v in report.recipes if v.quantity == "accuracy" and (v.study, v.baseline, v.candidate) == pair
-    )
-    accuracy = next(map(_accuracy, points), Equality.UNCHECKED)
+    """Return in a line what pays together; what it starts from and the points of accuracy are in the list below."""
+    where = escape(_place(verdict.candidate))
+    blocks = f"({interval_of(verdict)}) in {counted(verdict.blocks, 'fresh block')}"
+    lines = f"[these lines](#{program_anchor(verdict.candidate)})"
+    accuracy = equality_in(accuracy_of(verdict, report))
     return Marked(
-        f"{where}: {_times(verdict, report)} with [these lines](#code-to-paste), {sure}; accuracy {escape(accuracy)}."
+        f"{where}: **{verdict.speedup:.2f} times as fast** {blocks} with {lines}; accuracy {accuracy}."
     )
 
 
-def _accuracy(verdict: Verdict) -> str:
-    equality = equality_of(verdict.judgement)  # as the page of the search says it
-    return f"{equality} ({size_in_short(verdict, verdict.quantity)})" if verdict.blocks else equality
+def _place(trial: Trial) -> str:
+    return f"{NAMES[trial.framework]}, {model_of(trial.model)}"
 
 
 def _gain(told: Gain, report: ReportSummary) -> Marked:

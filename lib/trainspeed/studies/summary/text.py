@@ -67,7 +67,7 @@ def checks_here(report: ReportSummary) -> tuple[list[Check], list[Difference]]:
 def headline_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[str]:
     """Return how many verdicts had which outcome, how many of them may be false, and how many have no interval.
 
-    The switches that the chart and the list show are counted apart from what is folded below them.
+    The switches that the chart and the list show are counted apart from what has tables of its own below them.
 
     Args:
         confirmed: What became of some of them in fresh blocks.
@@ -85,7 +85,9 @@ def headline_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = (
         subjects = listed(dict.fromkeys(map(_subject, folded)))
         number = f"{len(folded)} more" if switches else counted(len(folded), "verdict")
         outcomes = ", ".join(counts_of(folded, confirmed))
-        sentences.append(f"{number} with an interval, folded below, on {subjects}: {outcomes}.")
+        sentences.append(
+            f"{number} with an interval, in tables of their own below, on {subjects}: {outcomes}."
+        )
     if judged:
         false = sum(expected_false(1, verdict.judgement.confidence) for verdict in judged)
         sentences.append(

@@ -13,33 +13,42 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import size_of
 from trainspeed.show.waterfall import QUESTION, REST, STEP, TOTAL, WAY_COLUMNS
 from trainspeed.studies.summary.collect import ReportSummary
+from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.headline import Finding, gains_told
 
 MOST = 3  # recipes, as in the headline
+ALL_TOGETHER = "all switches together"
 SMALLEST_REST = 1.005  # what is less, either way, is written as 1.00
 
 
 def recipes(report: ReportSummary) -> list[Verdict]:
-    """Return the searches whose way is drawn, the largest speed-up first: each has verdicts on single switches."""
-    kept = sorted((v for v in report.kept if v.quantity == "time"), key=lambda v: -v.speedup)
-    return [verdict for verdict in kept[:MOST] if _steps(report, verdict)]
+    """Return the searches whose way is drawn, the largest speed-up first."""
+    return sorted(report.kept, key=lambda verdict: -verdict.speedup)[:MOST]
 
 
 def way_rows(report: ReportSummary) -> pd.DataFrame:
     """Return the bars from plain to best, as `show.waterfall.plot_way` takes them, the largest step first.
 
     A step is what fresh blocks lose without that switch, all others on. What the steps leave of the total is the last
-    bar but one: smaller switches, which have no verdict of their own, and what several do only together.
+    bar but one: smaller switches, which have no verdict of their own, and what several do only together. Where no
+    switch was left out by itself there is the total alone; the totals of several such searches share a panel.
     """
     rows = []
-    for recipe in recipes(report):
+    ways = {recipe: _steps(report, recipe) for recipe in recipes(report)}
+    if len(ways) > 1 and not any(ways.values()):
+        totals = [
+            (ALL_TOGETHER, _place(one.candidate), TOTAL, 1.0, one.speedup, one.low, one.high) for one in ways
+        ]
+        return pd.DataFrame(totals, columns=WAY_COLUMNS)
+    for recipe, steps in ways.items():
         place = _place(recipe.candidate)
         so_far = 1.0
-        for step in _steps(report, recipe):
+        for step in steps:
             ends = (None if end is None else so_far * end for end in (step.low, step.high))
             rows.append((place, f"+ {_words(step)}", STEP, so_far, so_far * step.speedup, *ends))
             so_far *= step.speedup
         rest = recipe.speedup / so_far
-        if abs(math.log(rest)) > math.log(SMALLEST_REST):
+        if steps and abs(math.log(rest)) > math.log(SMALLEST_REST):
             words = "+ the rest, and together" if rest > 1 else "less: overlap"
             rows.append((place, words, REST, so_far, recipe.speedup, None, None))
         rows.append((place, "all together", TOTAL, 1.0, recipe.speedup, recipe.low, recipe.high))
@@ -53,6 +62,12 @@ def way_title(report: ReportSummary) -> str:
         return f"{size_of(kept[0], times='')} times as fast with all switches together"
     found = [f"{size_of(v, times='')} times as fast in {_place(v.candidate)}" for v in kept]
     return f"All switches together: {listed(found)}" if found else QUESTION
+
+
+def single_gains(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Verdict]:
+    """Return the gain of the headline where it is a single switch, to be drawn in place of a way; may be none."""
+    told = gains_told(report, confirmed)
+    return [gain.verdict for gain in told if gain.finding is not Finding.TOGETHER]
 
 
 def _steps(report: ReportSummary, recipe: Verdict) -> Sequence[Verdict]:

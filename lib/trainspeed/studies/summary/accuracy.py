@@ -1,0 +1,60 @@
+"""What fresh blocks say of the accuracy of all that a search kept, in words, and what would decide it."""
+
+from __future__ import annotations
+
+from trainspeed.core.format import NAMES, listed, model_of
+from trainspeed.judge.blocks_needed import blocks_for_margin
+from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.equivalence import Equality, equality_of, margin_of
+from trainspeed.judge.next_step import NextStep, more_seconds
+from trainspeed.judge.text import size_in_short
+from trainspeed.show.answer import how_to_measure
+from trainspeed.studies.summary.collect import ReportSummary
+
+
+def accuracy_of(verdict: Verdict, report: ReportSummary) -> Verdict | None:
+    """Return the verdict on accuracy beside one on the time of all that a search kept; None where there is none."""
+    pair = (verdict.study, verdict.baseline, verdict.candidate)
+    points = (v for v in report.recipes if v.quantity == "accuracy")
+    return next((v for v in points if (v.study, v.baseline, v.candidate) == pair), None)
+
+
+def equality_in(points: Verdict | None) -> Equality:
+    """Return whether an accuracy was kept, as the page of the search says it."""
+    return equality_of(points.judgement) if points else Equality.UNCHECKED
+
+
+def accuracy_words(points: Verdict) -> str:
+    """Return the same in words, with the size and the interval."""
+    size = f" ({size_in_short(points, points.quantity)})" if points.blocks else ""
+    return f"accuracy {equality_in(points)}{size}"
+
+
+def open_accuracy_sentences(report: ReportSummary) -> list[str]:
+    """Return what would decide whether accuracies were kept, where that is undecided: a sentence or two for a study."""
+    kept = [accuracy_of(verdict, report) for verdict in report.kept]
+    open_ = [points for points in kept if points and equality_in(points) is Equality.OPEN and points.blocks]
+    needed = {points: blocks_for_margin(points) for points in open_}
+    sentences = []
+    for study in dict.fromkeys(points.study for points in open_):
+        own = [points for points in open_ if points.study == study]
+        if near := [points for points in own if needed[points]]:
+            runs = report.runs.of_study(study)
+            blocks = max(needed[points] for points in near)
+            step = NextStep(open=tuple(near), near=(), blocks=blocks, more_s=more_seconds(near, runs, blocks))
+            decided = how_to_measure(step, study, runs.wall_s, report.coverage.get(study))
+            sentences.append(f"{study}: {_undecided(near)}. {decided}.")
+        if far := [points for points in own if not needed[points]]:
+            sentences.append(f"{study}: {_undecided(far)}; no reasonable number of blocks here decides it.")
+    return sentences
+
+
+def _undecided(several: list[Verdict]) -> str:
+    """Return that accuracies are undecided, how wide their intervals are, and how wide they might be."""
+    names = [f"{NAMES[v.baseline.framework]}, {model_of(v.baseline.model)}{_half(v)}" for v in several]
+    margin = margin_of(several[0].judgement)
+    return f"the accuracy of {listed(names)} is undecided, for a margin of {margin:g} points"
+
+
+def _half(points: Verdict) -> str:
+    return "" if points.low is None else f" (±{(points.high - points.low) / 2:.1f} points)"
