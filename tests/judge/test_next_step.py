@@ -9,7 +9,7 @@ from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
 from trainspeed.judge.comparison import compare
-from trainspeed.judge.next_step import next_step
+from trainspeed.judge.next_step import more_seconds, next_step
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.show.answer import decided_by, step_sentences
 
@@ -76,6 +76,10 @@ def test_of_a_search_its_fresh_blocks_count_and_not_what_else_its_trials_ran_in(
     step = next_step(verdicts, RunSet((*fresh, *again, *screened)))
 
     assert step.more_s == pytest.approx(2 * RunSet((*fresh, *again)).wall_s)
+    (whole,) = [
+        replace(one, factor="recipe", baseline=replace(one.baseline, dataset="auto")) for one in verdicts
+    ]
+    assert more_seconds([whole], RunSet((*fresh, *again, *screened)), 6) == pytest.approx(step.more_s)
 
 
 @pytest.mark.parametrize(("drifted", "many"), [(0, False), (3, False), (6, True)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from trainspeed.core.factors import RECIPE
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.blocks_needed import blocks_to_decide
@@ -69,12 +70,13 @@ def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> floa
     A search runs its trials in many other blocks as well: where its fresh blocks hold both of a verdict, those count.
     """
     arms, fresh = runs.by_trial(), runs.role(Role.RECIPE, Role.PLAIN_AGAIN)
-    searched = fresh.by_trial()
+    searched, searches = fresh.by_trial(), {(run.trial.framework, run.trial.model) for run in fresh}
     repeated: dict[object, RunSet] = {}
     for verdict in verdicts:
         pair = verdict.baseline.spec, verdict.candidate.spec
-        if all(trial in searched for trial in pair):
-            search = pair[0].framework, pair[0].model
+        search = pair[0].framework, pair[0].model
+        # Of all that a search kept the verdict has the data set that was asked for, its runs the one that there was.
+        if all(trial in searched for trial in pair) or (verdict.factor == RECIPE and search in searches):
             repeated[search] = RunSet(tuple(r for r in fresh if (r.trial.framework, r.trial.model) == search))
         elif all(trial in arms for trial in pair):
             repeated |= {trial: arms[trial] for trial in pair}
