@@ -40,24 +40,30 @@ def ceiling_trials(precisions: Iterable[str], *, dataset: str, seed: int) -> tup
     return (*rates, base.only(COPY))
 
 
-def ceilings_of(runs: Iterable[Run]) -> dict[str, Ceiling]:
-    """Return what the device did at most, by precision; those that were not measured are left out."""
+def ceilings_of(runs: Iterable[Run], *, quickest: bool = False) -> dict[str, Ceiling]:
+    """Return what the device did at most, by precision; those that were not measured are left out.
+
+    Args:
+        quickest: Whether of all epochs after the first the quickest counts, where a ceiling's own scatter ends, in
+            place of medians.
+    """
     rates: dict[tuple[str, Phase], list[float]] = {}
     for run in runs:
         phase = run.trial.phase
         work = getattr(run, phase.work) if phase.ceiling else None
         if run.status == Status.OK and run.step_s and work:
-            rates.setdefault((run.trial.precision, phase), []).append(work / run.step_s)
-    medians = {key: median(values) for key, values in rates.items()}
+            share = median(run.epoch_s[1:]) / min(run.epoch_s[1:]) if quickest else 1.0
+            rates.setdefault((run.trial.precision, phase), []).append(share * work / run.step_s)
+    at_most = {key: (max if quickest else median)(values) for key, values in rates.items()}
     return {
         precision: Ceiling(
             precision=precision,
-            matmul_flop_per_s=medians.get((precision, MATMUL)),
-            conv_flop_per_s=medians.get((precision, CONV)),
-            bandwidth_bytes_per_s=medians.get((STRICT, COPY)),
+            matmul_flop_per_s=at_most.get((precision, MATMUL)),
+            conv_flop_per_s=at_most.get((precision, CONV)),
+            bandwidth_bytes_per_s=at_most.get((STRICT, COPY)),
         )
         for precision in PRECISIONS
-        if (precision, MATMUL) in medians or (precision, CONV) in medians
+        if (precision, MATMUL) in at_most or (precision, CONV) in at_most
     }
 
 
