@@ -10,6 +10,7 @@ from trainspeed.conduct.groups import Pace, groups_of
 from trainspeed.conduct.plan import Planned, TrialSet, schedule
 from trainspeed.conduct.turns import ROUNDS
 from trainspeed.core.errors import UserError
+from trainspeed.core.probe import Probe
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
 
@@ -114,6 +115,20 @@ def test_a_run_on_a_gpu_takes_seconds_to_begin_and_compiling_many_more():
     assert begun_s(compile=True) > begun_s() + 10, "Inductor, with empty caches"
     assert begun_s(part="input") > 2, "a context is made for input alone, too"
     assert begun_s(strategy="ddp", devices=8) > begun_s(strategy="ddp", devices=2) > begun_s()
+
+
+def test_a_probe_on_a_gpu_takes_seconds_to_begin_and_each_of_its_rounds_takes_time():
+    def probe_s(name, device="gpu", framework="torch", **rounds):
+        probe = Probe(framework=framework, name=name, **rounds)
+        return estimate_s(Planned(block=0, label="", trial=probe), [], device)
+
+    assert probe_s("arithmetic") > 3 > probe_s("arithmetic", "cpu")
+    assert probe_s("arithmetic", framework="jax") > probe_s("arithmetic"), "XLA tries algorithms"
+    assert probe_s("energy") > 8 > probe_s("energy", "cpu") == 0, "a CPU has no such meter"
+    for device in ("cpu", "gpu"):
+        few, many = (probe_s("epoch", device, rounds=rounds) for rounds in (9, 40))
+        assert 5 < few < 15 and 2 * few < many < 5 * few
+    assert probe_s("monitor") < 1, "it needs no framework"
 
 
 def test_steps_of_small_batches_take_as_long_as_their_launches():

@@ -19,11 +19,15 @@ from trainspeed.core.format import counted, gigabytes
 from trainspeed.core.layer_table import PASSES
 from trainspeed.core.library_model import find_library_model, is_library_model
 from trainspeed.core.phase import LINK
-from trainspeed.core.probe import Probe
+from trainspeed.core.probe import IN_ROUNDS, WITHOUT_FRAMEWORK, Probe
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FOLDED_IMAGES, WIDE_RESNET, Trial
 from trainspeed.worker.convolution.calls import MAX_STAGED, RESIDENT_SHARE, STAGED_S, WARM_UP_S
+from trainspeed.worker.probes import epoch
+from trainspeed.worker.probes.energy import SPAN_S
+from trainspeed.worker.probes.energy import WARM_UP_S as WARM_UP_GPU_S
+from trainspeed.worker.probes.leftover import PAUSE_S
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 
 # For a training: the first epoch's tracing, what a device computes in a second, and what an image costs.
@@ -62,7 +66,8 @@ CPU_BYTES_PER_S, PLANE_S = 3e9, 1e-5
 DEVICE_FLOP_PER_S = 1e10  # of a framework on one CPU core with few channels; a GPU is faster
 CEILING_EPOCH_S = 1.0  # of whatever it repeats; finding out how often takes about as long once more
 LINK_EPOCH_S = 1.2  # of sums of every size, on a link that is not too slow for the largest
-PROBE_S = 2.0  # of a probe, beside what its framework traces
+PROBE_S = 0.5  # of a probe that trains nothing
+COUNT_S = 2.0  # of one that counts what a step computes, beside what its framework traces
 START_S = 0.4  # of a run, until its first call
 COPIES = 3  # of images and results on the host: padded or the device's, and an earlier result
 
@@ -113,7 +118,7 @@ def run_s(trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN
     if isinstance(trial, Conv2dTrial):
         return _calls_s(trial, rounds or ROUNDS, turn_s, device)
     if isinstance(trial, Probe):
-        return TRACE_S[trial.framework] + PROBE_S
+        return _probe_s(trial, device)
     # It says so at once.
     gpus_only = (trial.framework, trial.strategy) == ("torch", "data_parallel") or trial.precision == "tf32"
     if gpus_only and device == "cpu":
@@ -125,6 +130,19 @@ def run_s(trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN
         return begin_s + TRACE_S["torch"] + (trial.epochs + 1) * LINK_EPOCH_S
     if not trial.phase.traced:
         return begin_s + TRACE_S["torch"]
+    depth, epoch_s = _epoch_s(trial, device)
+    trace_s = TRACE_S[trial.framework] + (COMPILE_S[trial.framework] if trial.compile else 0.0)
+    if device == "gpu":
+        trace_s += KERNELS_S[trial.framework]
+    epochs = trial.epochs
+    if rounds:
+        of_a_turn = epochs_of_a_turn([epoch_s], turn_s, trial.epochs, rounds=rounds)
+        epochs = EPOCHS_BEFORE_TURNS + rounds * of_a_turn
+    return begin_s + trace_s * depth + epochs * epoch_s
+
+
+def _epoch_s(trial: Trial, device: str) -> tuple[float, float]:
+    """Return how many times as deep as cnn10 a model is, and about how long an epoch of a training takes."""
     wide, of_library = WIDE_RESNET.fullmatch(trial.model), is_library_model(trial.model)
     if wide:
         flop = WIDE_RESNET_TRAIN_FLOP * int(wide[1]) ** 2
@@ -137,15 +155,24 @@ def run_s(trial: AnyTrial, device: str, *, rounds: int = 0, turn_s: float = TURN
     gpu_flop_per_s = GPU_FLOP_PER_S.get(trial.precision, GPU_DEFAULT_FLOP_PER_S)
     rate = (gpu_flop_per_s if device == "gpu" else CPU_CORE_FLOP_PER_S) * trial.devices
     epoch_s = trial.images_per_epoch * (trial.image_size / 32) ** 2 * flop / rate
-    trace_s = TRACE_S[trial.framework] + (COMPILE_S[trial.framework] if trial.compile else 0.0)
     if device == "gpu":
         epoch_s = max(epoch_s, trial.steps_per_epoch * LAUNCH_S * depth)
-        trace_s += KERNELS_S[trial.framework]
-    epochs = trial.epochs
-    if rounds:
-        of_a_turn = epochs_of_a_turn([epoch_s], turn_s, trial.epochs, rounds=rounds)
-        epochs = EPOCHS_BEFORE_TURNS + rounds * of_a_turn
-    return begin_s + trace_s * depth + epochs * epoch_s
+    return depth, epoch_s
+
+
+def _probe_s(probe: Probe, device: str) -> float:
+    """Return about how long a probe takes; the one that compares loops, all its rounds."""
+    if probe.name in WITHOUT_FRAMEWORK:
+        return PROBE_S
+    begin_s = CONTEXT_S + KERNELS_S[probe.framework] if device == "gpu" else 0.0
+    if probe.name in IN_ROUNDS:
+        _, epoch_s = _epoch_s(epoch.trial_of(probe.framework, device), device)
+        rest_s = PAUSE_S if device == "cpu" else 0.0
+        turns = 2 * (1 + probe.rounds)  # the first round traces
+        return begin_s + TRACE_S[probe.framework] + turns * (epoch.EPOCHS * epoch_s + rest_s)
+    if probe.name == "energy":
+        return begin_s + (WARM_UP_GPU_S + SPAN_S if device == "gpu" else 0.0)
+    return begin_s + (TRACE_S[probe.framework] + COUNT_S if probe.name == "work" else PROBE_S)
 
 
 def _library_flop(model: str) -> float:

@@ -1,9 +1,12 @@
 """What the check of the instrument measures."""
 
 import json
+import re
 
 import pytest
 
+from trainspeed.conduct.forecast import WORKERS_START_S
+from trainspeed.conduct.groups import Pace, groups_of
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
@@ -30,6 +33,21 @@ def planned(monkeypatch):
         return plan_check(**values | changed)
 
     return plan
+
+
+@pytest.mark.parametrize(
+    ("devices", "device", "place"), [((2, "CPU core"), "cpu", 0), ((1, "GPU"), "gpu", 1)]
+)
+def test_its_length_is_told_as_it_is_estimated(planned, devices, device, place):
+    plan = planned(devices=devices)
+    groups = groups_of(plan.sets, ["check"] * len(plan.sets), [False] * len(plan.sets), seed=0)
+    pace = Pace((), device, USUAL["turn_s"])
+    minutes = (WORKERS_START_S + sum(group.most * pace.block_s(group) for group in groups)) / 60
+    for name in ("README.md", "Makefile"):
+        told = re.findall(
+            r"about (\d+) minutes (?:over it )?on 2 CPU cores, (\d+) on a GPU", (ROOT / name).read_text()
+        )
+        assert told and {numbers[place] for numbers in told} == {f"{minutes:.0f}"}, (name, minutes)
 
 
 def test_without_a_framework_for_them_nothing_takes_turns(planned):
