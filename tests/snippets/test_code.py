@@ -149,13 +149,14 @@ def test_a_page_gives_each_program_the_anchor_that_links_lead_to(model):
     assert [heading["id"] for heading in soup.find_all("h3")] == [program_anchor(trial) for trial in trials]
 
 
-def test_the_comments_are_promised_only_where_a_lever_has_one():
+def test_the_comments_are_promised_only_where_something_was_switched():
     plain = trial_of()
     fused = plain.pulled("optimizer", "fused")
-    assert code.introduction([[plain, trial_of(compile=True)]]) == "A program with what the headline names."
-    assert code.introduction([[plain, fused]]).endswith(
-        "; a comment says what each lever does to the numbers."
-    )
+    for switched in (fused, trial_of(compile=True)):
+        assert code.introduction([[plain, switched]]).endswith(
+            "; a comment says what each switch does to the numbers."
+        )
+    assert code.introduction([[plain, plain]]) == "A program with what the headline names."
     assert code.introduction([[fused, fused]]) == code.introduction([]), "a plain script has it too"
 
 

@@ -64,6 +64,61 @@ def test_every_lever_has_lines_with_its_class(case):
     assert program not in others
 
 
+FIELDS_SWITCHED = [
+    (
+        "torch",
+        {"layout": "channels_last"},
+        "layout: channels_last: same numbers",
+        "images = images.contiguous(",
+    ),
+    ("torch", {"layout": "channels_first"}, "layout: channels_first: same numbers", "model = make_model()"),
+    ("torch", {"compile": True}, "compiled: other rounding", "model = torch.compile("),
+    ("torch", {"pipeline": "threads"}, "input pipeline: threads: other rounding", "def order()"),
+    ("torch", {"strategy": "ddp"}, "strategy: ddp: other rounding", "# Without a GPU"),
+    ("torch", {"batch_size": 64}, "batch size: 64: changes the training", "def order()"),
+    (
+        "tensorflow",
+        {"layout": "channels_first"},
+        "layout: channels_first: same numbers",
+        "keras.config.set_image",
+    ),
+    ("tensorflow", {"compile": True}, "compiled: other rounding", "model.compile("),
+    ("tensorflow", {"pipeline": "tf_data"}, "input pipeline: tf_data: other rounding", "data = tf.data."),
+    ("tensorflow", {"pipeline": "threads"}, "input pipeline: threads: other rounding", "class Batches("),
+    ("tensorflow", {"strategy": "mirrored"}, "strategy: mirrored: other rounding", "# Without a GPU"),
+    (
+        "jax",
+        {"pipeline": "in_model", "augment": True},
+        "augmentation on the device: other rounding",
+        "augment = [",
+    ),
+    ("jax", {"strategy": "data_parallel"}, "strategy: data_parallel: same numbers", "# Without a GPU"),
+]
+
+
+@pytest.mark.parametrize(("framework", "fields", "said", "line"), FIELDS_SWITCHED)
+def test_what_a_recipe_switched_of_a_trials_fields_has_its_class_too(framework, fields, said, line):
+    """Beside levers that have theirs, a line without one would pass for one that changes nothing."""
+    other = {"layout": "channels_last" if fields.get("layout") == "channels_first" else "channels_first"}
+    plain = trial_of(framework, **(other if "layout" in fields else {}))
+    trial = trial_of(framework, **fields)
+    lines = [text.strip() for text in program_of(trial, plain).splitlines()]
+
+    assert lines[lines.index(f"# {said}") + 1].startswith(line)
+    lines.remove(f"# {said}")
+    assert lines == [text.strip() for text in program_of(trial).splitlines()], (
+        "one comment more, and nothing else"
+    )
+    assert program_of(trial, trial) == program_of(trial)
+
+
+@pytest.mark.parametrize("scope", ["with_loss", "with_optimizer", "blocks"])
+def test_what_is_compiled_in_part_says_once_that_it_is(scope):
+    trial = trial_of(compile=True, levers=[f"compile_scope={scope}"])
+
+    assert program_of(trial, trial_of()).count("# compiled: other rounding") == 1
+
+
 def read(program):
     return {node.id for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Name)}
 

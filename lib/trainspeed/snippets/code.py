@@ -59,14 +59,15 @@ def program_of(trial: Trial, plain: Trial | None = None) -> str:
     """Return a Python program that trains as the trial does.
 
     Args:
-        plain: What the trial's settings were switched on from. Levers that it had too are left out, as a plain script
-            has them; and so is strict fp32: a line that forbids TF32 would make the reader's script slower than it is.
+        plain: What the trial's settings were switched on from: what was switched has a comment that says what it does
+            to the numbers. Levers that it had too are left out, as a plain script has them;
+            and so is strict fp32: a line that forbids TF32 would make the reader's script slower than it is.
     Raises:
         LookupError: A lever of the trial has no lines.
     """
     strict = plain is not None and trial.precision == plain.precision == STRICT
     template = "torch" if trial.framework == "torch" else "keras"
-    levers = LeverLines(trial, PASTED[trial.framework], plain.levers if plain else ())
+    levers = LeverLines(trial, PASTED[trial.framework], plain)
     precision = DEFAULT_PRECISION if strict else trial.precision
     comment = comment_of(LEVERS["precision"], precision)
     return lines(template, trial=trial, precision=precision, levers=levers, precision_comment=comment)
@@ -108,9 +109,13 @@ def _heading(trial: Trial) -> str:
 
 
 def introduction(recipes: Iterable[Sequence[Trial]]) -> str:
-    """Return the sentence above the programs of `program_blocks`: of comments only where levers have them."""
-    levers = any({*trial.levers} - {*plain.levers} for plain, *_, trial in recipes)
-    comments = "; a comment says what each lever does to the numbers" if levers else ""
+    """Return the sentence above the programs of `program_blocks`: of comments only where something was switched."""
+    switched = any(
+        lever.value_of(trial) not in (None, lever.value_of(plain))
+        for plain, *_, trial in recipes
+        for lever in LEVERS.values()
+    )
+    comments = "; a comment says what each switch does to the numbers" if switched else ""
     return f"A program with what the headline names{comments}."
 
 

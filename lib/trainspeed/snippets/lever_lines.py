@@ -8,10 +8,10 @@ the others.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
-from trainspeed.core.levers.lever import Kind, Lever, Numbers, Setting
+from trainspeed.core.levers.lever import ON, Kind, Lever, Numbers, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import Trial
 
@@ -66,12 +66,20 @@ class LeverLines:
 
     Args:
         pasted: Those of its framework.
-        without: Levers that the reader's program has anyway.
+        plain: What was switched on from: the reader's program has its levers anyway, and each field of the trial that
+            is another one has its comment; None for a program of which that is not known.
     Raises:
         LookupError: A lever has neither lines nor variables.
     """
 
-    def __init__(self, trial: Trial, pasted: Pasted, without: Collection[Setting] = ()) -> None:
+    def __init__(self, trial: Trial, pasted: Pasted, plain: Trial | None = None) -> None:
+        without = plain.levers if plain else ()
+        switched = (name for name, lever in LEVERS.items() if plain and lever.of_field)
+        self._fields = {
+            name: text_of(getattr(trial, name))
+            for name in switched
+            if getattr(trial, name) != getattr(plain, name)
+        }
         self._values = {name: value for name, value in trial.levers if (name, value) not in without}
         self._lines: dict[str, Lines] = {}
         for name, value in self._values.items():
@@ -89,6 +97,10 @@ class LeverLines:
     def comments(self, *names: str) -> list[str]:
         """Return the comments of those of these levers that the trial has."""
         return [comment_of(LEVERS[name], self._values[name]) for name in names if name in self._values]
+
+    def fields(self, *names: str) -> list[str]:
+        """Return the comments of those of these fields that were switched."""
+        return [comment_of(LEVERS[name], self._fields[name]) for name in names if name in self._fields]
 
     def at(self, place: str) -> list[str]:
         """Return the lines of a place; where it is a lever's first, its comment stands before them."""
@@ -181,4 +193,5 @@ def _first(lines: Lines) -> str | None:
 
 def comment_of(lever: Lever, value: str) -> str:
     """Return what stands before a lever's lines: what it is, its class, and whether it is to be removed."""
-    return f"# {lever.named(value)}: {NUMBERS[lever.numbers_with(value)]}{KINDS[lever.kind]}"
+    name = lever.words if lever.of_field and value == ON else lever.named(value)
+    return f"# {name}: {NUMBERS[lever.numbers_with(value)]}{KINDS[lever.kind]}"
