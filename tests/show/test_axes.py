@@ -170,6 +170,23 @@ def test_a_legend_is_no_wider_than_the_figure():
         assert width <= WIDTH_IN or letters > 35, letters
 
 
+def test_a_name_of_a_legend_that_is_wider_than_the_figure_is_broken_and_the_figure_as_much_higher():
+    name = "1  TensorFlow on channels_last, a probe that has a very long name of its own, batch 16"
+    figure, (ax,) = panels(1)
+    legend_below(figure, [Line2D([], [], label=f"{name}, {place}") for place in range(3)])
+    for width_in in (NARROW_IN, 2 * WIDTH_IN):
+        fit(figure, width_in)
+        figure.draw_without_rendering()
+        box = figure.legends[0].get_window_extent()
+        assert box.x1 / figure.dpi <= width_in and box.y0 >= 0
+        assert "\n" in legend(figure)[0] or width_in > NARROW_IN
+        assert [" ".join(text.split("\n")) for text in legend(figure)] == [f"{name}, {n}" for n in range(3)]
+    wide_px = ax.get_window_extent().height
+    fit(figure, NARROW_IN)
+    figure.draw_without_rendering()
+    assert ax.get_window_extent().height == pytest.approx(wide_px, rel=0.1)
+
+
 def test_the_check_of_touching_labels_can_fail():
     ax = forest_ax()
     ratio_axis(ax.xaxis, 0.5, 2)

@@ -24,6 +24,16 @@ def make_core_samples(*cores):
     return samples
 
 
+def _active_load(samples, spans):
+    """Return the GPU's median load within the spans in which a run was active, one by one."""
+    rows = samples[samples["device"] == "gpu0"]
+    within = [
+        any(begun <= moment <= ended for active in spans["active"] for begun, ended in active)
+        for moment in rows["utc"]
+    ]
+    return rows["load_percent"][within].median()
+
+
 class TestMonitor:
     def test_panels_share_time_since_the_first_run(self, monitor_figure):
         """There are five quantities, and the first run starts at 0 seconds."""
@@ -55,6 +65,27 @@ class TestMonitor:
         (shade,) = found(monitor_figure.axes[3], "runs of torch")
         assert tuple(shade.get_facecolor()[0][:3]) == mpl.colors.to_rgb(FRAMEWORK_COLOURS["torch"])
         assert len(shade.get_paths()) == 2 * 2, "before and after each run's wait"
+
+    def test_the_numbers_of_runs_that_end_together_stay_within_the_frame(self):
+        spans = make_spans(12)
+        spans["end"] = spans["end"].max()
+        spans["start"] = spans["end"] - pd.Timedelta(seconds=1)
+        figure = monitor.plot_monitor(make_samples(), spans)
+        places = [number.get_position()[0] for number in found(figure.axes[0], "number")]
+        assert places == sorted(places) and len(set(places)) == 12 and places[-1] <= 1
+
+    def test_the_title_is_the_median_load_while_runs_were_active(self):
+        """The GPU rests for 6 of 40 seconds, and before and after the runs."""
+        samples, spans = make_samples(), make_spans(6)
+        title = monitor.plot_monitor(samples, spans).get_suptitle().replace("\n", " ")
+        load = _active_load(samples, spans)
+        assert title == f"Load of gpu 0 while runs were measured: median {load:.0f} %"
+        two = monitor.plot_monitor(make_core_samples(2, 10), spans).get_suptitle().replace("\n", " ")
+        assert two.startswith("Median load while runs were measured: core 2 ") and ", core 10 " in two
+        host = monitor.plot_monitor(make_samples(devices=("host",)), spans).get_suptitle()
+        assert host.startswith("Load of host while runs")
+        unloaded = samples.assign(load_percent=None)
+        assert monitor.plot_monitor(unloaded, spans).get_suptitle() == monitor.QUESTION
 
     def test_many_runs_are_listed_by_framework(self):
         """Sixty-six runs have no numbers, only three colours with their frameworks."""

@@ -26,7 +26,7 @@ LOG_DIGITS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))  # in each decade
 MAX_TICKS = {"x": 6, "y": 8}  # of a log axis: on x their labels stand side by side
 LETTER_PT = 0.6 * SMALL_PT  # about as wide as the mean letter
 BESIDE_SIZES_PT = 88  # about as much of a panel's width is beside an axis of sizes
-ROW_PT = 1.6 * SMALL_PT  # height of a row of a legend
+ROW_PT, FURTHER_PT = 1.6 * SMALL_PT, 1.2 * SMALL_PT  # height of a row of a legend, and of its second line
 NOTE_LETTERS = 76  # in a line of a note
 NOTE_LETTERS_PER_IN, NOTE_LINE_IN = 13.5, 1.35 * SMALL_PT / 72
 NOTE_BELOW_PT = 25  # from a panel to its note: room of the ticks …
@@ -38,7 +38,7 @@ TITLE_LETTER_PT, TITLE_LINE_PT = 0.66 * FONT_PT, 1.3 * FONT_PT  # of a panel's t
 LABELS_IN = 0.8  # left of a panel, where its note begins
 TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 8.3, 1.3 * (FONT_PT + 1) / 72  # bold letters are wider
 BESIDE_FROM_IN = 8.0  # width of a figure in which two panels stand side by side
-MOST_COLUMNS, HANDLE = 5, 2.6  # of a legend, and the length of its lines in letters
+MOST_COLUMNS, HANDLE, BESIDE_PT = 5, 2.6, 4.6 * SMALL_PT  # of a legend; its lines in letters; beside a name
 
 _whole_labels: WeakKeyDictionary[Text, tuple[str, str]] = WeakKeyDictionary()  # as written, and as broken
 
@@ -107,8 +107,7 @@ def _whole_label(label: Text) -> str:
 
 def _break_label(ax: Axes, width_pt: float) -> int:
     """Break the label of x for a panel with all at its left; return how many lines that adds."""
-    label = ax.xaxis.label
-    text = _whole_label(label)
+    label, text = ax.xaxis.label, _whole_label(ax.xaxis.label)
     letters = int((width_pt - max(_names_pt(ax), 72 * LABELS_IN)) / LABEL_LETTER_PT)
     fits = max(map(len, text.split("\n"))) <= letters
     label.set_text(text if fits else textwrap.fill(" ".join(text.split()), letters))
@@ -275,7 +274,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
-    """List what is drawn below the panels, each name once, in as many columns as have room.
+    """List what is drawn below the panels, each name once, in as many columns as have room; long names are broken.
 
     The figure grows by the height of the legend, so the panels keep theirs.
     """
@@ -287,12 +286,14 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
         """Draw the legend for this width; return its height in inches."""
         for old in figure.legends[:]:
             old.remove()
-        columns = int(72 * width_in / (LETTER_PT * max(map(len, named)) + (HANDLE + 2) * SMALL_PT))
+        columns = int(72 * width_in / (LETTER_PT * max(map(len, named)) + BESIDE_PT))
         rows = math.ceil(len(named) / max(1, min(MOST_COLUMNS, columns)))
         columns = math.ceil(len(named) / rows)
+        letters = int((72 * width_in / columns - BESIDE_PT) / LETTER_PT)
+        names = [textwrap.fill(name, letters) for name in named]
         look = {"fontsize": SMALL_PT, "handlelength": HANDLE, "columnspacing": 1}
-        figure.legend(named.values(), named, loc="outside lower left", ncols=columns, **look)
-        return ROW_PT * rows / 72
+        figure.legend(named.values(), names, loc="outside lower left", ncols=columns, **look)
+        return (ROW_PT * rows + FURTHER_PT * sum(name.count("\n") for name in names)) / 72
 
     made = draw(WIDTH_IN)
     figure.set_figheight(figure.get_figheight() + made)

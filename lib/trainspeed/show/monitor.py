@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,6 +23,9 @@ from trainspeed.show.axes import NOTE_LETTERS, legend_below, note_below, nothing
 from trainspeed.show.rows import require
 from trainspeed.show.theme import OKABE_ITO, SMALL_PT, Look, framework_colour, framework_name
 
+QUESTION = "Were the devices busy while the runs were measured?"
+DEVICE = re.compile(r"(.*?)(\d*)", re.DOTALL)  # its kind and its number
+MOST_TOLD = 4  # devices that the title names
 MAX_NAMES = 12  # more runs than this are shaded without a number
 MAX_AXIS_IN_SECONDS_S = 300  # a longer time axis counts minutes
 MAX_TICKS = 200  # more epoch ends than this would be a solid bar: left out
@@ -81,9 +85,8 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     moments = {name: pd.to_datetime(runs[name], utc=True) for name in ("start", "end")}
     runs = runs.assign(**moments).sort_values("start")
     recorded = [panel for panel in PANELS if samples[panel.column].notna().any()]
-    title = "Were the devices busy while the runs were measured?"
     if not recorded:
-        return nothing("The monitor recorded no sample.", title=title).get_figure()
+        return nothing("The monitor recorded no sample.", title=QUESTION).get_figure()
     origin = runs["start"].min() if len(runs) else samples["utc"].min()
     last = max(times.max() for times in (samples["utc"], runs["start"], runs["end"]) if len(times))
     long = (last - origin).total_seconds() > MAX_AXIS_IN_SECONDS_S
@@ -98,6 +101,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     begun, ended = (elapsed(spans["active"].str[end]) for end in (0, 1))
     spans = spans.assign(x=begun, x_end=ended)
     epoch_ends = elapsed(runs["epoch_ends"].explode().dropna())
+    title = _title(samples, spans)
     figure, axes = panels(len(recorded), title, height_in=1.4, share_y=False, beside=False)
     sampled = samples[samples[[panel.column for panel in recorded]].notna().any(axis=1)]
     devices = _looks(sampled["device"])
@@ -120,6 +124,28 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     lines = [Line2D([], [], label=_label(device, samples), **look) for device, look in devices.items()]
     legend_below(figure, [*lines, *_run_patches(runs)])
     return figure
+
+
+def _title(samples: pd.DataFrame, spans: pd.DataFrame) -> str:
+    """Return the median load of each device while any run was active, of the host without another; else the question.
+
+    Args:
+        samples, spans: With x, and x and x_end, on the same axis of time.
+    """
+    begun, ended = (np.sort(spans[end].to_numpy(float)) for end in ("x", "x_end"))
+    active = np.searchsorted(begun, samples["x"], "right") > np.searchsorted(ended, samples["x"], "left")
+    known = samples[active].dropna(subset=["load_percent"])
+    known = known if set(known["device"]) == {"host"} else known[known["device"] != "host"]
+    loads = known.groupby("device")["load_percent"].median()
+    names = {device: " ".join(filter(None, DEVICE.fullmatch(device).groups())) for device in loads.index}
+    if loads.empty:
+        return QUESTION
+    if len(loads) == 1:
+        return f"Load of {names[loads.index[0]]} while runs were measured: median {loads.iloc[0]:.0f} %"
+    each = [f"{names[device]} {loads[device]:.0f} %" for device in sorted(loads.index, key=_kind_and_number)]
+    if len(each) > MOST_TOLD:
+        each = [f"{loads.min():.0f} to {loads.max():.0f} % on {len(loads)} devices"]
+    return f"Median load while runs were measured: {', '.join(each)}"
 
 
 def _draw_lines(ax: Axes, panel: Panel, samples: pd.DataFrame, devices: Mapping[str, Look]) -> None:
@@ -160,13 +186,13 @@ def _hatch_throttling(ax: Axes, samples: pd.DataFrame) -> list[str]:
 
 
 def _number(ax: Axes, runs: pd.DataFrame) -> None:
-    """Write a run's number over its middle, or a little to the right of the one before."""
+    """Write a run's number over its middle, or a little beside the one before; the last ones in time for the end."""
     low, high = ax.get_xlim()
     middles = ((runs["x"] + runs["x_end"]) / 2 - low) / (high - low)
     look = {"transform": ax.transAxes, "ha": "center", "fontsize": SMALL_PT, "color": ".15", "gid": "number"}
     last = -1.0
     for count, middle in enumerate(middles, start=1):
-        last = max(middle, last + NUMBER_SHARE)
+        last = min(max(middle, last + NUMBER_SHARE), 1 - NUMBER_SHARE * (len(middles) - count))
         ax.text(last, 1.03, str(count), **look)
 
 
@@ -207,5 +233,5 @@ def _meanings(samples: pd.DataFrame) -> list[str]:
 
 
 def _kind_and_number(device: str) -> tuple[str, int]:
-    kind, digits = re.fullmatch(r"(.*?)(\d*)", str(device), re.DOTALL).groups()
+    kind, digits = DEVICE.fullmatch(str(device)).groups()
     return kind, int(digits or -1)

@@ -26,7 +26,7 @@ def test_every_line_that_the_ledger_has_is_a_row_of_the_page(folder):
     (table,) = [table for table in page.select("table") if "Checks of the instrument" in table.get_text()]
     rows = [[cell.get_text(strip=True) for cell in row.select("td")] for row in table.select("tbody tr")]
     assert len(rows) == len(checks) >= 5
-    assert [row[:2] for row in rows] == [[str(check.outcome), named(check)] for check in checks]
+    assert [row[:2] for row in rows] == [[named(check), str(check.outcome)] for check in checks]
     assert not page.select(".banner") and "Traceback" not in str(page)
 
 

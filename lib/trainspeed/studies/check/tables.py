@@ -13,14 +13,14 @@ from trainspeed.show.cells import styled
 
 
 def check_table(checks: Sequence[Check]) -> Styler:
-    """Return a row per check: how it ended, what was measured and what was expected."""
+    """Return a row per check: its name, how it ended, what was measured and what was expected."""
     rows = [
         {
-            "outcome": str(check.outcome),
             "check": named(check),
+            "outcome": str(check.outcome),
             "measured": check.measured or MISSING,
             "expected": check.expected,
         }
         for check in checks
     ]
-    return styled(rows, "checks", "Checks of the instrument", columns=["outcome", "check"])
+    return styled(rows, "checks", "Checks of the instrument", columns=["check", "outcome"])
