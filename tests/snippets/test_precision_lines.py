@@ -46,3 +46,14 @@ def test_16_bits_come_with_what_they_do_to_the_numbers():
         lines = [line.strip() for line in program_of(a_trial(framework, precision="bf16")).splitlines()]
         (at,) = [number for number, text in enumerate(lines) if text.startswith(line)]
         assert lines[at - 1] == "# precision: bf16: other rounding"
+
+
+@pytest.mark.parametrize("precision", ["fp32", "tf32"])
+def test_switches_that_an_older_compiler_refuses_come_with_the_version(precision):
+    """Only where the program compiles: without, every version that has these switches takes them."""
+    said = "# torch 2.13 or newer"
+    compiled = program_of(a_trial("torch", precision=precision, compile=True)).splitlines()
+    (at,) = [number for number, line in enumerate(compiled) if line.startswith(said)]
+    assert "fp32_precision" in compiled[at + 1]
+    assert said not in program_of(a_trial("torch", precision=precision))
+    assert said not in program_of(a_trial("torch", compile=True))
