@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
 from gpu_environment import told_by
 from trainspeed.conduct.machine import devices
+from trainspeed.core.probe import Probe
+from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
 
 pytestmark = [
@@ -37,3 +40,20 @@ def test_the_error_of_products_and_convolutions_is_that_of_the_precision(framewo
             assert error > TF32_ERROR, (work, error)
         else:
             assert error < STRICT_ERROR, (work, error)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_kernels_that_multiply_are_known_by_name_and_strict_ones_are_not_of_tf32(
+    shared_worker, framework
+):
+    probe = Probe(framework=framework, name="arithmetic")
+    outcome = shared_worker(framework).run(probe, device="gpu", gpu_uuids=devices()[1][:1])
+    assert outcome.status is Status.OK, outcome.reason
+    values = outcome.result.probe
+    names = {name: value for name, value in values.items() if "_kernels_" in name}
+
+    assert values["kernels_unknown"] is None, values
+    assert all(value for name, value in names.items() if values["tf32_possible"] or "tf32" not in name), names
+    assert not re.search(
+        "tf32|tensorop", f"{names['product_kernels_fp32']} {names['convolution_kernels_fp32']}"
+    )
