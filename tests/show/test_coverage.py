@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from study_data import make_trial
 from trainspeed.core.coverage import Coverage, GroupCoverage
-from trainspeed.show.coverage import coverage_sentences
+from trainspeed.show.coverage import coverage_sentences, left_out_in_short
 
 
 def test_a_study_that_had_time_for_nothing_is_told():
@@ -30,6 +32,11 @@ def test_what_was_left_out_is_named_by_what_tells_it_from_the_rest():
         "No time for 3 of 5 groups of trials that take turns: TensorFlow, cnn10, batch 8 (2 trials that differ in "
         "layout); PyTorch, wrn28_1 (2 trials that differ in layout). Give it more (`make report BUDGET=…`"
     )
+    assert left_out_in_short(covered) == [
+        "No time for layout of TensorFlow, cnn10, batch 8; layout of PyTorch, wrn28_1: `make report NOTEBOOKS=layout "
+        "BUDGET=…`."
+    ]
+    assert left_out_in_short(replace(covered, groups=groups[:2])) == []
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
 
 from trainspeed.core.format import NAMES, counted, model_of
 from trainspeed.core.quantities import Number, Text
+from trainspeed.core.trial import Trial
 from trainspeed.search.findings import Findings, Stage, Unmeasured
 
 # Stage -> what it is to a reader.
@@ -19,6 +20,15 @@ STAGES = {
     Stage.SCREEN: "the screen of all switches, half of them on in each run",
     Stage.ELIMINATE: "the elimination, which leaves out each of those that look promising",
     Stage.CONFIRM: "the fresh blocks, from which alone claims are made",
+}
+# Stage -> the question of a reader that it answers; that of the fresh blocks is answered by their interval.
+QUESTIONS = {
+    Stage.FEASIBLE: "what each switch does alone",
+    Stage.SLOW_WAYS: "what losing what is on already costs",
+    Stage.RACE: "which value of a switch is best",
+    Stage.SCREEN: "which switches need each other",
+    Stage.ELIMINATE: "what each adds to the others",
+    Stage.CONFIRM: "what all together bring",
 }
 
 
@@ -38,7 +48,12 @@ class UnmeasuredStage(msgspec.Struct, kw_only=True, frozen=True):
 
 def where(found: Findings) -> str:
     """Return what a search is for: framework and model."""
-    return f"{NAMES[found.start.framework]}, {model_of(found.start.model)}"
+    return place_of(found.start)
+
+
+def place_of(trial: Trial) -> str:
+    """Return framework and model of a trial, as `where` does of a search."""
+    return f"{NAMES[trial.framework]}, {model_of(trial.model)}"
 
 
 def unmeasured_stages(found: Iterable[Findings]) -> list[UnmeasuredStage]:
@@ -59,6 +74,25 @@ def unmeasured_sentences(several: Iterable[UnmeasuredStage]) -> list[str]:
             f"{STAGES[left.stage]}: {had} {counted(left.planned, 'run')}"
         )
     return [f"{search}: not measured whole: {'; '.join(said)}." for search, said in stages.items()]
+
+
+def open_questions(several: Iterable[UnmeasuredStage], sure: Collection[str] = ()) -> list[str]:
+    """Return in short which questions the stages leave open, in whole or in part: a sentence for all with the same.
+
+    Args:
+        sure: Searches whose total has an interval, as of `where`: what their fresh blocks lack is no question.
+    """
+    asked: dict[str, list[str]] = {}
+    for left in several:
+        if left.stage is not Stage.CONFIRM or left.where not in sure:
+            asked.setdefault(left.where, []).append(QUESTIONS[left.stage])
+    places: dict[tuple[str, ...], list[str]] = {}
+    for search, questions in asked.items():
+        places.setdefault(tuple(questions), []).append(search)
+    return [
+        f"Not answered, or in part, for {' or '.join(searches)}: {'; '.join(questions)}"
+        for questions, searches in places.items()
+    ]
 
 
 def as_values(several: Iterable[UnmeasuredStage]) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     if left := coverage.left_out:
         of_core = sum(group.core for group in left)
         where = f" ({of_core} of them of the core)" if of_core else ""
-        everywhere = [{*arm.describe()} for group in coverage.groups for arm in group.arms]
+        everywhere = _words_of(coverage)
         names = list(dict.fromkeys(_name(group, everywhere) for group in left))
         told = [
             *names[:MOST_NAMED],
@@ -41,7 +41,33 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     return sentences
 
 
+def left_out_in_short(coverage: Coverage) -> list[str]:
+    """Return what there was no time for, in a sentence with the command for it; nothing where there was for all."""
+    everywhere = _words_of(coverage)
+    found = (_parts(group, everywhere) for group in coverage.left_out)
+    names = list(
+        dict.fromkeys(
+            f"{listed(differ)} of {', '.join(own)}" if differ and own else ", ".join(own) or listed(differ)
+            for own, differ in found
+        )
+    )
+    more = len(names) - MOST_NAMED
+    told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    return [f"No time for {told}: `make report NOTEBOOKS={coverage.study} BUDGET=…`."] if names else []
+
+
+def _words_of(coverage: Coverage) -> list[Collection[str]]:
+    return [{*arm.describe()} for group in coverage.groups for arm in group.arms]
+
+
 def _name(group: GroupCoverage, everywhere: Sequence[Collection[str]]) -> str:
+    """Return what all trials of a group are, and how many these are; arguments as of `_parts`."""
+    own, differ = _parts(group, everywhere)
+    number = counted(len(group.arms), "trial") + (f" that differ in {listed(differ)}" if differ else "")
+    return f"{', '.join(own)} ({number})" if own else number
+
+
+def _parts(group: GroupCoverage, everywhere: Sequence[Collection[str]]) -> tuple[list[str], list[str]]:
     """Return what all trials of a group are, without what most of the study's are, and in what they differ.
 
     Args:
@@ -51,14 +77,10 @@ def _name(group: GroupCoverage, everywhere: Sequence[Collection[str]]) -> str:
     shared = [word for word in said[0] if all(word in words for words in said)]
     telling = [word for word in shared if 2 * sum(word in words for words in everywhere) <= len(everywhere)]
     own = [word for word in shared if word in said[0][:WORDS_ALONE] or word in telling][:MOST_WORDS]
-    number = counted(len(said), "trial")
-    if len({type(arm) for arm in group.arms}) == 1:
-        names = [
-            f.name for f in fields(group.arms[0]) if len({getattr(arm, f.name) for arm in group.arms}) > 1
-        ]
-        differ = [DIFFERENCES.get(name, name.replace("_", " ")) for name in names]
-        number += f" that differ in {listed(differ)}" if differ else ""
-    return f"{', '.join(own)} ({number})" if own else number
+    if len({type(arm) for arm in group.arms}) > 1:
+        return own, []
+    names = [f.name for f in fields(group.arms[0]) if len({getattr(arm, f.name) for arm in group.arms}) > 1]
+    return own, [DIFFERENCES.get(name, name.replace("_", " ")) for name in names]
 
 
 def _blocks(span: tuple[int, int, int]) -> str:

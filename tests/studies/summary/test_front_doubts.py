@@ -1,8 +1,9 @@
 """What the front page says is missing, and what it doubts."""
 
+import math
 from dataclasses import replace
 
-from front_data import NOTHING, of_runs, report_of, runs_of, shows, write_notebook, write_report
+from front_data import NOTHING, of_runs, report_of, runs_of, shows, verdicts_of, write_notebook, write_report
 from study_data import MACHINE, control_runs, make_run
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import Failure
@@ -13,7 +14,7 @@ from trainspeed.search.unmeasured import UnmeasuredStage, as_values
 from trainspeed.studies.summary.collect import ReportSummary, read_report
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
-from trainspeed.studies.summary.text import all_doubts, not_measured
+from trainspeed.studies.summary.text import all_doubts, not_measured, without_result
 
 IN_TRAIN = Failure(stage="train", error="OutOfMemoryError")
 WHOLE = tuple(
@@ -68,12 +69,30 @@ def test_stages_of_a_search_that_were_not_measured_are_told_from_its_notebook(tm
     told = not_measured(report_of(notebooks=notebooks_in(tmp_path)), NOTHING)
 
     assert told[0] == (
-        "switches: PyTorch, <b>: not measured whole: the screen of all switches, half of them on in each run: none of "
-        "16 runs."
+        "switches: Not answered, or in part, for PyTorch, <b>: which switches need each other: `make report "
+        "NOTEBOOKS=switches BUDGET=…`."
     )
     cell["outputs"][0]["metadata"]["trainspeed"]["unmeasured"][0]["stage"] = "another"
     write_notebook(tmp_path, "switches", [[cell]])
     assert notebooks_in(tmp_path) == ()  # as with all else that no report of this version wrote
+
+
+def test_questions_that_a_search_leaves_open_come_with_the_time_that_its_missing_runs_take():
+    """Its fresh blocks are no question where they have an interval."""
+    lacking = (Stage.RACE, 0), (Stage.ELIMINATE, 0), (Stage.CONFIRM, 18)
+    left = [UnmeasuredStage(where="PyTorch, cnn10", stage=s, had=had, planned=had + 30) for s, had in lacking]
+    notebook = ReportNotebook(name="switches", title="", status="ok", unmeasured=tuple(left))
+    runs = [make_run(study="switches", stages_s={"train": 10.0}) for _ in range(6)]
+    whole = replace(verdicts_of(runs_of("layout"))[0], factor="recipe", study="switches")
+    minutes = math.ceil((sum(run.busy_s for run in runs) + 90 * runs[0].busy_s) / 60)
+
+    (told,) = without_result(report_of(whole, notebooks=(notebook,), runs=runs), NOTHING)
+    assert told == (
+        "switches: Not answered, or in part, for PyTorch, cnn10: which value of a switch is best; what each adds to "
+        f"the others: `make report NOTEBOOKS=switches BUDGET={minutes}m`."
+    )
+    (told,) = without_result(report_of(notebooks=(notebook,), runs=runs), NOTHING)
+    assert "; what all together bring: " in told
 
 
 def test_each_study_is_doubted_by_its_own_runs(tmp_path):

@@ -24,6 +24,7 @@ from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
+from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
 MOST_ROWS = 5  # of a card's chart
@@ -99,12 +100,16 @@ def _card(
     told = remarked(headline_verdicts(verdicts), report, again)
     groups = answers(told)
     decided = [answer for answer in groups if {*answer.settings} - {Outcome.UNDECIDED}]
-    texts = [card_text(answer, told) for answer in decided[:MOST_ANSWERS]]
-    rest = [_decided(answer).values() for answer in decided[MOST_ANSWERS:]]
+    fastest = fastest_library(told)
+    shown = 0 if fastest else MOST_ANSWERS
+    texts = [f"<strong>Fastest</strong>: {html.escape(fastest.words)}."] if fastest else []
+    texts += [card_text(answer, told) for answer in decided[:shown]]
+    rest = [_decided(answer).values() for answer in decided[shown:]]
     more = [verdict for groups in rest for settings in groups for _, verdict in settings]
     if more:
         counts = ", ".join(counts_of(more, again.values()))
-        texts.append(f"{counted(len(more), 'more comparison')} decided, on its page: {counts}.")
+        number = counted(len(more), "comparison" if fastest else "more comparison")
+        texts.append(f"{number} decided, on its page: {counts}.")
     texts += [open_ for open_ in (open_text(groups, told),) if open_]
     said = "".join(f"<p>{text}</p>" for text in texts or [EMPTY])
     text = f"<div><h3>{link}</h3>{said}</div>"

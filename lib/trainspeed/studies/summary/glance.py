@@ -23,6 +23,7 @@ from trainspeed.show.answer import OUTCOMES
 from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
+from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import Finding, compared, gains_told, to_paste
 from trainspeed.studies.summary.text import doubt_text, without_result
@@ -63,9 +64,14 @@ def _study(
 
     every = [verdict for answer in groups for verdict in _verdicts(answer)]
     if all(verdict.candidate.phase.calls for verdict in every):
-        return Marked(
-            f"Single convolutions ({study_link(ran.name, ran.page)}): {counts(every)}{_where(every, report)}."
-        )
+        said = counts(every) + _where(every, report)
+        if fastest := fastest_library(told):
+            beaten = [*fastest.beaten]
+            others = beaten[0] if len(beaten) == 1 else f"{len(beaten)} others"
+            said = (
+                f"fastest **{escape(fastest.library)}**, {fastest.times} as fast as {escape(others)}; {said}"
+            )
+        return Marked(f"Single convolutions ({study_link(ran.name, ran.page)}): {said}.")
     first = _verdicts(groups[0])
     where = _where(first, report)
     # What is no gain here has none that was confirmed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,11 +21,12 @@ from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, note_sentence, whole_study_doubts
 from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome, expected_false
-from trainspeed.search.unmeasured import unmeasured_sentences
-from trainspeed.show.coverage import coverage_sentences
+from trainspeed.search.unmeasured import open_questions, place_of
+from trainspeed.show.coverage import left_out_in_short
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
+from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.tables import Table, verdicts_by_table
 
 DATA_SETS = {
@@ -173,11 +175,20 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
         ended.append(f"{study}: {_trials_of(runs)}: {runs[0].status}: {reason}.")
     coverage = {**report.coverage, **({SUMMARY: measured.coverage} if measured.coverage else {})}
     for study, covered in coverage.items():
-        if covered.left_out:
-            ended += [f"{study}: {sentence}" for sentence in coverage_sentences(covered)[1:]]
+        ended += [f"{study}: {sentence}" for sentence in left_out_in_short(covered)]
+    sure = {place_of(v.candidate) for v in report.recipes if v.quantity == "time" and v.low is not None}
     for ran in report.notebooks:
-        ended += [f"{ran.name}: {sentence}" for sentence in unmeasured_sentences(ran.unmeasured)]
+        budget = f"`make report NOTEBOOKS={ran.name} BUDGET={_longer(ran, report)}`"
+        ended += [f"{ran.name}: {open_}: {budget}." for open_ in open_questions(ran.unmeasured, sure)]
     return ended
+
+
+def _longer(ran: ReportNotebook, report: ReportSummary) -> str:
+    """Return about how long a search takes with the runs that it lacks, as a budget; "…" where that is not known."""
+    runs = report.runs.of_study(ran.name)
+    lacking = sum(left.planned - left.had for left in ran.unmeasured)
+    spent_s = report.coverage[ran.name].spent_s if ran.name in report.coverage else runs.wall_s
+    return f"{math.ceil((spent_s + lacking * runs.wall_s / len(runs)) / 60)}m" if runs else "…"
 
 
 def _trials_of(runs: Sequence[Run]) -> str:

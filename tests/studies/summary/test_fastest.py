@@ -1,0 +1,56 @@
+"""Which library the front page calls the fastest."""
+
+from dataclasses import replace
+
+import pytest
+
+from conv2d_data import make_run, make_trial
+from front_data import report_of
+from trainspeed.judge.comparison import verdict_between
+from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary.fastest import fastest_library
+from trainspeed.studies.summary.glance import study_sentences
+
+SCIPY, OPENCV, TORCH, GRAPH = "scipy_signal", "opencv", "torch", "tensorflow"
+
+
+def compared(baseline, candidate, ratio, **changed):
+    """Return a verdict on two libraries: the candidate is so many times as fast."""
+    sides = [(make_trial(baseline, **changed), 1.0), (make_trial(candidate, **changed), 1.0 / ratio)]
+    arms = [[make_run(trial, seconds, block=block) for block in range(6)] for trial, seconds in sides]
+    return replace(verdict_between(*arms, "library", "?"), study="conv2d")
+
+
+WORLD = (
+    compared(SCIPY, GRAPH, 3.5),
+    compared(OPENCV, GRAPH, 1 / 2.6),
+    compared(SCIPY, TORCH, 3.4),
+    compared(OPENCV, TORCH, 1 / 2.8),
+    compared(GRAPH, TORCH, 1.0),
+)
+
+
+def test_the_one_that_loses_to_none_is_told_with_those_that_it_beats():
+    found = fastest_library(WORLD)
+
+    assert found.words == (
+        "OpenCV filter2D, 2.6x to 2.8x as fast as TensorFlow (graph) and PyTorch, for 840 images of 100×100, 1 "
+        "channel, 1 filter, 3×3"
+    )
+    (said,) = study_sentences(report_of(*WORLD))
+    assert "fastest **OpenCV filter2D**, 2.6x to 2.8x as fast as 2 others; 2 **faster**" in said
+    assert fastest_library(WORLD[:1]).times == "3.5x"
+
+
+@pytest.mark.parametrize(
+    "verdicts",
+    [
+        (),
+        (WORLD[0], WORLD[2]),
+        (*WORLD, compared(SCIPY, GRAPH, 3.5, images=12)),
+        [replace(v, judgement=replace(v.judgement, outcome=Outcome.UNDECIDED)) for v in WORLD],
+    ],
+    ids=["nothing", "two that beat another", "two sizes", "undecided"],
+)
+def test_without_one_that_all_others_lose_to_none_is_told(verdicts):
+    assert fastest_library(verdicts) is None
