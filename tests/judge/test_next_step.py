@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from conv2d_data import make_run as make_convolution
+from conv2d_data import make_trial
 from study_data import layout_pair
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
-from trainspeed.judge.comparison import compare
+from trainspeed.judge.comparison import compare, verdict_between
 from trainspeed.judge.next_step import more_seconds, next_step
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.show.answer import decided_by, step_sentences
@@ -80,6 +82,17 @@ def test_of_a_search_its_fresh_blocks_count_and_not_what_else_its_trials_ran_in(
         replace(one, factor="recipe", baseline=replace(one.baseline, dataset="auto")) for one in verdicts
     ]
     assert more_seconds([whole], RunSet((*fresh, *again, *screened)), 6) == pytest.approx(step.more_s)
+
+
+def test_the_blocks_of_single_convolutions_take_time_too():
+    arms = [
+        [make_convolution(make_trial(library), 1.0, block=block) for block in range(2)]
+        for library in ("tensorflow", "torch")
+    ]
+    runs = RunSet(tuple(run for arm in arms for run in arm))
+    step = next_step([verdict_between(*arms, "library", "?")], runs)
+
+    assert (step.blocks, step.more_s) == (6, pytest.approx(2 * runs.wall_s))
 
 
 @pytest.mark.parametrize(("drifted", "many"), [(0, False), (3, False), (6, True)])

@@ -74,7 +74,7 @@ def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> floa
     repeated: dict[object, RunSet] = {}
     for verdict in verdicts:
         pair = verdict.baseline.spec, verdict.candidate.spec
-        search = pair[0].framework, pair[0].model
+        search = None if pair[0].phase.calls else (pair[0].framework, pair[0].model)
         # Of all that a search kept the verdict has the data set that was asked for, its runs the one that there was.
         if all(trial in searched for trial in pair) or (verdict.factor == RECIPE and search in searches):
             repeated[search] = RunSet(tuple(r for r in fresh if (r.trial.framework, r.trial.model) == search))
