@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from programs import Bare, Monitored, Ours, Program
+from ours import Ours
+from programs import Bare, Monitored, Program
 from trainspeed.core.trial import Trial
 
 HERE = Path(__file__).parent

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from bounds import met
 from cases import SMALL, trial
-from programs import Bare, Ours, Program
+from ours import Ours
+from programs import Bare, Program
 from trainspeed.conduct.machine import find_interpreter
+from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.levers.lever import Setting
 from trainspeed.judge.verdict import Judgement, judge
 
@@ -18,8 +22,10 @@ HERE = Path(__file__).parent
 AGREE = 0.03  # between what both say that a lever is worth
 # Of fresh processes, each with luck of its own with memory: a fused optimizer was seen to gain 7 % in one pair of
 # processes and 19 % in another.
-SETS, ROUNDS = 8, 3
-EIGHT_STEPS = 128  # images of an epoch that has as many steps as a call that takes several
+SETS, ROUNDS = 17, 8  # of 8, the interval would be from the least ratio to the greatest
+TURN_S, TURN_EPOCHS = 0.4, 5  # of a turn, at least: many short ones see more of what disturbs them
+# An epoch of as many steps as a call that takes several, each so small that the call of it is much of it.
+EIGHT_SMALL_STEPS = {"batch": 2, "images": 16, "size": 8}
 SCRIPTS = {"torch": "bare_torch.py", "tensorflow": "bare_tensorflow.py"}
 LAYOUTS = {"torch": "channels_first", "tensorflow": "channels_last"}
 
@@ -31,34 +37,47 @@ class LeverCase:
     Attributes:
         extras: Further arguments of the bare script.
         environment: Further variables of the bare script.
+        batch: Images of a step.
         images: Of an epoch.
+        size: Height and width of an image, in pixels.
     """
 
     framework: str
     setting: Setting
     extras: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    batch: int = SMALL["batch_size"]
     images: int = SMALL["images_per_epoch"]
+    size: int = SMALL["image_size"]
 
     @property
     def name(self) -> str:
         return f"{self.framework}: {'='.join(self.setting)}"
 
     def programs(self, rounds: int) -> dict[str, Program]:
-        """Return the bare script and our run, without the lever and with it."""
-        plain = trial(self.framework, LAYOUTS[self.framework], **SMALL | {"images_per_epoch": self.images})
+        """Return the bare script, once more for an A/A, and our run, without the lever and with it."""
+        work = SMALL | {"batch_size": self.batch, "images_per_epoch": self.images, "image_size": self.size}
+        plain = trial(self.framework, LAYOUTS[self.framework], **work)
         numbers = (plain.batch_size, plain.images_per_epoch, plain.image_size)
-        bare = partial(Bare, self.framework, str(HERE / SCRIPTS[self.framework]), numbers)
+        script = str(HERE / SCRIPTS[self.framework])
+
+        def bare(extras: Sequence[str] = (), environment: Mapping[str, str] = MappingProxyType({})) -> Bare:
+            # As our runs have them, so that what is compared is the lever alone.
+            environment = MALLOC_THRESHOLDS | dict(environment)
+            return Bare(self.framework, script, numbers, extras=extras, environment=environment)
+
+        ours = Ours(plain, rounds)
         return {
             "bare": bare(),
-            "bare with it": bare(extras=self.extras, environment=self.environment),
-            "ours": Ours(plain, rounds),
-            "ours with it": Ours(plain.pulled(*self.setting), rounds),
+            "bare again": bare(),
+            "bare with it": bare(self.extras, self.environment),
+            "ours": ours,
+            "ours with it": Ours(plain.pulled(*self.setting), rounds, beside=ours),
         }
 
 
 CASES = (
-    LeverCase(framework="tensorflow", setting=("steps_per_call", "8"), extras=("8",), images=EIGHT_STEPS),
+    LeverCase(framework="tensorflow", setting=("steps_per_call", "8"), extras=("8",), **EIGHT_SMALL_STEPS),
     LeverCase(framework="torch", setting=("threads", "all"), extras=("threads",)),
     LeverCase(framework="tensorflow", setting=("onednn", "off"), environment={"TF_ENABLE_ONEDNN_OPTS": "0"}),
     LeverCase(framework="torch", setting=("optimizer", "fused"), extras=("fused",)),
@@ -77,19 +96,33 @@ def parts(measure: Callable[..., dict[str, list[float]]]) -> dict[str, Callable[
 
 
 def _rows(case: LeverCase, measure: Callable[..., dict[str, list[float]]]) -> list[str]:
-    return [_row(case, measure(partial(case.programs, ROUNDS), sets=SETS, rounds=ROUNDS))]
+    return rows_of(
+        case,
+        measure(
+            partial(case.programs, ROUNDS), sets=SETS, rounds=ROUNDS, turn_s=TURN_S, turn_epochs=TURN_EPOCHS
+        ),
+    )
 
 
-def _row(case: LeverCase, seconds: Mapping[str, list[float]]) -> str:
-    by_script = judge(seconds["bare"], seconds["bare with it"])
+def rows_of(case: LeverCase, seconds: Mapping[str, list[float]]) -> list[str]:
+    """Return the rows on a lever: what both say that it is worth, and the bare script against itself.
+
+    Args:
+        seconds: Program -> seconds of an epoch in each set of processes.
+    """
+    without = [math.sqrt(one * two) for one, two in zip(seconds["bare"], seconds["bare again"], strict=True)]
+    by_script = judge(without, seconds["bare with it"])
     by_ours = judge(seconds["ours"], seconds["ours with it"])
-    each = zip(*(seconds[name] for name in ("bare", "bare with it", "ours", "ours with it")), strict=True)
+    each = zip(without, *(seconds[name] for name in ("bare with it", "ours", "ours with it")), strict=True)
     gains = [(bare / bare_with, ours / ours_with) for bare, bare_with, ours, ours_with in each]
     agreement = judge([ours for _, ours in gains], [script for script, _ in gains])
-    return (
+    noise = judge(seconds["bare"], seconds["bare again"])
+    return [
         f"| {case.name}: {ratio(by_ours)} by ours, {ratio(by_script)} by bare scripts; ours / theirs | "
-        f"{ratio(agreement)} | within {AGREE:.0%} | {met(agreement, at_least=1 / (1 + AGREE), at_most=1 + AGREE)} |"
-    )
+        f"{ratio(agreement)} | within {AGREE:.0%} | {met(agreement, at_least=1 / (1 + AGREE), at_most=1 + AGREE)} |",
+        f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)}, {noise.blocks} sets of processes | "
+        "the resolution | |",
+    ]
 
 
 def ratio(judged: Judgement) -> str:

@@ -10,28 +10,18 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from statistics import median
 from types import MappingProxyType
-from typing import Any
 
 import psutil
 
 import turns
-from trainspeed.conduct.forked_run import ForkedRun
 from trainspeed.conduct.machine import find_interpreter
-from trainspeed.conduct.worker_process import WorkerProcess
-from trainspeed.core.levers.registry import environment_of
 from trainspeed.core.paths import ROOT
-from trainspeed.core.run import Status
-from trainspeed.core.trial import Trial
-from trainspeed.worker import backends
-from trainspeed.worker.events import AnyEvent, StageBegun
-from trainspeed.worker.request import Request
 
 START_EPOCHS = 6  # of a bare script before its first pause
 MAX_EPOCHS = 10_000  # of a bare script, which is ended when it is not needed any more
@@ -165,83 +155,6 @@ class Bare(Program):
             self._process.wait()
 
 
-class Ours(Program):
-    """A run of Trainspeed's worker, in a forked child or with `plain` in the worker itself."""
-
-    def __init__(self, trial: Trial, rounds: int, *, plain: bool = False) -> None:
-        super().__init__()
-        self._trial, self._rounds, self._plain = trial, rounds, plain
-        self._worker: Worker | None = None
-        self._ended = threading.Event()
-        self._outcome: Any = None
-
-    def start(self, pace: turns.Pace | None) -> turns.Pace:
-        self._trial = replace(self._trial, epochs=pace.epochs(self._rounds))
-        environment = environment_of(self._trial.levers)
-        self._worker = Worker(self._trial.framework, plain=self._plain, environment=environment)
-        self._worker.wait_until_ready()
-        threading.Thread(target=self._run, daemon=True).start()
-        self._worker.training.wait(START_TIMEOUT_S)
-        self.began = time.monotonic()
-        going = self.wait(pace.start_s)
-        worker = psutil.Process(self._worker.pid)  # it is not stopped itself: it kills a child left alone
-        self.tree = [*([worker] if self._plain else []), *worker.children(recursive=True)]
-        self.pause()
-        if not going:
-            self.finish()
-            raise SystemExit(f"bench: {self._trial} ended before the first turn")
-        return pace
-
-    def _run(self) -> None:
-        request = Request(trial=self._trial, device="cpu", requested_at=time.monotonic())
-        try:
-            self._outcome = self._worker.run(request, 3600)
-        finally:
-            self._worker.training.set()
-            self._ended.set()
-
-    def wait(self, seconds: float) -> bool:
-        return not self._ended.wait(seconds)
-
-    def finish(self) -> Sequence[float]:
-        if not self._ended.is_set():
-            self.turn(START_TIMEOUT_S)  # its epochs come at its end
-        if self._outcome is None or self._outcome.status != Status.OK:
-            raise SystemExit(f"bench: {self._trial}: {self._outcome}")
-        return self._outcome.result.epoch_s
-
-    def close(self) -> None:
-        if self._worker is not None:
-            self._worker.close()
-
-
-class Worker(WorkerProcess):
-    """A worker that tells when it trains.
-
-    Attributes:
-        training: Set when the first epoch begins.
-    """
-
-    def __init__(
-        self, framework: str, *, plain: bool = False, environment: Mapping[str, str] = MappingProxyType({})
-    ) -> None:
-        python, backend = find_interpreter(framework), backends.MODULES[framework]
-        super().__init__(python, backend, plain=plain, environment=NO_GPU | dict(environment))
-        self.training = threading.Event()
-
-    def begin(self, request: Request, timeout_s: float) -> ForkedRun:
-        run = super().begin(request, timeout_s)
-        heed = run._heed
-
-        def watch(event: AnyEvent) -> None:
-            if isinstance(event, StageBegun) and event.name == "train":
-                self.training.set()
-            heed(event)
-
-        run._heed = watch
-        return run
-
-
 class Monitored(Bare):
     """A bare script with the monitor beside it, which runs and is stopped together with it.
 
@@ -271,7 +184,14 @@ class Monitored(Bare):
             self._folder.cleanup()
 
 
-def take_turns(programs: Mapping[str, Program], *, rounds: int, seed: int) -> dict[str, list]:
+def take_turns(
+    programs: Mapping[str, Program],
+    *,
+    rounds: int,
+    seed: int,
+    turn_s: float = turns.TURN_S,
+    turn_epochs: int = turns.TURN_EPOCHS,
+) -> dict[str, list]:
     """Return each program's epoch in each round, in seconds; None in a turn with too few.
 
     They start one after another, each alone until it trains. It ends after so many rounds, or when one of
@@ -279,12 +199,13 @@ def take_turns(programs: Mapping[str, Program], *, rounds: int, seed: int) -> di
 
     Args:
         programs: The first one is a `Bare`: the turns' length and the others' epochs are chosen by its pace.
+        turn_s, turn_epochs: Of a turn, at least.
     """
     with ExitStack() as stack:
         pace = None
         for program in programs.values():
             stack.callback(program.close)
-            pace = program.start(pace)
+            pace = replace(program.start(pace), least_s=turn_s, least_epochs=turn_epochs)
         done = 0
         for order in turns.orders(list(programs), rounds, seed):
             if not all(programs[name].turn(pace.turn_s) for name in order):
@@ -295,5 +216,4 @@ def take_turns(programs: Mapping[str, Program], *, rounds: int, seed: int) -> di
         for name, program in programs.items():
             epochs = turns.split(program.finish(), program.on_s, pace.turn_s)
             found[name] = [turns.turn_epoch_s(turn) for turn in epochs[1 : done + 1]]
-            program.close()
     return found

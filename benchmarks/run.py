@@ -34,14 +34,15 @@ import searches
 from bounds import Interval, met
 from cases import CASES, Case
 from levers import ratio
-from programs import Program, Worker, take_turns
+from ours import Worker
+from programs import Program, take_turns
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Status
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, judge, median_interval
 from trainspeed.sensors import machine as detect
 from trainspeed.worker.request import Request
-from turns import TURN_EPOCHS, TURN_S, paired
+from turns import TURN_EPOCHS, TURN_S, of_a_set, paired
 
 ENOUGH = 0.98  # of the bare script's throughput
 SHORT_RUNS = 6  # for the start-up
@@ -51,24 +52,39 @@ INTRODUCTION = f"""# Benchmarks of Trainspeed itself
 
 Written by `make bench`; `python benchmarks/run.py` followed by a part's name measures that part anew and leaves the \
 others. The programs of a comparison with a bare script train side by side and take turns of {TURN_S} s or \
-{TURN_EPOCHS} epochs, in a random order in each round, while the others are stopped; ratios of the turns' median \
-epochs, paired by round, with their 95 % interval. What has an interval is met where the whole interval is as wanted, \
-not met where none of it is, and else undecided. On one core where nothing else is said. How the protocol of turns \
-itself is proved: `benchmarks/protocol.py`.
+{TURN_EPOCHS} epochs (a lever's: {levers.TURN_S} s or {levers.TURN_EPOCHS}), in a random order in each round, while \
+the others are stopped; ratios of the turns' median epochs, paired by round, with their 95 % interval. What has an \
+interval is met where the whole interval is as wanted, not met where none of it is, and else undecided. On one core \
+where nothing else is said. How the protocol of turns itself is proved: `benchmarks/protocol.py`.
 """
 
 
-def turns_of(make: Callable[[], dict[str, Program]], *, sets: int, rounds: int) -> dict[str, list[float]]:
+def turns_of(
+    make: Callable[[], dict[str, Program]],
+    *,
+    sets: int,
+    rounds: int,
+    turn_s: float = TURN_S,
+    turn_epochs: int = TURN_EPOCHS,
+) -> dict[str, list[float]]:
     """Return the epochs of each program's turns, in seconds, paired by round.
 
     With enough sets of fresh processes, one number per set instead: processes have luck of their own, with
     memory for one, and then rounds within a set are no repeats of it.
+
+    Args:
+        turn_s, turn_epochs: Of a turn, at least.
     """
     pooled: dict[str, list[float]] = {}
     for number in range(sets):
-        for name, seconds in paired(take_turns(make(), rounds=rounds, seed=number)).items():
-            pooled.setdefault(name, []).extend([median(seconds)] if sets >= MIN_BLOCKS else seconds)
-    rounds_left = len(pooled[name])
+        found = paired(take_turns(make(), rounds=rounds, seed=number, turn_s=turn_s, turn_epochs=turn_epochs))
+        if sets >= MIN_BLOCKS:
+            found = (
+                {name: [seconds] for name, seconds in of_a_set(found).items()} if all(found.values()) else {}
+            )
+        for name, seconds in found.items():
+            pooled.setdefault(name, []).extend(seconds)
+    rounds_left = min(map(len, pooled.values()), default=0)
     if rounds_left < MIN_BLOCKS:
         raise SystemExit(f"bench: only {rounds_left} rounds could be paired: measure again.")
     return pooled

@@ -11,7 +11,8 @@ from typing import Any
 
 from bounds import met
 from levers import ratio
-from programs import Bare, Ours, Program
+from ours import Ours
+from programs import Bare, Program
 from trainspeed.conduct.context import Context, new_id
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.study import measure

@@ -5,30 +5,37 @@ Pure functions on seconds. Knows no process: `programs` stops and resumes them.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from statistics import median
+from statistics import fmean, median
 
 COLD_EPOCHS = 1  # whole epochs after a pause that are left out: the others have emptied the caches
 MIN_EPOCHS = 2  # of a turn, after the cold one: fewer have no median worth pairing
-TURN_S = 1.5  # at least
-TURN_EPOCHS = 8  # at least: one is paused, one cold
+TURN_S = 1.5  # at least, where nothing else is asked for
+TURN_EPOCHS = 8  # the same: one is paused, one cold
 SPARE = 1.25  # epochs of ours beyond what the bare script would train in its turns
 RAN_ON = 0.25  # of the next turn: epochs that fill so much of it, too, were not only one turn's
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """How fast the first program is, by which the turns of all are chosen."""
+    """How fast the first program is, by which the turns of all are chosen.
+
+    Attributes:
+        least_s, least_epochs: Of a turn.
+    """
 
     first_s: float
     epoch_s: float
+    least_s: float = TURN_S
+    least_epochs: int = TURN_EPOCHS
 
     @property
     def turn_s(self) -> float:
-        return max(TURN_S, TURN_EPOCHS * self.epoch_s)
+        return max(self.least_s, self.least_epochs * self.epoch_s)
 
     @property
     def start_s(self) -> float:
@@ -111,3 +118,17 @@ def paired(turns: Mapping[str, Sequence[float | None]]) -> dict[str, list[float]
     """Return each program's turns in those rounds in which every program has one."""
     rounds = [values for values in zip(*turns.values(), strict=False) if None not in values]
     return {name: [values[n] for values in rounds] for n, name in enumerate(turns)}
+
+
+def of_a_set(rounds: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Return the seconds of an epoch of each program, from turns that are paired by round.
+
+    What drifts from round to round is in all programs, and is taken out before the median over the rounds: each
+    program's own median may come from another round than the next one's. A ratio of two is then of the same rounds.
+    """
+    logs = {name: [math.log(value) for value in seconds] for name, seconds in rounds.items()}
+    level = [fmean(each) for each in zip(*logs.values(), strict=True)]
+    return {
+        name: math.exp(fmean(level) + median(log - of_all for log, of_all in zip(own, level, strict=True)))
+        for name, own in logs.items()
+    }

@@ -124,6 +124,25 @@ def test_nobody_has_two_turns_in_a_row_not_even_after_the_start(turns):
     assert found == turns.orders(names, 50, seed=1) != turns.orders(names, 50, seed=2)
 
 
+def test_turns_are_as_short_as_is_asked_for(turns):
+    usual, short = (turns.Pace(first_s=1.0, epoch_s=0.05, **more) for more in ({}, {"least_s": 0.4}))
+    assert (usual.turn_s, short.turn_s) == (1.5, 0.4)
+    assert turns.Pace(first_s=1.0, epoch_s=0.5, least_s=0.4, least_epochs=5).turn_s == 2.5
+
+
+def test_a_ratio_of_a_set_is_of_the_same_rounds(turns):
+    """The machine slows down by 1.3 and 1.7, and each program meets a burst in another round than the others."""
+    planted, drift, burst = {"bare": 1.0, "with it": 0.8, "ours": 0.9}, (1.0, 1.3, 1.7), 1.5
+    rounds = {
+        name: [own * slow * (burst if number == hit else 1.0) for number, slow in enumerate(drift)]
+        for hit, (name, own) in enumerate(planted.items())
+    }
+    found = turns.of_a_set(rounds)
+
+    assert {name: found[name] / found["bare"] for name in planted} == pytest.approx(planted)
+    assert 1.0 <= found["bare"] <= 1.7 * burst, "they are still seconds"
+
+
 def normal(sd, count, seed):
     draw = random.Random(seed)
     return [draw.gauss(0, sd) for _ in range(count)]
