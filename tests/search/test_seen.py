@@ -24,3 +24,31 @@ def test_tf32_is_seen_where_all_work_may_round_to_it(work, effect):
     """It has no dtype of its own; that nothing was recorded, as in older lines, is no evidence against it."""
     tf32 = Switch(lever="precision", value="tf32", fields=(("precision", "tf32"),))
     assert was_seen(tf32, make_run(precision="tf32", tf32=work)) is effect
+
+
+FIELDS = dict.fromkeys(("devices", "strategy", "batch_size", "pipeline", "compile"), ("1", "looked up"))
+
+
+@pytest.mark.parametrize(
+    ("in_effect", "effect"),
+    [
+        ({}, Effect.SEEN),  # of an older ledger, which tells nothing of fields
+        (FIELDS | {"compile": ("on", "model.jit_compile is True")}, Effect.SEEN),
+        (FIELDS | {"compile": ("off", "model.jit_compile is False")}, Effect.UNSEEN),
+        (FIELDS | {"compile": (None, "it failed")}, Effect.UNKNOWN),
+        ({name: saw for name, saw in FIELDS.items() if name != "compile"}, Effect.UNKNOWN),
+    ],
+)
+def test_a_field_is_seen_only_with_the_evidence_that_it_promises(in_effect, effect):
+    """The page said "in effect" of a compiler beside "nothing else was recorded"."""
+    compiled = Switch(lever="compile", value="on", fields=(("compile", True),))
+    assert was_seen(compiled, make_run(compile=True, in_effect=in_effect)) is effect
+
+
+def test_what_comes_with_a_field_and_promises_nothing_needs_no_evidence():
+    loader = Switch(
+        lever="pipeline", value="threads", fields=(("pipeline", "threads"), ("workers", 2), ("queue", 9))
+    )
+    seen = FIELDS | {"pipeline": ("threads", "batches were made by Threads")}
+
+    assert was_seen(loader, make_run(in_effect=seen)) is Effect.SEEN

@@ -215,7 +215,8 @@ class RunResult(Inspection, CallTimes):
             where it ran alone.
         link_sums: Sums of several sizes, the smallest first; of the phase that measures a link, else empty.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
-        in_effect: Name of each lever of the trial -> what was seen of it; empty of a trial without levers.
+        in_effect: Name of each lever of the trial -> what was seen of it, and of the fields of a trial that
+            are levers; empty where nothing was looked up. Older lines lack the fields.
         probe: What a probe measured, by name, in the units that the names end in; empty of every other trial.
         skipped_steps: Steps left out because a scaled gradient overflowed; None where nothing is scaled.
     """

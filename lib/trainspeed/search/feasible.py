@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from trainspeed.core.levers.lever import text_of
+from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.result import TF32_WORK, EffectivePrecision, Seen, tf32_text
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
@@ -20,6 +21,8 @@ from trainspeed.search.switch import Switch
 BESIDE = 5
 SEEDS_APART = 1000  # groups of a label have seeds of their own, a block each from there on
 DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
+RECORDED = frozenset({"devices", "strategy"})  # fields of which every run tells, but those of older ledgers
+ELSEWHERE = ("layout", "precision")  # fields of which a run tells by what its convolutions did
 TF32 = "tf32"  # a precision without a dtype of its own
 
 
@@ -101,13 +104,17 @@ def feasible(
 def seen_of(switch: Switch, run: Run) -> dict[str, Seen]:
     """Return what a run saw of each lever that a switch sets; None where it was not looked up.
 
-    A field of a trial of which nothing was recorded is not in it: that the trial ran is all there is to see.
+    In older ledgers nothing was recorded of fields of a trial: such a field is not in it, as that the trial ran is all
+    there is to see. Layout and precision are recorded elsewhere, and of some models nothing is to be seen of them.
     """
+    tells_fields = run.in_effect.keys() >= RECORDED
     missing = (None, "it was not looked up")
     seen: dict[str, Seen] = {name: run.in_effect.get(name, missing) for name, _ in switch.settings}
     for name, value in switch.fields:
         if name in run.in_effect:
             seen[name] = run.in_effect[name]
+        elif tells_fields and name in LEVERS and LEVERS[name].evidence and name not in ELSEWHERE:
+            seen[name] = missing
         elif name == "layout" and run.effective_layout:
             seen[name] = "+".join(sorted(run.effective_layout)), "effective_layout"
         elif name == "precision" and value in DTYPES and run.effective_precision:

@@ -101,7 +101,9 @@ def test_augmentation_on_the_device_is_seen_by_its_random_numbers(outputs, frame
     seen = {arm: arms[arm]["in_effect"].get("pipeline", [None])[0] for arm in TRAININGS[framework]}
 
     asked = {arm: fields.get("pipeline") for arm, (_, fields) in TRAININGS[framework].items()}
-    assert seen == {arm: "in_model" if of == "in_model" else None for arm, of in asked.items()}
+    assert seen == {arm: of or "arrays" for arm, of in asked.items()}
+    told = {arm: arms[arm]["in_effect"]["pipeline"][1] for arm, of in asked.items() if of == "in_model"}
+    assert told and all("random numbers" in how for how in told.values())
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -36,7 +36,8 @@ class Trained:
         return json.loads((self.folder / f"{case}.json").read_text())
 
     def seen(self, case: str) -> dict[str, str | None]:
-        return {name: value for name, (value, _) in self.told(case)["in_effect"].items()}
+        of_levers = self.told(case)["in_effect"].items()
+        return {name: value for name, (value, _) in of_levers if not LEVERS[name].of_field}
 
     def apart(self, case: str, other: str = "plain") -> float:
         """Return how far the weights of two cases are apart in the end, in ways that the plain one went."""
@@ -56,6 +57,16 @@ def trained(request, shared_worker, tmp_path_factory):
 
 def test_all_levers_at_once_are_seen_in_effect(trained):
     assert trained.seen("all at once") == ALL[trained.framework]
+
+
+def test_fields_of_a_trial_are_seen_too(trained):
+    """A field that promises evidence has it in every run; layout and precision are looked up with the layers."""
+    seen = {name: value for name, (value, _) in trained.told("plain")["in_effect"].items()}
+    promised = {name for name, lever in LEVERS.items() if lever.of_field and lever.evidence}
+
+    assert seen.keys() == promised - {"layout", "precision"}
+    fields = {"devices": "1", "strategy": "single", "batch_size": "8", "pipeline": "arrays"}
+    assert seen == fields | {"compile": "on" if trained.framework == "jax" else "off"}
 
 
 def test_a_lever_whose_hook_does_nothing_is_seen_not_to_be_in_effect(trained):

@@ -6,7 +6,10 @@ import json
 
 import pytest
 
+from trainspeed.core.levers.registry import LEVERS
+
 pytestmark = pytest.mark.slow
+COMPILED = ("compile", "on")
 LAST_BITS = 1e-6  # of weights of about 0.1, after 12 steps
 
 
@@ -19,8 +22,13 @@ def found(shared_worker, tmp_path_factory):
 
 
 def seen(found, arm):
-    """The value seen of each lever."""
-    return {name: value for name, (value, _) in found[arm]["seen"].items()}
+    """The value seen of each lever that is no field, and of the compiler where it is on."""
+    values = {name: value for name, (value, _) in found[arm]["seen"].items()}
+    return {
+        name: value
+        for name, value in values.items()
+        if not LEVERS[name].of_field or (name, value) == COMPILED
+    }
 
 
 def how(found, arm, lever):
@@ -43,7 +51,7 @@ def test_many_levers_are_in_effect_at_once_and_are_seen(found):
         "sync_every_step": "on",
     }
     assert how(found, "many", "sync_every_step") == "12 losses read"
-    assert found["plain"]["seen"] == {}
+    assert seen(found, "plain") == {}
 
 
 def test_computing_alone_uploads_once_and_its_step_is_profiled_in_training_mode(found):
@@ -117,6 +125,17 @@ def test_blocks_that_repeat_are_compiled_once_for_all(found):
 def test_cuda_graphs_are_asked_for_on_a_cpu_and_not_in_effect(found):
     assert seen(found, "graphs on a CPU") == {"compile": "on", "compile_mode": "default"}
     assert "no CUDA graphs on a CPU" in how(found, "graphs on a CPU", "compile_mode")
+
+
+def test_replicas_of_ddp_are_seen_and_the_batch_of_all_of_them(found):
+    fields = {
+        arm: {name: found[arm]["seen"][name][0] for name in ("devices", "strategy", "batch_size", "compile")}
+        for arm in ("plain", "ddp", "ddp compiled")
+    }
+
+    assert fields["plain"] == {"devices": "1", "strategy": "single", "batch_size": "8", "compile": "off"}
+    assert fields["ddp"] == {"devices": "2", "strategy": "ddp", "batch_size": "8", "compile": "off"}
+    assert fields["ddp compiled"] == fields["ddp"] | {"compile": "on"}
 
 
 def test_ddp_takes_its_options_and_compresses_what_it_sends(found):

@@ -31,7 +31,7 @@ LEVERS = (
         frameworks=("tensorflow", "torch"),
         default="off; Keras's own default, jit_compile='auto', is off on a CPU, and on on a single GPU",
         missing={"jax": "JAX always compiles"},
-        evidence="that the model was compiled, and its graph breaks",
+        evidence="that the model was compiled; of torch.compile its graphs and their breaks",
         source="keras/src/trainers/trainer.py, _resolve_auto_jit_compile",
     ),
     Lever(
@@ -60,7 +60,7 @@ LEVERS = (
         values=(),
         of_field=True,
         default="1",
-        evidence="the devices that the strategy was given",
+        evidence="the replicas that the model was spread over",
     ),
     Lever(
         name="strategy",
@@ -71,5 +71,6 @@ LEVERS = (
         # Each replica's BatchNorm normalises over its own share of a batch. XLA's compiled step, which a search has as
         # data_parallel, normalises over the whole batch.
         numbers_of={"ddp": Numbers.ROUNDING, "mirrored": Numbers.ROUNDING},
+        evidence="what spreads the model",
     ),
 )

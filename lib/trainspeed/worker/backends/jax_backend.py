@@ -78,6 +78,11 @@ class JaxTraining(KerasTraining):
         filled = np.concatenate([x, np.repeat(x[:1], -len(x) % batch, axis=0)])
         return self.of_images.predict(filled, batch_size=batch, verbose=0)[: len(x)]
 
+    def spread(self) -> tuple[int, str, str]:
+        count = len(self.model.trainable_variables[0].value.sharding.device_set)
+        by = keras.distribution.distribution()
+        return count, SINGLE if by is None else "data_parallel", f"{count} of the devices have a first weight"
+
     def on_device(self, x: np.ndarray | jax.Array) -> jax.Array:
         return jax.device_put(x)
 

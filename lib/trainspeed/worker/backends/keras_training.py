@@ -15,15 +15,17 @@ from typing import Any
 import keras
 import numpy as np
 
+from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.notes import ConvolutionsNotSeen
 from trainspeed.core.phase import COMPUTE, FIT, INPUT
 from trainspeed.core.result import Inspection, Seen
-from trainspeed.core.trial import KERAS_POLICIES, Trial
+from trainspeed.core.trial import KERAS_POLICIES, SINGLE, Trial
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.worker.levers import keras_feeding
+from trainspeed.worker.levers.fields_seen import fields_seen
 from trainspeed.worker.levers.hook import Hook, Levers
 from trainspeed.worker.models import keras_inspect, keras_models
 from trainspeed.worker.models.keras_input import with_input_layers
@@ -52,7 +54,8 @@ class KerasTraining(Training):
         of_images: Takes images, as evaluation does: the network, with what the pipeline does on the device.
         model: What is trained: `of_images`, or that behind the images that stay on the device.
         fed, y: What it is trained on, an epoch of it.
-        fed_batch: A batch as `fit` took it; None where no lever asks for it.
+        fed_batch: A batch as `fit` took it; None where it was not looked at.
+        fed_by: What made the batches, and how that is told.
     """
 
     hooks: Mapping[str, Hook]
@@ -94,6 +97,7 @@ class KerasTraining(Training):
             self.model.optimizer.build(self.model.trainable_variables)
         self.history: keras.callbacks.History | None = None
         self.fed_batch: FedBatch | None = None
+        self.fed_by: tuple[str | None, str] = None, "nothing was fed"
 
     def synchronize(self) -> None:
         """Block until the model's queued steps are finished."""
@@ -105,6 +109,10 @@ class KerasTraining(Training):
 
     def convolutions(self, x: np.ndarray, y: np.ndarray) -> list[tuple[str, str | None]]:
         """Return layout and dtype of each convolution that really runs for a batch; empty if they are not known."""
+        raise NotImplementedError
+
+    def spread(self) -> tuple[int, str, str]:
+        """Return over how many devices the model is spread, the strategy that does it, and how that is told."""
         raise NotImplementedError
 
     def on_device(self, x: Any) -> Any:
@@ -137,11 +145,13 @@ class KerasTraining(Training):
             data = keras_pipelines.same_batch(self.trial, self.fed, self.y)
         else:
             data = keras_pipelines.feed(self.trial, self.fed, self.y, **feeding)
+        self.fed_by = keras_pipelines.kind_of(self.trial, data)
         data = self.share_of(data)
         try:
             train = self._take_input if self.trial.phase is INPUT else self._fit
             epoch_s = train(data, another)
-            if watched:
+            # A second iteration over several devices, or of workers, would cost more than it tells.
+            if watched or (self.trial.strategy == SINGLE and not self.trial.workers):
                 with suppress(
                     Exception
                 ):  # the epochs are worth having without it; it is not seen in effect then
@@ -219,7 +229,11 @@ class KerasTraining(Training):
         return self.trial.steps_per_epoch * len(self.history.epoch) - int(taken)
 
     def in_effect(self) -> dict[str, Seen]:
-        return self.levers.seen(self) | keras_feeding.augmentation_seen(self)
+        batch = None if self.fed_batch is None else len(self.fed_batch.x)
+        fields = fields_seen(self.spread(), batch, self.fed_by)
+        compiled = bool(self.model.jit_compile)
+        fields["compile"] = (ON if compiled else OFF), f"model.jit_compile is {compiled} after training"
+        return fields | self.levers.seen(self) | keras_feeding.augmentation_seen(self)
 
     def inspect(self) -> Inspection:
         batch_size = self.trial.batch_size

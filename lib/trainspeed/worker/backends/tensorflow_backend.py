@@ -49,6 +49,11 @@ class TensorFlowTraining(KerasTraining):
         batches = (x[i : i + size] for i in range(0, len(x), size))
         return np.concatenate([self.of_images(batch, training=False).numpy() for batch in batches])
 
+    def spread(self) -> tuple[int, str, str]:
+        by = self.model.distribute_strategy
+        name = "mirrored" if isinstance(by, tf.distribute.MirroredStrategy) else SINGLE
+        return by.num_replicas_in_sync, name, f"{type(by).__name__}.num_replicas_in_sync"
+
     def on_device(self, x: tf.Tensor) -> tf.Tensor:
         with tf.device("GPU:0"):
             return tf.identity(x)

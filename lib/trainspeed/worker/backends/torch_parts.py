@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
-from trainspeed.core.trial import Trial
+from trainspeed.core.trial import SINGLE, Trial
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.hyperparameters import ADAM_EPSILON, RMSPROP_RHO, recipe
 from trainspeed.worker.levers.hook import Levers
@@ -77,6 +77,16 @@ def _spread(model: nn.Module, trial: Trial, device: torch.device, options: Mappi
     if trial.strategy == "data_parallel":
         return nn.DataParallel(model, device_ids=list(range(trial.devices)))
     return model
+
+
+def spread_of(model: nn.Module) -> tuple[int, str, str]:
+    """Return over how many devices a model is spread, the strategy that does it, and how that is told."""
+    if isinstance(model, DistributedDataParallel):
+        count = model.process_group.size()
+        return count, "ddp", f"{count} processes in DistributedDataParallel's group"
+    if isinstance(model, nn.DataParallel):
+        return len(model.device_ids), "data_parallel", f"DataParallel.device_ids={model.device_ids}"
+    return 1, SINGLE, "no module spreads the model"
 
 
 class _Whole(nn.Module):

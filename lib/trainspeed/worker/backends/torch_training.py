@@ -22,6 +22,7 @@ from trainspeed.worker.backends.base import Training, evaluation_batch
 from trainspeed.worker.backends.torch_sums import SUM_PHASES, sums_of
 from trainspeed.worker.data.sets import Images, epoch_of
 from trainspeed.worker.levers import torch_compile, torch_feeding, torch_levers
+from trainspeed.worker.levers.fields_seen import fields_seen
 from trainspeed.worker.levers.hook import Levers
 from trainspeed.worker.models import torch_inspect, torch_models
 from trainspeed.worker.pipelines import torch_pipelines, torch_upload
@@ -63,6 +64,7 @@ class TorchTraining(Training):
         )  # that a fused optimizer saw: it is called nevertheless
         if self.scaler.is_enabled():
             self.optimizer.register_step_post_hook(self._count_step)
+        self.fed_images: int | None = None  # of this rank, in the last batch
         self.counted: Counter[str] = Counter()  # what levers counted in the steps, by what it is
         self.batches = trial.steps_per_epoch
         x, y = epoch_of(images, self.batches * trial.batch_size, trial.seed)
@@ -119,8 +121,8 @@ class TorchTraining(Training):
                 self.loader.close()
 
     def _take_input(self) -> None:
-        for _ in self._batches():
-            pass
+        for _, y in self._batches():
+            self.fed_images = len(y)
 
     def _batches(self) -> Iterator[Batch]:
         """Yield the batches of an epoch on the device, of this rank."""
@@ -147,6 +149,7 @@ class TorchTraining(Training):
         self.loss_sum = torch.zeros((), device=self.device)
         for x, y in self._batches():
             self.step(x, y)
+        self.fed_images = len(y)
 
     def _step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Take a step and return its loss."""
@@ -233,8 +236,13 @@ class TorchTraining(Training):
         return sum(p.numel() for p in self.model.parameters() if p.requires_grad)
 
     def in_effect(self) -> dict[str, Seen]:
-        compiled = torch_compile.compile_seen(self) if self.trial.compile else {}
-        return compiled | self.levers.seen(self) | torch_feeding.augmentation_seen(self)
+        if self.trial.phase.sums:
+            return self.levers.seen(self)
+        batch = self.fed_images and self.ranks * self.fed_images
+        fed_by = torch_pipelines.kind_of(self.loader, self.trial)
+        fields = fields_seen(torch_parts.spread_of(self.forward.model), batch, fed_by)
+        fields |= torch_compile.compile_seen(self)
+        return fields | self.levers.seen(self) | torch_feeding.augmentation_seen(self)
 
     def inspect(self) -> Inspection:
         if self.trial.phase.sums:

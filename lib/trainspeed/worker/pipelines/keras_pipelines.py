@@ -78,6 +78,18 @@ def close(fed: Mapping[str, Any]) -> None:
         fed["x"].close()
 
 
+def kind_of(trial: Trial, fed: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Return the pipeline that a `fit` was given, and how that is told."""
+    kind = type(fed["x"]).__name__.strip("_")
+    dataset = getattr(fed["x"], "py_dataset", None)
+    if dataset is None:
+        return (None if trial.pipeline in WORKER_FEEDS else trial.pipeline), f"it was fed with {kind}"
+    made = (
+        "processes" if isinstance(dataset.make, Processes) else "threads" if dataset.workers else "generator"
+    )
+    return made, f"it was fed with {kind}, {dataset.workers} threads of Keras's"
+
+
 class InputOnly:
     """The batches that `fit` takes from a feed, without a model: each iteration is one epoch.
 
@@ -160,13 +172,13 @@ class _PyDataset(keras.utils.PyDataset):
 
     def __init__(self, steps: int, make: Make, **options: Any) -> None:
         super().__init__(**options)
-        self._steps, self._make, self._epoch = steps, make, 0
+        self._steps, self.make, self._epoch = steps, make, 0
 
     def __len__(self) -> int:
         return self._steps
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        return self._make(self._epoch, index)
+        return self.make(self._epoch, index)
 
     def on_epoch_end(self) -> None:
         """Count epochs here, where the threads rest: in `on_epoch_begin` they have already begun."""

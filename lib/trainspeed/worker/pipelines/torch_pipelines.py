@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.processes import die_with_parent, use_all_cores
 from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
-from trainspeed.worker.pipelines.batches import Batches, batches_of
+from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of
 
 BatchKey = tuple[int, int]  # epoch, index of the batch in it
 Batch = tuple[torch.Tensor, torch.Tensor]
@@ -58,6 +58,18 @@ def loader(
     if trial.pipeline == "processes":
         return _Processes(tensors, trial.workers, trial.queue, pin=pin, **options)
     return Loader(tensors)
+
+
+def kind_of(made_by: Loader | None, trial: Trial) -> tuple[str | None, str]:
+    """Return the pipeline that a loop was given, and how that is told.
+
+    Args:
+        made_by: What made its batches; None where they were taken from arrays.
+    """
+    if made_by is None:
+        return (trial.pipeline if trial.pipeline in PLAIN else None), "batches were taken from arrays"
+    kind = {_Threads: "threads", _Processes: "processes"}.get(type(made_by), "generator")
+    return kind, f"batches were made by {type(made_by).__name__.strip('_')}"
 
 
 def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
