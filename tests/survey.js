@@ -115,9 +115,10 @@
     unboxed: all("table").filter((table) => shown(table) && !table.closest(".scroll")).map(named),
     scrolling: all(".scroll").filter((box) => shown(box) && box.scrollWidth > box.clientWidth).map(named),
     pictures: all("img").filter(shown).map((image) => {
-      const { left, right, width, height } = image.getBoundingClientRect();
+      const { left, right, width, height, bottom } = image.getBoundingClientRect();
       const alt = (image.getAttribute("alt") || "").trim();
-      return { name: named(image), alt, decoded: image.complete && image.naturalWidth > 0, left, right, width, height };
+      return { name: named(image), alt, decoded: image.complete && image.naturalWidth > 0, left, right, width, height,
+        bottom: bottom + scrollY, answers: image.closest(".answer") !== null };
     }),
     allPictures: all("img").length,
     cramped: cramped.map(named),

@@ -280,6 +280,13 @@ def test_on_paper_nothing_is_cut_off_or_torn_apart(printed, broken):
     assert broken.printed["wide"] and broken.printed["boxed"] and broken.printed["torn"]
 
 
+def test_the_chart_of_every_answer_is_on_the_first_sheet(printed):
+    for name, survey in printed.items():
+        if name != sample_page.NAME:
+            answers = [picture["bottom"] for picture in survey["pictures"] if picture["answers"]]
+            assert answers and min(answers) < TALLEST_PX, (name, answers)
+
+
 def test_a_page_prints(chromium, folder):
     with opened(chromium, folder / "layout.html", 800) as page:
         assert page.pdf(prefer_css_page_size=True, format="A4").startswith(b"%PDF")

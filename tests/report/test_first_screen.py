@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from dataclasses import replace
 
-from browser_helper import executable
-from first_screen import OUTCOME, QUESTIONS, WIDTHS_PX, Question, where_answered
+import pytest
+from nbconvert.filters.markdown import markdown2html_mistune
+
+from browser_helper import executable, opened
+from first_screen import OUTCOME, QUESTIONS, SCREEN, WIDTHS_PX, Question, where_answered
+from front_data import NOTHING, report_of, runs_of, verdicts_of
+from study_data import MACHINE, make_run
+from trainspeed.core.notes import CoresBusy
+from trainspeed.report.export import TEMPLATES
+from trainspeed.studies.summary.glance import fact_sentences, study_sentences
+from trainspeed.studies.summary.headline import headline
+from trainspeed.studies.summary.notebooks import ReportNotebook
 
 ON_THE_PAGE_OF_THE_LAYOUT = {
     "is channels_last worth it for PyTorch here?": QUESTIONS["is channels_last worth it for PyTorch here?"],
@@ -40,6 +51,40 @@ def test_a_studys_page_says_its_answer_and_how_sure_it_is_on_the_first_screen(
     found = where_answered(chromium, report_folder / "layout.html", width_px, ON_THE_PAGE_OF_THE_LAYOUT)
 
     assert set(found.values()) == {"here"}, found
+
+
+def test_the_lines_of_two_searches_leave_room_for_the_other_answers_on_a_phone(chromium, tmp_path):
+    """The page's first lines alone, in its own style: they have to fit above the fold, and the links of the rest."""
+    whole, layout = (verdicts_of(runs_of("layout", ratio))[0] for ratio in (1.7, 1.2))
+    keras = {
+        side: replace(getattr(whole, side), framework="tensorflow") for side in ("baseline", "candidate")
+    }
+    searched = [replace(one, study="switches", factor="recipe") for one in (whole, replace(whole, **keras))]
+    about = {"peak_memory_bytes": 10**9, "machine": MACHINE | {"device": "cpu", "memory_bytes": 10**10}}
+    runs = [make_run(notes=(CoresBusy(cores=2.5),), **about)]
+    notebook = ReportNotebook(name="layout", title="", status="ok", page="layout.html", seconds=600.0)
+    report = report_of(*searched, layout, runs=runs, notebooks=(notebook,))
+    facts = [*fact_sentences(report, NOTHING), *study_sentences(report)]
+    lines = "\n\n".join([*headline(report), "\n".join(f"* {said}" for said in facts)])
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    title = "<h1>What makes training faster here?</h1>"
+    (tmp_path / "index.html").write_text(
+        f"<style>{style}</style><main>{title}<section class=answer><div class='output markdown'>"
+        f"{markdown2html_mistune(lines)}</div></section></main>"
+    )
+    with opened(chromium, tmp_path / "index.html", min(WIDTHS_PX)) as page:
+        seen = page.evaluate(SCREEN)
+
+    links = {
+        "#pytorch-cnn10",
+        "#keras-on-tensorflow-cnn10",
+        "#doubts",
+        "layout.html",
+        "#what-was-not-measured",
+    }
+    assert links <= {*seen["links"]}
+    for name in ("how sure is that?", "was memory a problem?", "how long did it take?"):
+        assert any(re.search(QUESTIONS[name].answer, line) for line in seen["lines"]), name
 
 
 def test_an_answer_counts_only_on_the_screen_or_behind_a_link_that_is_there(chromium, tmp_path):
