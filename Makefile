@@ -95,7 +95,7 @@ lint: setup ## check style, format and the direction of imports, and that the no
 	@if grep -lE '"output_type"|"execution_count": [0-9]' notebooks/*.ipynb 2>/dev/null; then \
 		echo "lint: clear the outputs of these notebooks before committing them" >&2; exit 1; fi
 
-bench: setup ## measure Trainspeed itself
+bench: setup-fleet ## measure Trainspeed itself
 	@.venv/bin/python benchmarks/run.py
 
 clean: ## remove the environments and caches; measured data, reports and downloads stay

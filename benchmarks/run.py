@@ -29,6 +29,7 @@ import ledgers
 import levers
 import links
 import protocol
+import ray_node
 import reports
 import searches
 from bounds import Interval, met
@@ -202,7 +203,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"ledger": ledgers.reading, "fleet": fleets.rows, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
-    parts |= levers.parts(turns_of) | links.parts()
+    parts |= levers.parts(turns_of) | links.parts() | ray_node.parts(settings)
     parts |= {"best": lambda: searches.best(turns_of), "seeds": lambda: searches.seeds(turns_of)}
     wanted = {
         name: part
@@ -214,7 +215,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, part in wanted.items():
         rows = part()
         print(*rows, sep="\n", flush=True)
-        if settings.full or not name.startswith(protocol.NAME):
+        if settings.full or not name.startswith((protocol.NAME, ray_node.NAME)):
             document.put(
                 ROOT / "docs/benchmarks.md",
                 INTRODUCTION,
