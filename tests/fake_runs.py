@@ -20,12 +20,13 @@ class FakeRun:
     def take_turn(self, turn: TakeTurn) -> TurnEnded | None:
         return None if self.outcome else TurnEnded(epoch_s=(1.0,) * turn.epochs)
 
-    def finish(self) -> RunOutcome:
+    def finish(self) -> None:
         self.outcome = self._end
-        return self._end
 
     def end(self) -> RunOutcome:
-        return self.outcome or self.finish()
+        if self.outcome is None:
+            self.finish()
+        return self.outcome
 
     def kill(self) -> None:
         pass

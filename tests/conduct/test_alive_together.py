@@ -33,9 +33,9 @@ class HoldingRun(FakeRun):
         if self.outcome is None:
             worker.held += needs
 
-    def finish(self) -> RunOutcome:
+    def finish(self) -> None:
         self._worker.held -= self._needs
-        return super().finish()
+        super().finish()
 
     def stop(self) -> None:
         self._worker.held -= self._needs

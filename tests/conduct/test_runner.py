@@ -53,6 +53,15 @@ def test_accuracy_is_asked_for_in_the_blocks_meant(tmp_path, log):
     assert [r.evaluate for r in requests] == [True, True, False]
 
 
+def test_what_only_chooses_is_not_evaluated(tmp_path, log):
+    """A search says what accuracy costs from its fresh blocks alone."""
+    for label in ("screen: 1", "feasible", "recipe", "plain again", ""):
+        measure_all(runner(tmp_path, log), TrialSet(trials=TRIALS[:1], blocks=1, label=label))
+
+    requests = [entry for entry in log if not isinstance(entry, tuple)]
+    assert [r.evaluate for r in requests] == [False, False, True, False, True]
+
+
 def test_a_program_is_looked_at_until_it_was_seen_once(tmp_path, log):
     """Inspecting takes seconds: not at every batch size, but again where the first attempt failed."""
     other_batch = tuple(replace(trial, batch_size=trial.batch_size * 2) for trial in TRIALS[:1])

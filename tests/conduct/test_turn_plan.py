@@ -49,6 +49,12 @@ def test_from_the_second_block_on_arms_begin_at_once_each_on_a_core():
     assert planned(many).side_by_side(many, many, ROUNDS) == 4, "as many as there are cores"
 
 
+def test_arms_that_use_all_cores_begin_at_once_too():
+    group = group_of({}, {"levers": (("threads", "all"),)})
+
+    assert planned(group).side_by_side(group, group, ROUNDS) == 2
+
+
 def test_not_on_a_gpu_whose_autotuning_would_be_disturbed():
     group = group_of(*PAIR)
 
@@ -62,10 +68,9 @@ def test_not_on_a_gpu_whose_autotuning_would_be_disturbed():
         {"pipeline": "processes", "workers": 2, "augment": True},
         {"pipeline": "generator", "augment": True},
         {"compile": True},
-        {"levers": (("threads", "all"),)},
     ],
 )
-def test_not_where_an_arm_has_several_cores_or_processes_of_its_own(change):
+def test_not_where_an_arm_has_some_cores_to_itself_or_processes_of_its_own(change):
     group = group_of({}, change)
 
     assert planned(group).side_by_side(group, group, ROUNDS) == 1

@@ -15,6 +15,8 @@ import psutil
 import pytest
 
 from fake_conv2d import Buggy, behaving
+from fake_runs import FakeRun
+from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.turn_plan import places_of
 from trainspeed.conduct.turns import (
     ROUNDS,
@@ -129,6 +131,26 @@ def test_arms_that_begin_at_once_train_their_second_epoch_in_their_first_turn(wo
         assert result.built_beside == 1
 
 
+def test_arms_that_begin_at_once_also_end_at_once():
+    """What comes after the turns is not timed."""
+    said = []
+
+    class Told(FakeRun):
+        def finish(self):
+            said.append("finish")
+            super().finish()
+
+        def end(self):
+            said.append("end")
+            return super().end()
+
+    arms = [partial(Told, RunOutcome(status=Status.OK)) for _ in range(3)]
+    for at_once in (1, 2):
+        measure_in_turns(arms, "seed", lambda epoch_s: TakeTurn(epochs=1), at_once=at_once)
+
+    assert said == [*["finish", "end"] * 3, *["finish", "finish", "end", "end", "finish", "end"]]
+
+
 def test_turns_follow_each_other_and_no_two_overlap(worker):
     requests = request(), request()
     outcomes = measure(worker, *requests)
@@ -197,7 +219,8 @@ def test_an_arm_that_is_killed_at_rest_ends_alone(worker):
     assert runs[0].take_turn(TakeTurn(round=0, place=0, epochs=1)) is None
     assert "killed by SIGKILL in stage 'train'" in runs[0].outcome.reason
     assert runs[1].take_turn(TakeTurn(round=0, place=1, epochs=2)).epoch_s == (0.1, 0.1)
-    assert runs[1].finish().status == Status.OK
+    runs[1].finish()
+    assert runs[1].end().status == Status.OK
 
 
 # Convolutions.

@@ -1,5 +1,6 @@
 """Which cores the devices of a machine without a GPU are."""
 
+import contextlib
 import os
 import threading
 
@@ -36,13 +37,18 @@ def test_a_process_moves_with_all_its_threads(monkeypatch):
         thread.start()
         move_to_own_cores(1)
         here = os.sched_getaffinity(0)
+        move_to_own_cores(1, aside=1)
+        aside = os.sched_getaffinity(0)
+        move_to_own_cores(None)
     finally:
         go.set()
         thread.join()
         for each in os.listdir("/proc/self/task"):
-            os.sched_setaffinity(int(each), before)
+            with contextlib.suppress(ProcessLookupError):  # listed, and ended meanwhile
+                os.sched_setaffinity(int(each), before)
 
-    assert (here, found) == ({last}, [{last}])
+    assert (here, found) == ({last}, [{first}])
+    assert aside == {first}, "and stays there where it may run on all"
 
 
 def test_a_child_that_has_ended_may_have_left_others_behind(monkeypatch):

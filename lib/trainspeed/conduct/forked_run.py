@@ -93,14 +93,13 @@ class ForkedRun:
         self._send(turn)
         return self.rests()
 
-    def finish(self) -> RunOutcome:
-        """Give a run that rests no more turns, and return how it ended."""
+    def finish(self) -> None:
+        """Give a run that rests no more turns: it looks up what is not timed, and ends."""
         if self.outcome is None:
             self._send(events.Finish())
-        return self.end()
 
     def end(self) -> RunOutcome:
-        """Wait until a run that takes no turns has ended."""
+        """Wait until a run that takes no turns, or no more, has ended, and return how."""
         while self.outcome is None:
             self.rests()
         return self.outcome

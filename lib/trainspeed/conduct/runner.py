@@ -19,20 +19,14 @@ from trainspeed.conduct.context import BESIDE_HEAD
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
-from trainspeed.conduct.plan import Planned
+from trainspeed.conduct.plan import TIMED_ONLY, Planned
 from trainspeed.conduct.turn_plan import TurnPlan, places_of
 from trainspeed.conduct.turns import ROUNDS, TURN_S, measure_in_turns
 from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.conduct.workers import Start, WorkerKind, Workers
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger, why_not_kept
-from trainspeed.core.notes import (
-    BesideHead,
-    EndedAfterMeasuring,
-    NotAllTogether,
-    NotInspected,
-    scrubbed,
-)
+from trainspeed.core.notes import BesideHead, EndedAfterMeasuring, NotAllTogether, NotInspected, scrubbed
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Role, Run, Status
@@ -243,6 +237,11 @@ class Runner:
         """End every worker and whatever it runs."""
         self._workers.close()
 
+    def _is_evaluated(self, planned: Planned) -> bool:
+        if planned.kind in self._not_evaluated or Role.of(planned.label) in TIMED_ONLY:
+            return False
+        return planned.block < self.accuracy_blocks
+
     def _request(self, planned: Planned) -> Request:
         trial = planned.trial
         return Request(
@@ -250,7 +249,7 @@ class Runner:
             device="cpu" if trial.on_cpu else self.device,
             requested_at=time.monotonic(),
             calls_s=ROUNDS * self.turn_s,
-            evaluate=planned.block < self.accuracy_blocks and planned.kind not in self._not_evaluated,
+            evaluate=self._is_evaluated(planned),
             inspect=trial.graph_key not in self._inspected,
             default_allocation=planned.label == Role.ALLOCATION,
             gpu_uuids=self._gpus_of(planned),

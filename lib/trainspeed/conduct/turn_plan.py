@@ -49,10 +49,10 @@ class TurnPlan:
         return self._epochs.setdefault(_key(group, rounds), epochs)
 
     def side_by_side(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> int:
-        """Return how many arms are built and train their first epoch at once, each on a CPU core of its own.
+        """Return how many arms are built and train their first epoch at once, each on a CPU core of its own, or on all.
 
         One in the first block, which tells how long that takes alone; on GPUs, whose autotuning would be disturbed; and
-        where an arm needs several cores, or starts processes, which would stay where they were started.
+        where an arm needs some cores to itself, or starts processes, which would stay where they were started.
 
         Args:
             some: Those that are alive together.
@@ -89,8 +89,8 @@ def places_of(arms: int, at_once: int) -> list[dict[str, int | None]]:
 
 
 def _is_movable(trial: AnyTrial) -> bool:
-    """Return whether a run is one process on one core, so that it can go on on another one."""
-    if not isinstance(trial, Trial) or trial.cores != 1:
+    """Return whether a run is one process that is on one core, and can go on on another one, or kept to none."""
+    if not isinstance(trial, Trial) or trial.cores not in (1, None):
         return False
     compiles = trial.compile and trial.framework == "torch"  # with processes of its own
     return trial.pipeline in PLAIN_PIPELINES and not compiles

@@ -79,7 +79,8 @@ def measure_in_turns(
         begin: Starts an arm's run, which takes turns.
         seed: Of the order of turns.
         turn: Returns what a turn is, given an epoch's seconds of each arm that has come so far.
-        at_once: How many start together. Where several do, they train their second epoch in their first turn.
+        at_once: How many start together, and look up at the same time what is not timed, after the last turn. Where
+            several do, they train their second epoch in their first turn.
     """
     arms: list[ForkedRun] = []
     epoch_s: list[float] = []
@@ -99,9 +100,13 @@ def measure_in_turns(
             taken = arms[index].take_turn(replace(share, round=number, place=place, epochs=epochs))
             if taken is None and _crowded(arms[index], arms):
                 return None
-    for run in arms:
-        if run.outcome is None:
+    alive = [run for run in arms if run.outcome is None]
+    for first in range(0, len(alive), at_once):
+        several = alive[first : first + at_once]
+        for run in several:
             run.finish()
+        for run in several:
+            run.end()
             if _crowded(run, arms):
                 return None
     return [run.outcome for run in arms]

@@ -123,6 +123,8 @@ def _measure(
     epoch_s = training.train(pace.another)
     pace.end()
     stages.waited(pace.waited_s)
+    if request.aside:  # what is looked up now is not timed, and the others of its block do the same
+        move_to_own_cores(trial.cores, request.aside)
     notes += [*training.notes, *meter.notes(), *pace.notes()]
 
     def read(what: str, look_up: Callable[[], Any]) -> Any:

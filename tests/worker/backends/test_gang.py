@@ -72,7 +72,8 @@ def end_of(run, *turns: TakeTurn) -> RunOutcome:
     run.rests()
     for turn in turns:
         run.take_turn(turn)
-    return run.finish()
+    run.finish()
+    return run.end()
 
 
 @pytest.mark.parametrize("framework", ONE_NODE)
