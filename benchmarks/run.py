@@ -55,7 +55,8 @@ Written by `make bench`; `python benchmarks/run.py` followed by a part's name me
 others. The programs of a comparison with a bare script train side by side and take turns of {TURN_S} s or \
 {TURN_EPOCHS} epochs (a lever's: {levers.TURN_S} s or {levers.TURN_EPOCHS}), in a random order in each round, while \
 the others are stopped; ratios of the turns' median epochs, paired by round, with their 95 % interval. What has an \
-interval is met where the whole interval is as wanted, not met where none of it is, and else undecided. On one core \
+interval is met where the whole interval is as wanted, not met where none of it is, and else undecided; what is \
+counted, such as planted effects that were found, is met by its count. On one core \
 where nothing else is said. How the protocol of turns itself is proved: `benchmarks/protocol.py`.
 """
 
