@@ -32,6 +32,7 @@ import protocol
 import ray_node
 import reports
 import searches
+import worlds
 from bounds import Interval, met
 from cases import CASES, Case
 from levers import ratio
@@ -206,6 +207,7 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
     parts |= levers.parts(turns_of) | links.parts() | ray_node.parts(settings)
     parts |= {"best": lambda: searches.best(turns_of), "seeds": lambda: searches.seeds(turns_of)}
+    parts |= {"worlds": worlds.rows}
     wanted = {
         name: part
         for name, part in parts.items()

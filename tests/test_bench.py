@@ -218,6 +218,13 @@ def test_a_share_of_20_has_the_interval_of_clopper_and_pearson(scatter, hits, lo
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
 
 
+def test_a_share_of_thousands_has_an_interval_too(scatter):
+    """Beside the normal law's, which is close by then."""
+    found = scatter.share(1800, 2000)
+    half = 1.96 * (0.9 * 0.1 / 2000) ** 0.5
+    assert (found.low, found.high) == pytest.approx((0.9 - half, 0.9 + half), abs=1e-3)
+
+
 def test_a_neighbour_is_busy_for_a_third_of_the_time_in_bursts_of_every_length():
     module = load("neighbour")
     found = list(itertools.islice(module.bursts(seed=1), 2000))
