@@ -61,3 +61,10 @@ def test_each_row_is_judged_by_the_whole_interval(worlds, monkeypatch, capsys, r
     monkeypatch.setattr(search_at_random, "scored", lambda *_, **__: search_at_random.Score(**count))
     assert search_at_random.main() == (met == "NO |")
     assert capsys.readouterr().out.count("|\n") == 5
+
+
+def test_a_share_of_thousands_has_an_interval_too(worlds):
+    """Beside the normal law's, which is close by then."""
+    found = worlds.share(1800, 2000)
+    half = 1.96 * (0.9 * 0.1 / 2000) ** 0.5
+    assert (found.low, found.high) == pytest.approx((0.9 - half, 0.9 + half), abs=1e-3)
