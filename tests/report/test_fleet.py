@@ -151,8 +151,25 @@ def test_every_machine_gets_its_pages_and_the_last_line_names_the_comparison(
     code, lines = printed(fleet, path, out=tmp_path / "out", order=order_of("report"), cluster=cluster)
 
     assert code == 0 and cluster.closed
-    assert drawn == ["a10g", "h100", ("fleet", ["a10g", "h100"], [1.2, None])]
+    assert drawn == [("fleet", ["a10g", "h100"], [1.2, None]), "a10g", "h100"], (
+        "what is quicker to draw first"
+    )
     assert lines[-1] == "which machine? out/fleet.html"
+
+
+def test_machines_with_nothing_in_common_have_their_own_pages_all_the_same(
+    file, tmp_path, drawn, monkeypatch
+):
+    ran(monkeypatch)
+
+    def compare(*_, **__):
+        raise UserError("a10g and h100 have no common trials")
+
+    monkeypatch.setattr(fleets, "compare_reports", compare)
+    cluster = PretendedCluster(a10g=[[]], h100=[[]])
+    with pytest.raises(UserError, match="no common trials"):
+        fleet(file("machines: {a10g: , h100: }"), out=tmp_path, order=order_of("report"), cluster=cluster)
+    assert drawn == ["a10g", "h100"]
 
 
 def test_one_machine_is_compared_with_nothing(file, tmp_path, drawn, monkeypatch):
@@ -176,7 +193,7 @@ def test_a_machine_that_could_not_measure_is_not_compared_by_what_it_measured_be
     code, lines = printed(fleet, path, out=tmp_path / "out", order=order_of("report"), cluster=cluster)
 
     assert code == 1
-    assert drawn == ["a10g", "h100", "l4", ("fleet", ["a10g", "l4"], [None, 0.8])]
+    assert drawn == [("fleet", ["a10g", "l4"], [None, 0.8]), "a10g", "h100", "l4"]
     assert "not compared, as this report has no runs of it: h100" in lines
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trainspeed.conduct.cluster.node import Cluster
 from trainspeed.conduct.cluster.orders import ReportOrder
+from trainspeed.core.errors import UserError
 from trainspeed.core.files import FLEET
 from trainspeed.core.format import listed
 from trainspeed.core.ledger import RUNS_FILE, Ledger
@@ -25,7 +26,7 @@ AGAIN = "`make render` draws what there is: OUT=<folder of a machine>"
 
 
 def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume: bool = False) -> int:
-    """Run a report on every machine of a fleet, draw the pages of each, and compare them; return the exit code.
+    """Run a report on every machine of a fleet, compare them, and draw the pages of each; return the exit code.
 
     A machine that could not measure now is compared by nothing that it measured before.
 
@@ -35,7 +36,8 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
         order: What is the same for all: see `order_of`.
         cluster: Reaches the nodes.
     Raises:
-        UserError: Something is wrong, and nothing has been measured.
+        UserError: Something is wrong, and nothing has been measured; or the machines have nothing in common, and the
+            pages of each are drawn.
     """
     asked = read_fleet(file).machines
     folders = {name: out / name for name in asked}
@@ -59,15 +61,22 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
         cluster.close()
     codes = [report.code for report in reports]
     known = {name: folder for name, folder in folders.items() if (folder / RUNS_FILE).is_file()}
-    codes += [render(out=folder) for folder in known.values()]
     for end in PAGE_ENDS:  # of an earlier fleet, whose machines may have been others
         (out / f"{FLEET}{end}").unlink(missing_ok=True)
     measured = {report.name: report.folder for report in reports if report.measured}
     if earlier := [name for name in known if name not in measured]:
         print(f"not compared, as this report has no runs of it: {listed(earlier)}", flush=True)
-    if len(measured) > 1:
+    problem = None
+    if len(measured) > 1:  # before each machine's own pages, which take longer
         prices = [asked[name].usd_per_hour for name in measured]
-        codes.append(compare_reports([*measured.values()], prices, out=out, name=FLEET))
+        try:
+            codes.append(compare_reports([*measured.values()], prices, out=out, name=FLEET))
+        except UserError as raised:
+            problem = raised
+    codes += [render(out=folder) for folder in known.values()]
+    if problem:
+        raise problem
+    if len(measured) > 1:
         print(f"which machine? {shown(out / FLEET)}.html", flush=True)
     elif measured:
         print(f"one machine: {shown(*measured.values())}/index.html is the answer", flush=True)
