@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from trainspeed.conduct import worker_process
-from trainspeed.conduct.cluster import clean
+from trainspeed.conduct.cluster import clean, ray_node
 from trainspeed.conduct.cluster.clean import clean_process
 from trainspeed.conduct.cluster.node import Refused
 from trainspeed.conduct.context import TWINS_VARIABLE
@@ -33,6 +33,21 @@ def test_what_an_engine_hands_down_is_taken_away():
         text=True,
     )
     assert done.stdout.splitlines() == ["['RAY_AUTH_TOKEN_PATH']", "set() 0"], done.stderr
+
+
+def test_a_users_own_number_of_threads_is_that_of_the_runs(monkeypatch):
+    """The engine sets one core's; what was set for `make node` comes back, and its keeper is gone."""
+    monkeypatch.setattr(clean.signal, "pthread_sigmask", lambda *_: None)
+    monkeypatch.setattr(clean.os, "nice", lambda step: 0)
+    monkeypatch.setattr(clean, "_check_gpus_visible", lambda: None)
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    begun = ray_node._environment({})
+    for name, text in {**begun, "OMP_NUM_THREADS": "1"}.items():
+        monkeypatch.setenv(name, text)
+    clean_process()
+    assert {name: text for name, text in os.environ.items() if "OMP_NUM_THREADS" in name} == {
+        "OMP_NUM_THREADS": "4"
+    }
 
 
 def test_a_low_priority_is_refused(monkeypatch):

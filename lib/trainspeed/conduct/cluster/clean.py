@@ -8,20 +8,18 @@ import signal
 from contextlib import closing
 from pathlib import Path
 
-from trainspeed.conduct.cluster.node import Refused
+from trainspeed.conduct.cluster.node import ENGINE_SETS, USERS_OWN, Refused
 from trainspeed.conduct.machine import DEVICE_VARIABLE
 from trainspeed.sensors.nvml import open_nvml
 
 ENGINE_VARIABLES = "RAY_"  # beginning of the names of what the engine sets for itself
 # By which a report reaches its twins; `WorkerProcess` keeps them from runs.
 TO_REACH_OTHERS = ("RAY_AUTH_", "RAY_USE_TLS", "RAY_TLS_", "RAY_BACKEND_LOG_LEVEL")
-# Set by the engine for every process that it starts; it would hold for what a user's model or OpenCV does, too.
-ENGINE_SETS = ("OMP_NUM_THREADS",)
 VISIBLE_GPUS = "CUDA_VISIBLE_DEVICES"
 
 
 def clean_process() -> None:
-    """Take away variables, a blocked Ctrl-C and a mark for the kernel's memory killer.
+    """Take away variables, a blocked Ctrl-C and a mark for the kernel's memory killer; a user's own values come back.
 
     Raises:
         Refused: The process has a lower priority, which only root could mend, or GPUs are hidden from it.
@@ -30,6 +28,9 @@ def clean_process() -> None:
         of_engine = name.startswith(ENGINE_VARIABLES) and not name.startswith(TO_REACH_OTHERS)
         if of_engine or name in ENGINE_SETS:
             del os.environ[name]
+    for name in ENGINE_SETS:
+        if (own := os.environ.pop(USERS_OWN + name, None)) is not None:
+            os.environ[name] = own
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("0")

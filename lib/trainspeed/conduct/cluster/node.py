@@ -12,6 +12,10 @@ from typing import Protocol
 from trainspeed.core.errors import UserError, check_name
 
 NODE_VARIABLE = "TRAINSPEED_NODE"  # tells a report what its own node is called: "a10g-2"
+# Variables that an engine sets for whatever it starts, where they would hold for a user's model and OpenCV, too; and
+# what stands before their names where a user's own values are kept meanwhile.
+ENGINE_SETS = ("OMP_NUM_THREADS",)
+USERS_OWN = "TRAINSPEED_USERS_"
 RESOURCE = "trainspeed-"  # before a machine's name, where an engine keeps it
 MACHINE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")  # the only name that gets into pages
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from trainspeed.conduct.cluster import addresses, credentials
-from trainspeed.conduct.cluster.node import MACHINE_NAME, resource_of
+from trainspeed.conduct.cluster.node import ENGINE_SETS, MACHINE_NAME, USERS_OWN, resource_of
 from trainspeed.conduct.context import BESIDE_HEAD
 from trainspeed.core.errors import UserError
 from trainspeed.sensors.machine import logical_cores
@@ -224,4 +224,7 @@ def _program() -> str:
 
 
 def _environment(variables: dict[str, str]) -> dict[str, str]:
-    return {**{name: text for name, text in os.environ.items() if name != ANOTHER_CLUSTER}, **variables}
+    """Return what Ray is started with: the user's own values of what it sets itself are kept for `clean_process`."""
+    own = {name: text for name, text in os.environ.items() if name != ANOTHER_CLUSTER}
+    kept = {USERS_OWN + name: own[name] for name in ENGINE_SETS if name in own}
+    return {**own, **kept, **variables}
