@@ -3,17 +3,17 @@
 import json
 import os
 import sys
-import time
 from pathlib import Path
 
 import psutil
 
 from trainspeed.conduct.cluster import credentials, ray_node
+from trainspeed.core.ledger import RUNS_FILE
 
 TRIAL = {"library": "scipy_signal", "mode": "loop", "images": 2, "height": 8, "width": 8}
 ORDER = dict(session="s", study="conv2d", device="cpu", timeout_s=60.0, turn_s=0.05, interval_s=1.0)
 ORDER |= dict(accuracy_blocks=0, rounds=1, runs=[{"block": 0, "label": "", "trial": TRIAL}])
-SEEN_S = 60.0  # until a node without its raylet is seen to be lost; takes 2 to 4
+LONG_ORDER = ORDER | {"session": "long", "turn_s": 0.25}  # four turns: a hundred times what a removal takes
 
 
 def of_process(pid):
@@ -36,6 +36,14 @@ def workers_below(pid):
     """The processes below another one in which frameworks are imported."""
     below = psutil.Process(pid).children(recursive=True)
     return [child.pid for child in below if "trainspeed.worker.main" in child.cmdline()]
+
+
+def runs_in(lines):
+    """The lines of runs in what a node answers until it has measured."""
+    answers = [json.loads(line) for line in lines]
+    return [
+        run for answer in answers if answer.get("file") == RUNS_FILE for run in answer["text"].splitlines()
+    ]
 
 
 def main(folder):
@@ -72,15 +80,17 @@ def main(folder):
                 cluster.nodes(machine, most)
             except UserError as problem:
                 found.setdefault("refused", []).append(str(problem))
+        measuring = {node.name: node.call("measure", json.dumps(LONG_ORDER)) for node in nodes}
+        for lines in measuring.values():
+            next(lines)  # it has begun
         machines.remove_node(machines.list_all_nodes()[1], allow_graceful=False)
-        answers, until_s = {}, time.monotonic() + SEEN_S
-        while "lost" not in answers.values() and time.monotonic() < until_s:
-            for node in nodes:
-                try:
-                    answers[node.name] = f"{len(list(node.call('facts')))} line"
-                except NodeLost:
-                    answers[node.name] = "lost"
-        found["after"] = sorted(answers.values())
+        answers = {}
+        for name, lines in measuring.items():
+            try:
+                answers[name] = [json.loads(run)["status"] for run in runs_in(lines)]
+            except NodeLost:
+                answers[name] = "lost"
+        found["after"] = sorted(answers.values(), key=str)
         ray_cluster.LET_GO_S, ray_cluster.PLACE_S = 20.0, 20.0
         (alive,) = [name for name, answer in answers.items() if answer != "lost"]
         again = cluster.renewed(nodes)

@@ -49,8 +49,8 @@ def test_what_cannot_be_had_is_told_in_one_line_each(found):
     assert too_many.startswith("fleet.yaml asks for 3 nodes of 'box', and 2 came")
 
 
-def test_a_node_that_is_gone_is_lost_and_the_others_go_on(found):
-    assert found["after"] == ["1 line", "lost"]
+def test_a_node_that_is_gone_as_it_measures_is_lost_and_the_other_one_ends_its_block(found):
+    assert found["after"] == [["ok"], "lost"]
 
 
 def test_nodes_that_are_renewed_have_ended_what_they_did_and_answer(found):

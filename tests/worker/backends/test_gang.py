@@ -129,6 +129,14 @@ def test_a_trial_for_several_nodes_needs_them(shared_worker):
     )
 
 
+def test_tensorflow_says_why_it_does_not_train_on_several_nodes(shared_worker):
+    mirrored = tiny_trial(framework="tensorflow", strategy="mirrored", nodes=2, **SHARED)
+    outcome = shared_worker("tensorflow").run(mirrored)
+
+    assert outcome.status == Status.UNSUPPORTED
+    assert "MultiWorkerMirroredStrategy" in outcome.reason
+
+
 @pytest.mark.parametrize("launcher", ["torchrun", "srun"])
 def test_the_same_training_runs_under_a_launcher_on_two_nodes(shared_worker, tmp_path, on_one_node, launcher):
     """Both ranks are the first of their node: the rank among all is their share of the images."""
