@@ -14,11 +14,10 @@ from pathlib import Path
 
 import nbformat
 
-import trainspeed.show.sections
 from trainspeed.report.run import NOTEBOOKS
 
 DRAWS = re.compile(r"^plot_|(?<!show)_table$")  # charts and tables, by the names that they have here
-SECTIONS = "trainspeed.show.sections"
+SHARED = ("trainspeed.show.sections", "trainspeed.articles.beside")  # what several notebooks show
 STARTUP = """
 import importlib
 
@@ -37,11 +36,11 @@ def drawing(notebook: str) -> set[Function]:
     """Return the functions that draw a chart or a table for a notebook, also in the sections that all share."""
     cells = nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", 4).cells
     code = ast.parse("\n".join(cell.source for cell in cells if cell.cell_type == "code"))
-    sections = ast.parse(Path(trainspeed.show.sections.__file__).read_text())
-    bodies = {node.name: node for node in sections.body if isinstance(node, ast.FunctionDef)}
     called = _called(code, _modules(code))
     for module, name in list(called):
-        if module == SECTIONS:
+        if module in SHARED:
+            sections = ast.parse(Path(importlib.import_module(module).__file__).read_text())
+            bodies = {node.name: node for node in sections.body if isinstance(node, ast.FunctionDef)}
             called |= _called_by_section(name, bodies, _modules(sections))
     return {(module, name) for module, name in called if DRAWS.search(name)}
 
@@ -75,8 +74,8 @@ def _modules(tree: ast.AST) -> dict[str, str]:
 
 
 def _called(tree: ast.AST, modules: dict[str, str]) -> set[Function]:
-    """Return what is called as `module.name(...)`, and as `name(...)` where the name was imported."""
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    """Return what is called, or given to what is, as `module.name`, and as `name` where the name was imported."""
+    calls = [f for node in ast.walk(tree) if isinstance(node, ast.Call) for f in (node.func, *node.args)]
     alone = [modules[f.id].rpartition(".") for f in calls if isinstance(f, ast.Name) and f.id in modules]
     named = [f for f in calls if isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name)]
     of_modules = {(modules[f.value.id], f.attr) for f in named if f.value.id in modules}

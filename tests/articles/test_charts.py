@@ -84,12 +84,6 @@ def test_a_speedup_has_its_interval_and_the_ideal_one_is_marked():
     assert texts(ax, "note") == [charts.FAIRNESS_NOTE] and "more is better" in ax.get_ylabel()
 
 
-def test_a_machine_without_a_second_device_as_in_the_article_is_said_to_have_none():
-    """What was measured in channels_last is no point of this chart."""
-    ax = charts.plot_second_device(ratios.second_device([make_verdict(3, layout="channels_last")]))
-    assert texts(ax, "note") == [charts.NOT_AS_THERE] and not found(ax, "measured")
-
-
 def test_a_cpus_time_is_a_horizontal_line_with_its_interval():
     ax = charts.plot_convolutions(convolved())
     (theirs,), (ours,) = found(ax, "published flat"), found(ax, "measured flat")

@@ -98,6 +98,8 @@ def test_each_chart_and_table_is_missed_in_its_place(planted, name):
     # Nor was anything searched, so that the front page has no way from plain to best.
     drawn = {f"planted in {function}" for _, function in drawing(name)}
     drawn -= {"planted in left_out_table", "planted in plot_way"}
+    # Batches were measured and a second device was not as in the articles: one has a chart alone, the other a table.
+    drawn -= {"planted in batch_sizes_table", "planted in plot_second_device"}
     assert set(errors(planted[0], name)) == drawn
 
 

@@ -6,7 +6,7 @@ from study_data import MACHINE, control_runs, layout_pair, make_run
 from trainspeed.core.run import Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import compare, controls
-from trainspeed.show.messages import of_comparisons, of_memory, over_sizes
+from trainspeed.show.messages import of_comparisons, of_memory, of_throughput, over_sizes
 
 QUESTION = "Is channels_last faster?"
 VERSUS = "channels_last vs channels_first"
@@ -126,3 +126,10 @@ def test_memory_is_said_where_every_run_fitted_and_told_what_it_took(device, mor
     told = {"machine": machine, "peak_memory_bytes": 301}
     assert of_memory([make_run(**told), make_run(**{**told, **more})], otherwise=QUESTION) == said
     assert of_memory([], otherwise=QUESTION) == QUESTION
+
+
+def test_the_largest_throughput_is_said_with_what_reached_it():
+    runs = [make_run(s, batch_size=size, images_per_epoch=1024) for size, s in ((8, 2.0), (64, 1.0))]
+    title = of_throughput(runs)
+    assert title.startswith("Up to 1,024 images per second: PyTorch") and title.endswith("batch 64")
+    assert of_throughput([]).endswith("?")

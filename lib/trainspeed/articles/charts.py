@@ -1,4 +1,7 @@
-"""The articles' ratios and this machine's as charts; the articles' are hollow, grey and dotted."""
+"""The articles' ratios and this machine's as charts; the articles' are hollow, grey and dotted.
+
+The title is what was measured here, or the question where nothing was.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from trainspeed.articles import messages
 from trainspeed.articles.numbers import BAND
 from trainspeed.articles.ratios import COLUMNS
 from trainspeed.core.format import percent
@@ -29,7 +33,7 @@ from trainspeed.show.series import handles
 from trainspeed.show.theme import GREY, OKABE_ITO, PALE, WIDTH_IN, framework_colour
 
 FAIRNESS_NOTE = "Machine, images and libraries differ: compare the ratios only."
-NOT_AS_THERE = "This machine is not drawn: not measured as in the article."
+CONVOLUTIONS_QUESTION = "Does one convolution take less time on more devices?"
 ARTICLE_GREY = ".4"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 STYLES = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 2, 1, 2)))  # of the first, second, … line of a colour
@@ -39,7 +43,8 @@ LOG_FROM = 3.0  # a share beyond this would squeeze the article's band on a line
 
 def plot_batch_sizes(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw epoch time relative to that of the smallest batch, as returned by `ratios.batch_sizes`."""
-    ax = _lines(data, ax, "How much time does a larger batch save? (PyTorch, channels_first)")
+    question = "How much time does a larger batch save? (PyTorch, channels_first)"
+    ax = _lines(data, ax, messages.of_batch_sizes(data) or question)
     batch_axis(ax, sorted(data["x"].unique()))
     ax.set(
         xlabel="batch size",
@@ -51,7 +56,8 @@ def plot_batch_sizes(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 def plot_second_device(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the speed-up of 2 devices over 1 against batch size, as returned by `ratios.second_device`."""
-    ax = _lines(data, ax, "How much faster are 2 devices than 1? (PyTorch)")
+    question = "How much faster are 2 devices than 1? (PyTorch)"
+    ax = _lines(data, ax, messages.of_second_device(data) or question)
     ax.axhspan(1 / (1 + MARGIN), 1 + MARGIN, color=PALE, gid="margin")
     ax.axhline(1, color=GREY, linewidth=1)
     ax.axhline(2, color=GREY, linewidth=1, linestyle="--")
@@ -63,17 +69,20 @@ def plot_second_device(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         xlabel="batch size, summed over the devices",
         ylabel="speed-up (more is better)",
     )
-    note_below(ax, FAIRNESS_NOTE if "measured" in set(data["kind"]) else NOT_AS_THERE)
+    note_below(ax, FAIRNESS_NOTE)
     return ax
 
 
-def plot_convolutions(data: pd.DataFrame, *, on_cores: bool = False, ax: Axes | None = None) -> Axes:
+def plot_convolutions(
+    data: pd.DataFrame, *, title: str = CONVOLUTIONS_QUESTION, on_cores: bool = False, ax: Axes | None = None
+) -> Axes:
     """Draw the time of one convolution over the devices, as returned by `ratios.convolution_times`.
 
     Args:
+        title: What was found.
         on_cores: Whether a device of this machine is a CPU core, which the note says.
     """
-    ax = _lines(data, ax, "Does one convolution take less time on more devices?")
+    ax = _lines(data, ax, title)
     ends = data[["value", "low", "high"]]
     log_axis(ax.yaxis, ends.min().min() / 1.4, 1.4 * ends.max().max())
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -99,7 +108,7 @@ def plot_published_pipelines(data: pd.DataFrame, *, ax: Axes | None = None) -> A
         xlabel="epoch time / that of 1 device with threads\n(less is better)",
         xlim=(0, 1.1 * filled["high"].max()),
     )
-    _name(ax, "How long does an epoch take with other input pipelines?")
+    _name(ax, messages.of_pipelines(data) or "How long does an epoch take with other input pipelines?")
     note_below(ax, FAIRNESS_NOTE)
     dots = {
         name: {**looks[kind], "linestyle": "none"}
@@ -112,10 +121,8 @@ def plot_published_pipelines(data: pd.DataFrame, *, ax: Axes | None = None) -> A
 def plot_shares(data: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the shares of FP32's time over article 003's band, as returned by `ratios.precision_shares`."""
     require(data, COLUMNS)
-    title, highest = (
-        "How much of FP32's time does a lower precision take?",
-        data[["value", "high"]].max().max(),
-    )
+    title = messages.of_shares(data) or "How much of FP32's time does a lower precision take?"
+    highest = data[["value", "high"]].max().max()
     if data.empty:
         return nothing("Nothing to draw: no precision was compared with fp32.", title=title, ax=ax)
     looks = {name: {"color": framework_colour(name), "marker": "o"} for name in data["framework"]}

@@ -37,6 +37,11 @@ def _frame(theirs: pd.DataFrame, ours: Iterable[dict], own_columns: Sequence[str
     return data.astype({"value": float, "low": float, "high": float, "blocks": int})
 
 
+def has_ours(data: pd.DataFrame) -> bool:
+    """Return whether this machine has a row in a frame of ratios."""
+    return "measured" in set(data["kind"])
+
+
 def _usable(runs: Iterable[Run], **fields: object) -> list[Run]:
     """Return the data of uncompiled whole steps in plain precision whose trials have these fields."""
     wanted = {"part": "both", "compile": False, **fields}.items()

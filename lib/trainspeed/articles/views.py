@@ -21,24 +21,44 @@ INTERVAL = f"{percent(CONFIDENCE)} interval"
 
 def claims_table(answers: Iterable[Answer]) -> Styler:
     """Return a row per statement: what the article found or guessed, whether this machine agrees, and why."""
-    rows = []
-    for answer in answers:
-        claim = answer.claim
-        rows.append(
-            {
-                "article": ", ".join(str(part) for part in (claim.source, claim.gpu, claim.year) if part),
-                "found there": f"{claim.claim} ({claim.size})",
-                "this machine": str(answer.result),
-                "why": reason(answer),
-            }
-        )
+    rows = [
+        {**_stated(answer.claim), "this machine": str(answer.result), "why": reason(answer)}
+        for answer in answers
+    ]
     return styled(rows, "claims", "What the articles found or guessed, checked here")
+
+
+def unmeasured_table(answers: Iterable[Answer]) -> Styler:
+    """Return a row per statement that nothing was measured about: what the article found or guessed, and why not."""
+    rows = [{**_stated(answer.claim), "why": reason(answer)} for answer in answers]
+    return styled(rows, "unmeasured_claims", "What the articles found or guessed, and was not measured here")
+
+
+def _stated(claim: Claim) -> dict[str, str]:
+    article = ", ".join(str(part) for part in (claim.source, claim.gpu, claim.year) if part)
+    return {"article": article, "found there": f"{claim.claim} ({claim.size})"}
 
 
 def experiments_table(claims: Iterable[Claim]) -> Styler:
     """Return a row per statement about a convolution, and the experiment that tests it here."""
     rows = [{"article": c.claim, "there": c.size, "tested here by": c.experiment} for c in claims]
     return styled(rows, "conv2d_guesses", "What the article found or guessed, and the experiment for it")
+
+
+def batch_sizes_table(data: pd.DataFrame) -> Styler:
+    """Return the epoch times relative to those of the smallest batch, as returned by `ratios.batch_sizes`."""
+    rows = [
+        {
+            "where": row["series"],
+            "model": row["label"],
+            "batch": row["x"],
+            "epoch time, relative": fixed(row["value"], 2),
+            "runs": row["blocks"],
+        }
+        for row in data.sort_values(["label", "x", "kind"]).to_dict("records")
+    ]
+    caption = f"PyTorch, channels_first: relative to the smallest batch. {FAIRNESS_NOTE}"
+    return styled(rows, "published_batch_sizes", caption)
 
 
 def second_device_table(data: pd.DataFrame) -> Styler:

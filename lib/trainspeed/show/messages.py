@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from trainspeed.core.format import percent_at_most
+from trainspeed.core.format import percent_at_most, three
 from trainspeed.core.run import Run
+from trainspeed.core.runs import RunSet
 from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.memory import memory_share, memory_use
@@ -94,6 +95,17 @@ def of_memory(runs: Collection[Run], *, otherwise: str) -> str:
         return otherwise
     of = "this machine's" if use.fullest.machine.get("device") == "cpu" else "a GPU's"
     return f"No run alone took more than {percent_at_most(memory_share(use.fullest))} of {of} memory"
+
+
+def of_throughput(runs: Collection[Run]) -> str:
+    """Return the largest median throughput, and of which trial it is; the question where no run has one."""
+    medians = RunSet(tuple(runs)).data().medians(lambda run: run.images_per_s)
+    if not medians:
+        return "How many images per second is that?"
+    trial = max(medians, key=medians.get)
+    unsaid = ("image_size", "precision", *["compile"] * (not trial.compile))
+    where = ", ".join(trial.describe(without=unsaid))
+    return f"Up to {three(medians[trial])} images per second: {where}"
 
 
 def all_of(number: int) -> str:

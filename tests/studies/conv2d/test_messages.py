@@ -3,8 +3,10 @@
 import pytest
 
 from conv2d_data import CORE, make_runs, world
+from scaling_data import make_verdict
+from trainspeed.articles.charts import CONVOLUTIONS_QUESTION
 from trainspeed.judge.crossover import Crossover, Kind, Point
-from trainspeed.studies.conv2d.messages import CALL_QUESTION, calls_title, sweeps_title
+from trainspeed.studies.conv2d.messages import CALL_QUESTION, calls_title, devices_title, sweeps_title
 from trainspeed.studies.conv2d.sweep_charts import QUESTION
 from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import library_trial
@@ -94,3 +96,9 @@ def test_libraries_that_differ_are_a_range():
     title = calls_title(runs, CORE)
 
     assert title.startswith("A first call takes ") and " to " in title
+
+
+def test_several_devices_are_told_of_warm_calls_or_asked_about():
+    gain = make_verdict(1.3)
+    assert devices_title([gain]) == "Warm calls, 2 devices (ddp) vs 1 device: faster"
+    assert devices_title([make_verdict(1.3, blocks=1)]) == devices_title([]) == CONVOLUTIONS_QUESTION

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from study_data import layout_pair, make_pair, make_run
@@ -9,6 +11,7 @@ from trainspeed.studies.layout import findings
 from trainspeed.studies.layout.findings import (
     FIRST,
     LAST,
+    accuracy_look,
     effect_sentences,
     forgotten_sentence,
     framework_pairs,
@@ -161,6 +164,25 @@ def test_frameworks_are_judged_layout_by_layout():
         for run in make_pair("framework", ("torch", "tensorflow"), [1.2] * 6, layout=layout)
     ]
     assert [v.baseline.layout for v in framework_verdicts(runs)] == list(LAYOUTS)
+
+
+def accuracies(points, blocks=1, **more):
+    runs = layout_pair([1.0] * blocks, **more)
+    gain = {FIRST: 0.0, LAST: points / 100}
+    return [replace(run, test_accuracy=0.5 + gain[run.trial.layout]) for run in runs]
+
+
+def test_accuracies_of_one_block_are_a_first_look_that_decides_nothing():
+    both = [*accuracies(-1.5), *accuracies(0.5, framework="tensorflow")]
+    verdicts = layout_verdicts(both, "accuracy")
+    assert all(verdict.low is None for verdict in verdicts)
+    assert accuracy_look(verdicts) == (
+        "In one block, channels_last differs from channels_first by -1.5 to +0.5 points in 2 pairs: a first look, "
+        "which decides nothing; `accuracy_blocks: 6` would give an interval."
+    )
+    assert " by +0.5 points: a first" in accuracy_look(layout_verdicts(accuracies(0.5), "accuracy"))
+    assert accuracy_look(layout_verdicts(accuracies(0.5, 3), "accuracy")).startswith("In at most 3 blocks, ")
+    assert accuracy_look([]) == "No two runs that differ in layout alone have an accuracy."
 
 
 # What to paste.

@@ -1,14 +1,19 @@
-"""What a chart of convolutions says, as its title: from what size on a device wins, how long a first call takes."""
+"""What a chart of convolutions says, as its title: from what size on a device wins, what several bring, what a first
+call takes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from trainspeed.articles.charts import CONVOLUTIONS_QUESTION
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import listed, three
 from trainspeed.core.run import Run
+from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import Crossover, Kind
 from trainspeed.judge.verdict import Outcome, judge
+from trainspeed.show.messages import of_comparisons
 from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired
 from trainspeed.studies.conv2d.sweep_charts import QUESTION
 from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
@@ -53,6 +58,12 @@ def _side(found: Crossover, unit: str) -> str:
         return f"from {size} to {three(last)} {unit}" if open_ else f"from {size} {unit} on"
     open_ = any(left < first for left in found.left_out)
     return f"from {three(first)} to {size} {unit}" if open_ else f"up to {size} {unit}"
+
+
+def devices_title(verdicts: Sequence[Verdict]) -> str:
+    """Return what several devices bring to a warm call, by outcome; the question where nothing is decided."""
+    found = of_comparisons(verdicts)
+    return CONVOLUTIONS_QUESTION if not found or found.endswith("?") else f"Warm calls, {found}"
 
 
 def calls_title(runs: Sequence[Run], trials: Iterable[Conv2dTrial]) -> str:

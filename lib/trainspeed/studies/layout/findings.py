@@ -12,14 +12,14 @@ from itertools import combinations
 import pandas as pd
 
 from trainspeed.core import layer_table
-from trainspeed.core.format import NAMES, model_of
+from trainspeed.core.format import NAMES, fixed, model_of
 from trainspeed.core.markdown import escape
 from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.comparison import Verdict, compare, ratios
 from trainspeed.judge.text import size_of
-from trainspeed.judge.verdict import Outcome
+from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
 from trainspeed.snippets import code
 
@@ -31,6 +31,26 @@ FRAMEWORK_QUESTION = "Which framework trains faster, at the same layout?"
 def layout_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict]:
     """Return channels_last over channels_first for every framework, model, batch size and precision."""
     return _ordered(compare(runs, "layout", FIRST, LAST, question=LAYOUT_QUESTION, quantity=quantity))
+
+
+def accuracy_look(verdicts: Sequence[Verdict]) -> str:
+    """Return between what bounds accuracies differ that have no interval, as Markdown: a first look.
+
+    Args:
+        verdicts: On accuracy, as `layout_verdicts` returns them.
+    """
+    seen = [verdict for verdict in verdicts if verdict.speedup is not None and not verdict.is_control]
+    if not seen:
+        return "No two runs that differ in layout alone have an accuracy."
+    ends = [f(verdict.speedup for verdict in seen) for f in (min, max)]
+    least, most = (fixed(end, 1, sign="+") for end in ends)
+    blocks = max(verdict.blocks for verdict in seen)
+    each = f" in {len(seen)} pairs" if len(seen) > 1 else ""
+    return (
+        f"In {'one block' if blocks == 1 else f'at most {blocks} blocks'}, {LAST} differs from {FIRST} by "
+        f"{least if least == most else f'{least} to {most}'} points{each}: a first look, which decides nothing; "
+        f"`accuracy_blocks: {MIN_BLOCKS}` would give an interval."
+    )
 
 
 def _ordered(verdicts: list[Verdict]) -> list[Verdict]:
