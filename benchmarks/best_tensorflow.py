@@ -1,7 +1,7 @@
 """A TensorFlow training script as fast as it can be written by hand for a CPU. Prints the seconds of each epoch.
 
-Not with Keras's `fit`: an epoch is one call, and its images are gathered within it. A further argument, compiled, has
-the step compiled by XLA.
+Not with Keras's `fit`: an epoch is one call, and its images are gathered within it. Further arguments: compiled
+has the step compiled by XLA, bf16 has it computed in bfloat16 by Keras's policy.
 """
 
 import os
@@ -18,6 +18,8 @@ from trainspeed.worker.models.keras_models import build_keras
 
 batch, count, epochs, size = map(int, sys.argv[1:5])
 keras.utils.set_random_seed(0)
+if "bf16" in sys.argv[5:]:
+    keras.config.set_dtype_policy("mixed_bfloat16")
 x, y = map(tf.constant, epoch_of(load_data_set("digits", size), count, 0))
 model = build_keras("cnn10", layout="channels_last", image_size=size)
 loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)

@@ -89,7 +89,10 @@ def share(hits: int, trials: int, confidence: float = 0.95) -> Estimate:
 
 
 def _at_most(hits: int, trials: int, p: float) -> float:
-    return sum(math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(hits + 1))
+    """Return the binomial law's sum, by logarithms: of a thousand trials its coefficients are no floats."""
+    k = np.arange(hits + 1)
+    log_choose = np.concatenate([[0.0], np.cumsum(np.log((trials - k[1:] + 1) / k[1:]))])
+    return float(np.exp(log_choose + k * math.log(p) + (trials - k) * math.log1p(-p)).sum())
 
 
 def _solve(rising: Callable[[float], float]) -> float:

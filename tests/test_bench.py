@@ -5,13 +5,10 @@ import itertools
 import random
 import re
 import sys
-import weakref
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from trainspeed.core.ledger import Ledger
 from trainspeed.core.result import Turn
 from trainspeed.core.run import Run
 from trainspeed.core.trial import Trial
@@ -300,45 +297,3 @@ def test_the_cpu_use_of_waiting_arms_is_weighted_by_how_long_they_waited(rows):
 
     assert "0.123% (" in line and "at most 2.00% in one of 10 runs" in line
     assert rows.of_waiting([run_of(0, 1.0)])[0].endswith("| | |")
-
-
-def test_a_small_fleet_is_planned_taken_in_and_resumed(tmp_path):
-    """All 600 runs of three machines are kept, whole, on the node that measured them: else it exits."""
-    fleets = load("fleets")
-
-    assert {*fleets.measure(tmp_path, 3)} == {"planning", "taking in", "resuming"}
-    nodes = Counter(run.node for run in Ledger(tmp_path / "m1").read()[0])
-    assert nodes == {"m1-1": 100, "m1-2": 100}
-
-
-def test_no_run_of_a_machine_outlives_it(tmp_path, monkeypatch):
-    """Else the cost of a run grows with the fleet, by what the collector of garbage walks through."""
-    fleets, made, alive = load("fleets"), [], []
-    make = fleets._run
-
-    def noted(*given):
-        run = make(*given)
-        made.append(weakref.ref(run))
-        alive.append(sum(one() is not None for one in made) if len(made) % 200 == 0 else 0)
-        return run
-
-    monkeypatch.setattr(fleets, "_run", noted)
-    fleets.measure(tmp_path, 4)
-    assert len(made) == 800 and max(alive) <= 400, "a machine's, and the next one's while it is planned"
-
-
-def test_the_page_of_a_fleet_is_drawn_from_all_of_its_machines(tmp_path, monkeypatch):
-    """By the command's own function; what it prints is not what the benchmark prints."""
-    fleets, asked = load("fleets"), []
-
-    def draw(sides, *, out, name):
-        asked.extend(sides)
-        (out / f"{name}.html").touch()
-        return 0
-
-    monkeypatch.setattr(fleets, "compare_reports", draw)
-    assert {*fleets.compare(tmp_path, 3)} == {"comparing, as a page"}
-    assert asked == [tmp_path / name for name in ("m0", "m1", "m2")]
-    monkeypatch.setattr(fleets, "compare_reports", lambda *_, **__: 1)
-    with pytest.raises(SystemExit, match="page of 3 machines was not drawn: exit code 1"):
-        fleets.compare(tmp_path, 3)

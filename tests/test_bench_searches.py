@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from found_switches import whole
+from found_switches import LAST, whole
 from test_bench import BENCHMARKS, load
+from trainspeed.search.switch import combined
 
 
 @pytest.fixture
@@ -23,35 +24,82 @@ def searches(monkeypatch):
             del sys.modules[name]
 
 
-COMPILED = {"by hand, compiled": 0.71}
+BY_HAND = {"by hand, compiled": 0.71, "by hand, bf16": 0.75, "by hand, bf16, compiled": 0.9}
 
 
 def measured(**seconds):
-    """Return what stands for `run.turns_of`: so many seconds an epoch in each of 14 rounds."""
-    names = {name.replace("_", " "): [value] * 14 for name, value in seconds.items()}
-    return lambda programs, **_: names
+    """Return what stands for `run.turns_of`: so many seconds an epoch in each of 14 sets, of those that are started."""
+
+    def measure(programs, *, sets, **turns):
+        _, trials, *by_hand = programs.args
+        asked = {*trials, *(by_hand[0] if by_hand else ["by hand"])}
+        return {name: [value] * (14 if sets > 1 else 8) for name, value in seconds.items() if name in asked}
+
+    return measure
 
 
 def test_the_best_of_a_search_is_judged_by_the_script_that_was_written_by_hand(searches):
-    slower = searches.best(measured(plain=1.0, found=0.8, by_hand=0.7, **COMPILED))
+    slower = searches.best(measured(plain=1.0, found=0.8, **{"by hand": 0.7}, **BY_HAND))
     assert [row.split(" | ")[-1] for row in slower] == ["|", "|", "NO |"] * 2
     assert "the best script (by hand) / plain | 1.429 (" in slower[1]
     assert slower[0].startswith("| torch: the search's best (channels_last, ") and "1.250 (" in slower[0]
-    assert searches.best(measured(plain=1.0, found=0.7, by_hand=0.7, **COMPILED))[-1].endswith("yes |")
+    assert searches.best(measured(plain=1.0, found=0.7, **{"by hand": 0.7}, **BY_HAND))[-1].endswith("yes |")
+
+
+def test_the_script_is_chosen_in_a_set_that_counts_for_nothing_else(searches):
+    """Else the least of several noisy numbers would be taken; and each set has three programs."""
+    asked, seconds = [], {"plain": 1.0, "found": 0.8, "by hand": 0.9, **BY_HAND, "by hand, bf16": 0.6}
+
+    def measure(programs, *, sets, **turns):
+        asked.append((sets, *measured(**seconds)(programs, sets=sets)))
+        return measured(**seconds)(programs, sets=sets)
+
+    rows = searches.best(measure)
+    assert [set(names[1:]) for names in asked[:2]] == [
+        {"by hand", *BY_HAND},
+        {"plain", "found", "by hand, bf16"},
+    ]
+    assert [names[0] for names in asked] == [1, 9, 1, 9]
+    assert "the best script (by hand, bf16) / plain | 1.667 (" in rows[1]
+
+
+def test_where_nothing_was_kept_no_ratio_is_told_of_the_plain_setting_to_itself(searches, monkeypatch):
+    nothing = whole(kept=(), best=whole().start)
+    monkeypatch.setattr(searches, "search", lambda framework, **_: nothing)
+    rows = searches.best(measured(plain=1.0, **{"by hand": 0.7}, **BY_HAND))
+    assert (
+        rows[0] == "| torch: the search's best (nothing kept) / plain | it is the plain setting | printed | |"
+    )
+    assert rows[2].endswith("NO |"), "the script is still faster than what was found"
 
 
 def test_a_framework_whose_turns_cannot_be_paired_costs_the_other_nothing(searches):
-    def measure(programs, **_):
+    def measure(programs, **asked):
         if programs.args[0] == "torch":
             raise SystemExit("bench: only 5 rounds could be paired: measure again.")
-        return measured(plain=1.0, found=0.7, by_hand=0.7, **COMPILED)(programs)
+        return measured(plain=1.0, found=0.7, **{"by hand": 0.7}, **BY_HAND)(programs, **asked)
 
     rows = searches.best(measure)
     assert "| not measured: bench: only 5 rounds could be paired" in rows[0]
     assert len(rows) == 4 and rows[-1].endswith("yes |")
 
 
+@pytest.fixture
+def apart(searches, monkeypatch):
+    """Two searches of which the second keeps less."""
+    less = whole(kept=(LAST,), best=combined(whole().start, (LAST,)))
+    monkeypatch.setattr(searches, "search", lambda framework, seed, **_: less if seed else whole())
+    return searches
+
+
 @pytest.mark.parametrize(("other", "met"), [(1.02, "yes |"), (1.05, "NO |")])
-def test_two_searches_agree_within_three_percent(searches, other, met):
-    rows = searches.seeds(measured(plain=1.3, one=1.0, two=other, by_hand=0.9))
-    assert len(rows) == 3 and rows[-1].endswith(met)
+def test_two_searches_agree_within_three_percent(apart, other, met):
+    rows = apart.seeds(measured(plain=1.3, one=1.0, two=other, **{"by hand": 0.9}))
+    assert len(rows) == 5 and rows[-1].endswith(met)
+    assert "as it claims | 1.70" in rows[0] and "1.300 (" in rows[2]
+
+
+def test_two_searches_that_kept_the_same_set_are_not_timed(searches):
+    rows = searches.seeds(lambda *_, **__: pytest.fail("it measures a setting against itself"))
+    assert rows[-1] == "| torch: two searches kept the same set | yes | printed | |"
+    assert len(rows) == 3

@@ -158,8 +158,15 @@ def test_every_arm_on_several_gpus_trains_twenty_steps_an_epoch_or_more(eight):
 
 
 @pytest.mark.parametrize("machine", ["one", "eight"])
-def test_a_line_over_batch_sizes_has_five_of_them(machine, request):
-    sizes = request.getfixturevalue(machine).own["layout"]
-    arms = [*sizes.sizes.trials, *sizes.sizes.anchors]
+def test_a_line_over_batch_sizes_has_five_of_them_or_more(machine, request):
+    own = request.getfixturevalue(machine).own
+    layout, scaled = own["layout"].sizes, own["multi_gpu"].survey
+    lines: dict[tuple, set[int]] = {}
+    for study, part in (("layout", layout), ("multi_gpu", scaled)):
+        for trial in [*part.trials, *part.anchors]:
+            lines.setdefault((study, trial.framework, trial.devices), set()).add(trial.batch_size)
 
-    assert {len({t.batch_size for t in arms if t.framework == name}) for name in ("torch", "jax")} == {5}
+    alone = {line: len(sizes) for line, sizes in lines.items() if line[-1] == 1}
+    assert {line[0] for line in alone} == {"layout", "multi_gpu"}
+    assert {count for (study, *_), count in alone.items() if study == "layout"} == {6}
+    assert {count for (study, *_), count in alone.items() if study == "multi_gpu"} == {5}

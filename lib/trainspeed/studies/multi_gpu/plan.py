@@ -140,9 +140,8 @@ def plan_multi_gpu(
         plain |= {"model": models, "batch_size": batch_sizes}
         articles = spread(of_articles, strategies, counts, kinds=(STRONG,), **plain)
     survey = scaled(model=models, batch_size=batch_sizes, precision=precisions)  # both kinds of scaling
-    survey += (
-        scaled(model=models, batch_size=survey_batch_sizes, precision=first) if survey_batch_sizes else ()
-    )
+    if survey_batch_sizes:  # of one kind, that fit into a short report
+        survey += scaled(kinds=compared, model=models, batch_size=survey_batch_sizes, precision=first)
     survey += scaled(model=survey_models, batch_size=batch_sizes, precision=first) if survey_models else ()
     fed = pipeline_trials(
         pipeline_frameworks,
