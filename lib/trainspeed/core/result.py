@@ -203,7 +203,7 @@ class RunResult(Inspection, CallTimes):
             of these alone. None where there is no counter, or where the time was too short for it, and in older lines,
             whose `energy_j` is that of all turns; without turns, of all epochs, the first among them.
         built_beside: How many other arms were built and trained their first epoch at the same time, each on a core of
-            its own, which may have taken longer for it; 0 where it did so alone, and in older lines.
+            its own or all on all cores, which may have taken longer for it; 0 where it did so alone, as in older lines.
         compiled_anew: Whether the process traced, compiled and autotuned all that it ran, and took nothing from a
             cache; None in older lines.
         tf32: Kinds of work (`TF32_WORK`) in which the device may round 32-bit numbers to TF32, by the framework's

@@ -6,7 +6,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.snippets.lever_lines import THRESHOLDS, Lines, Pasted, always, in_template
 
 THREADS = {"all": (0, "  # one for each core"), "one": (1, ""), "as_set": (0, "  # as TF_NUM_…_THREADS say")}
-THREADS |= {"half": ("max(1, os.cpu_count() // 2)", "")}
+THREADS |= {"half": ("max(1, len(os.sched_getaffinity(0)) // 2)", "")}
 TF_THREADS = """\
 tf.config.threading.set_intra_op_parallelism_threads({0}){1}
 tf.config.threading.set_inter_op_parallelism_threads({0})"""

@@ -21,6 +21,10 @@ def compared(baseline, candidate, ratio, **changed):
     return replace(verdict_between(*arms, "library", "?"), study="conv2d")
 
 
+def undecided(verdict):
+    return replace(verdict, judgement=replace(verdict.judgement, outcome=Outcome.UNDECIDED))
+
+
 WORLD = (
     compared(SCIPY, GRAPH, 3.5),
     compared(OPENCV, GRAPH, 1 / 2.6),
@@ -48,9 +52,11 @@ def test_the_one_that_loses_to_none_is_told_with_those_that_it_beats():
         (),
         (WORLD[0], WORLD[2]),
         (*WORLD, compared(SCIPY, GRAPH, 3.5, images=12)),
-        [replace(v, judgement=replace(v.judgement, outcome=Outcome.UNDECIDED)) for v in WORLD],
+        [undecided(verdict) for verdict in WORLD],
+        (compared(GRAPH, TORCH, 1.5), undecided(compared(GRAPH, OPENCV, 2.7))),
+        (compared(GRAPH, TORCH, 1.0), compared(SCIPY, GRAPH, 3.4), undecided(compared(SCIPY, TORCH, 5.5))),
     ],
-    ids=["nothing", "two that beat another", "two sizes", "undecided"],
+    ids=["nothing", "two that beat another", "two sizes", "undecided", "one of three", "equal to another"],
 )
 def test_without_one_that_all_others_lose_to_none_is_told(verdicts):
     assert fastest_library(verdicts) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from trainspeed.core.format import fixed, listed
@@ -14,7 +14,7 @@ LIBRARY = "library"  # factor of a comparison of libraries
 
 @dataclass(frozen=True, kw_only=True)
 class Fastest:
-    """The library that loses to none, at the one size that was compared.
+    """The library that is faster than every other one, at the one size that was compared.
 
     Attributes:
         where: That size, in words.
@@ -38,23 +38,34 @@ class Fastest:
 
 
 def fastest_library(verdicts: Iterable[Verdict]) -> Fastest | None:
-    """Return the library that loses to none and beats one; None where several do, or sizes differ."""
+    """Return the library that is faster than every other one; None where there is none, or sizes differ.
+
+    Faster than one that is faster than a third, it is faster than that, too; how many times is said of its own
+    comparisons only.
+    """
     sure = [v for v in verdicts if v.candidate.phase.calls and v.factor == LIBRARY and v.low is not None]
     sure = [verdict for verdict in sure if verdict.quantity == "time" and not verdict.is_control]
     places = {", ".join(verdict.baseline.describe(without=verdict.row.hidden)) for verdict in sure}
     wins: dict[str, dict[str, float]] = {}
-    lost = set()
     for verdict in sure:
         sides = [verdict.row.words(trial) for trial in (verdict.candidate, verdict.baseline)]
+        for side in sides:
+            wins.setdefault(side, {})
         if verdict.outcome is Outcome.FASTER:
-            winner, loser, size = *sides, verdict.speedup
+            wins[sides[0]][sides[1]] = verdict.speedup
         elif verdict.outcome is Outcome.SLOWER:
-            loser, winner, size = *sides, 1 / verdict.speedup
-        else:
-            continue
-        wins.setdefault(winner, {})[loser] = size
-        lost.add(loser)
-    unbeaten = [library for library in wins if library not in lost]
-    if len(places) != 1 or len(unbeaten) != 1:
+            wins[sides[1]][sides[0]] = 1 / verdict.speedup
+    fastest = next((library for library in wins if _slower_than(library, wins) == {*wins} - {library}), None)
+    if len(places) != 1 or fastest is None:
         return None
-    return Fastest(library=unbeaten[0], where=places.pop(), beaten=wins[unbeaten[0]])
+    return Fastest(library=fastest, where=places.pop(), beaten=wins[fastest])
+
+
+def _slower_than(library: str, wins: Mapping[str, Mapping[str, float]]) -> set[str]:
+    """Return those that a library beats, that these beat, and so on."""
+    slower: set[str] = set()
+    new = {*wins[library]}
+    while new:
+        slower |= new
+        new = {loser for winner in new for loser in wins[winner]} - slower
+    return slower

@@ -9,7 +9,7 @@ import collections
 import math
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import keras
@@ -97,6 +97,7 @@ class KerasTraining(Training):
             self.model.optimizer.build(self.model.trainable_variables)
         self.history: keras.callbacks.History | None = None
         self.fed_batch: FedBatch | None = None
+        self._not_looked_at: dict[str, Any] | None = None
         self.fed_by: tuple[str | None, str] = None, "nothing was fed"
 
     def synchronize(self) -> None:
@@ -150,12 +151,10 @@ class KerasTraining(Training):
         try:
             train = self._take_input if self.trial.phase is INPUT else self._fit
             epoch_s = train(data, another)
-            # A second iteration over several devices, or of workers, would cost more than it tells.
-            if watched or (self.trial.strategy == SINGLE and not self.trial.workers):
-                with suppress(
-                    Exception
-                ):  # the epochs are worth having without it; it is not seen in effect then
-                    self.fed_batch = look_at(data)
+            if watched:
+                self.fed_batch = look_at(data)
+            elif self.trial.strategy == SINGLE and not self.trial.workers:  # else it costs more than it tells
+                self._not_looked_at = data  # until the memory of the training is known
             return epoch_s
         finally:
             keras_pipelines.close(data)
@@ -229,6 +228,8 @@ class KerasTraining(Training):
         return self.trial.steps_per_epoch * len(self.history.epoch) - int(taken)
 
     def in_effect(self) -> dict[str, Seen]:
+        if self._not_looked_at is not None:
+            self.fed_batch = look_at(self._not_looked_at)
         batch = None if self.fed_batch is None else len(self.fed_batch.x)
         fields = fields_seen(self.spread(), batch, self.fed_by)
         compiled = bool(self.model.jit_compile)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +28,18 @@ class FedBatch:
     options: Any
 
 
-def look_at(fed: Mapping[str, Any]) -> FedBatch:
-    """Return a batch of a feed; call it before the feed is closed.
+def look_at(fed: Mapping[str, Any]) -> FedBatch | None:
+    """Return a batch of a feed, None where it gives none any more; call it before the feed is closed.
 
     Of a feed with workers it is what these make when they are asked: a second iteration would start Keras's threads
     again. Of every other one it is what comes through the iterator of `fit`.
     """
+    with suppress(Exception):  # the epochs are worth having without it; nothing is seen in effect then
+        return _batch_of(fed)
+    return None
+
+
+def _batch_of(fed: Mapping[str, Any]) -> FedBatch:
     dataset = getattr(fed["x"], "py_dataset", None) or fed["x"]
     if isinstance(dataset, keras.utils.PyDataset):
         x = dataset[0][0]
