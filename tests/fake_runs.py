@@ -20,6 +20,9 @@ class FakeRun:
     def take_turn(self, turn: TakeTurn) -> TurnEnded | None:
         return None if self.outcome else TurnEnded(epoch_s=(1.0,) * turn.epochs)
 
+    def warm_up(self) -> TurnEnded | None:
+        return None if self.outcome else TurnEnded(epoch_s=(1.0,))
+
     def finish(self) -> None:
         self.outcome = self._end
 

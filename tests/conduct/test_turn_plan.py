@@ -7,7 +7,7 @@ import pytest
 from trainspeed.conduct import turn_plan
 from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.conduct.turn_plan import TurnPlan, places_of
-from trainspeed.conduct.turns import ROUNDS
+from trainspeed.conduct.turns import FEW_ROUNDS, ROUNDS
 from trainspeed.core.trial import Trial
 
 FIELDS = {"framework": "torch", "model": "cnn10", "layout": "channels_last", "images_per_epoch": 64}
@@ -49,10 +49,19 @@ def test_from_the_second_block_on_arms_begin_at_once_each_on_a_core():
     assert planned(many).side_by_side(many, many, ROUNDS) == 4, "as many as there are cores"
 
 
-def test_arms_that_use_all_cores_begin_at_once_too():
-    group = group_of({}, {"levers": (("threads", "all"),)})
+def test_where_nothing_is_to_be_decided_they_do_so_at_once_and_all_may_end_so():
+    """Nobody asks for the first epochs of the sizes of a chart, which have one block each."""
+    group, plan = group_of(*PAIR), TurnPlan(device="cpu", turn_s=5.0)
 
-    assert planned(group).side_by_side(group, group, ROUNDS) == 2
+    assert plan.side_by_side(group, group, FEW_ROUNDS) == 2
+    assert (plan.side_by_side(group, group, ROUNDS), plan.end_at_once(group, group)) == (1, 2)
+
+
+def test_arms_that_use_all_cores_begin_at_once_too_but_torchs_whose_threads_would_spin():
+    for framework, at_once in {"tensorflow": 2, "jax": 2, "torch": 1}.items():
+        trial = {"framework": framework, "levers": (("threads", "all"),)}
+        group = group_of(trial, trial | {"batch_size": 16})
+        assert planned(group).side_by_side(group, group, ROUNDS) == at_once
 
 
 def test_not_on_a_gpu_whose_autotuning_would_be_disturbed():
@@ -87,13 +96,19 @@ def test_what_does_not_fit_while_several_are_built_begins_one_after_the_other_fr
     group = group_of(*PAIR)
     plan = planned(group)
 
-    assert plan.begin_alone(group, group, ROUNDS), "they had begun at once: they are tried again"
+    assert plan.begin_alone(group, group), "they had begun at once: they are tried again"
     assert plan.side_by_side(group, group, ROUNDS) == 1
-    assert not plan.begin_alone(group, group, ROUNDS), "now they do not fit together"
+    assert plan.end_at_once(group, group) is None
+    assert not plan.begin_alone(group, group), "now they do not fit together"
 
 
 def test_who_begins_beside_whom_and_where():
     """A last one alone has nothing beside it, and moves and rests as the others do."""
-    assert [tuple(place.values()) for place in places_of(3, at_once=2)] == [(1, 0), (1, 1), (0, 0)]
-    assert [tuple(place.values()) for place in places_of(4, at_once=3)] == [(2, 0), (2, 1), (2, 2), (0, 0)]
-    assert [tuple(place.values()) for place in places_of(2, at_once=1)] == [(0, None)] * 2
+
+    def places(*numbers):
+        return [tuple(place.values()) for place in places_of(*numbers)]
+
+    assert places(3, 2, 2) == [(1, 0), (1, 1), (0, 0)]
+    assert places(4, 3, 3) == [(2, 0), (2, 1), (2, 2), (0, 0)]
+    assert places(3, 1, 2) == [(0, 0), (0, 1), (0, 0)], "they end at once, and begin one after the other"
+    assert places(2, 1, None) == [(0, None)] * 2

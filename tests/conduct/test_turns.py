@@ -75,6 +75,9 @@ def test_a_run_makes_all_calls_that_were_asked_for_and_as_many_as_fit_into_its_t
     assert turn_of_calls(0.2, asked) == TakeTurn(calls=calls, seconds=0.2)
 
 
+LAYOUTS = "channels_first", "channels_last"
+
+
 def request(behaviour: str | None = None, **changes) -> Request:
     fields = {"layout": "channels_first", "batch_size": 8, "images_per_epoch": 16, "epochs": 3, **changes}
     trial = Trial(
@@ -110,9 +113,13 @@ def test_each_arm_has_a_turn_in_every_round(worker):
         assert outcome.result.epoch_s[2:] == tuple(s for turn in taken for s in turn.epoch_s)
 
 
-def test_arms_that_begin_at_once_train_their_second_epoch_in_their_first_turn(worker):
-    """Beside another one it would take longer; so both train as many epochs as where one begins after the other."""
-    requests = [replace(request(), **place) for place in places_of(2, at_once=2)]
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_arms_that_may_begin_at_once_train_their_second_epoch_one_by_one_when_all_have_come(worker, at_once):
+    """Beside another one it would take longer, and tell a wrong pace."""
+    places = places_of(2, at_once=at_once, ends_at_once=2)
+    requests = [
+        replace(request(layout=layout), **place) for layout, place in zip(LAYOUTS, places, strict=True)
+    ]
     begun = []
 
     def start(one):
@@ -120,18 +127,19 @@ def test_arms_that_begin_at_once_train_their_second_epoch_in_their_first_turn(wo
         return begun[-1]
 
     def turn(epoch_s):
-        assert len(begun) == 2
+        assert epoch_s == [0.1, 0.05], "not of the first ones"
         return TakeTurn(epochs=3)
 
-    outcomes = measure_in_turns([partial(start, one) for one in requests], "seed", turn, at_once=2)
+    starts = [partial(start, one) for one in requests]
+    outcomes = measure_in_turns(starts, "seed", turn, at_once=at_once, ends_at_once=2)
 
     for result in (outcome.result for outcome in outcomes):
-        assert [len(turn.epoch_s) for turn in result.turns] == [4, 3, 3, 3]
-        assert len(result.epoch_s) == 1 + 4 + 3 * 3
-        assert result.built_beside == 1
+        assert [len(turn.epoch_s) for turn in result.turns] == [3] * ROUNDS
+        assert len(result.epoch_s) == 2 + 3 * ROUNDS
+        assert result.built_beside == at_once - 1
 
 
-def test_arms_that_begin_at_once_also_end_at_once():
+def test_arms_end_at_once_also_where_they_begin_one_after_the_other():
     """What comes after the turns is not timed."""
     said = []
 
@@ -145,8 +153,8 @@ def test_arms_that_begin_at_once_also_end_at_once():
             return super().end()
 
     arms = [partial(Told, RunOutcome(status=Status.OK)) for _ in range(3)]
-    for at_once in (1, 2):
-        measure_in_turns(arms, "seed", lambda epoch_s: TakeTurn(epochs=1), at_once=at_once)
+    for ends_at_once in (None, 2):
+        measure_in_turns(arms, "seed", lambda epoch_s: TakeTurn(epochs=1), ends_at_once=ends_at_once)
 
     assert said == [*["finish", "end"] * 3, *["finish", "finish", "end", "end", "finish", "end"]]
 
@@ -191,7 +199,7 @@ def test_an_arm_that_is_still_being_built_ends_with_one_that_does_not_fit_beside
     requests = [
         replace(one, **place)
         for one, place in zip(
-            [request("out of memory"), request("hang")], places_of(2, at_once=2), strict=True
+            [request("out of memory"), request("hang")], places_of(2, at_once=2, ends_at_once=2), strict=True
         )
     ]
     begun = []
@@ -200,8 +208,8 @@ def test_an_arm_that_is_still_being_built_ends_with_one_that_does_not_fit_beside
         begun.append(worker.begin(one, 60))
         return begun[-1]
 
-    starts = [partial(start, one) for one in requests]
-    assert measure_in_turns(starts, "seed", lambda epoch_s: TakeTurn(epochs=1), at_once=2) is None
+    starts, both = [partial(start, one) for one in requests], {"at_once": 2, "ends_at_once": 2}
+    assert measure_in_turns(starts, "seed", lambda epoch_s: TakeTurn(epochs=1), **both) is None
     assert begun[1]._pid is None, "it has ended"
 
 

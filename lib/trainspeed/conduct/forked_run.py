@@ -93,6 +93,11 @@ class ForkedRun:
         self._send(turn)
         return self.rests()
 
+    def warm_up(self) -> events.TurnEnded | None:
+        """Have a run that rests after its first epoch train its second; return that, None where it has ended."""
+        self._send(events.WarmUp())
+        return self.rests()
+
     def finish(self) -> None:
         """Give a run that rests no more turns: it looks up what is not timed, and ends."""
         if self.outcome is None:
@@ -116,7 +121,7 @@ class ForkedRun:
         self.outcome = _failed(Status.CRASHED, f"it was stopped in stage {self._stage!r}", self._stage)
         self._channel.close()
 
-    def _send(self, command: events.TakeTurn | events.Finish) -> None:
+    def _send(self, command: events.AnyCommand) -> None:
         with contextlib.suppress(OSError):  # it has died: the events say how
             self._channel.send(events.encode_command(command))
 

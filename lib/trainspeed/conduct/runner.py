@@ -107,7 +107,7 @@ class Runner:
         while left:
             some = left.pop(0)
             if (measured := self._measure_in_turns(some, subgroup, fit)) is None:
-                alone = self._turns.begin_alone(some, fit, self.rounds)
+                alone = self._turns.begin_alone(some, fit)
                 left = ([some] if alone else self._together.halve(some)) + left
             else:
                 in_turns, subgroup = in_turns + measured, subgroup + 1
@@ -121,7 +121,8 @@ class Runner:
         """Measure those of a group that are to be alive together; return None where they do not fit into memory."""
         started: list[str] = []
         at_once = self._turns.side_by_side(some, group, self.rounds)
-        places = places_of(len(some), at_once)
+        ends_at_once = self._turns.end_at_once(some, group)
+        places = places_of(len(some), at_once, ends_at_once)
         begin = [
             partial(self._begin, planned, started, len(some), p)
             for planned, p in zip(some, places, strict=True)
@@ -129,7 +130,8 @@ class Runner:
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
         bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.strangers)
         turn = partial(self._turns.turn, group, self.rounds)
-        outcomes = measure_in_turns(begin, seed, turn, rounds=self.rounds, at_once=at_once)
+        together = {"at_once": at_once, "ends_at_once": ends_at_once}
+        outcomes = measure_in_turns(begin, seed, turn, rounds=self.rounds, **together)
         if outcomes is None:
             self._gang_runs.forget()
             return None

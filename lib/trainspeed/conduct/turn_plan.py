@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import epochs_of_a_turn, turn_of_calls
+from trainspeed.conduct.turns import FEW_ROUNDS, epochs_of_a_turn, turn_of_calls
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.sensors.processes import usable_cores
@@ -49,25 +49,34 @@ class TurnPlan:
         return self._epochs.setdefault(_key(group, rounds), epochs)
 
     def side_by_side(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> int:
-        """Return how many arms are built and train their first epoch at once, each on a CPU core of its own, or on all.
+        """Return how many arms are built and train their first epoch at once, as many as may end at once, or one.
 
-        One in the first block, which tells how long that takes alone; on GPUs, whose autotuning would be disturbed; and
-        where an arm needs some cores to itself, or starts processes, which would stay where they were started.
+        One in the first block of what is to be decided: it tells how long that takes alone.
 
         Args:
             some: Those that are alive together.
             group: All that are compared.
         """
-        movable = self.device == "cpu" and all(_is_movable(planned.trial) for planned in some)
-        known = _key(group, rounds) in self._epochs and _kinds(group) not in self._alone
-        return max(1, min(len(usable_cores()), len(some))) if movable and known else 1
+        first = rounds != FEW_ROUNDS and _key(group, rounds) not in self._epochs
+        return 1 if first else self.end_at_once(some, group) or 1
 
-    def begin_alone(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> bool:
-        """Have a group begin one after the other from now on, and return whether it had not: arguments as above.
+    def end_at_once(self, some: Sequence[Planned], group: Sequence[Planned]) -> int | None:
+        """Return how many arms look up at once what is not timed, each on a CPU core of its own, or all on all.
+
+        None where an arm is to stay where it starts: on GPUs, whose autotuning would be disturbed; where one needs some
+        cores to itself, or starts processes, which would stay where they were started; and where several did not
+        fit into memory. Arguments as above.
+        """
+        movable = self.device == "cpu" and all(_is_movable(planned.trial) for planned in some)
+        several = min(len(usable_cores()), len(some))
+        return several if movable and several > 1 and _kinds(group) not in self._alone else None
+
+    def begin_alone(self, some: Sequence[Planned], group: Sequence[Planned]) -> bool:
+        """Have a group begin and end one after the other from now on, and return whether it had not: as above.
 
         What does not fit into memory while several are built may well fit afterwards.
         """
-        at_once = self.side_by_side(some, group, rounds) > 1
+        at_once = self.end_at_once(some, group) is not None
         self._alone.add(_kinds(group))
         return at_once
 
@@ -80,17 +89,20 @@ def _kinds(group: Sequence[Planned]) -> frozenset[Any]:
     return frozenset(planned.kind for planned in group)
 
 
-def places_of(arms: int, at_once: int) -> list[dict[str, int | None]]:
-    """Return the fields `beside` and `aside` of the request of each arm, of which so many begin at once."""
-    if at_once == 1:
+def places_of(arms: int, at_once: int, ends_at_once: int | None) -> list[dict[str, int | None]]:
+    """Return the fields `beside` and `aside` of the request of each arm: see `measure_in_turns`."""
+    if ends_at_once is None:
         return [{"beside": 0, "aside": None}] * arms
     together = (min(at_once, arms - number + number % at_once) for number in range(arms))
-    return [{"beside": own - 1, "aside": number % at_once} for number, own in enumerate(together)]
+    return [{"beside": own - 1, "aside": number % ends_at_once} for number, own in enumerate(together)]
 
 
 def _is_movable(trial: AnyTrial) -> bool:
-    """Return whether a run is one process that is on one core, and can go on on another one, or kept to none."""
+    """Return whether a run is one process that goes on as well on another core, or on all of them beside others."""
     if not isinstance(trial, Trial) or trial.cores not in (1, None):
         return False
-    compiles = trial.compile and trial.framework == "torch"  # with processes of its own
-    return trial.pipeline in PLAIN_PIPELINES and not compiles
+    torch = trial.framework == "torch"
+    compiles = trial.compile and torch  # with processes of its own
+    # Its threads spin while they wait for each other: those of two runs on the same cores take many times as long.
+    spins = trial.cores is None and torch
+    return trial.pipeline in PLAIN_PIPELINES and not compiles and not spins

@@ -67,6 +67,7 @@ def measure_in_turns(
     *,
     rounds: int = ROUNDS,
     at_once: int = 1,
+    ends_at_once: int | None = None,
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
@@ -79,8 +80,10 @@ def measure_in_turns(
         begin: Starts an arm's run, which takes turns.
         seed: Of the order of turns.
         turn: Returns what a turn is, given an epoch's seconds of each arm that has come so far.
-        at_once: How many start together, and look up at the same time what is not timed, after the last turn. Where
-            several do, they train their second epoch in their first turn.
+        at_once: How many start together, each on a core of its own, or all on all.
+        ends_at_once: How many look up at the same time what is not timed, after the last turn; None where an arm starts
+            and ends on the core of its turns. Where it is given, an arm rests after its first epoch and moves to that
+            core, and the second one tells its pace when all have come.
     """
     arms: list[ForkedRun] = []
     epoch_s: list[float] = []
@@ -91,18 +94,24 @@ def measure_in_turns(
                 epoch_s += rested.epoch_s[-1:]
             elif _crowded(run, arms):
                 return None
+    if ends_at_once is not None:
+        epoch_s = []
+        for run in [run for run in arms if run.outcome is None]:
+            if rested := run.warm_up():
+                epoch_s += rested.epoch_s[-1:]
+            elif _crowded(run, arms):
+                return None
     share = turn(epoch_s)
-    more_epochs = EPOCHS_BEFORE_TURNS - 1 if at_once > 1 else 0
     for number, order in enumerate(orders(len(arms), rounds, seed)):
         alive = [index for index in order if arms[index].outcome is None]
         for place, index in enumerate(alive):
-            epochs = share.epochs + (0 if number else more_epochs)
-            taken = arms[index].take_turn(replace(share, round=number, place=place, epochs=epochs))
+            taken = arms[index].take_turn(replace(share, round=number, place=place))
             if taken is None and _crowded(arms[index], arms):
                 return None
     alive = [run for run in arms if run.outcome is None]
-    for first in range(0, len(alive), at_once):
-        several = alive[first : first + at_once]
+    together = ends_at_once or 1
+    for first in range(0, len(alive), together):
+        several = alive[first : first + together]
         for run in several:
             run.finish()
         for run in several:

@@ -108,11 +108,16 @@ class TakeTurn(msgspec.Struct, frozen=True, kw_only=True, tag="take_turn"):
     seconds: float = 0.0
 
 
+class WarmUp(msgspec.Struct, frozen=True, tag="warm_up"):
+    """To a run that rests after its first epoch: train the second one, which tells the pace and is in no turn."""
+
+
 class Finish(msgspec.Struct, frozen=True, tag="finish"):
     """To a run that rests: there are no more turns."""
 
 
-_decode_command = msgspec.json.Decoder(TakeTurn | Finish).decode
+AnyCommand = TakeTurn | WarmUp | Finish
+_decode_command = msgspec.json.Decoder(AnyCommand).decode
 _decode = msgspec.json.Decoder(AnyEvent).decode
 
 
@@ -135,11 +140,11 @@ def decode(line: bytes) -> AnyEvent:
     return _decode(line)
 
 
-def encode_command(command: TakeTurn | Finish) -> bytes:
+def encode_command(command: AnyCommand) -> bytes:
     """Return the line of a command."""
     return msgspec.json.encode(command) + b"\n"
 
 
-def decode_command(line: bytes) -> TakeTurn | Finish:
+def decode_command(line: bytes) -> AnyCommand:
     """Return the command of a line."""
     return _decode_command(line)

@@ -172,7 +172,7 @@ def _take_device(request: Request) -> None:
     """Keep this process to the devices of the trial."""
     show_gpus(request.gpu_uuids if request.device == "gpu" else ())
     if request.device == "cpu":
-        pin(request.trial.cores, request.aside or 0)
+        pin(request.trial.cores, (request.beside and request.aside) or 0)
         limit_memory(allowance_bytes() // (1 + request.beside))
 
 

@@ -23,8 +23,9 @@ class Request:
         turns: Whether to train or call a turn at a time, as the runner says, instead of all in a row.
         beside: How many other arms build and train their first epoch at the same time, each on a core of its own
             or all on all cores; 0 where it does so alone.
-        aside: How many cores before its own it does that on, before it moves to its own and rests, and what comes
-            after its turns; None where it begins on its own and trains two epochs before it rests.
+        aside: How many cores before its own it does that on where others do so beside it, before it moves to its own
+            and rests, and what comes after its turns; None where it stays on its own and trains two epochs before it
+            rests.
         calls_s: How long the whole calls of a convolution that takes no turns last together, about; `trial.calls` of
             them are made in any case.
         default_allocation: Whether to leave the framework's memory allocation at its default.

@@ -9,7 +9,7 @@ from trainspeed.core.notes import AnyNote, BusyWhileWaiting
 from trainspeed.core.result import Turn
 from trainspeed.sensors.cpu import HostLoad, host_load
 from trainspeed.worker.channel import Channel
-from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, decode_command, encode
+from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, WarmUp, decode_command, encode
 from trainspeed.worker.meter import Meter
 
 # The first epoch holds compiling and is kept apart; the second tells how long an epoch takes.
@@ -69,8 +69,9 @@ class InTurns:
 
     Args:
         started_s: `time.monotonic()` from which turns are counted: the request's.
-        settle: Called after the first epoch of a run that was built beside others: moves it to the core of its turns.
-            Its second epoch is part of its first turn, as no other one runs there then. None of all other runs.
+        settle: Called after the first epoch of a run that may be built beside others: moves it to the core of its
+            turns, where it rests until none of them is being built any more: then it is told to train its second
+            epoch. None of all other runs.
     """
 
     def __init__(
@@ -107,6 +108,8 @@ class InTurns:
     ) -> TakeTurn | None:
         """End a turn, or what comes before the first one, and wait for the next, at rest; None where there is none.
 
+        The epoch of a warm-up is returned as if it were a turn, and is none.
+
         Args:
             epoch_s, call_s, resident_s: What was measured since the last rest, as in `Turn`.
         """
@@ -127,7 +130,14 @@ class InTurns:
                 )
             )
         self._channel.send(encode(TurnEnded(epoch_s=epoch_s)))
-        return self._wait()
+        command = self._wait()
+        if isinstance(command, WarmUp):
+            return TakeTurn(epochs=EPOCHS_BEFORE_TURNS - 1)
+        self._turn = command
+        if command is not None:
+            self._meter.begin()
+            self._begun_s = time.monotonic()
+        return command
 
     def end(self) -> None:
         """Call after the last turn."""
@@ -155,14 +165,9 @@ class InTurns:
         busy = cores is not None and cores > BUSY_WHILE_WAITING
         return [BusyWhileWaiting(cores=cores)] if busy else []
 
-    def _wait(self) -> TakeTurn | None:
+    def _wait(self) -> TakeTurn | WarmUp | None:
         before = host_load()
         line = self._channel.receive()
         command = decode_command(line) if line else Finish()  # the runner has ended
         self._waits.append((before, host_load()))
-        if isinstance(command, Finish):
-            return None
-        self._turn = command
-        self._meter.begin()
-        self._begun_s = time.monotonic()
-        return command
+        return None if isinstance(command, Finish) else command
