@@ -12,7 +12,7 @@ from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Judgement, judge, judge_difference
-from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut, Rest
+from trainspeed.search.claims import Ablation, Accuracy, Confirmation, Remainder, WaterfallBar
 from trainspeed.search.findings import (
     Decision,
     Effect,
@@ -61,10 +61,12 @@ def estimate(size: float, *switches: Switch, se: float = 0.01) -> Estimate:
     return Estimate(switches=switches, log=math.log(size), se=se)
 
 
-def left_out(size: float, *switches: Switch, large: bool = True) -> LeftOut:
+def left_out(size: float, *switches: Switch, large: bool = True) -> Ablation:
     """Return what leaving switches out costs."""
     same = points(0.0)
-    return LeftOut(switches=switches, time=speedup(size), accuracy=same, equality=Equality.EQUAL, large=large)
+    return Ablation(
+        switches=switches, time=speedup(size), accuracy=same, equality=Equality.EQUAL, large=large
+    )
 
 
 def whole(start: Trial | None = None, **changed: Any) -> Findings:
@@ -124,10 +126,10 @@ def whole(start: Trial | None = None, **changed: Any) -> Findings:
         kept=on,
         best=combined(start.spec, on),
         waterfall=(
-            Bar(switches=(LAST,), speedup=1.35, low=1.33, high=1.37),
-            Bar(switches=(BF16,), speedup=1.2, low=1.18, high=1.22),
-            Bar(switches=(FUSED,), speedup=1.03, low=1.01, high=1.05),
-            Bar(switches=(), speedup=1.7 / (1.35 * 1.2 * 1.03)),
+            WaterfallBar(switches=(LAST,), speedup=1.35, low=1.33, high=1.37),
+            WaterfallBar(switches=(BF16,), speedup=1.2, low=1.18, high=1.22),
+            WaterfallBar(switches=(FUSED,), speedup=1.03, low=1.01, high=1.05),
+            WaterfallBar(switches=(), speedup=1.7 / (1.35 * 1.2 * 1.03)),
         ),
         accuracy=(
             Accuracy(
@@ -144,7 +146,7 @@ def whole(start: Trial | None = None, **changed: Any) -> Findings:
 
 def without_bf16(**changed: Any) -> Findings:
     """Return a search whose fresh blocks threw out one switch, and show that the others pay without it."""
-    rest = Rest(on=(LAST, FUSED), time=speedup(1.4), accuracy=points(0.1), equality=Equality.EQUAL)
+    rest = Remainder(on=(LAST, FUSED), time=speedup(1.4), accuracy=points(0.1), equality=Equality.EQUAL)
     found = whole(
         decisions={**whole().decisions, BF16: Decision.HURTS},
         rest=rest,

@@ -5,7 +5,7 @@ from pandas.io.formats.style import Styler
 
 from scaling_data import make_verdict
 from trainspeed.articles import beside, charts, ratios, views
-from trainspeed.articles.claims import Answer, Result, claims
+from trainspeed.articles.claims import ClaimAnswer, Result, claims
 from trainspeed.show import notebook
 
 STATED = claims("multi_gpu")
@@ -26,7 +26,7 @@ def shown(monkeypatch):
 
 
 def answered(*results):
-    return [Answer(claim=claim, result=result) for claim, result in zip(STATED, results, strict=False)]
+    return [ClaimAnswer(claim=claim, result=result) for claim, result in zip(STATED, results, strict=False)]
 
 
 def test_statements_that_nothing_was_measured_about_are_folded(shown):

@@ -6,7 +6,7 @@ from amp_data import accuracies, shares, speedups
 from scaling_data import make_verdict
 from trainspeed.articles import ratios, views
 from trainspeed.articles.charts import FAIRNESS_NOTE
-from trainspeed.articles.claims import Answer, Evidence, Result, claims, decide
+from trainspeed.articles.claims import ClaimAnswer, Evidence, Result, claims, decide
 from trainspeed.articles.evidence import check_claim
 from trainspeed.articles.text import reason
 from trainspeed.judge.verdict import judge
@@ -54,7 +54,7 @@ def times(*ratios, blocks=6):
             "(95 % interval -2.0 to -2.0): worse.",
         ),
         (
-            Answer(claim=CLAIMS["layout", "memory"], result=Result.UNDECIDED, note="Of two sizes."),
+            ClaimAnswer(claim=CLAIMS["layout", "memory"], result=Result.UNDECIDED, note="Of two sizes."),
             "Of two sizes.",
         ),
     ],

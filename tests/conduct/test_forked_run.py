@@ -15,7 +15,7 @@ from trainspeed.worker.events import (
     Exited,
     Failed,
     Forked,
-    Measured,
+    MeasurementEnded,
     ResultSent,
     StageBegun,
     TurnEnded,
@@ -24,7 +24,7 @@ from trainspeed.worker.events import (
 
 BUSY = CoresBusy(cores=2.5)
 TIMES = RunResult(epoch_s=(2.0, 1.0, 1.0), images_per_epoch=16, stages_s={"train": 4.0}, notes=(BUSY,))
-MEASURED = (StageBegun(name="train"), StageBegun(name="evaluate"), Measured(result=TIMES))
+MEASURED = (StageBegun(name="train"), StageBegun(name="evaluate"), MeasurementEnded(result=TIMES))
 WHOLE = RunResult(epoch_s=(2.0, 1.0, 1.0), test_accuracy=0.9)
 
 

@@ -8,7 +8,7 @@ import pytest
 from study_data import make_trial
 from trainspeed.conduct.block_queue import BlockQueue
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.progress import Bar, Lines, Progress
+from trainspeed.conduct.progress import Lines, Progress, ProgressBar
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.format import minutes
 
@@ -125,7 +125,7 @@ class Display:
 def test_a_bar_says_the_time_left_and_leaves_nothing(monkeypatch):
     display = Display()
     monkeypatch.setattr("IPython.display.display", display)
-    bar = Bar("layout")
+    bar = ProgressBar("layout")
     bar(0, 12, None, "first")
     bar(4, 12, 90.0, "<b>")
     bar.close()

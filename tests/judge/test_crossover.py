@@ -7,8 +7,8 @@ import pytest
 
 from trainspeed.judge.crossover import (
     NARROW_BRACKET,
-    Kind,
-    Point,
+    CrossoverKind,
+    SizeSpeedup,
     crossover,
     crossover_sentence,
     judged_points,
@@ -23,7 +23,7 @@ SIZES = (1, 8, 64, 840)
 def made(ratios, spread=None):
     """Return the points of size -> speed-up; with `spread` an interval of that ratio to either side."""
     ends = {n: {"low": r / spread, "high": r * spread} if spread else {} for n, r in ratios.items()}
-    return [Point(size=n, speedup=r, **ends[n]) for n, r in ratios.items()]
+    return [SizeSpeedup(size=n, speedup=r, **ends[n]) for n, r in ratios.items()]
 
 
 def at(*ratios, spread=1.1):
@@ -69,7 +69,7 @@ def test_the_order_of_the_points_does_not_matter():
 def test_a_device_that_is_faster_at_small_sizes_only_has_a_falling_crossover():
     """A transform that costs the same for every filter beats the device from some filter on."""
     found = crossover(made({n: 30 / n for n in (3, 10, 100)}, spread=1.1))
-    assert (found.kind, found.rising, found.bracket) == (Kind.FOUND, False, (10, 100))
+    assert (found.kind, found.rising, found.bracket) == (CrossoverKind.SINGLE, False, (10, 100))
     assert (found.size, found.low, found.high) == pytest.approx((30, 10, 100))
 
 
@@ -83,15 +83,17 @@ def test_with_noise_the_truth_lies_within_the_uncertainty(sizes, blocks):
     misses = 0
     for seed in range(100):
         found = crossover(judged_points(noisy(sizes, np.random.default_rng(seed), blocks)))
-        assert found.kind == Kind.FOUND and found.low <= found.size <= found.high
+        assert found.kind == CrossoverKind.SINGLE and found.low <= found.size <= found.high
         misses += not found.low < TRUTH < found.high
     assert misses <= 5
 
 
 def test_estimates_that_cross_1_several_times_by_noise_alone_are_one_crossover():
     ends = {10: (0.5, 0.45, 0.55), 30: (1.02, 0.9, 1.1), 40: (0.98, 0.9, 1.1), 100: (2, 1.8, 2.2)}
-    found = crossover([Point(size=n, speedup=r, low=low, high=high) for n, (r, low, high) in ends.items()])
-    assert found.kind == Kind.FOUND and found.bracket == (10, 100)
+    found = crossover(
+        [SizeSpeedup(size=n, speedup=r, low=low, high=high) for n, (r, low, high) in ends.items()]
+    )
+    assert found.kind == CrossoverKind.SINGLE and found.bracket == (10, 100)
     assert (found.low, found.high) == pytest.approx((10, 100))  # nothing is sure but the bracket
     places = [
         10 * 3 ** (math.log(0.5) / math.log(0.5 / 1.02)),
@@ -103,7 +105,7 @@ def test_estimates_that_cross_1_several_times_by_noise_alone_are_one_crossover()
 
 def test_fewer_than_6_blocks_give_a_crossover_without_an_interval():
     found = crossover(judged_points(noisy(SIZES, np.random.default_rng(0), blocks=5)))
-    assert found.kind == Kind.FOUND and found.size == pytest.approx(TRUTH, rel=0.2)
+    assert found.kind == CrossoverKind.SINGLE and found.size == pytest.approx(TRUTH, rel=0.2)
     assert (found.low, found.high) == (None, None)
 
 
@@ -114,10 +116,10 @@ def test_a_size_without_an_interval_is_left_out_beside_others_with_one():
 
 
 def test_one_interval_among_estimates_decides_nothing_alone():
-    points = [Point(size=1, speedup=0.9, low=0.5, high=1.5), Point(size=10, speedup=2.0)]
+    points = [SizeSpeedup(size=1, speedup=0.9, low=0.5, high=1.5), SizeSpeedup(size=10, speedup=2.0)]
     found = crossover(points)
-    assert (found.kind, found.low, found.left_out) == (Kind.FOUND, None, ())
-    assert crossover(points[:1]).kind == Kind.UNDECIDED
+    assert (found.kind, found.low, found.left_out) == (CrossoverKind.SINGLE, None, ())
+    assert crossover(points[:1]).kind == CrossoverKind.UNDECIDED
 
 
 # The other kinds.
@@ -151,14 +153,14 @@ def test_what_the_sizes_tried_say(ratios, kind):
 
 
 def test_without_intervals_the_medians_alone_say_what_they_say():
-    assert crossover(at(1.01, 1.02, spread=None)).kind == Kind.ALWAYS
-    assert crossover(at(0.5, 1.01, 0.99, spread=None)).kind == Kind.SEVERAL
-    assert crossover(at(0.5, 1.0, spread=None)).kind == Kind.UNDECIDED
+    assert crossover(at(1.01, 1.02, spread=None)).kind == CrossoverKind.ALWAYS
+    assert crossover(at(0.5, 1.01, 0.99, spread=None)).kind == CrossoverKind.SEVERAL
+    assert crossover(at(0.5, 1.0, spread=None)).kind == CrossoverKind.UNDECIDED
 
 
 def test_a_made_up_device_that_never_wins_and_one_that_always_does():
-    assert crossover(exact(SIZES, per_image=2 * C)).kind == Kind.NEVER
-    assert crossover(exact(SIZES, overhead=0)).kind == Kind.ALWAYS
+    assert crossover(exact(SIZES, per_image=2 * C)).kind == CrossoverKind.NEVER
+    assert crossover(exact(SIZES, overhead=0)).kind == CrossoverKind.ALWAYS
 
 
 # What to measure next.

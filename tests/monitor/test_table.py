@@ -8,7 +8,7 @@ import pytest
 from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml, install, install_none
 from trainspeed.core.errors import UserError
 from trainspeed.core.monitor_csv import MONITOR_COLUMNS, read_monitor
-from trainspeed.monitor.table import Table, open_table
+from trainspeed.monitor.table import SampleTable, open_table
 from trainspeed.sensors.host import HostSensors
 from trainspeed.sensors.nvml import open_nvml
 
@@ -16,7 +16,7 @@ from trainspeed.sensors.nvml import open_nvml
 def write_samples(path, samples=1, interval_s=5.0, host=None):
     nvml = open_nvml()
     with open_table(path) as file:
-        table = Table(file, nvml, host or HostSensors(), interval_s)
+        table = SampleTable(file, nvml, host or HostSensors(), interval_s)
         for _ in range(samples):
             table.sample()
 
@@ -106,7 +106,7 @@ def test_a_gpu_lost_later_is_noted_once_and_the_other_goes_on(tmp_path, monkeypa
     nvml = open_nvml()
 
     with open_table(tmp_path / "gpu.csv") as file:
-        table = Table(file, nvml, HostSensors(), 5.0)
+        table = SampleTable(file, nvml, HostSensors(), 5.0)
         table.sample()
         lost.lost = True
         table.sample()

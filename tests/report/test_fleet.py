@@ -9,7 +9,7 @@ import pytest
 from study_data import make_run
 from trainspeed.conduct.cluster.facts import code_hash
 from trainspeed.conduct.cluster.node import NodeLost, Refused, check_come
-from trainspeed.conduct.cluster.orders import Answer, ReportOrder, encode
+from trainspeed.conduct.cluster.orders import Reply, ReportOrder, encode
 from trainspeed.conduct.forecast import PlanSums
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, Ledger
@@ -32,7 +32,7 @@ class PretendedNode:
 
     def call(self, method, order="{}"):
         if method == "facts":
-            yield encode(Answer(facts={"code": CODE}))
+            yield encode(Reply(facts={"code": CODE}))
             return
         self.asked.append((method, msgspec.json.decode(order, type=ReportOrder)))
         for answer in self.answers:
@@ -76,7 +76,7 @@ def printed(call, *arguments, **options):
 
 
 def test_a_plan_is_a_line_for_each_machine_with_its_price(file, tmp_path):
-    cluster = PretendedCluster(a10g=[[Answer(code=0, plan=SUMS)]] * 2, box=[[Answer(code=0, plan=SUMS)]])
+    cluster = PretendedCluster(a10g=[[Reply(code=0, plan=SUMS)]] * 2, box=[[Reply(code=0, plan=SUMS)]])
     path = file("machines: {a10g: {nodes: 2, usd_per_hour: 1.2}, box: }")
     (tmp_path / "out/a10g").mkdir(parents=True)
     (tmp_path / "out/a10g" / RUNS_FILE).write_text(f"{LINE}\n")
@@ -99,9 +99,9 @@ def test_a_plan_is_a_line_for_each_machine_with_its_price(file, tmp_path):
 
 
 def test_a_machine_without_a_plan_says_why_and_the_others_are_planned(file, tmp_path):
-    refused = [Answer(said="layout: began\ntrainspeed: BUDGET (1 s) is too short\n"), Answer(code=2)]
+    refused = [Reply(said="layout: began\ntrainspeed: BUDGET (1 s) is too short\n"), Reply(code=2)]
     cluster = PretendedCluster(
-        a=[refused], b=[[Refused("it has GPUs")]], c=[[NodeLost("gone")]], d=[[Answer(code=0, plan=SUMS)]]
+        a=[refused], b=[[Refused("it has GPUs")]], c=[[NodeLost("gone")]], d=[[Reply(code=0, plan=SUMS)]]
     )
     path = file("machines: {a: , b: , c: , d: }")
 

@@ -7,7 +7,7 @@ import pytest
 
 from trainspeed.core.paths import ROOT
 from trainspeed.report import panel
-from trainspeed.report.panel_widgets import FIRST, Panel
+from trainspeed.report.panel_widgets import FIRST, ParameterPanel
 from trainspeed.report.parameters import TAG, parse, read_notebook
 
 MEASURING = ("layout", "multi_gpu", "amp", "conv2d", "switches", "check", "summary")
@@ -29,7 +29,7 @@ def run():
 
 @pytest.fixture
 def shown(run):
-    return Panel("layout", CELL, run.append)
+    return ParameterPanel("layout", CELL, run.append)
 
 
 def widget_of(panel, name):
@@ -91,7 +91,7 @@ def test_every_notebook_that_measures_has_a_panel_of_all_its_parameters(name):
     place = next(place for place, cell in enumerate(cells) if TAG in cell.metadata.get("tags", []))
     after = cells[place + 1]
     known = read_notebook(ROOT / f"notebooks/{name}.ipynb")
-    own = Panel(name, cells[place].source, lambda text: None)
+    own = ParameterPanel(name, cells[place].source, lambda text: None)
 
     assert after.metadata.tags == ["remove_cell"] and f'panel.show("{name}")' in after.source
     assert own.values() == {parameter: one.default for parameter, one in known.items()}

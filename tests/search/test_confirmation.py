@@ -9,7 +9,7 @@ from search_world import START, World, drive, kept, switch, switches
 from trainspeed.core.run import Role
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome, judge
-from trainspeed.search.claims import Confirmation, LeftOut
+from trainspeed.search.claims import Ablation, Confirmation
 from trainspeed.search.confirm import hurts
 from trainspeed.search.findings import Decision
 from trainspeed.search.search import Search
@@ -87,7 +87,7 @@ def confirmed(total, *parts):
     """Return what fresh blocks said of accuracy: of all, and of (switches, equality) that were left out."""
     same = judge([1.2] * 9, [1.0] * 9)
     left_out = [
-        LeftOut(switches=gone, time=same, accuracy=None, equality=own, large=len(gone) == 1)
+        Ablation(switches=gone, time=same, accuracy=None, equality=own, large=len(gone) == 1)
         for gone, own in parts
     ]
     return Confirmation(

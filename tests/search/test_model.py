@@ -8,7 +8,7 @@ import search_world
 from search_world import START, World, drive, random_world, switch, switches
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.run import Role
-from trainspeed.search.known import Group, Known
+from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.model import model
 from trainspeed.search.screen import lenth_error, screen, screen_groups
 from trainspeed.search.search import Search
@@ -106,5 +106,5 @@ def test_noise_has_no_interactions():
 
 
 def test_a_group_is_an_arm_short_where_switches_exclude_each_other():
-    group = Group(label=Role.SCREEN, seed=0, arms=((), (switch(1), switch(1, "other"))))
+    group = ArmGroup(label=Role.SCREEN, seed=0, arms=((), (switch(1), switch(1, "other"))))
     assert len(group.trials(START)) == 1

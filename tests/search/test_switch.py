@@ -3,7 +3,7 @@
 import pytest
 
 from trainspeed.core.errors import UserError
-from trainspeed.core.levers.lever import Kind, Lever, Numbers
+from trainspeed.core.levers.lever import Lever, LeverKind, Numbers
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.search.switch import candidates, combined, compatible, plain_trial
 
@@ -126,9 +126,9 @@ def test_a_switch_sets_what_it_needs_and_has_its_class(monkeypatch):
 
 def test_what_a_script_has_already_is_a_list_of_its_own(monkeypatch):
     monkeypatch.setitem(
-        LEVERS, "pinned", Lever(name="pinned", words="pinned", kind=Kind.ALREADY_ON, values=("off",))
+        LEVERS, "pinned", Lever(name="pinned", words="pinned", kind=LeverKind.ALREADY_ON, values=("off",))
     )
-    monkeypatch.setitem(LEVERS, "anomaly", Lever(name="anomaly", words="anomaly mode", kind=Kind.BRAKE))
+    monkeypatch.setitem(LEVERS, "anomaly", Lever(name="anomaly", words="anomaly mode", kind=LeverKind.BRAKE))
     there = candidates(PLAIN, "cpu")
     assert "pinned" in [one.lever for one in there.already_on]
     assert "anomaly" in [one.lever for one in there.brakes]

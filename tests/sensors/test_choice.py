@@ -3,7 +3,7 @@
 import pytest
 
 from fake_nvml import FakeGpu, FakeNvml, install
-from trainspeed.core.cuda import CUDA_13_CAPABILITY, LeftOut, version_pair
+from trainspeed.core.cuda import CUDA_13_CAPABILITY, ExclusionReason, version_pair
 from trainspeed.sensors.gpus import choose_gpus, stranger_notes
 from trainspeed.sensors.nvml import open_nvml
 
@@ -52,7 +52,7 @@ def test_the_fast_gpu_is_used_and_the_old_one_that_draws_the_screen_is_not(monke
     )
 
     assert choice.uuids == ("GPU-4090",)
-    assert reasons(choice) == {"GPU-gt1030": LeftOut.TOO_OLD}
+    assert reasons(choice) == {"GPU-gt1030": ExclusionReason.TOO_OLD}
 
 
 def test_the_newest_comes_first_and_then_the_largest_and_equal_ones_by_their_place(monkeypatch):
@@ -90,7 +90,7 @@ def test_an_old_gpu_that_is_named_is_used(monkeypatch):
     choice = chosen(monkeypatch, *gpus, visible="0")
 
     assert choice.uuids == ("GPU-old",)
-    assert reasons(choice) == {"GPU-new": LeftOut.HIDDEN}
+    assert reasons(choice) == {"GPU-new": ExclusionReason.HIDDEN}
 
 
 def test_a_named_order_is_kept(monkeypatch):
@@ -103,7 +103,7 @@ def test_without_gpus_by_wish_all_are_left_out(monkeypatch):
     choice = chosen(monkeypatch, gpu("GPU-a"), a100("GPU-b", instance("MIG-1", 1, 4864)), wanted=False)
 
     assert choice.used == ()
-    assert set(reasons(choice).values()) == {LeftOut.NOT_WANTED}
+    assert set(reasons(choice).values()) == {ExclusionReason.NOT_WANTED}
 
 
 def test_a_gpu_that_does_not_answer_is_left_out(monkeypatch):
@@ -113,7 +113,7 @@ def test_a_gpu_that_does_not_answer_is_left_out(monkeypatch):
     choice = chosen(monkeypatch, lost, gpu("GPU-b"))
 
     assert choice.uuids == ("GPU-b",)
-    assert [(one.index, why) for one, why in choice.left_out] == [(0, LeftOut.LOST)]
+    assert [(one.index, why) for one, why in choice.left_out] == [(0, ExclusionReason.LOST)]
 
 
 # MIG.
@@ -129,7 +129,7 @@ def test_in_mig_mode_the_largest_instance_is_the_only_device(monkeypatch):
     assert (used.uuid, used.name) == ("MIG-3", "NVIDIA A100-SXM4-40GB MIG 3g.20gb")
     assert (used.memory_total_bytes, used.compute_capability) == (19968 * 2**20, "8.0")
     assert used.power_limit_w is None
-    assert reasons(choice) == {"MIG-1": LeftOut.SECOND_INSTANCE}
+    assert reasons(choice) == {"MIG-1": ExclusionReason.SECOND_INSTANCE}
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_whole_gpus_are_used_rather_than_an_instance(monkeypatch):
     choice = chosen(monkeypatch, sliced, gpu("GPU-b", (8, 0)), gpu("GPU-c", (8, 0)))
 
     assert choice.uuids == ("GPU-b", "GPU-c")
-    assert reasons(choice) == {"MIG-1": LeftOut.SECOND_INSTANCE}
+    assert reasons(choice) == {"MIG-1": ExclusionReason.SECOND_INSTANCE}
 
 
 def test_a_gpu_in_mig_mode_without_instances_cannot_be_used(monkeypatch):
     choice = chosen(monkeypatch, a100("GPU-a"))
 
     assert choice.used == ()
-    assert reasons(choice) == {"GPU-a": LeftOut.NO_INSTANCE}
+    assert reasons(choice) == {"GPU-a": ExclusionReason.NO_INSTANCE}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from program_text import YOURS, imported, trial_of, unknown_names
 from trainspeed.core.levers import registry
-from trainspeed.core.levers.lever import Kind, Level, Lever, Numbers
+from trainspeed.core.levers.lever import Level, Lever, LeverKind, Numbers
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import FRAMEWORKS, STRATEGIES
 from trainspeed.snippets.code import program_of
@@ -186,7 +186,8 @@ def test_with_ddp_it_stands_before_torchrun():
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"), [(Kind.BRAKE, "a brake: remove it"), (Kind.ALREADY_ON, "without this it is on")]
+    ("kind", "said"),
+    [(LeverKind.BRAKE, "a brake: remove it"), (LeverKind.ALREADY_ON, "without this it is on")],
 )
 def test_a_lever_that_slows_down_says_so(kind, said):
     lever = Lever(name="sync", words="a wait in each step", kind=kind, numbers=Numbers.SAME)

@@ -22,7 +22,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.sensors.cpu import CpuSeconds, HostLoad
 from trainspeed.worker import measure as child
 from trainspeed.worker import meter, validity
-from trainspeed.worker.events import Measured, ResultSent, StageBegun
+from trainspeed.worker.events import MeasurementEnded, ResultSent, StageBegun
 from trainspeed.worker.failures import Invalid
 
 UUID = "GPU-aaaa-1"
@@ -147,7 +147,7 @@ def events_of(weights):
 
 def test_what_was_measured_is_sent_before_anything_else_is_looked_up():
     events = events_of(None)
-    sent = next(number for number, event in enumerate(events) if isinstance(event, Measured))
+    sent = next(number for number, event in enumerate(events) if isinstance(event, MeasurementEnded))
     measured, result = events[sent].result, events[-1].result
 
     begun = [event.name for event in events[sent:-1] if isinstance(event, StageBegun)]

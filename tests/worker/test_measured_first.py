@@ -7,7 +7,7 @@ import pytest
 from fake_backend import FakeBackend, FakeTraining
 from fake_runs import EventsSent
 from study_data import make_trial
-from trainspeed.worker.events import Measured, ResultSent, StageBegun
+from trainspeed.worker.events import MeasurementEnded, ResultSent, StageBegun
 from trainspeed.worker.measure import measure_trial
 from trainspeed.worker.request import Request
 
@@ -46,14 +46,14 @@ def test_a_look_at_the_levers_that_ends_the_process_loses_no_epoch(channel):
     begun, last = channel.events[-2:]
 
     assert begun == StageBegun(name="inspect")
-    assert isinstance(last, Measured)
+    assert isinstance(last, MeasurementEnded)
     assert (last.result.epoch_s, last.result.in_effect) == ((1.0, 0.1, 0.1), {})
 
 
 def test_what_was_seen_of_the_levers_is_sent_before_the_test_images_are_evaluated(channel):
     """Evaluating them may end the process in its turn, and may change what there is to see."""
     measure_trial(asked("out of memory evaluating"), FakeBackend(), None, channel)
-    sent = [event.result for event in channel.events if isinstance(event, Measured)]
+    sent = [event.result for event in channel.events if isinstance(event, MeasurementEnded)]
     *_, ended = channel.events
 
     assert [each.in_effect for each in sent] == [{}, {"python_gc": ("off", "made up")}]
@@ -62,7 +62,7 @@ def test_what_was_seen_of_the_levers_is_sent_before_the_test_images_are_evaluate
 
 def test_the_time_of_a_stage_that_is_gone_on_with_adds_up(channel):
     measure_trial(asked(), FakeBackend(), None, channel)
-    *_, looked = (event.result for event in channel.events if isinstance(event, Measured))
+    *_, looked = (event.result for event in channel.events if isinstance(event, MeasurementEnded))
     *_, ended = channel.events
 
     assert ended.result.stages_s["inspect"] > looked.stages_s["inspect"]

@@ -5,13 +5,13 @@ import pytest
 from fake_nvml import FakeGpu, FakeNvml, install, install_none
 from trainspeed.core.cuda import CUDA_13_CAPABILITY, version_pair
 from trainspeed.worker.environment import VISIBLE, Preset, show_gpus
-from trainspeed.worker.reach import Build, Driver, GpuNotReached, driver_here, reach, why_not
+from trainspeed.worker.reach import Build, GpuNotReached, NvidiaDriver, driver_here, reach, why_not
 
 TORCH = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")  # torch.cuda.get_arch_list(), 2.15.0+cu132
 TENSORFLOW = ("sm_60", "sm_70", "sm_80", "sm_89", "compute_90")
 PYTORCH = Build(framework="PyTorch", cuda="13.2", architectures=TORCH)
 JAX = Build(framework="JAX", cuda="13")
-DRIVER = Driver(version="580.65.06", cuda="13.0", gpus=(("NVIDIA H100", "9.0"),))
+DRIVER = NvidiaDriver(version="580.65.06", cuda="13.0", gpus=(("NVIDIA H100", "9.0"),))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_driver_that_is_too_old_is_named_with_the_one_that_is_needed(monkeypat
 
 def test_a_driver_of_the_same_cuda_is_not_called_too_old():
     """Programs of a later minor version run, too."""
-    text = why_not(Build(framework="TensorFlow", cuda="12.9"), Driver(version="535", cuda="12.2"), None)
+    text = why_not(Build(framework="TensorFlow", cuda="12.9"), NvidiaDriver(version="535", cuda="12.2"), None)
 
     assert "it sees none" in text and "install driver" not in text
 

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from pandas.io.formats.style import Styler
 
-from trainspeed.articles.claims import Answer, Result
+from trainspeed.articles.claims import ClaimAnswer, Result
 from trainspeed.articles.ratios import has_ours
 from trainspeed.articles.views import claims_table, unmeasured_table
 from trainspeed.core.format import counted
@@ -21,7 +21,7 @@ NO_NUMBER = "Nothing here can be compared with the articles' numbers."
 THEIRS_ALONE = "numbers of the article alone, not measured here as there"
 
 
-def show_claims(answers: Sequence[Answer]) -> None:
+def show_claims(answers: Sequence[ClaimAnswer]) -> None:
     """Show the statements that something was measured about here as a table, and the others folded."""
     told = [answer for answer in answers if answer.result is not Result.UNMEASURED]
     untold = [answer for answer in answers if answer.result is Result.UNMEASURED]

@@ -108,7 +108,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ClaimAnswer:
     """What this machine says about a statement, and why; `text.reason` puts it into words.
 
     Attributes:
@@ -122,7 +122,7 @@ class Answer:
     note: str = ""
 
 
-def decide(claim: Claim, evidence: Iterable[Evidence], missing: str = "") -> Answer:
+def decide(claim: Claim, evidence: Iterable[Evidence], missing: str = "") -> ClaimAnswer:
     """Return what the evidence says about a statement, by the rule of its kind.
 
     Args:
@@ -130,7 +130,7 @@ def decide(claim: Claim, evidence: Iterable[Evidence], missing: str = "") -> Ans
     """
     known = tuple(item for item in evidence if item.judgement.speedup is not None)
     if not known:
-        return Answer(claim=claim, result=Result.UNMEASURED, note=missing)
+        return ClaimAnswer(claim=claim, result=Result.UNMEASURED, note=missing)
     if claim.kind in OUTCOME_KINDS:
         outcome = known[0].judgement.outcome
         holds = None if outcome == Outcome.UNDECIDED else outcome == claim.kind
@@ -141,7 +141,7 @@ def decide(claim: Claim, evidence: Iterable[Evidence], missing: str = "") -> Ans
         any_has_it = _any_has(known, outcome)
         holds = None if any_has_it is None else any_has_it == wanted
     result = {True: Result.AGREES, False: Result.DISAGREES, None: Result.UNDECIDED}[holds]
-    return Answer(claim=claim, result=result, evidence=known)
+    return ClaimAnswer(claim=claim, result=result, evidence=known)
 
 
 def limits(claim: Claim, item: Evidence) -> tuple[float, float]:

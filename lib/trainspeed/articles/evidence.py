@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from statistics import median
 
-from trainspeed.articles.claims import Answer, Claim, Evidence, Result, decide
+from trainspeed.articles.claims import Claim, ClaimAnswer, Evidence, Result, decide
 from trainspeed.core.format import DEFAULT_PRECISION
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import DATA_ROLES, Run, Status
@@ -25,7 +25,7 @@ ALIKE = tuple(field.name for field in fields(Trial) if field.name not in MAY_DIF
 ARTICLE_WORKERS = {"threads": 4, "processes": 32}  # article 002's
 
 
-def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] = ()) -> Answer:
+def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] = ()) -> ClaimAnswer:
     """Return what this machine's verdicts say about a statement; runs answer what no verdict can.
 
     Of several verdicts the one with the most blocks answers, and of these the one nearest to the article's
@@ -159,7 +159,7 @@ def _turned(ratios: Mapping[int, float]) -> dict[int, float]:
     return {block: ratio if ahead else 1 / ratio for block, ratio in ratios.items()}
 
 
-def _larger_batch(claim: Claim, runs: Iterable[Run]) -> Answer:
+def _larger_batch(claim: Claim, runs: Iterable[Run]) -> ClaimAnswer:
     """Return whether the candidate ran at a batch size at which the baseline ran out of memory, all else equal.
 
     A run that was not begun, as memory was known to be too small, shows nothing of either.
@@ -171,14 +171,14 @@ def _larger_batch(claim: Claim, runs: Iterable[Run]) -> Answer:
         if trial.framework in arms and trial.model == claim.model and run.role in DATA_ROLES and run.tried:
             alike.setdefault(tuple(getattr(trial, name) for name in ALIKE), []).append(run)
     if not any(run.status is Status.OOM for own in alike.values() for run in own):
-        return Answer(claim=claim, result=Result.UNMEASURED, note="No run here ran out of memory.")
+        return ClaimAnswer(claim=claim, result=Result.UNMEASURED, note="No run here ran out of memory.")
     found = {answer.result: answer for answer in (_larger_of_alike(claim, own) for own in alike.values())}
     if Result.AGREES in found and Result.DISAGREES in found:
         return replace(found[Result.AGREES], result=Result.UNDECIDED, note=BOTH_WAYS)
     return next(found[result] for result in Result if result in found)
 
 
-def _larger_of_alike(claim: Claim, runs: Sequence[Run]) -> Answer:
+def _larger_of_alike(claim: Claim, runs: Sequence[Run]) -> ClaimAnswer:
     """Return the same of runs whose trials differ in framework and batch size alone."""
     sizes: dict[tuple[str, Status], set[int]] = {}
     for run in runs:
@@ -186,10 +186,12 @@ def _larger_of_alike(claim: Claim, runs: Sequence[Run]) -> Answer:
     base, cand = (sizes.get((arm, Status.OK), set()) for arm in (claim.baseline, claim.candidate))
     base_oom, cand_oom = (sizes.get((arm, Status.OOM), set()) for arm in (claim.baseline, claim.candidate))
     if not base or not cand or not (base_oom or cand_oom):
-        return Answer(claim=claim, result=Result.UNMEASURED)
+        return ClaimAnswer(claim=claim, result=Result.UNMEASURED)
     setting = ", ".join(runs[0].trial.factors[name].words(runs[0].trial) for name in SAID)
     largest = f"{claim.candidate} {max(cand)}, {claim.baseline} {max(base)}"
     note = f"The largest batch that ran here: {largest} ({setting})."
     fits_less = (cand_oom - cand) & (base | base_oom)
     otherwise = Result.DISAGREES if fits_less else Result.UNDECIDED
-    return Answer(claim=claim, result=Result.AGREES if cand & (base_oom - base) else otherwise, note=note)
+    return ClaimAnswer(
+        claim=claim, result=Result.AGREES if cand & (base_oom - base) else otherwise, note=note
+    )

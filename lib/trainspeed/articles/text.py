@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from trainspeed.articles.claims import BANDS, TALLIES, Answer, Claim, Result, chances, decide, limits
+from trainspeed.articles.claims import BANDS, TALLIES, Claim, ClaimAnswer, Result, chances, decide, limits
 from trainspeed.core.format import NAMES, percent
 from trainspeed.judge.text import measured
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, confidence_of_each, fewest_blocks
@@ -13,7 +13,7 @@ from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, confidence_of_each, 
 MAX_NAMED = 3  # comparisons that a reason names; of the others it says how many there are
 
 
-def reason(answer: Answer) -> str:
+def reason(answer: ClaimAnswer) -> str:
     """Return why a machine agrees with a statement or does not: what was measured, or what was not."""
     claim, evidence = answer.claim, answer.evidence
     if not evidence:
@@ -34,7 +34,7 @@ def reason(answer: Answer) -> str:
     return " ".join([*sentences, *filter(None, [answer.note])])
 
 
-def _one_decides(answer: Answer) -> bool:
+def _one_decides(answer: ClaimAnswer) -> bool:
     """Return whether one of the comparisons would have decided, had it been the only one."""
     claim = answer.claim
     if claim.kind in TALLIES:
@@ -59,7 +59,7 @@ def _size(claim: Claim, judgement: Judgement) -> str:
     return f"{size} ({confidence} {' to '.join(map(number, ends))}{' %' * share})"
 
 
-def _claimed(answer: Answer) -> str:
+def _claimed(answer: ClaimAnswer) -> str:
     """Return the limits of a band, after a semicolon; nothing for other statements."""
     claim = answer.claim
     if claim.kind not in BANDS:

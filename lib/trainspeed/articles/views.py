@@ -8,7 +8,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from trainspeed.articles.charts import FAIRNESS_NOTE
-from trainspeed.articles.claims import Answer, Claim
+from trainspeed.articles.claims import Claim, ClaimAnswer
 from trainspeed.articles.numbers import convolution_gpus, printed, published
 from trainspeed.articles.text import reason
 from trainspeed.core.format import MISSING, NAMES, fixed, interval, percent
@@ -19,7 +19,7 @@ UNITS = ("fp16", "bf16", "tf32", "fp64", "int8", "int4", "int1")
 INTERVAL = f"{percent(CONFIDENCE)} interval"
 
 
-def claims_table(answers: Iterable[Answer]) -> Styler:
+def claims_table(answers: Iterable[ClaimAnswer]) -> Styler:
     """Return a row per statement: what the article found or guessed, whether this machine agrees, and why."""
     rows = [
         {**_stated(answer.claim), "this machine": str(answer.result), "why": reason(answer)}
@@ -28,7 +28,7 @@ def claims_table(answers: Iterable[Answer]) -> Styler:
     return styled(rows, "claims", "What the articles found or guessed, checked here")
 
 
-def unmeasured_table(answers: Iterable[Answer]) -> Styler:
+def unmeasured_table(answers: Iterable[ClaimAnswer]) -> Styler:
     """Return a row per statement that nothing was measured about: what the article found or guessed, and why not."""
     rows = [{**_stated(answer.claim), "why": reason(answer)} for answer in answers]
     return styled(rows, "unmeasured_claims", "What the articles found or guessed, and was not measured here")

@@ -84,7 +84,7 @@ class ForkedRun:
                 return event
             else:
                 self._heed(event)
-                if isinstance(event, events.Measured):
+                if isinstance(event, events.MeasurementEnded):
                     deadline = time.monotonic() + self._timeout_s
         return None
 
@@ -131,7 +131,7 @@ class ForkedRun:
                 self._pid = event.pid
             case events.StageBegun():
                 self._stage = event.name
-            case events.Measured():
+            case events.MeasurementEnded():
                 self._measured = event.result
             case events.ResultSent():
                 self._result = RunOutcome(status=Status.OK, result=event.result)

@@ -54,7 +54,7 @@ class Lines:
             print(f"{self._study}: run {done + 1} of {total}{left}: {name}", flush=True)
 
 
-class Bar:
+class ProgressBar:
     """A bar in a notebook, with the time left; nothing of it stays when it is closed.
 
     Plain HTML that is drawn again: it asks for no widgets, and a notebook that is saved meanwhile holds no state.
@@ -84,11 +84,11 @@ class Bar:
 
 
 @contextmanager
-def shown_progress(study: str, *, in_report: bool) -> Iterator[Lines | Bar]:
+def shown_progress(study: str, *, in_report: bool) -> Iterator[Lines | ProgressBar]:
     """Show lines while a report runs, and take them out of the notebook at the end; else show a bar."""
     is_shown = in_notebook()
     if is_shown and not in_report:
-        with closing(Bar(study)) as bar:
+        with closing(ProgressBar(study)) as bar:
             yield bar
         return
     yield Lines(study)

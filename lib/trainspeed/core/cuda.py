@@ -14,7 +14,7 @@ OLDEST_DRIVER = {11: 450, 12: 525, 13: 580}
 CUDA_13_CAPABILITY = (7, 5)
 
 
-class LeftOut(StrEnum):
+class ExclusionReason(StrEnum):
     """Why a GPU that the driver shows is not trained on."""
 
     NOT_WANTED = "not_wanted"

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainspeed.core.convolution import AnyTrial
-from trainspeed.core.cuda import CUDA_13_CAPABILITY, LeftOut
+from trainspeed.core.cuda import CUDA_13_CAPABILITY, ExclusionReason
 from trainspeed.core.format import counted, gigabytes
 from trainspeed.core.levers.host import AS_SET
 from trainspeed.core.levers.registry import words_of
 
 LEFT_OUT = {
-    LeftOut.NOT_WANTED: "TRAINSPEED_DEVICE is cpu",
-    LeftOut.HIDDEN: "left out by CUDA_VISIBLE_DEVICES",
-    LeftOut.TOO_OLD: "older than compute capability {}.{}, for which CUDA 13 has no kernels".format(
+    ExclusionReason.NOT_WANTED: "TRAINSPEED_DEVICE is cpu",
+    ExclusionReason.HIDDEN: "left out by CUDA_VISIBLE_DEVICES",
+    ExclusionReason.TOO_OLD: "older than compute capability {}.{}, for which CUDA 13 has no kernels".format(
         *CUDA_13_CAPABILITY
     ),
-    LeftOut.LOST: "it does not answer the driver",
-    LeftOut.NO_INSTANCE: "in MIG mode, without an instance to use",
-    LeftOut.SECOND_INSTANCE: "a process can use one MIG instance, or whole GPUs",
+    ExclusionReason.LOST: "it does not answer the driver",
+    ExclusionReason.NO_INSTANCE: "in MIG mode, without an instance to use",
+    ExclusionReason.SECOND_INSTANCE: "a process can use one MIG instance, or whole GPUs",
 }
 UNKNOWN_GPU = "unknown GPU"
 TRAINED_ON = {"gpu": "GPU", "cpu": "CPU, one core per device"}

@@ -18,16 +18,16 @@ from trainspeed.judge.verdict import MIN_BLOCKS, judge
 NARROW_BRACKET = 1.1  # a bracket whose ends are nearer than this says enough: the noise decides from here on
 
 
-class Kind(StrEnum):
+class CrossoverKind(StrEnum):
     """What the sizes tried say. A size is measured as faster or slower when its whole interval is beyond 1.
 
-    FOUND: the device is measured as slower up to one size and as faster from another on (or the reverse).
+    SINGLE: the device is measured as slower up to one size and as faster from another on (or the reverse).
     ALWAYS: measured as faster at every size. NEVER: measured as slower at every size.
     SEVERAL: faster and slower change places more than once, so that no single number would be true.
     UNDECIDED: some sizes are too near to 1 to tell, and no two others stand on both sides; or no size.
     """
 
-    FOUND = "found"
+    SINGLE = "found"
     ALWAYS = "always"
     NEVER = "never"
     SEVERAL = "several"
@@ -35,7 +35,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class SizeSpeedup:
     """How the device compares with the CPU at one size.
 
     Attributes:
@@ -73,8 +73,8 @@ class Crossover:
         left_out: Sizes without an interval, where others have one.
     """
 
-    kind: Kind
-    points: tuple[Point, ...]
+    kind: CrossoverKind
+    points: tuple[SizeSpeedup, ...]
     size: float | None = None
     low: float | None = None
     high: float | None = None
@@ -91,17 +91,19 @@ class Crossover:
         return math.ceil(size) if self.rising else math.floor(size)
 
 
-def judged_points(times: Mapping[float, tuple[Sequence[float], Sequence[float]]]) -> list[Point]:
+def judged_points(times: Mapping[float, tuple[Sequence[float], Sequence[float]]]) -> list[SizeSpeedup]:
     """Return the points of times measured in pairs, with the interval of `verdict.judge`.
 
     Args:
         times: Size -> (CPU, device), in seconds, paired by block. A size without a block is left out.
     """
     judgements = ((size, judge(*pair)) for size, pair in sorted(times.items()))
-    return [Point(size=n, speedup=j.speedup, low=j.low, high=j.high) for n, j in judgements if j.speedup]
+    return [
+        SizeSpeedup(size=n, speedup=j.speedup, low=j.low, high=j.high) for n, j in judgements if j.speedup
+    ]
 
 
-def crossover(points: Sequence[Point]) -> Crossover:
+def crossover(points: Sequence[SizeSpeedup]) -> Crossover:
     """Return from what size on the device is faster, interpolated between the sizes tried.
 
     Args:
@@ -111,17 +113,18 @@ def crossover(points: Sequence[Point]) -> Crossover:
     sure = [point for point in ordered if point.low is not None]
     if len(sure) < 2:
         # By the estimates alone: a single interval among them would decide nothing.
-        sure = [Point(size=p.size, speedup=p.speedup) for p in ordered] if len(ordered) > 1 else ordered
+        sure = [SizeSpeedup(size=p.size, speedup=p.speedup) for p in ordered] if len(ordered) > 1 else ordered
     tried = {point.size for point in sure}
     left_out = tuple(p.size for p in ordered if p.size not in tried)
     # Neighbours among the decided sizes between which the faster one changes.
     changes = [(a, b) for a, b in pairwise(p for p in sure if p.sign) if a.sign != b.sign]
-    kind = Kind.SEVERAL if len(changes) > 1 else Kind.FOUND
+    kind = CrossoverKind.SEVERAL if len(changes) > 1 else CrossoverKind.SINGLE
     if not changes:
         decided = sure and all(point.sign for point in sure)
-        kind = Kind.UNDECIDED if not decided else Kind.ALWAYS if sure[0].sign > 0 else Kind.NEVER
+        everywhere = CrossoverKind.ALWAYS if sure and sure[0].sign > 0 else CrossoverKind.NEVER
+        kind = everywhere if decided else CrossoverKind.UNDECIDED
     result = Crossover(kind=kind, points=tuple(sure), left_out=left_out)
-    if kind is not Kind.FOUND:
+    if kind is not CrossoverKind.SINGLE:
         return result
     first, last = changes[0]
     inside = [point for point in sure if first.size <= point.size <= last.size]
@@ -131,7 +134,7 @@ def crossover(points: Sequence[Point]) -> Crossover:
     return replace(result, size=_equal_at(inside), low=low, high=high, bracket=bracket, rising=rising)
 
 
-def _equal_at(points: Sequence[Point]) -> float:
+def _equal_at(points: Sequence[SizeSpeedup]) -> float:
     """Return where the speed-up is 1, as if it were straight between neighbours on two logarithmic axes.
 
     Where noise makes the estimates cross 1 more than once, it is the crossings' geometric mean.
@@ -141,7 +144,7 @@ def _equal_at(points: Sequence[Point]) -> float:
     return math.exp(math.fsum(crossings) / len(crossings))
 
 
-def next_size(points: Sequence[Point]) -> int | None:
+def next_size(points: Sequence[SizeSpeedup]) -> int | None:
     """Return the size to measure next, so that the crossover's bracket halves (on a logarithmic axis).
 
     That is the geometric mean of the bracket. A size inside that was measured and could not be decided hides
@@ -174,37 +177,37 @@ def crossover_sentence(result: Crossover, *, device: str, cpu: str, unit: str = 
     if not points:
         return f"{device} against {cpu}: crossover undecided, no size was measured in both."
     tried = f"within the sizes tried ({_sizes(points)} {unit})"
-    if result.kind is Kind.FOUND:
+    if result.kind is CrossoverKind.SINGLE:
         size, (first, last) = f"about {three(result.nearest_faster)} {unit}", map(three, result.bracket)
         where, one, other = f"up to {size}", "faster", "slower"
         if result.rising:
             where, one, other = f"from {size} on", "slower", "faster"
         text = f"{device} is faster than {cpu} {where} (measured as {one} at {first}, as {other} at {last})"
-    elif result.kind in (Kind.ALWAYS, Kind.NEVER):
+    elif result.kind in (CrossoverKind.ALWAYS, CrossoverKind.NEVER):
         nearest = min(points, key=lambda point: abs(math.log(point.speedup)))
         interval = "" if nearest.low is None else f", {nearest.low:.3g}x to {nearest.high:.3g}x"
         at = f"{three(nearest.size)} ({nearest.speedup:.3g}x{interval})"
         text = f"{device} is faster than {cpu} at every size tried"
-        if result.kind is Kind.NEVER:
+        if result.kind is CrossoverKind.NEVER:
             text = f"{device} is nowhere faster than {cpu}"
         text += f": the crossover is not {tried}; nearest at {at}"
     else:
         text = f"{device} against {cpu}: no single crossover {tried}: {device} is {_stretches(points)}"
     if any(point.low is None for point in points):
         text += f"; by medians without an interval: measure {MIN_BLOCKS} blocks or more"
-    elif result.kind is Kind.UNDECIDED:
+    elif result.kind is CrossoverKind.UNDECIDED:
         text += "; measure more blocks"
     if result.left_out:
         text += f"; left out, without an interval: {', '.join(map(three, result.left_out))}"
     return f"{text}."
 
 
-def _stretches(points: Sequence[Point]) -> str:
+def _stretches(points: Sequence[SizeSpeedup]) -> str:
     """Return where it is faster, slower or neither: "slower at 1 to 8, faster at 16 to 64"."""
     names = {1: "faster", -1: "slower", 0: "neither for sure"}
     runs = [(sign, list(group)) for sign, group in groupby(points, key=lambda point: point.sign)]
     return ", ".join(f"{names[sign]} at {_sizes(group)}" for sign, group in runs)
 
 
-def _sizes(points: Sequence[Point]) -> str:
+def _sizes(points: Sequence[SizeSpeedup]) -> str:
     return " to ".join(dict.fromkeys(three(point.size) for point in (points[0], points[-1])))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from trainspeed.core.errors import UserError
-from trainspeed.monitor.table import Table, open_table
+from trainspeed.monitor.table import SampleTable, open_table
 from trainspeed.monitor.watch import Watch
 from trainspeed.sensors.host import HostSensors
 from trainspeed.sensors.nvml import open_nvml
@@ -68,7 +68,7 @@ def record_samples(
         closing(open_nvml()) as nvml,
         Watch(watch_stdin=until_stdin_closes, parent=parent) as watch,
     ):
-        table: Table | None = Table(file, nvml, HostSensors(cores), interval_s)
+        table: SampleTable | None = SampleTable(file, nvml, HostSensors(cores), interval_s)
         for _ in ticks(interval_s, watch.wait):
             table = _sample(table, out)
             if command and watch.command is None:
@@ -86,7 +86,7 @@ def record_samples(
     return code if code >= 0 else 128 - code  # killed by a signal: as in shells
 
 
-def _sample(table: Table | None, out: Path) -> Table | None:
+def _sample(table: SampleTable | None, out: Path) -> SampleTable | None:
     """Write a sample; None once the file cannot be written."""
     try:
         if table is not None:

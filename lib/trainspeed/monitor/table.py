@@ -30,7 +30,7 @@ LEGEND = (
 )
 
 
-class Table:
+class SampleTable:
     """The CSV being written: one row per device and sample. A sample is one write, with no buffer between."""
 
     def __init__(self, file: BinaryIO, nvml: Nvml, host: HostSensors, interval_s: float) -> None:

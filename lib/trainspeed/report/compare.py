@@ -17,7 +17,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.files import COMPARE, HISTORY
 from trainspeed.core.format import counted
 from trainspeed.core.paths import ROOT
-from trainspeed.report.notebooks import Job, ReportRun
+from trainspeed.report.notebooks import NotebookJob, ReportRun
 from trainspeed.report.output_folder import locked
 from trainspeed.studies.across.common import common_trials
 from trainspeed.studies.across.sessions import sessions_of
@@ -87,7 +87,7 @@ def _draw(
     with locked(out), tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as paths:
         json.dump([str(side.path.resolve()) for side in read], paths)
         paths.flush()
-        job = Job(
+        job = NotebookJob(
             name=name,
             context=Context(id="", out=out, in_report=True),
             parameters=parameters,

@@ -26,7 +26,7 @@ OK, FAILED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class NotebookJob:
     """A notebook to run, with its context and its parameters.
 
     Attributes:
@@ -49,11 +49,11 @@ class Job:
         """The notebook's file, below the folder of the notebooks."""
         return f"{self.notebook or self.name}.ipynb"
 
-    def drawn(self, source: Path) -> Job:
+    def drawn(self, source: Path) -> NotebookJob:
         """Return the job that measures nothing and shows what is in the folder."""
         return replace(self, context=replace(self.context, render_from=source), rendered=True)
 
-    def told_of(self, results: Sequence[NotebookResult]) -> Job:
+    def told_of(self, results: Sequence[NotebookResult]) -> NotebookJob:
         """Return the job whose notebook learns what became of other notebooks."""
         statuses = tuple(status_of(result) for result in results)
         return replace(self, context=replace(self.context, notebook_statuses=statuses))
@@ -64,8 +64,8 @@ class ReportRun:
 
     def __init__(
         self,
-        jobs: Sequence[Job],
-        front: Job | None,
+        jobs: Sequence[NotebookJob],
+        front: NotebookJob | None,
         *,
         out: Path,
         folder: Path,
@@ -110,7 +110,7 @@ class ReportRun:
         self._print_results()
         return exit_code(self._results, self._interrupted)
 
-    def _run_job(self, job: Job, number: int, interruption: Interruption) -> NotebookResult:
+    def _run_job(self, job: NotebookJob, number: int, interruption: Interruption) -> NotebookResult:
         if interruption.asked:
             error = "not run: the report was interrupted before"
             status = NotebookStatus.INTERRUPTED
@@ -125,7 +125,7 @@ class ReportRun:
             result = self._executed(replace(job, parameters={}), interruption)
         return self._exported(result, f"{job.name}.html", front_page=linked)
 
-    def _run_front(self, job: Job, source: Path) -> NotebookResult:
+    def _run_front(self, job: NotebookJob, source: Path) -> NotebookResult:
         """Run and export the front page; return what became of it.
 
         Where it was to measure and did not run to its end, the page is drawn from what is there, so that a
@@ -148,7 +148,7 @@ class ReportRun:
         exported = self._exported(page, PAGE, front_page=False, complete=complete, resumable=resumable)
         return exported if page is result else result
 
-    def _with_time(self, job: Job) -> Job:
+    def _with_time(self, job: NotebookJob) -> NotebookJob:
         """Return the job with its share of the report's time."""
         seconds = self._shares.of(job.name) if self._shares and not job.rendered else None
         return (
@@ -163,13 +163,13 @@ class ReportRun:
         repeatable = all(other.mistake or other.status.ran_to_its_end for other in ended)
         return not repeatable and not all(job.rendered for job in self._all)
 
-    def _executed_alone(self, job: Job) -> NotebookResult:
+    def _executed_alone(self, job: NotebookJob) -> NotebookResult:
         with Interruption() as interruption:
             result = self._executed(job, interruption)
             self._interrupted |= interruption.asked
         return result
 
-    def _executed(self, job: Job, interruption: Interruption) -> NotebookResult:
+    def _executed(self, job: NotebookJob, interruption: Interruption) -> NotebookResult:
         metadata = {"session": job.context.id, "preset": job.preset, "rendered": job.rendered}
         return execute(
             self._folder / job.file,

@@ -101,7 +101,7 @@ class Field:
     read: Callable[[], Any]
 
 
-class Panel:
+class ParameterPanel:
     """The widgets of a notebook's parameters.
 
     Attributes:
@@ -180,7 +180,7 @@ def display_panel(notebook: str) -> None:
         )
         script.outputs = ()  # a notebook that is opened again is not to run by itself
 
-    panel = Panel(notebook, before, run)
+    panel = ParameterPanel(notebook, before, run)
     panel.box.children = (*panel.box.children, script)
     display(panel.box)
 

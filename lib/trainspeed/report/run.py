@@ -28,7 +28,7 @@ from trainspeed.core.user_model import user_models_in
 from trainspeed.report import parameters
 from trainspeed.report.budget import ask_for_plans, check_budget
 from trainspeed.report.notebook_run import End, one_line
-from trainspeed.report.notebooks import INTERRUPTED, Job, ReportRun, exit_code
+from trainspeed.report.notebooks import INTERRUPTED, NotebookJob, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
 from trainspeed.report.plan_text import plan_lines, shares_of, sums_of, weighed
 from trainspeed.report.request import (
@@ -86,7 +86,9 @@ def report(*, out: Path, resume: bool = False, folder: Path = NOTEBOOKS, **choic
             id=session.session, out=out, resume=bool(old), in_report=True, user_models=models, node=node
         )
         jobs = [
-            Job(name=name, context=context, parameters=session.parameters[name], preset=session.preset)
+            NotebookJob(
+                name=name, context=context, parameters=session.parameters[name], preset=session.preset
+            )
             for name in names
         ]
         limit = "" if session.budget_s is None else f", {minutes(session.budget_s)}"
@@ -187,7 +189,7 @@ class _Earlier:
         self.newest, self.sessions = ledger.newest(), read_sessions(source)
         self._source, self._folder = source, folder
 
-    def job(self, name: str, context: Context, page_of: ReportRequest | None = None) -> Job:
+    def job(self, name: str, context: Context, page_of: ReportRequest | None = None) -> NotebookJob:
         """Return a job that shows what the newest session of a study measured, with the parameters it had.
 
         Args:
@@ -202,9 +204,9 @@ class _Earlier:
         session = page_of.session if page_of else session  # an older ledger has no requests
         context = replace(context, id=session)
         preset = page_of.preset if page_of else None
-        return Job(name=name, context=context, parameters=values, preset=preset).drawn(self._source)
+        return NotebookJob(name=name, context=context, parameters=values, preset=preset).drawn(self._source)
 
-    def front(self, context: Context, page_of: ReportRequest | None = None) -> Job | None:
+    def front(self, context: Context, page_of: ReportRequest | None = None) -> NotebookJob | None:
         """Return the job of a front page that measures nothing; None where the folder has no such notebook."""
         known = SUMMARY in parameters.notebook_names(self._folder)
         return self.job(SUMMARY, context, page_of) if known else None

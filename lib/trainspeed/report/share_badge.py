@@ -9,13 +9,17 @@ from trainspeed.core.format import NAMES, counted, model_of
 from trainspeed.core.markdown import visible
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, size_of
-from trainspeed.studies.summary.headline import Finding, how_sure
+from trainspeed.studies.summary.headline import HeadlineOutcome, how_sure
 from trainspeed.studies.summary.values import GainValues, ReportValues, verdict_of
 
 # White text has a contrast of more than 4.5 on each of them.
 LABEL_COLOUR = "#444c56"
 GREEN, GREY, AMBER, RED = "#1a7f37", "#57606a", "#8a5a00", "#a4161a"
-COLOURS = {Finding.TOGETHER: GREEN, Finding.CONFIRMED: GREEN, Finding.FOUND_ONCE: AMBER}
+COLOURS = {
+    HeadlineOutcome.TOGETHER: GREEN,
+    HeadlineOutcome.CONFIRMED: GREEN,
+    HeadlineOutcome.UNCONFIRMED: AMBER,
+}
 HEIGHT_PX, LETTER_PX, PAD_PX = 20, 11, 6
 MOST_LETTERS = 60  # of a half
 FONTS = "Verdana,DejaVu Sans,Geneva,sans-serif"
@@ -164,11 +168,11 @@ def _lines(gain: GainValues) -> str:
     return f", {counted(len(lines), 'line')}" if lines else ""
 
 
-def _once(finding: Finding) -> str:
-    return ", found once" if finding is Finding.FOUND_ONCE else ""
+def _once(finding: HeadlineOutcome) -> str:
+    return ", found once" if finding is HeadlineOutcome.UNCONFIRMED else ""
 
 
-def _how_sure(finding: Finding, verdict: Verdict) -> str:
-    if finding is Finding.TOGETHER:
+def _how_sure(finding: HeadlineOutcome, verdict: Verdict) -> str:
+    if finding is HeadlineOutcome.TOGETHER:
         return how_sure(finding, verdict, None)
-    return f"{'found once, not ' * (finding is Finding.FOUND_ONCE)}confirmed in fresh blocks"
+    return f"{'found once, not ' * (finding is HeadlineOutcome.UNCONFIRMED)}confirmed in fresh blocks"

@@ -18,8 +18,8 @@ from trainspeed.judge.text import interval_of, name_words, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.confirmation import counts_of
 from trainspeed.studies.summary.gains import shared_words_of
-from trainspeed.studies.summary.headline import Finding, how_sure, nothing_found
-from trainspeed.studies.summary.tables import Table
+from trainspeed.studies.summary.headline import HeadlineOutcome, how_sure, nothing_found
+from trainspeed.studies.summary.tables import FrontTable
 from trainspeed.studies.summary.values import GainValues, ReportValues, Told, told_verdicts, verdict_of
 from trainspeed.studies.summary.worth import worthwhile
 
@@ -32,8 +32,8 @@ WHOLE = "in the pages of the report"
 NOTIFIES = re.compile(r"@|\\#|\bwww(?=\.)|\bGH(?=-)", re.IGNORECASE)
 APART = "<!-- -->"
 CAPTIONS = {
-    Table.CALLS: "Single convolutions",
-    Table.OTHERS: "Frameworks, accuracy, all switches together, controls",
+    FrontTable.CALLS: "Single convolutions",
+    FrontTable.OTHERS: "Frameworks, accuracy, all switches together, controls",
 }
 NAMES_ALONE = {**NAMES, "scipy": "SciPy"}  # OpenCV is a package of its own
 
@@ -102,7 +102,7 @@ def _headline(values: ReportValues, told: Sequence[Told]) -> list[str]:
     head = values.headline
     if head.gains:
         return [_gain(gain, told) for gain in head.gains]
-    switches = [one.verdict for one in told if one.table is Table.SWITCHES]
+    switches = [one.verdict for one in told if one.table is FrontTable.SWITCHES]
     searched = [
         v for v in (one.verdict for one in told) if v.factor == RECIPE and v.quantity == "time" and v.low
     ]
@@ -116,7 +116,7 @@ def _headline(values: ReportValues, told: Sequence[Told]) -> list[str]:
     if nearest := verdict_of(head.nearest):
         size = f"{size_of(nearest)} ({interval_of(nearest)})"
         said += f" Nearest to it, and undecided: {plain(nearest.name)}, {size}."
-    return [f"{said} Leave your script as it is." if head.finding is Finding.NOTHING else said]
+    return [f"{said} Leave your script as it is." if head.finding is HeadlineOutcome.NOTHING else said]
 
 
 def _gain(gain: GainValues, told: Sequence[Told]) -> str:
@@ -126,7 +126,7 @@ def _gain(gain: GainValues, told: Sequence[Told]) -> str:
     confirmed = [one.again for one in told if one.again]
     again = next((one for one in confirmed if verdict in (one.first, one.again)), None)
     ends = f"{interval_of(verdict)}, {counted(verdict.blocks, 'block')}"
-    together = "all together, " if gain.finding is Finding.TOGETHER else ""
+    together = "all together, " if gain.finding is HeadlineOutcome.TOGETHER else ""
     sure = plain(how_sure(gain.finding, verdict, again))
     return f"**{size_of(verdict)} as fast** ({ends}): {plain(gain.name)}; {together}{sure}."
 
@@ -156,13 +156,13 @@ def _comments(pasted: Sequence[GainValues]) -> str:
 
 
 def _verdicts(told: Sequence[Told], most: int) -> list[str]:
-    sure = [one for one in told if one.table is not Table.FEW]
+    sure = [one for one in told if one.table is not FrontTable.FEW]
     outcomes = ", ".join(counts_of([one.verdict for one in sure], [one.again for one in sure if one.again]))
     few = len(told) - len(sure)
     first = f"{counted(len(sure), 'verdict')} with a 95 % interval{': ' if outcomes else ''}{outcomes}."
     first += f" {counted(few, 'first look')} in fewer than {MIN_BLOCKS} blocks: {WHOLE}." if few else ""
     blocks = ["### Verdicts", first]
-    blocks += _table([one for one in sure if one.table is Table.SWITCHES], most)
+    blocks += _table([one for one in sure if one.table is FrontTable.SWITCHES], most)
     for table, caption in CAPTIONS.items():
         if several := [one for one in sure if one.table is table]:
             rows = "\n\n".join(_table(several, most))

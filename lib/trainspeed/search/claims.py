@@ -11,7 +11,7 @@ from trainspeed.search.switch import Set
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeftOut:
+class Ablation:
     """What leaving some switches out of all that were kept costs, in fresh blocks.
 
     Attributes:
@@ -30,7 +30,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bar:
+class WaterfallBar:
     """A bar of the waterfall from the plain trial to all that were kept; all bars multiply to the total.
 
     Attributes:
@@ -80,13 +80,13 @@ class Confirmation:
     total: Judgement
     accuracy: Judgement | None
     equality: Equality
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Ablation, ...]
     blocks: int
     reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rest:
+class Remainder:
     """What fresh blocks say of those that are left, where something of all that were on was thrown out.
 
     Attributes:

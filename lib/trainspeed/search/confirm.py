@@ -19,10 +19,10 @@ from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
 from trainspeed.judge.equivalence import Equality, equality_of, has_learned
 from trainspeed.judge.verdict import MARGIN, Judgement, Outcome
-from trainspeed.search.claims import Accuracy, Bar, Confirmation, LeftOut, Rest
+from trainspeed.search.claims import Ablation, Accuracy, Confirmation, Remainder, WaterfallBar
 from trainspeed.search.design import without
 from trainspeed.search.findings import Estimate
-from trainspeed.search.known import Group, Known
+from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Set, Switch
 
 RECIPE_SEED_OFFSET = 100_000  # added to the seed of the fresh blocks, so that no block of the search had it
@@ -33,7 +33,7 @@ LARGES = (0, LARGE // 2, LARGE)  # how many of them there may be time for
 
 def confirming(
     known: Known, kept: Set, estimates: Mapping[Switch, Estimate], blocks: int, large: int
-) -> Group | None:
+) -> ArmGroup | None:
     """Return the fresh blocks; None where nothing was kept.
 
     Args:
@@ -52,7 +52,7 @@ def confirming(
     return _fresh_group(known, arms, blocks)
 
 
-def as_begun(known: Known, planned: Sequence[Group | None], blocks: int) -> Group | None:
+def as_begun(known: Known, planned: Sequence[ArmGroup | None], blocks: int) -> ArmGroup | None:
     """Return the fresh blocks with the arms that they began with; None where they have not begun.
 
     Args:
@@ -89,7 +89,7 @@ def confirmed(known: Known, margin_points: float) -> Confirmation | None:
         points = judge_runs(arms[on], best, "accuracy", margin_points) if learned else None
         gone = _ordered(known, everything - on)
         left_out.append(
-            LeftOut(
+            Ablation(
                 switches=gone,
                 time=judge_runs(arms[on], best).one_of(len(parts)),
                 accuracy=points,
@@ -109,7 +109,7 @@ def confirmed(known: Known, margin_points: float) -> Confirmation | None:
     )
 
 
-def rest_of(known: Known, rest: Set, margin_points: float) -> Rest | None:
+def rest_of(known: Known, rest: Set, margin_points: float) -> Remainder | None:
     """Return what fresh blocks say of some of all that were kept, without the others; None where no arm is of these.
 
     They were not planned as the answer: their interval holds at once with those of the other arms that it could be.
@@ -119,7 +119,7 @@ def rest_of(known: Known, rest: Set, margin_points: float) -> Rest | None:
     if not rest or not plain or not own:
         return None
     points = judge_runs(plain, own, "accuracy", margin_points) if has_learned(plain) else None
-    return Rest(
+    return Remainder(
         on=rest,
         time=judge_runs(plain, own).one_of(len(arms) - 2),
         accuracy=points,
@@ -127,17 +127,20 @@ def rest_of(known: Known, rest: Set, margin_points: float) -> Rest | None:
     )
 
 
-def waterfall(found: Confirmation | None) -> tuple[Bar, ...]:
+def waterfall(found: Confirmation | None) -> tuple[WaterfallBar, ...]:
     """Return the bars from the plain trial to all that were kept; the last one is what several do together."""
     if found is None or not found.total.speedup:
         return ()
     parts = [part for part in found.left_out if part.time.speedup]
-    bars = [Bar(switches=p.switches, speedup=p.time.speedup, low=p.time.low, high=p.time.high) for p in parts]
+    bars = [
+        WaterfallBar(switches=p.switches, speedup=p.time.speedup, low=p.time.low, high=p.time.high)
+        for p in parts
+    ]
     if not bars:
         total = found.total
-        return (Bar(switches=found.on, speedup=total.speedup, low=total.low, high=total.high),)
+        return (WaterfallBar(switches=found.on, speedup=total.speedup, low=total.low, high=total.high),)
     rest = found.total.speedup / math.prod(bar.speedup for bar in bars)
-    return (*bars, Bar(switches=(), speedup=rest))
+    return (*bars, WaterfallBar(switches=(), speedup=rest))
 
 
 def by_class(found: Confirmation | None) -> tuple[Accuracy, ...]:
@@ -187,13 +190,13 @@ def judged(found: Confirmation, switch: Switch) -> Judgement:
     return next(slower, times[0] if times else found.total)
 
 
-def _parts(found: Confirmation, switch: Switch) -> list[LeftOut]:
+def _parts(found: Confirmation, switch: Switch) -> list[Ablation]:
     return [part for part in found.left_out if switch in part.switches]
 
 
-def _fresh_group(known: Known, arms: Iterable[Set], blocks: int) -> Group:
+def _fresh_group(known: Known, arms: Iterable[Set], blocks: int) -> ArmGroup:
     seed = known.start.seed + RECIPE_SEED_OFFSET
-    return Group(label=Role.RECIPE, seed=seed, arms=tuple(dict.fromkeys(arms)), blocks=blocks)
+    return ArmGroup(label=Role.RECIPE, seed=seed, arms=tuple(dict.fromkeys(arms)), blocks=blocks)
 
 
 def _arms(known: Known) -> dict[frozenset[Switch], list[Run]]:

@@ -16,7 +16,7 @@ from trainspeed.search.arms import Arm
 from trainspeed.search.design import covers, leave_out_blocks, without
 from trainspeed.search.feasible import SEEDS_APART
 from trainspeed.search.findings import Estimate, Round
-from trainspeed.search.known import Group, Known
+from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.model import Model, model
 from trainspeed.search.switch import Set, Switch
 
@@ -71,15 +71,15 @@ def _part(found: Model, switch: Switch, on: Sequence[Switch]) -> Estimate:
     return Estimate(switches=(switch,), log=estimate.log, se=estimate.se)
 
 
-def round_groups(known: Known, on: Set, number: int, blocks: int) -> list[Group]:
+def round_groups(known: Known, on: Set, number: int, blocks: int) -> list[ArmGroup]:
     """Return what a round measures: in each block every switch is left out in one of the arms."""
     seed = known.start.seed + SEEDS_APART * number
-    groups: list[Group] = []
+    groups: list[ArmGroup] = []
     if not on:
         return groups
     for block, parts in enumerate(leave_out_blocks(on, blocks, seed)):
         arms = tuple(without(on, off) for off in parts)
-        groups.append(Group(label=round_label(number, blocks), seed=seed + block, arms=arms))
+        groups.append(ArmGroup(label=round_label(number, blocks), seed=seed + block, arms=arms))
     return groups
 
 

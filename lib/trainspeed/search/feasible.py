@@ -14,7 +14,7 @@ from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
 from trainspeed.search.arms import Fit, fit
 from trainspeed.search.findings import Effect, Feasible
-from trainspeed.search.known import Group, Known
+from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Switch
 
 # Switches beside one plain trial: all are alive together, and memory has to be enough.
@@ -26,17 +26,17 @@ ELSEWHERE = ("layout", "precision")  # fields of which a run tells by what its c
 TF32 = "tf32"  # a precision without a dtype of its own
 
 
-def alone_groups(known: Known, switches: Sequence[Switch], blocks: int, label: str) -> list[Group]:
+def alone_groups(known: Known, switches: Sequence[Switch], blocks: int, label: str) -> list[ArmGroup]:
     """Return the plain trial and each switch alone, in groups of a few."""
     groups = []
     for number, first in enumerate(range(0, len(switches), BESIDE)):
         arms = ((), *((switch,) for switch in switches[first : first + BESIDE]))
         seed = known.start.seed + SEEDS_APART * number
-        groups.append(Group(label=label, seed=seed, arms=arms, blocks=blocks))
+        groups.append(ArmGroup(label=label, seed=seed, arms=arms, blocks=blocks))
     return groups
 
 
-def again_groups(known: Known, found: Sequence[Feasible], blocks: int) -> list[Group]:
+def again_groups(known: Known, found: Sequence[Feasible], blocks: int) -> list[ArmGroup]:
     """Return once more those that gave no time, as where they or the plain trial beside them crashed.
 
     What would end the same again is not among them.

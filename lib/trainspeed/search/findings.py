@@ -10,7 +10,7 @@ from trainspeed.core.result import Seen
 from trainspeed.core.run import Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import Judgement
-from trainspeed.search.claims import Accuracy, Bar, Confirmation, Rest
+from trainspeed.search.claims import Accuracy, Confirmation, Remainder, WaterfallBar
 from trainspeed.search.switch import Candidates, Set, Switch
 
 
@@ -229,11 +229,11 @@ class Findings:
     interactions: tuple[Interaction, ...]
     rounds: tuple[Round, ...]
     confirmation: Confirmation | None
-    rest: Rest | None = None
+    rest: Remainder | None = None
     decisions: Mapping[Switch, Decision]
     kept: Set
     best: Trial
-    waterfall: Sequence[Bar]
+    waterfall: Sequence[WaterfallBar]
     accuracy: tuple[Accuracy, ...]
     left_out: tuple[Unmeasured, ...]
     failure: str | None = None

@@ -95,7 +95,7 @@ class Known:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class ArmGroup:
     """Arms that take turns.
 
     Attributes:

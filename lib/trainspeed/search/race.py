@@ -9,7 +9,7 @@ from trainspeed.search.arms import fit
 from trainspeed.search.design import covers
 from trainspeed.search.feasible import alone_groups
 from trainspeed.search.findings import Estimate, Race
-from trainspeed.search.known import Group, Known
+from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Set, Switch, compatible
 
 BLOCKS = 3
@@ -37,7 +37,7 @@ def race_name(own: Set) -> str:
     return "+".join(dict.fromkeys(switch.lever for switch in own))
 
 
-def race_groups(known: Known, own: Set) -> list[Group]:
+def race_groups(known: Known, own: Set) -> list[ArmGroup]:
     """Return what a race measures."""
     return alone_groups(known, own, BLOCKS, race_label(own))
 

@@ -9,7 +9,7 @@ from trainspeed.core.run import Role
 from trainspeed.search.arms import Arm, fit
 from trainspeed.search.design import COLUMNS, hadamard, mirror_pairs
 from trainspeed.search.findings import Estimate, Screen
-from trainspeed.search.known import Group, Known
+from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Set, Switch
 
 BAND = 2.0  # standard errors of an estimate: 95 % of the nulls are within
@@ -24,10 +24,10 @@ def columns_of(label: str) -> int | None:
     return int(number) if label.startswith(Role.SCREEN) and number in map(str, COLUMNS) else None
 
 
-def screen_groups(known: Known, switches: Set, columns: int) -> list[Group]:
+def screen_groups(known: Known, switches: Set, columns: int) -> list[ArmGroup]:
     """Return the mirror pairs of a screen."""
     return [
-        Group(label=f"{Role.SCREEN}{columns}", seed=known.start.seed + number, arms=pair)
+        ArmGroup(label=f"{Role.SCREEN}{columns}", seed=known.start.seed + number, arms=pair)
         for number, pair in enumerate(mirror_pairs(switches, columns))
     ]
 

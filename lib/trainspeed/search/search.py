@@ -9,7 +9,7 @@ from trainspeed.core.run import Role
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search import confirm
-from trainspeed.search.claims import Confirmation, Rest
+from trainspeed.search.claims import Confirmation, Remainder
 from trainspeed.search.confirm import LARGE
 from trainspeed.search.eliminate import round_groups
 from trainspeed.search.feasible import feasible, was_seen
@@ -34,7 +34,7 @@ class Search(Stages):
         return self._by_itself | dict.fromkeys(self._keeping, Decision.UNCONFIRMED)
 
     @cached_property
-    def rest(self) -> Rest | None:
+    def rest(self) -> Remainder | None:
         """What fresh blocks say of what is left; None where nothing was thrown out, or these were not measured."""
         if not self._thrown_out:
             return None

@@ -27,7 +27,7 @@ from trainspeed.search.findings import (
     Race,
     Screen,
 )
-from trainspeed.search.known import Group, Known
+from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.race import race, race_groups, rivals
 from trainspeed.search.screen import columns_of, screen, screen_groups
 from trainspeed.search.sizes import SPARE, Sizes, sizes_for
@@ -184,7 +184,7 @@ class Stages:
                 return [group.trial_set(self.start) for group in left]
         return []
 
-    def _stages(self) -> Iterable[list[Group]]:
+    def _stages(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of one stage after the other; each depends on the runs of those before it."""
         known, candidates = self.known, self.candidates
         if not known.of(Role.RECIPE):
@@ -194,7 +194,7 @@ class Stages:
         if self.slow_blocks and candidates.slow_ways:
             yield alone_groups(known, candidates.slow_ways, self.slow_blocks, Role.SLOW_WAY)
 
-    def _before_fresh(self) -> Iterable[list[Group]]:
+    def _before_fresh(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the stages that say what the fresh blocks are made of."""
         known = self.known
         yield from self._first_looks()
@@ -205,7 +205,7 @@ class Stages:
             yield screen_groups(known, self._screened, self._columns)
         yield from self._rounds()
 
-    def _first_looks(self) -> Iterable[list[Group]]:
+    def _first_looks(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the feasibility: as many as leave time for fresh blocks of what is found."""
         groups = alone_groups(self.known, self.candidates.switches, FEASIBLE_BLOCKS, Role.FEASIBLE)
         if self.budget_s is None:
@@ -217,7 +217,7 @@ class Stages:
             if not runs or SPARE * (sum(runs) + fmean(runs) * ahead) <= self.budget_s:
                 yield [group]
 
-    def _rounds(self) -> Iterable[list[Group]]:
+    def _rounds(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of each round of the elimination: those of one that was interrupted, too."""
         found = self.elimination
         for one in found.rounds:
@@ -227,7 +227,7 @@ class Stages:
             usual = self._sizes.eliminate if number == 1 else self._sizes.eliminate // 2
             yield eliminate.round_groups(self.known, found.on, number, found.blocks_of(number) or usual)
 
-    def _fresh(self) -> Group | None:
+    def _fresh(self) -> ArmGroup | None:
         estimates, blocks = self.elimination.estimates, self.confirm_blocks
         planned = partial(confirm.confirming, self.known, self.promising, estimates, blocks)
         begun = confirm.as_begun(self.known, [planned(large) for large in confirm.LARGES], blocks)

@@ -11,7 +11,7 @@ from trainspeed.core.errors import UserError, check_name
 from trainspeed.core.factors import TRAINING
 from trainspeed.core.levers.feeding import QUEUE, RESIDENT_PIPELINES, loader_ladder, uploads
 from trainspeed.core.levers.host import ALL_CORES, HALF_THREADS, LEAST_CORES_TO_HALVE
-from trainspeed.core.levers.lever import Kind, Level, Lever, Numbers, Setting, text_of
+from trainspeed.core.levers.lever import Level, Lever, LeverKind, Numbers, Setting, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import PLAIN_PIPELINES, SINGLE, STRATEGIES, Trial
 
@@ -193,7 +193,7 @@ def candidates(
     """
     for name in names:
         check_name("lever", name, tuple(LEVERS))
-    by_kind: dict[Kind, list[Switch]] = {kind: [] for kind in Kind}
+    by_kind: dict[LeverKind, list[Switch]] = {kind: [] for kind in LeverKind}
     changing, not_here = [], []
     for lever in LEVERS.values():
         if (names and lever.name not in names) or lever.name in FOLLOWING:
@@ -215,10 +215,10 @@ def candidates(
         if not any(isinstance(one, Switch) for one in found):
             not_here += found[:1]
     return Candidates(
-        switches=tuple(by_kind[Kind.SWITCH]),
-        already_on=tuple(by_kind[Kind.ALREADY_ON]),
-        own=tuple(by_kind[Kind.OWN]),
-        brakes=tuple(by_kind[Kind.BRAKE]),
+        switches=tuple(by_kind[LeverKind.SWITCH]),
+        already_on=tuple(by_kind[LeverKind.ALREADY_ON]),
+        own=tuple(by_kind[LeverKind.OWN]),
+        brakes=tuple(by_kind[LeverKind.BRAKE]),
         changing=tuple(changing),
         not_here=tuple(not_here),
     )

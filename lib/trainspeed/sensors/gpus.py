@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from trainspeed.core.cuda import CUDA_13_CAPABILITY, LeftOut, version_pair
+from trainspeed.core.cuda import CUDA_13_CAPABILITY, ExclusionReason, version_pair
 from trainspeed.core.notes import AnyNote, GpuBusy, GpuMemoryHeld
 from trainspeed.sensors.nvml import Gpu, open_nvml
 from trainspeed.sensors.sample import Sample
@@ -35,7 +35,7 @@ class ChosenGpus:
     """
 
     used: tuple[Gpu, ...] = ()
-    left_out: tuple[tuple[Gpu, LeftOut], ...] = ()
+    left_out: tuple[tuple[Gpu, ExclusionReason], ...] = ()
 
     @property
     def uuids(self) -> tuple[str, ...]:
@@ -62,20 +62,20 @@ def choose_gpus(gpus: Sequence[Gpu], cuda_visible_devices: str | None, *, wanted
     """
     every = [device for gpu in gpus for device in _devices(gpu)]
     if not wanted:
-        return ChosenGpus(left_out=tuple((gpu, LeftOut.NOT_WANTED) for gpu in every))
+        return ChosenGpus(left_out=tuple((gpu, ExclusionReason.NOT_WANTED) for gpu in every))
     reasons = {id(gpu): _cannot(gpu) for gpu in every}
     usable = [gpu for gpu in every if reasons[id(gpu)] is None]
     if cuda_visible_devices is None:
         visible = sorted(usable, key=_rank)
         recent = [gpu for gpu in visible if not _is_old(gpu)]
-        reasons |= {id(gpu): LeftOut.TOO_OLD for gpu in visible if recent and _is_old(gpu)}
+        reasons |= {id(gpu): ExclusionReason.TOO_OLD for gpu in visible if recent and _is_old(gpu)}
         visible = sorted(recent or visible, key=lambda gpu: gpu.is_instance)
     else:
         visible = _visible(gpus, cuda_visible_devices)
     whole = [gpu for gpu in visible if not gpu.is_instance]
     used = visible[:1] if visible and visible[0].is_instance else whole
-    reasons |= {id(gpu): LeftOut.SECOND_INSTANCE for gpu in visible}
-    left_out = [(gpu, reasons[id(gpu)] or LeftOut.HIDDEN) for gpu in every if gpu not in used]
+    reasons |= {id(gpu): ExclusionReason.SECOND_INSTANCE for gpu in visible}
+    left_out = [(gpu, reasons[id(gpu)] or ExclusionReason.HIDDEN) for gpu in every if gpu not in used]
     return ChosenGpus(used=tuple(used), left_out=tuple(left_out))
 
 
@@ -84,11 +84,11 @@ def _devices(gpu: Gpu) -> tuple[Gpu, ...]:
     return tuple(sorted(gpu.instances, key=_rank)) or (gpu,)
 
 
-def _cannot(gpu: Gpu) -> LeftOut | None:
+def _cannot(gpu: Gpu) -> ExclusionReason | None:
     """Return why nothing can be trained on it."""
     if gpu.lost or not gpu.uuid:
-        return LeftOut.LOST
-    return LeftOut.NO_INSTANCE if gpu.in_mig_mode else None
+        return ExclusionReason.LOST
+    return ExclusionReason.NO_INSTANCE if gpu.in_mig_mode else None
 
 
 def _is_old(gpu: Gpu) -> bool:

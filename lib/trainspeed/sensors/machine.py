@@ -42,8 +42,8 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
     this process may run on, "physical" and "logical"; its "quota" is how many cores' worth of time a container
     grants, None where it does not limit it; `memory_bytes` is at most what a container grants. `gpus` are those that
     are used, in the order of use: a trial of n devices runs on the first n; `other_gpus` are the others, each with
-    the reason, a `LeftOut`, as `left_out`. `no_gpus` says why the driver shows none. `link` is what connects the
-    first two that are used, as in `trainspeed.core.links`. `cuda` is what the driver can run, not what a framework
+    the reason, an `ExclusionReason`, as `left_out`. `no_gpus` says why the driver shows none. `link` is what connects
+    the first two that are used, as in `trainspeed.core.links`. `cuda` is what the driver can run, not what a framework
     was built with.
 
     Args:

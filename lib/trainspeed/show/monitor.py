@@ -47,7 +47,7 @@ LOOKS = tuple(
 
 
 @dataclass(frozen=True)
-class Panel:
+class MonitorPanel:
     """A panel of the chart: a column of the samples, the name of its sensor, and the unit of the axis.
 
     `divisor` turns the column's unit into the axis's; the axis reaches at least up to `least_top`.
@@ -61,11 +61,11 @@ class Panel:
 
 
 PANELS = (
-    Panel("load_percent", "load", "%", least_top=100),
-    Panel("memory_used_bytes", "memory", "GB", 1e9),
-    Panel("power_w", "power", "W"),
-    Panel("temperature_c", "temperature", "°C"),
-    Panel("sm_clock_mhz", "SM clock", "MHz"),
+    MonitorPanel("load_percent", "load", "%", least_top=100),
+    MonitorPanel("memory_used_bytes", "memory", "GB", 1e9),
+    MonitorPanel("power_w", "power", "W"),
+    MonitorPanel("temperature_c", "temperature", "°C"),
+    MonitorPanel("sm_clock_mhz", "SM clock", "MHz"),
 )
 COLUMNS = ("utc", "device", "name", "memory_total_bytes", "throttle_reasons", *(p.column for p in PANELS))
 
@@ -148,7 +148,7 @@ def _title(samples: pd.DataFrame, spans: pd.DataFrame) -> str:
     return f"Median load while runs were measured: {', '.join(each)}"
 
 
-def _draw_lines(ax: Axes, panel: Panel, samples: pd.DataFrame, devices: Mapping[str, Look]) -> None:
+def _draw_lines(ax: Axes, panel: MonitorPanel, samples: pd.DataFrame, devices: Mapping[str, Look]) -> None:
     """Draw a line per device that has the sensor; matplotlib thins a long one and keeps its spikes."""
     for device, look in devices.items():
         rows = samples[(samples["device"] == device) & samples[panel.column].notna()]

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Callable, Mapping
 
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
-from trainspeed.core.levers.lever import ON, Kind, Lever, Numbers, text_of
+from trainspeed.core.levers.lever import ON, Lever, LeverKind, Numbers, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.trial import Trial
 
@@ -51,10 +51,10 @@ NUMBERS = {
     Numbers.MODEL: "changes the training",
 }
 KINDS = {
-    Kind.SWITCH: "",
-    Kind.ALREADY_ON: "; without this it is on",
-    Kind.OWN: "",
-    Kind.BRAKE: "; a brake: remove it",
+    LeverKind.SWITCH: "",
+    LeverKind.ALREADY_ON: "; without this it is on",
+    LeverKind.OWN: "",
+    LeverKind.BRAKE: "; a brake: remove it",
 }
 # Read as the program is loaded, before its first line: set where it is started.
 LOADED = ("LD_", "GLIBC_", "MALLOC_", "TCMALLOC_", "KMP_", "OMP_", "GOMP_")

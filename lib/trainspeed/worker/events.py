@@ -41,7 +41,7 @@ class StageBegun(Event, tag="stage"):
     name: str
 
 
-class Measured(Event, tag="measured"):
+class MeasurementEnded(Event, tag="measured"):
     """The epochs or calls are over, and `result` holds what they measured: it counts however the run ends.
 
     What was measured may yet turn out not to be what was asked for: then a `Failed` follows that says so.
@@ -87,7 +87,9 @@ class Exited(Event, tag="exit"):
     stderr_tail: str = ""
 
 
-AnyEvent = Hello | BackendMissing | Forked | StageBegun | TurnEnded | Measured | ResultSent | Failed | Exited
+AnyEvent = (
+    Hello | BackendMissing | Forked | StageBegun | TurnEnded | MeasurementEnded | ResultSent | Failed | Exited
+)
 
 
 class TakeTurn(msgspec.Struct, frozen=True, kw_only=True, tag="take_turn"):

@@ -26,7 +26,15 @@ from trainspeed.worker.convolution.reference import WrongResult, check_result, r
 from trainspeed.worker.data.sets import Images
 from trainspeed.worker.device_errors import fault_of
 from trainspeed.worker.environment import show_gpus
-from trainspeed.worker.events import AnyEvent, Failed, Measured, ResultSent, StageBegun, TakeTurn, encode
+from trainspeed.worker.events import (
+    AnyEvent,
+    Failed,
+    MeasurementEnded,
+    ResultSent,
+    StageBegun,
+    TakeTurn,
+    encode,
+)
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.meter import Meter
 from trainspeed.worker.precision import arithmetic_of
@@ -261,7 +269,9 @@ class _Stages:
         self._since, self.current = now, name
         self.emit(StageBegun(name=name))
         if measured:
-            self.emit(Measured(result=replace(measured, notes=tuple(notes), stages_s={**self.seconds})))
+            self.emit(
+                MeasurementEnded(result=replace(measured, notes=tuple(notes), stages_s={**self.seconds}))
+            )
 
 
 def pin(cores: int | None, aside: int = 0) -> None:

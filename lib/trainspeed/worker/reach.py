@@ -54,7 +54,7 @@ class Build:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Driver:
+class NvidiaDriver:
     """What the NVIDIA driver says of itself and of the GPUs that this process may see.
 
     Attributes:
@@ -91,7 +91,7 @@ def reach(build: Build, count: Callable[[], int], first_step: Callable[[], objec
     raise GpuNotReached(why_not(build, driver_here(), None))
 
 
-def why_not(build: Build, driver: Driver, problem: Exception | None) -> str:
+def why_not(build: Build, driver: NvidiaDriver, problem: Exception | None) -> str:
     """Return why a framework cannot use the GPUs that are here, and what to do.
 
     Args:
@@ -103,7 +103,7 @@ def why_not(build: Build, driver: Driver, problem: Exception | None) -> str:
     return f"{build.framework} cannot reach the GPU that is here ({said}): see whether it works alone, or {OR_CPU}"
 
 
-def mismatch(build: Build, driver: Driver) -> str | None:
+def mismatch(build: Build, driver: NvidiaDriver) -> str | None:
     """Return why a build cannot use a driver or its GPUs whatever is computed, and what to do; None where it can."""
     built, runs = version_pair(build.cuda), version_pair(driver.cuda)
     cannot = f"{build.framework} cannot reach the GPU that is here"
@@ -126,10 +126,10 @@ def mismatch(build: Build, driver: Driver) -> str | None:
     return None
 
 
-def driver_here() -> Driver:
+def driver_here() -> NvidiaDriver:
     """Return what the driver says, of the GPUs that CUDA_VISIBLE_DEVICES names by UUID."""
     visible: Sequence[str] = os.environ.get(VISIBLE, "").split(",")
     with closing(open_nvml()) as nvml:
         devices = [one for gpu in nvml.gpus for one in (gpu, *gpu.instances) if one.uuid in visible]
         gpus = tuple((gpu.name, gpu.compute_capability) for gpu in devices)
-        return Driver(version=nvml.driver, cuda=nvml.cuda, gpus=gpus)
+        return NvidiaDriver(version=nvml.driver, cuda=nvml.cuda, gpus=gpus)

@@ -5,7 +5,7 @@ import pytest
 from study_data import make_trial
 from trainspeed.core.errors import UserError
 from trainspeed.core.levers import registry
-from trainspeed.core.levers.lever import Kind, Level, Lever
+from trainspeed.core.levers.lever import Level, Lever, LeverKind
 from trainspeed.core.levers.registry import LEVERS, environment_of, in_environment, parse_levers
 from trainspeed.core.trial import Trial, grid
 
@@ -105,13 +105,13 @@ def test_what_a_lever_excludes_and_needs_is_in_the_registry():
 
 def test_what_is_on_already_is_on_in_a_script_too():
     """What Trainspeed alone has is told apart: to a script it is neither a gain nor a loss."""
-    own = {lever.name for lever in LEVERS.values() if lever.kind is Kind.OWN}
+    own = {lever.name for lever in LEVERS.values() if lever.kind is LeverKind.OWN}
 
     assert own == {"malloc_thresholds", "loader_persistent", "preallocation"}
     for lever in LEVERS.values():
-        if lever.kind is Kind.ALREADY_ON:
+        if lever.kind is LeverKind.ALREADY_ON:
             assert lever.default.startswith("on") and "off in a script" not in lever.default, lever.name
-        elif lever.kind is Kind.OWN:
+        elif lever.kind is LeverKind.OWN:
             assert " in Trainspeed" in lever.default and " in a script" in lever.default, lever.name
 
 

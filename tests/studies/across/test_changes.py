@@ -5,7 +5,7 @@ import pytest
 from sessions_data import day, failed_day, history_of, machine, quiet_day, upgraded_twice
 from study_data import make_run
 from trainspeed.core.result import Failure
-from trainspeed.studies.across.changes import Finding
+from trainspeed.studies.across.changes import ChangeOutcome
 from trainspeed.studies.across.common import common_trials
 from trainspeed.studies.across.history_text import (
     answer_blocks,
@@ -33,7 +33,7 @@ def test_an_upgrade_that_makes_slower_is_said_with_its_date_versions_and_interva
     before, after = [day(1), day(2)], [day(5, 1.08, NEW), day(6, 1.08, NEW)]
     (change,) = changes(*before, *after)
     assert (change.finding, change.is_last, len(change.before), len(change.after)) == (
-        Finding.SLOWER,
+        ChangeOutcome.SLOWER,
         True,
         2,
         2,
@@ -54,16 +54,16 @@ def test_an_upgrade_after_which_another_came_says_until_when():
 def test_a_noisy_day_makes_no_change():
     """The day of the upgrade was slow, and the one after it was not."""
     (change,) = changes(day(1), day(2), day(5, 1.12, NEW), day(6, 1.0, NEW))
-    assert change.finding is not Finding.SLOWER
+    assert change.finding is not ChangeOutcome.SLOWER
     assert change.noise == pytest.approx(1.12)
     (change,) = changes(day(1, 1.0), day(2, 1.10), day(5, 1.15, NEW))
-    assert change.outcome == "slower" and change.finding is Finding.NOISE
+    assert change.outcome == "slower" and change.finding is ChangeOutcome.NOISE
     said = answer(day(1, 1.0), day(2, 1.10), day(5, 1.15, NEW))
     assert said[0].startswith("**No change made training slower or faster** beyond noise: 3 sessions")
     assert said[0].endswith("of 1 comparison before and after a change, 1 no more than noise.")
 
 
-@pytest.mark.parametrize(("control", "finding"), [(0.01, Finding.SLOWER), (0.1, Finding.NOISE)])
+@pytest.mark.parametrize(("control", "finding"), [(0.01, ChangeOutcome.SLOWER), (0.1, ChangeOutcome.NOISE)])
 def test_a_change_within_what_controls_show_is_none(control, finding):
     (change,) = changes(day(1, control=control), day(2, 1.08, NEW, control=control))
     assert change.noise == pytest.approx(1 + control, rel=0.02)
@@ -72,7 +72,7 @@ def test_a_change_within_what_controls_show_is_none(control, finding):
 
 def test_without_a_control_or_a_second_session_on_either_side_nothing_is_called_slower():
     (change,) = changes(day(1), day(2, 1.5, NEW))
-    assert (change.outcome, change.noise, change.finding) == ("slower", None, Finding.UNDECIDED)
+    assert (change.outcome, change.noise, change.finding) == ("slower", None, ChangeOutcome.UNDECIDED)
     assert answer(day(1), day(2, 1.5, NEW))[0].startswith(
         "**Whether a change made training slower or faster is "
     )
@@ -82,12 +82,12 @@ def test_without_a_control_or_a_second_session_on_either_side_nothing_is_called_
 
 def test_an_upgrade_that_changes_nothing_is_the_same():
     (change,) = changes(day(1), day(2, 1.001, NEW))
-    assert change.finding is Finding.SAME and change.noise is None
+    assert change.finding is ChangeOutcome.SAME and change.noise is None
 
 
 def test_too_few_blocks_decide_nothing():
     (change,) = changes(day(1), day(2, 2.0, NEW)[:5])
-    assert change.finding is Finding.UNDECIDED
+    assert change.finding is ChangeOutcome.UNDECIDED
     assert size_text(change) == "2.00 times as long"
     assert answer(day(1), day(2, 2.0, NEW)[:5])[0].startswith(
         "**Whether a change made training slower or faster is undecided** beyond noise"
@@ -170,7 +170,7 @@ def test_with_six_sessions_on_both_sides_a_session_is_one_value():
     old = [day(n, 1 + n / 1000) for n in range(1, 7)]
     new = [day(n, 1.2 + n / 1000, NEW) for n in range(11, 17)]
     (change,) = changes(*old, *new)
-    assert change.blocks == 6 and change.finding is Finding.SLOWER
+    assert change.blocks == 6 and change.finding is ChangeOutcome.SLOWER
     assert change.noise is None and not change.lacks_noise, "what a day makes is in the interval"
 
 
@@ -183,7 +183,7 @@ def test_a_change_before_a_session_without_the_trial_counts_for_the_next_one():
     governor = quiet_day(5, 1.5, NEW, machine=machine(governor="powersave"))
     ordered, (history,) = history_of(quiet_day(1, machine=machine(governor="performance")), between, governor)
     (change,) = history.changes
-    assert change.finding is Finding.SLOWER and change.session.label == "2026-11-05"
+    assert change.finding is ChangeOutcome.SLOWER and change.session.label == "2026-11-05"
     assert letters_of(letters(ordered), change) == "A, B"
 
 

@@ -5,15 +5,15 @@ import pytest
 from conv2d_data import CORE, make_runs, world
 from scaling_data import make_verdict
 from trainspeed.articles.charts import CONVOLUTIONS_QUESTION
-from trainspeed.judge.crossover import Crossover, Kind, Point
+from trainspeed.judge.crossover import Crossover, CrossoverKind, SizeSpeedup
 from trainspeed.studies.conv2d.messages import CALL_QUESTION, calls_title, devices_title, sweeps_title
 from trainspeed.studies.conv2d.sweep_charts import QUESTION
 from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import library_trial
 
 SHAPE = {"images": 8, "height": 100, "width": 100}
-SURE, UNSURE = Point(size=8, speedup=2.0, low=1.9, high=2.1), Point(size=80, speedup=2.0)
-LARGE = Point(size=840, speedup=2.0, low=1.9, high=2.1)
+SURE, UNSURE = SizeSpeedup(size=8, speedup=2.0, low=1.9, high=2.1), SizeSpeedup(size=80, speedup=2.0)
+LARGE = SizeSpeedup(size=840, speedup=2.0, low=1.9, high=2.1)
 
 
 def sweep(kind, *, factor="images", points=(SURE, LARGE), **more):
@@ -32,49 +32,56 @@ FOUND = {"size": 30.0, "low": 20.0, "high": 40.0}
 @pytest.mark.parametrize(
     ("sweeps", "said"),
     [
-        ([sweep(Kind.FOUND, **FOUND)], "PyTorch beats scipy.signal.convolve2d from about 30 images on"),
         (
-            [sweep(Kind.FOUND, rising=False, **FOUND)],
+            [sweep(CrossoverKind.SINGLE, **FOUND)],
+            "PyTorch beats scipy.signal.convolve2d from about 30 images on",
+        ),
+        (
+            [sweep(CrossoverKind.SINGLE, rising=False, **FOUND)],
             "PyTorch beats scipy.signal.convolve2d up to about 30 images",
         ),
         (
-            [sweep(Kind.FOUND, **{**FOUND, "size": 1.92})],
+            [sweep(CrossoverKind.SINGLE, **{**FOUND, "size": 1.92})],
             "PyTorch beats scipy.signal.convolve2d from about 2 images on",
         ),
         (
-            [sweep(Kind.FOUND, rising=False, **{**FOUND, "size": 3.92})],
+            [sweep(CrossoverKind.SINGLE, rising=False, **{**FOUND, "size": 3.92})],
             "PyTorch beats scipy.signal.convolve2d up to about 3 images",
         ),
         (
-            [sweep(Kind.FOUND, points=(SURE, LARGE), left_out=(900.0,), **FOUND)],
+            [sweep(CrossoverKind.SINGLE, points=(SURE, LARGE), left_out=(900.0,), **FOUND)],
             "PyTorch beats scipy.signal.convolve2d from about 30 to 840 images",
         ),
         (
-            [sweep(Kind.FOUND, rising=False, points=(SURE, LARGE), left_out=(1.0, 80.0), **FOUND)],
+            [sweep(CrossoverKind.SINGLE, rising=False, points=(SURE, LARGE), left_out=(1.0, 80.0), **FOUND)],
             "PyTorch beats scipy.signal.convolve2d from 8 to about 30 images",
         ),
         (
-            [sweep(Kind.NEVER)],
+            [sweep(CrossoverKind.NEVER)],
             "scipy.signal.convolve2d beats PyTorch at every size tried from 8 to 840 images",
         ),
         (
-            [sweep(Kind.ALWAYS), sweep(Kind.ALWAYS, factor="channels"), sweep(Kind.NEVER)],
+            [
+                sweep(CrossoverKind.ALWAYS),
+                sweep(CrossoverKind.ALWAYS, factor="channels"),
+                sweep(CrossoverKind.NEVER),
+            ],
             "PyTorch beats scipy.signal.convolve2d at every size tried from 8 to 840 images and at every size "
             "tried from 8 to 840 channels",
         ),
         (
-            [sweep(Kind.FOUND, **FOUND), sweep(Kind.ALWAYS, factor="filter_size")],
+            [sweep(CrossoverKind.SINGLE, **FOUND), sweep(CrossoverKind.ALWAYS, factor="filter_size")],
             "PyTorch beats scipy.signal.convolve2d from about 30 images on and at every size tried from 8 to "
             "840 px of filter",
         ),
         (
-            [sweep(Kind.ALWAYS, points=(SURE, LARGE), left_out=(80.0,))],
+            [sweep(CrossoverKind.ALWAYS, points=(SURE, LARGE), left_out=(80.0,))],
             "PyTorch beats scipy.signal.convolve2d at 8 and 840 images",
         ),
-        ([sweep(Kind.ALWAYS, points=(SURE, UNSURE))], QUESTION),
-        ([sweep(Kind.ALWAYS, points=(SURE,))], QUESTION),
-        ([sweep(Kind.FOUND, size=30.0)], QUESTION),
-        ([sweep(Kind.SEVERAL), sweep(Kind.UNDECIDED, factor="channels")], QUESTION),
+        ([sweep(CrossoverKind.ALWAYS, points=(SURE, UNSURE))], QUESTION),
+        ([sweep(CrossoverKind.ALWAYS, points=(SURE,))], QUESTION),
+        ([sweep(CrossoverKind.SINGLE, size=30.0)], QUESTION),
+        ([sweep(CrossoverKind.SEVERAL), sweep(CrossoverKind.UNDECIDED, factor="channels")], QUESTION),
         ([], QUESTION),
     ],
 )

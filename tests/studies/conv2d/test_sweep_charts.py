@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 
 from showing_data import found, legend, texts
 from trainspeed.core.errors import UserError
-from trainspeed.judge.crossover import Crossover, Kind
+from trainspeed.judge.crossover import Crossover, CrossoverKind
 from trainspeed.show.theme import FRAMEWORK_COLOURS
 from trainspeed.studies.conv2d.frames import SWEEP_COLUMNS
 from trainspeed.studies.conv2d.sweep_charts import plot_sweeps
@@ -39,7 +39,7 @@ def make_sweep(libraries=("PyTorch", "scipy.signal.convolve2d"), sizes=(8, 64, 8
 
 
 def make_crossover(
-    size=30.0, *, factor="images", kind=Kind.FOUND, device="torch", low=20.0, high=40.0, **more
+    size=30.0, *, factor="images", kind=CrossoverKind.SINGLE, device="torch", low=20.0, high=40.0, **more
 ):
     shape = {"images": 8, "height": 100, "width": 100}
     return Sweep(
@@ -181,7 +181,7 @@ class TestCrossover:
         assert found(ax, "crossover") and not ax.patches
         assert "grey" not in texts(ax, "note")[0]
 
-    @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.FOUND])
+    @pytest.mark.parametrize("kind", [kind for kind in CrossoverKind if kind is not CrossoverKind.SINGLE])
     def test_what_was_not_found_is_not_drawn(self, kind):
         missing = make_crossover(None, kind=kind, low=None, high=None)
         for crossovers in ([missing], []):
@@ -190,7 +190,7 @@ class TestCrossover:
 
     def test_further_pairs_are_marks_at_the_top_edge(self):
         """The first pair that has one is the line, though another pair comes before it."""
-        missing = make_crossover(None, kind=Kind.NEVER, low=None, high=None)
+        missing = make_crossover(None, kind=CrossoverKind.NEVER, low=None, high=None)
         several = [missing, make_crossover(), make_crossover(100.0, device="jax"), make_crossover(300.0)]
         (ax,) = plot_sweeps({"images": make_sweep()}, several).axes
         assert [line.get_xdata()[0] for line in found(ax, "crossover")] == [30]

@@ -7,7 +7,7 @@ import pytest
 from conv2d_data import BLOCKS, PAIR, grid, look, make_run, make_runs, make_trial, planted, swept
 from conv2d_data import SWEEP_SIZE as SIZES
 from trainspeed.core.convolution import CPU_LIBRARIES
-from trainspeed.judge.crossover import Kind
+from trainspeed.judge.crossover import CrossoverKind
 from trainspeed.studies.conv2d.sweeps import crossovers, halved_sentences, worth_telling
 from trainspeed.studies.conv2d.trials import library_trial
 
@@ -31,7 +31,7 @@ def test_the_crossover_is_where_the_overhead_is_paid_off(factor, values, filters
 
     assert sweep.factor == factor
     assert [point.size for point in sweep.crossover.points] == values
-    assert (sweep.crossover.kind, sweep.crossover.rising) == (Kind.FOUND, True)
+    assert (sweep.crossover.kind, sweep.crossover.rising) == (CrossoverKind.SINGLE, True)
     assert sweep.crossover.bracket == (8, 16 if factor == "images" else 12)
     assert sweep.crossover.size == pytest.approx(a / (c - b), rel=0.03)
     for point in sweep.crossover.points:
@@ -42,7 +42,9 @@ def test_the_crossover_is_where_the_overhead_is_paid_off(factor, values, filters
         assert sweep.crossover.low is None
 
 
-@pytest.mark.parametrize(("curve", "kind"), [((0.001, 0.01, 0.1), Kind.ALWAYS), ((9, 0.1, 0.1), Kind.NEVER)])
+@pytest.mark.parametrize(
+    ("curve", "kind"), [((0.001, 0.01, 0.1), CrossoverKind.ALWAYS), ((9, 0.1, 0.1), CrossoverKind.NEVER)]
+)
 def test_a_device_that_always_or_never_wins_has_no_crossover(curve, kind):
     (sweep,) = look(swept("images", [1, 8, 64], planted("images", *curve)), "images", [1, 8, 64])
 
@@ -162,7 +164,7 @@ def test_a_sweep_without_sizes_is_not_looked_at():
 def test_a_sweep_without_runs_says_so():
     (sweep,) = look([], "images", [1, 8])
 
-    assert sweep.crossover.kind == Kind.UNDECIDED
+    assert sweep.crossover.kind == CrossoverKind.UNDECIDED
     assert "no size was measured in both" in sweep.sentence
 
 

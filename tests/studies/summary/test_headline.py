@@ -10,7 +10,7 @@ from trainspeed.judge.verdict import Outcome, judge_difference
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import recipe_sentences
 from trainspeed.studies.summary.headline import (
-    Finding,
+    HeadlineOutcome,
     finding_of,
     headline,
     nearest_gain,
@@ -124,7 +124,7 @@ def test_a_gain_that_fresh_blocks_do_not_show_is_no_headline():
     (said,) = headline(report_of(first), lost)
     assert "what was found first (1 gain) was not confirmed in [fresh blocks]" in said
     assert said.endswith("1 comparison."), "at first it was decided: nothing stands where a link would lead"
-    assert finding_of(report_of(first), lost) is Finding.UNDECIDED
+    assert finding_of(report_of(first), lost) is HeadlineOutcome.UNDECIDED
     (said,) = headline(report_of(first, UNDECIDED), lost)
     assert said.endswith(OPEN)
     (said,) = headline(report_of(first, other), lost)

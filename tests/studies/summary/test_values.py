@@ -12,8 +12,8 @@ from trainspeed.core.errors import UserError
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary import values
 from trainspeed.studies.summary.collect import ReportNotebook
-from trainspeed.studies.summary.headline import Finding
-from trainspeed.studies.summary.tables import Table
+from trainspeed.studies.summary.headline import HeadlineOutcome
+from trainspeed.studies.summary.tables import FrontTable
 from trainspeed.studies.summary.values import (
     read_values,
     record_report,
@@ -28,14 +28,14 @@ UNDECIDED = a_verdict(1.02, judgement=replace(a_verdict(1.02).judgement, outcome
 @pytest.mark.parametrize(
     ("verdicts", "again", "finding"),
     [
-        ([a_verdict(2.0), a_verdict(1.5, factor="recipe")], None, Finding.TOGETHER),
-        ([a_verdict(2.0)], 1.9, Finding.CONFIRMED),
-        ([a_verdict(2.0)], None, Finding.FOUND_ONCE),
-        ([a_verdict(2.0), UNDECIDED], 0.9, Finding.UNDECIDED),
-        ([a_verdict(0.5)], None, Finding.NOTHING),
-        ([UNDECIDED], None, Finding.UNDECIDED),
-        ([a_verdict(2.0, blocks=5)], None, Finding.UNDECIDED),
-        ([], None, Finding.UNDECIDED),
+        ([a_verdict(2.0), a_verdict(1.5, factor="recipe")], None, HeadlineOutcome.TOGETHER),
+        ([a_verdict(2.0)], 1.9, HeadlineOutcome.CONFIRMED),
+        ([a_verdict(2.0)], None, HeadlineOutcome.UNCONFIRMED),
+        ([a_verdict(2.0), UNDECIDED], 0.9, HeadlineOutcome.UNDECIDED),
+        ([a_verdict(0.5)], None, HeadlineOutcome.NOTHING),
+        ([UNDECIDED], None, HeadlineOutcome.UNDECIDED),
+        ([a_verdict(2.0, blocks=5)], None, HeadlineOutcome.UNDECIDED),
+        ([], None, HeadlineOutcome.UNDECIDED),
     ],
 )
 def test_what_was_found_is_a_word(verdicts, again, finding):
@@ -93,7 +93,9 @@ def test_what_is_written_is_read_back(tmp_path, monkeypatch):
     assert msgspec.to_builtins(read) == json.loads((tmp_path / "report.json").read_text())
     (told,) = told_verdicts(read)
     assert (
-        told.verdict.name == report.verdicts[0].name and told.table is Table.SWITCHES and told.again is None
+        told.verdict.name == report.verdicts[0].name
+        and told.table is FrontTable.SWITCHES
+        and told.again is None
     )
 
 

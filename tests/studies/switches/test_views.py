@@ -10,7 +10,7 @@ import pytest
 from found_switches import FUSED, LAST, LOOP, feasible, nothing_yet, speedup, whole, without_bf16
 from study_data import make_run, make_trial
 from trainspeed.judge.comparison import Verdict, as_json
-from trainspeed.search.claims import Bar
+from trainspeed.search.claims import WaterfallBar
 from trainspeed.search.findings import Decision, Effect
 from trainspeed.show.waterfall import TOTAL
 from trainspeed.studies.switches.answer import answer_sentences
@@ -133,7 +133,7 @@ def test_one_switch_alone_is_one_bar():
     """It would be drawn twice, as the switch and as all together."""
     confirmation = replace(whole().confirmation, on=(LAST,), left_out=())
     total = confirmation.total
-    bar = Bar(switches=(LAST,), speedup=total.speedup, low=total.low, high=total.high)
+    bar = WaterfallBar(switches=(LAST,), speedup=total.speedup, low=total.low, high=total.high)
 
     assert [*way_rows([whole(confirmation=confirmation, waterfall=(bar,))])["step"]] == ["+ channels_last"]
 

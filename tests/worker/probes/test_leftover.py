@@ -3,7 +3,7 @@
 import pytest
 
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.probes.leftover import PAUSE_S, Driver, cpu_leftover_s
+from trainspeed.worker.probes.leftover import PAUSE_S, CudaDriver, cpu_leftover_s
 
 
 class FakeCuda:
@@ -24,14 +24,14 @@ class FakeCuda:
 
 def test_the_driver_waits_for_all_queues_and_leaves_the_context_as_it_was(fake_clock):
     cuda = FakeCuda(fake_clock, waits_s=0.25)
-    assert Driver(lambda name: cuda).leftover_s(fake_clock) == 0.25
+    assert CudaDriver(lambda name: cuda).leftover_s(fake_clock) == 0.25
     assert cuda.asked[-3:] == ["cuCtxPushCurrent_v2", "cuCtxSynchronize", "cuCtxPopCurrent_v2"]
 
 
 def test_a_context_is_left_even_where_the_wait_fails(fake_clock):
     cuda = FakeCuda(fake_clock, refuses="cuCtxSynchronize")
     with pytest.raises(Unsupported, match="cuCtxSynchronize with error 100"):
-        Driver(lambda name: cuda).leftover_s(fake_clock)
+        CudaDriver(lambda name: cuda).leftover_s(fake_clock)
     assert cuda.asked[-1] == "cuCtxPopCurrent_v2"
 
 
@@ -40,7 +40,7 @@ def test_without_a_driver_it_says_so():
         raise OSError(f"{name}: cannot open shared object file")
 
     with pytest.raises(Unsupported, match=r"libcuda\.so\.1: cannot open"):
-        Driver(missing)
+        CudaDriver(missing)
 
 
 def test_on_a_cpu_it_is_what_the_process_computes_while_it_sleeps():

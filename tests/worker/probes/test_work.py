@@ -11,7 +11,7 @@ from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import check_work
 from trainspeed.judge.checks import CheckOutcome
-from trainspeed.worker.probes.work import EPOCHS, Work, measure_work
+from trainspeed.worker.probes.work import EPOCHS, CountedWork, measure_work
 
 SIDE = 1000
 PRODUCT_S = 0.02  # 1e11 FLOP/s
@@ -42,7 +42,7 @@ def outcomes(fake_clock):
     """A function that measures and returns the outcomes of both checks, and the values."""
 
     def measure(*, epoch_s=0.1, step_flops=STEP_FLOPS, counted=STEP_FLOPS):
-        work = Work(
+        work = CountedWork(
             training=Training(epoch_s, step_flops),
             count=lambda: counted,
             multiply=lambda: fake_clock.advance(PRODUCT_S),

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from trainspeed.conduct.alone import measuring_alone
-from trainspeed.conduct.cluster.orders import Answer, BlockOrder, FollowEnd, FollowOrder
+from trainspeed.conduct.cluster.orders import BlockOrder, FollowEnd, FollowOrder, Reply
 from trainspeed.conduct.cluster.report_process import write_below
 from trainspeed.conduct.cluster.tails import FileTails
 from trainspeed.conduct.estimates import shortage
@@ -105,30 +105,30 @@ class GuestStudy:
         """Import what these runs need."""
         self._runner.start_all([one.trial for one in planned])
 
-    def measure(self, planned: list[Planned], rounds: int) -> Iterator[Answer]:
+    def measure(self, planned: list[Planned], rounds: int) -> Iterator[Reply]:
         """Measure a block, and yield the lines of its runs and what the monitor saw."""
         self._runner.rounds = rounds
         self._runner.measure_group(planned)
-        yield Answer(file=RUNS_FILE, text=self._lines.taken())
+        yield Reply(file=RUNS_FILE, text=self._lines.taken())
         yield from self._monitored()
 
-    def follow(self, asked: FollowOrder) -> Answer:
+    def follow(self, asked: FollowOrder) -> Reply:
         """Fork this node's ranks of a run, which follow rank 0's; return how that ended, without any address."""
         interface = interface_of(asked.addresses[asked.node])
         gang = Gang(addresses=asked.addresses, port=asked.port, node=asked.node, interface=interface)
         outcome = self._runner.follow(asked.runs[0].planned().trial, gang, asked.limit_s)
         scrub = scrubber(root=ROOT, addresses=asked.addresses)
         reason = outcome.reason and scrub(outcome.reason)
-        return Answer(ended=FollowEnd(status=outcome.status, reason=reason))
+        return Reply(ended=FollowEnd(status=outcome.status, reason=reason))
 
-    def end(self) -> Iterator[Answer]:
+    def end(self) -> Iterator[Reply]:
         """End the workers and the monitor, and yield what that saw last."""
         self._open.close()
         yield from self._monitored()
 
-    def _monitored(self) -> Iterator[Answer]:
+    def _monitored(self) -> Iterator[Reply]:
         for name, text in self._tails.new():
-            yield Answer(file=name, text=text)
+            yield Reply(file=name, text=text)
 
 
 @contextmanager

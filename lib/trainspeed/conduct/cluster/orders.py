@@ -119,7 +119,7 @@ class FollowEnd(msgspec.Struct, kw_only=True, frozen=True):
     reason: Text | None = None
 
 
-class Answer(msgspec.Struct, kw_only=True, frozen=True):
+class Reply(msgspec.Struct, kw_only=True, frozen=True):
     """A line of what a node answers.
 
     Attributes:
@@ -148,10 +148,10 @@ def encode(message: msgspec.Struct) -> str:
     return msgspec.json.encode(message).decode()
 
 
-def answer_of(text: str) -> Answer:
+def answer_of(text: str) -> Reply:
     """Return what a node answered.
 
     Raises:
         msgspec.ValidationError, msgspec.DecodeError: It is no answer.
     """
-    return msgspec.json.decode(text, type=Answer)
+    return msgspec.json.decode(text, type=Reply)

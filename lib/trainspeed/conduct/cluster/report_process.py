@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from trainspeed.conduct.cluster.node import NODE_VARIABLE, Refused
-from trainspeed.conduct.cluster.orders import Answer, ReportOrder
+from trainspeed.conduct.cluster.orders import Reply, ReportOrder
 from trainspeed.conduct.cluster.tails import FileTails
 from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.forecast import PlanSums
@@ -31,7 +31,7 @@ LOOK_EVERY_S = 0.5  # for new lines of a report's files
 SUMS = "plan.json"
 
 
-def run_report(asked: ReportOrder, node: str, parent: Path) -> Iterator[Answer]:
+def run_report(asked: ReportOrder, node: str, parent: Path) -> Iterator[Reply]:
     """Yield what a report does until it ends, and its exit code at last.
 
     Args:
@@ -86,12 +86,12 @@ def run_report(asked: ReportOrder, node: str, parent: Path) -> Iterator[Answer]:
                 *lines, begun = (begun + (printed or b"")).split(b"\n")
                 lines += [begun] if printed == b"" else []
                 if said := _for_the_head(lines, out.name):
-                    yield Answer(said=said)
+                    yield Reply(said=said)
                 for name, text in tails.new():
-                    yield Answer(file=name, text=text)
+                    yield Reply(file=name, text=text)
         sums = Path(folder) / SUMS
         plan = msgspec.json.decode(sums.read_bytes(), type=PlanSums) if sums.is_file() else None
-        yield Answer(code=process.returncode, plan=plan)
+        yield Reply(code=process.returncode, plan=plan)
 
 
 def _for_the_head(lines: Sequence[bytes], folder: str) -> str:

@@ -15,9 +15,9 @@ from trainspeed.conduct.cluster.guest_study import GuestStudy
 from trainspeed.conduct.cluster.node_folder import NodeFolder
 from trainspeed.conduct.cluster.orders import (
     AddressOrder,
-    Answer,
     BlockOrder,
     FollowOrder,
+    Reply,
     ReportOrder,
     encode,
 )
@@ -47,7 +47,7 @@ class Site:
 
     def facts(self, order: str) -> Iterator[str]:
         """Yield what must be equal on nodes that share blocks."""
-        yield encode(Answer(facts=node_facts()))
+        yield encode(Reply(facts=node_facts()))
 
     def report(self, order: str) -> Iterator[str]:
         """Run a report here, and yield what it writes and prints, as it comes."""
@@ -60,20 +60,20 @@ class Site:
         """Import what the runs of a study need, before anything is measured."""
         asked = msgspec.json.decode(order, type=BlockOrder)
         self._guest_of(asked).start([run.planned() for run in asked.runs])
-        yield encode(Answer())
+        yield encode(Reply())
 
     def measure(self, order: str) -> Iterator[str]:
         """Measure a block of a study: yield that it has begun, then the lines of its runs."""
         asked = msgspec.json.decode(order, type=BlockOrder)
         guest = self._guest_of(asked)
-        yield encode(Answer())
+        yield encode(Reply())
         for answer in guest.measure([run.planned() for run in asked.runs], asked.rounds):
             yield encode(answer)
 
     def address(self, order: str) -> Iterator[str]:
         """Yield this node's address on the way to another."""
         asked = msgspec.json.decode(order, type=AddressOrder)
-        yield encode(Answer(address=address_towards(asked.towards)))
+        yield encode(Reply(address=address_towards(asked.towards)))
 
     def follow(self, order: str) -> Iterator[str]:
         """Fork this node's ranks of a run that several nodes train together, and yield how that ended."""
@@ -85,7 +85,7 @@ class Site:
         for answer in self._end_guest():
             yield encode(answer)
 
-    def _end_guest(self) -> list[Answer]:
+    def _end_guest(self) -> list[Reply]:
         guest, self._guest = self._guest, None
         return [*guest.end()] if guest else []
 

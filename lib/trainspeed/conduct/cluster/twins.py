@@ -14,7 +14,7 @@ from functools import cache
 
 from trainspeed.conduct.block_queue import Block, BlockQueue
 from trainspeed.conduct.cluster.node import Node, NodeLost, Refused
-from trainspeed.conduct.cluster.orders import Answer, BlockOrder, PlannedRun, answer_of, encode
+from trainspeed.conduct.cluster.orders import BlockOrder, PlannedRun, Reply, answer_of, encode
 from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.turns import ROUNDS
@@ -175,7 +175,7 @@ def sources_of(models: Iterable[str]) -> dict[str, str]:
     return {model.rpartition(":")[0]: find_model(model).read_text(encoding="utf-8") for model in own}
 
 
-def _answer(line: str) -> Answer:
+def _answer(line: str) -> Reply:
     try:
         return answer_of(line)
     except (ValueError, RecursionError):  # msgspec's are ValueErrors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import Kind, Level, Lever, Numbers
+from trainspeed.core.levers.lever import Level, Lever, LeverKind, Numbers
 
 KERAS = ("tensorflow", "jax")
 
@@ -11,7 +11,7 @@ LEVERS = (
         name="sync_every_step",
         words="the loss read in each step",
         level=Level.STEP,
-        kind=Kind.BRAKE,
+        kind=LeverKind.BRAKE,
         evidence="losses that were read",
         source="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
     ),
@@ -20,7 +20,7 @@ LEVERS = (
         words="anomaly detection",
         frameworks=("torch",),
         level=Level.IMPORT,
-        kind=Kind.BRAKE,
+        kind=LeverKind.BRAKE,
         missing=dict.fromkeys(KERAS, "it has no such mode"),
         evidence="torch.is_anomaly_enabled() after training",
         source="https://docs.pytorch.org/docs/stable/autograd.html#anomaly-detection",
@@ -31,7 +31,7 @@ LEVERS = (
         frameworks=("tensorflow", "torch"),
         numbers=Numbers.ROUNDING,
         level=Level.IMPORT,
-        kind=Kind.BRAKE,
+        kind=LeverKind.BRAKE,
         missing={"jax": "it is a flag of XLA there, on a GPU: xla_deterministic"},
         evidence="the framework's own flag after training",
         source="https://docs.pytorch.org/docs/stable/notes/randomness.html",
@@ -41,7 +41,7 @@ LEVERS = (
         words="a hook on every layer that reads its output's mean",
         frameworks=("torch",),
         level=Level.STEP,
-        kind=Kind.BRAKE,
+        kind=LeverKind.BRAKE,
         conflicts={"compile": ("on",)},
         missing=dict.fromkeys(KERAS, "a layer of Keras has no hooks"),
         evidence="outputs that were read",

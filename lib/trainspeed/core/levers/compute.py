@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers
+from trainspeed.core.levers.lever import OFF, ON, Level, Lever, LeverKind, Numbers
 
 KERAS = ("tensorflow", "jax")
 COMPILED = {"compile": (ON,)}
@@ -183,7 +183,7 @@ LEVERS = (
         valued={OFF: "gradients kept and set to 0 between steps"},
         default="on",
         level=Level.STEP,
-        kind=Kind.ALREADY_ON,
+        kind=LeverKind.ALREADY_ON,
         missing=dict.fromkeys(KERAS, "its gradients are values of a step and are never kept"),
         evidence="whether a step begins with gradients that are None",
         source="https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html",

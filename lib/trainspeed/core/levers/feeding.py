@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
-from trainspeed.core.levers.lever import OFF, Kind, Level, Lever, Numbers
+from trainspeed.core.levers.lever import OFF, Level, Lever, LeverKind, Numbers
 
 LOADERS = ("in_model", "tf_data", "processes", "threads", "generator")  # the most promising first
 RESIDENT_PIPELINES = ("arrays", "in_model", "resize")
@@ -88,7 +88,7 @@ LEVERS = (
         valued={OFF: "images uploaded in each step"},
         default="on for a pipeline that leaves images unchanged, where an epoch takes a twentieth of the GPU's memory",
         level=Level.LOOP,
-        kind=Kind.ALREADY_ON,
+        kind=LeverKind.ALREADY_ON,
         evidence="where the first batch of an epoch came from",
         source="https://github.com/KellerJordan/cifar10-airbench",
     ),
@@ -151,7 +151,7 @@ LEVERS = (
         valued={OFF: "loader's workers started again in each epoch, as in a script"},
         default="on in Trainspeed; off in a script, as torch's own default is",
         level=Level.LOOP,
-        kind=Kind.OWN,
+        kind=LeverKind.OWN,
         needs={"pipeline": ("processes",)},
         missing=dict.fromkeys(
             ("tensorflow", "jax"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import OFF, ON, Kind, Level, Lever, Numbers, Setting
+from trainspeed.core.levers.lever import OFF, ON, Level, Lever, LeverKind, Numbers, Setting
 
 ALL_CORES: Setting = ("threads", "all")  # one process on every core that it may use
 ONE_THREAD: Setting = ("threads", "one")  # as without the lever, beside a plain setting that has all cores
@@ -95,7 +95,7 @@ LEVERS = (
         values=(OFF,),
         valued={OFF: "malloc's thresholds left to glibc, as in a script"},
         level=Level.ENVIRONMENT,
-        kind=Kind.OWN,
+        kind=LeverKind.OWN,
         conflicts={"allocator": ()},
         environment={OFF: dict.fromkeys(MALLOC_THRESHOLDS, "")},
         default="on in Trainspeed, where they are fixed for all runs; off in a script: glibc moves them as memory is "
@@ -126,7 +126,7 @@ LEVERS = (
         name="python_gc",
         words="garbage collector off",
         values=(OFF,),
-        kind=Kind.ALREADY_ON,
+        kind=LeverKind.ALREADY_ON,
         level=Level.IMPORT,
         default="on: Python looks for cycles as objects come; in Trainspeed not among what was imported before the "
         "run, which a script's collector walks, too",
@@ -143,7 +143,7 @@ LEVERS = (
         default="on",
         numbers=Numbers.ROUNDING,
         level=Level.ENVIRONMENT,
-        kind=Kind.ALREADY_ON,
+        kind=LeverKind.ALREADY_ON,
         conflicts={"compile": (ON,)},
         missing={
             "torch": "PyTorch's convolutions on a CPU have no other implementation worth the name",

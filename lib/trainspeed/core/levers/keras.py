@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import ON, Kind, Level, Lever, Numbers
+from trainspeed.core.levers.lever import ON, Level, Lever, LeverKind, Numbers
 
 KERAS = ("tensorflow", "jax")
 
@@ -27,7 +27,7 @@ LEVERS = (
         name="progress_bar",
         words="progress bar",
         frameworks=KERAS,
-        kind=Kind.BRAKE,
+        kind=LeverKind.BRAKE,
         level=Level.LOOP,
         default="off; Keras's own default is on",
         missing={"torch": "PyTorch has no training loop that draws one"},
@@ -38,7 +38,7 @@ LEVERS = (
         name="run_eagerly",
         words="run eagerly",
         frameworks=("tensorflow",),
-        kind=Kind.BRAKE,
+        kind=LeverKind.BRAKE,
         numbers=Numbers.ROUNDING,
         conflicts={"compile": (ON,)},
         missing={

@@ -42,7 +42,7 @@ class Level(StrEnum):
     STEP = "step"  # what is done in each step
 
 
-class Kind(StrEnum):
+class LeverKind(StrEnum):
     """Which way a lever is pulled."""
 
     SWITCH = "switch"  # off in a plain script: it may pay
@@ -71,7 +71,7 @@ class Lever:
         numbers: See `Numbers`.
         numbers_of: Value -> the same, of that value alone.
         level: See `Level`.
-        kind: See `Kind`.
+        kind: See `LeverKind`.
         of_field: Whether it is a field of a trial.
         needs: Other lever -> values of it, one of which a trial must have.
         conflicts: Other lever -> values of it that a trial must not have; none named: any but its default.
@@ -95,7 +95,7 @@ class Lever:
     numbers: Numbers = Numbers.SAME
     numbers_of: Mapping[str, Numbers] = field(default_factory=dict)
     level: Level = Level.BUILD
-    kind: Kind = Kind.SWITCH
+    kind: LeverKind = LeverKind.SWITCH
     of_field: bool = False
     needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     conflicts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

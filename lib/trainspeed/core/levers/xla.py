@@ -6,7 +6,7 @@ CPU takes and does nothing with, such as --xla_cpu_use_onednn, and --xla_gpu_tri
 
 from __future__ import annotations
 
-from trainspeed.core.levers.lever import ALL_DEVICES, OFF, ON, Kind, Level, Lever, Numbers
+from trainspeed.core.levers.lever import ALL_DEVICES, OFF, ON, Level, Lever, LeverKind, Numbers
 
 OF_JAX = {
     "torch": "PyTorch does not use XLA",
@@ -38,7 +38,7 @@ def _flag(
             "valued": {OFF: f"without {words}"} if on else {},
             "default": default,
             "level": Level.ENVIRONMENT,
-            "kind": Kind.ALREADY_ON if on else Kind.SWITCH,
+            "kind": LeverKind.ALREADY_ON if on else LeverKind.SWITCH,
             "missing": OF_JAX,
             "environment": {OFF if on else value: {"XLA_FLAGS": flag}},
             "evidence": "the options that XLA compiles with in the process that trained",
@@ -104,7 +104,7 @@ LEVERS = (
         "XLA's deterministic operations",
         "off",
         on=False,
-        kind=Kind.BRAKE,
+        kind=LeverKind.BRAKE,
         numbers=Numbers.ROUNDING,
     ),
     Lever(
@@ -129,7 +129,7 @@ LEVERS = (
         valued={OFF: "without asynchronous dispatch"},
         default="on: a step returns before it is computed",
         level=Level.IMPORT,
-        kind=Kind.ALREADY_ON,
+        kind=LeverKind.ALREADY_ON,
         missing={
             "torch": "PyTorch computes on a CPU as it is called",
             "tensorflow": "TensorFlow's step on a CPU returns when it is computed",
@@ -146,7 +146,7 @@ LEVERS = (
         valued={OFF: "without donated weights"},
         default="on: Keras lets a step write the new weights over the old",
         level=Level.STEP,
-        kind=Kind.ALREADY_ON,
+        kind=LeverKind.ALREADY_ON,
         conflicts={"strategy": ("data_parallel",)},
         missing=OWN_LOOP,
         evidence="whether weights from before the first step were still there after training",
@@ -160,7 +160,7 @@ LEVERS = (
         valued={ON: "GPU memory taken at once, as in a script"},
         default="off in Trainspeed, so that runs fit beside each other; on in a script, and takes three quarters",
         level=Level.ENVIRONMENT,
-        kind=Kind.OWN,
+        kind=LeverKind.OWN,
         missing={
             "torch": "PyTorch takes memory as it needs it",
             "tensorflow": "TensorFlow's own default is measured in its memory table, not as a lever",

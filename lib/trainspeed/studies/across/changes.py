@@ -19,7 +19,7 @@ from trainspeed.studies.across.common import CommonTrial
 from trainspeed.studies.across.sessions import Session
 
 
-class Finding(StrEnum):
+class ChangeOutcome(StrEnum):
     """What became of a trial's time; the first two alone are changes."""
 
     SLOWER = "slower"
@@ -29,11 +29,11 @@ class Finding(StrEnum):
     UNDECIDED = "undecided"
 
 
-CHANGES = (Finding.SLOWER, Finding.FASTER)
+CHANGES = (ChangeOutcome.SLOWER, ChangeOutcome.FASTER)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class TrialInSession:
     """A trial in one session.
 
     Attributes:
@@ -84,8 +84,8 @@ class Change(Judged):
     """
 
     name: str
-    before: Sequence[Point]
-    after: Sequence[Point]
+    before: Sequence[TrialInSession]
+    after: Sequence[TrialInSession]
     differences: Sequence[Difference]
     changed_in: Sequence[Session]
     judgement: Judgement
@@ -104,15 +104,15 @@ class Change(Judged):
         return self.speedup and max(self.speedup, 1 / self.speedup)
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> ChangeOutcome:
         """What became of the time: slower or faster only where it is more than noise, which has to be known."""
         if self.outcome is Outcome.SAME:
-            return Finding.SAME
+            return ChangeOutcome.SAME
         if self.outcome not in (Outcome.SLOWER, Outcome.FASTER) or self.lacks_noise:
-            return Finding.UNDECIDED
+            return ChangeOutcome.UNDECIDED
         if self.noise is not None and self.size <= self.noise:
-            return Finding.NOISE
-        return Finding.SLOWER if self.outcome is Outcome.SLOWER else Finding.FASTER
+            return ChangeOutcome.NOISE
+        return ChangeOutcome.SLOWER if self.outcome is Outcome.SLOWER else ChangeOutcome.FASTER
 
     @property
     def lacks_noise(self) -> bool:
@@ -133,8 +133,8 @@ class Failing:
     """
 
     name: str
-    last: Point
-    since: Point
+    last: TrialInSession
+    since: TrialInSession
     differences: Sequence[Difference]
     changed_in: Sequence[Session]
 
@@ -165,13 +165,13 @@ class TrialHistory:
     trial: CommonTrial
     name: str
     machine: int
-    points: Sequence[Point]
+    points: Sequence[TrialInSession]
     changes: Sequence[Change]
     alone: Change | None
     failing: Failing | None
 
     @property
-    def timed(self) -> list[Point]:
+    def timed(self) -> list[TrialInSession]:
         """The points that have a time."""
         return [point for point in self.points if point.runs]
 

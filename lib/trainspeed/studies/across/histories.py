@@ -14,7 +14,7 @@ from trainspeed.core.system import Difference
 from trainspeed.judge.answer import WORDS_ALONE
 from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.verdict import MIN_BLOCKS, judge_unpaired
-from trainspeed.studies.across.changes import Change, Failing, Point, TrialHistory
+from trainspeed.studies.across.changes import Change, Failing, TrialHistory, TrialInSession
 from trainspeed.studies.across.common import Common, CommonTrial, failed, timed
 from trainspeed.studies.across.sessions import Session
 
@@ -27,7 +27,7 @@ class _Stretch:
 
     differences: list[Difference]
     changed_in: list[Session]
-    points: list[Point] = field(default_factory=list)
+    points: list[TrialInSession] = field(default_factory=list)
 
 
 def histories(sessions: Sequence[Session], common: Common) -> list[TrialHistory]:
@@ -82,7 +82,7 @@ def _extent(verdict: Verdict) -> float:
 def _history(trial: CommonTrial, name: str, sessions: Sequence[Session], noise: Noise) -> TrialHistory:
     """Return a trial over the sessions of one machine."""
     points = [
-        Point(session=session, runs=timed(own := trial.runs[session.label]), failed=failed(own))
+        TrialInSession(session=session, runs=timed(own := trial.runs[session.label]), failed=failed(own))
         for session in sessions
         if session.label in trial.runs
     ]
@@ -110,7 +110,7 @@ def _history(trial: CommonTrial, name: str, sessions: Sequence[Session], noise: 
 
 
 def _stretches(
-    trial: CommonTrial, sessions: Iterable[Session], points: Iterable[Point]
+    trial: CommonTrial, sessions: Iterable[Session], points: Iterable[TrialInSession]
 ) -> tuple[list[_Stretch], list[Session]]:
     """Return the stretches of sessions in which nothing changed, and in which sessions something has changed since.
 
@@ -137,7 +137,7 @@ def _changed(sessions: Iterable[Session], framework: str) -> list[Difference]:
 
 
 def _failing(
-    name: str, sessions: Sequence[Session], points: Sequence[Point], pending: Sequence[Session]
+    name: str, sessions: Sequence[Session], points: Sequence[TrialInSession], pending: Sequence[Session]
 ) -> Failing | None:
     """Return since when a trial has failed; None where its newest session has a time, or none has.
 
@@ -154,14 +154,20 @@ def _failing(
     return Failing(name=name, last=points[last], since=since, differences=differences, changed_in=before)
 
 
-def _luck(stretches: Iterable[Sequence[Point]]) -> float | None:
+def _luck(stretches: Iterable[Sequence[TrialInSession]]) -> float | None:
     """Return the largest ratio of two sessions between which nothing changed; None without such two."""
     medians = [[point.median_s for point in stretch] for stretch in stretches if len(stretch) > 1]
     return max((max(own) / min(own) for own in medians), default=None)
 
 
 def _change(
-    name: str, before: Sequence[Point], stretch: _Stretch, noise: Noise, luck: float | None, *, is_last: bool
+    name: str,
+    before: Sequence[TrialInSession],
+    stretch: _Stretch,
+    noise: Noise,
+    luck: float | None,
+    *,
+    is_last: bool,
 ) -> Change:
     after = stretch.points
     framework = after[0].runs[0].trial.framework

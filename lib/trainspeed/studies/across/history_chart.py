@@ -19,7 +19,7 @@ from trainspeed.show.fitting import at_width, fit
 from trainspeed.show.forest import HOLLOW
 from trainspeed.show.series import marks
 from trainspeed.show.theme import GREY, PALE, SMALL_PT, framework_colour, show, status_name
-from trainspeed.studies.across.changes import CHANGES, Change, Finding, Point, TrialHistory
+from trainspeed.studies.across.changes import CHANGES, Change, ChangeOutcome, TrialHistory, TrialInSession
 from trainspeed.studies.across.history_text import letters, letters_of, machine_title, size_text
 from trainspeed.studies.across.sessions import Session, changes_text
 
@@ -107,7 +107,7 @@ def _title(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> str:
     return f"Of {counted(len(trials), 'trial')} over {over}: {'; '.join(parts)}"
 
 
-def _counts(findings: Sequence[Finding]) -> str:
+def _counts(findings: Sequence[ChangeOutcome]) -> str:
     return ", ".join(f"{findings.count(one)} {one}" for one in CHANGES if one in findings)
 
 
@@ -161,7 +161,7 @@ def _rows(history: TrialHistory, places: Mapping[str, float]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(dict.fromkeys(("y", "low", "high"), float))
 
 
-def _row(point: Point, first_s: float) -> dict[str, float | None]:
+def _row(point: TrialInSession, first_s: float) -> dict[str, float | None]:
     low, high = point.interval_s or (None, None)
     return {"y": point.median_s / first_s, "low": low and low / first_s, "high": high and high / first_s}
 

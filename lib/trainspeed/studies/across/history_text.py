@@ -10,7 +10,7 @@ from trainspeed.core.markdown import Marked, escape
 from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.show.theme import status_name
-from trainspeed.studies.across.changes import CHANGES, Change, Failing, Finding, TrialHistory
+from trainspeed.studies.across.changes import CHANGES, Change, ChangeOutcome, Failing, TrialHistory
 from trainspeed.studies.across.common import Common
 from trainspeed.studies.across.sessions import Session, changes_text
 
@@ -129,9 +129,9 @@ def size_text(change: Change) -> str:
 
 def _nothing(sessions: Sequence[Session], changes: Sequence[Change]) -> Marked:
     counts = Counter(change.finding for change in changes)
-    told = listed(f"{counts[finding]} {finding}" for finding in Finding if counts[finding])
+    told = listed(f"{counts[finding]} {finding}" for finding in ChangeOutcome if counts[finding])
     said = "No change made training slower or faster"
-    if open_ := counts[Finding.UNDECIDED]:
+    if open_ := counts[ChangeOutcome.UNDECIDED]:
         said = "Whether a change made training slower or faster is undecided"
         said = said if open_ == len(changes) else "No change was found that made training slower or faster"
     return Marked(
@@ -160,7 +160,7 @@ def _unchanged(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> M
 
 def _alone(trials: Sequence[TrialHistory], several: bool) -> list[Marked]:
     """Return what differs in a machine's newest session although nothing that was recorded changed."""
-    found: dict[tuple[str, Finding], list[Change]] = {}
+    found: dict[tuple[str, ChangeOutcome], list[Change]] = {}
     for change in (history.alone for history in trials):
         if change and change.finding in CHANGES:
             found.setdefault((change.session.label, change.finding), []).append(change)

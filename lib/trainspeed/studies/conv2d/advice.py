@@ -8,7 +8,7 @@ from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import listed, percent
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.crossover import Kind
+from trainspeed.judge.crossover import CrossoverKind
 from trainspeed.judge.text import what_decides
 from trainspeed.judge.verdict import Outcome
 from trainspeed.snippets import code
@@ -43,7 +43,7 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
     sentences += _device_counts(device_verdicts(runs), "CPU core" if cores else "device")
     sentences += _stay(residency_verdicts(runs, core), cores=cores)
     # A crossover without an interval is not decided.
-    decided = [s for s in sweeps if s.crossover.kind == Kind.FOUND and s.crossover.low]
+    decided = [s for s in sweeps if s.crossover.kind == CrossoverKind.SINGLE and s.crossover.low]
     sentences += [_images_per_call(sweep) for sweep in decided if sweep.factor == "images"]
     if device := best.get("device"):
         ratio = calls_of(runs)[device].median(lambda run: first_call_s(run) / run.median_call_s)

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from statistics import median
 from typing import Any
 
-from trainspeed.articles.claims import Answer, Claim, Evidence, Result, claims, decide
+from trainspeed.articles.claims import Claim, ClaimAnswer, Evidence, Result, claims, decide
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import percent
 from trainspeed.core.run import Run
@@ -85,7 +85,7 @@ class Measurements:
         return judge_runs(self.of(baseline).runs, self.of(candidate).runs)
 
 
-def answers(measured: Measurements) -> list[Answer]:
+def answers(measured: Measurements) -> list[ClaimAnswer]:
     """Return what this machine says of every finding and guess of the article."""
     answered = []
     for claim in claims("conv2d"):
@@ -99,7 +99,7 @@ def _evidence(verdicts: Sequence[Verdict]) -> list[Evidence]:
     return [Evidence(name=v.label, judgement=v.judgement, verdict=v) for v in verdicts]
 
 
-def _cpu_wins(claim: Claim, measured: Measurements) -> Answer:
+def _cpu_wins(claim: Claim, measured: Measurements) -> ClaimAnswer:
     cpu, device = pair_of(measured.core)[1], measured.device
     if cpu is None or device.on_cpu:
         return decide(claim, [], f"No library was measured on {'the CPU' if cpu is None else 'a device'}.")
@@ -110,7 +110,7 @@ def _cpu_wins(claim: Claim, measured: Measurements) -> Answer:
     return decide(claim, [warm, cold])
 
 
-def _few_slow(claim: Claim, measured: Measurements) -> Answer:
+def _few_slow(claim: Claim, measured: Measurements) -> ClaimAnswer:
     spread = [measured.device, *(v.candidate for v in measured.spread)]
     most = spread[-1]
     if most.devices < MANY:
@@ -130,19 +130,19 @@ def _few_slow(claim: Claim, measured: Measurements) -> Answer:
     )
 
 
-def _no_scaling(claim: Claim, measured: Measurements) -> Answer:
+def _no_scaling(claim: Claim, measured: Measurements) -> ClaimAnswer:
     missing = f"{library_of(measured.device)} was measured on one device only."
     return decide(claim, _evidence(measured.spread), missing)
 
 
-def _unoptimised(claim: Claim, measured: Measurements) -> Answer:
+def _unoptimised(claim: Claim, measured: Measurements) -> ClaimAnswer:
     if measured.device.library != ARTICLE[0]:
         return decide(claim, [], "TensorFlow was not measured on the device.")
     verdicts = library_verdicts(measured.runs, measured.core)
     return decide(claim, _evidence(verdicts), "No other library was measured on the device.")
 
 
-def _grows(claim: Claim, measured: Measurements, *, factor: str) -> Answer:
+def _grows(claim: Claim, measured: Measurements, *, factor: str) -> ClaimAnswer:
     """Whether the device gains over the CPU from the smallest size to the largest."""
     unit = SWEEPS[factor].unit
     if not (sweeps := measured.grid.sweeps(factor)):
@@ -165,7 +165,7 @@ def _grows(claim: Claim, measured: Measurements, *, factor: str) -> Answer:
     return decide(claim, [Evidence(name=name, judgement=judgement)])
 
 
-def _transfer_back(claim: Claim, measured: Measurements) -> Answer:
+def _transfer_back(claim: Claim, measured: Measurements) -> ClaimAnswer:
     calls = measured.of(measured.device)
     back_s = calls.by_block(warm_stage_s("from_device"))
     if not back_s:
@@ -185,12 +185,12 @@ def _transfer_back(claim: Claim, measured: Measurements) -> Answer:
     return replace(answer, note=f"The transfer back {took}")
 
 
-def _stay(claim: Claim, measured: Measurements) -> Answer:
+def _stay(claim: Claim, measured: Measurements) -> ClaimAnswer:
     verdicts = residency_verdicts(measured.runs, [measured.device])
     return decide(claim, _evidence(verdicts), "It was not measured.")
 
 
-def _memory_swap(claim: Claim, measured: Measurements) -> Answer:
+def _memory_swap(claim: Claim, measured: Measurements) -> ClaimAnswer:
     gpus = [gpu.get("memory_bytes") for gpu in measured.machine.get("gpus") or []]
     memory_bytes = next(iter(gpus), None) if measured.has_gpu else measured.machine.get("memory_bytes")
     if not memory_bytes:
@@ -199,13 +199,13 @@ def _memory_swap(claim: Claim, measured: Measurements) -> Answer:
     where = "the GPU" if measured.has_gpu else "this machine; there is no GPU"
     note = f"One device needs {needed / 1e6:,.3g} MB of {memory_bytes / 1e9:,.3g} GB ({where})."
     if needed >= SMALL_MEMORY_SHARE * memory_bytes:
-        return Answer(claim=claim, result=Result.UNDECIDED, note=note)
+        return ClaimAnswer(claim=claim, result=Result.UNDECIDED, note=note)
     calls = measured.of(measured.device)
     cold = judge(*paired(calls.by_block(first_call_s), calls.by_block(warm_call_s)))
     if cold.outcome == Outcome.FASTER:
         ends = f"{cold.low:.2f} to {cold.high:.2f}"
         note += f" What takes long is the first call: {cold.speedup:.2f} times ({ends}) a warm one."
-    return Answer(claim=claim, result=Result.DISAGREES, note=note)
+    return ClaimAnswer(claim=claim, result=Result.DISAGREES, note=note)
 
 
 EXPERIMENTS = {

@@ -11,7 +11,7 @@ from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import listed, three
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.crossover import Crossover, Kind
+from trainspeed.judge.crossover import Crossover, CrossoverKind
 from trainspeed.judge.verdict import Outcome, judge
 from trainspeed.show.messages import of_comparisons
 from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired
@@ -41,12 +41,14 @@ def _won(sweep: Sweep) -> tuple[str, str, str] | None:
     device, cpu, unit = library_of(sweep.device), library_of(sweep.cpu), SWEEPS[sweep.factor].unit
     if len(found.points) < LEAST_SIZES or any(point.low is None for point in found.points):
         return None
-    if found.kind is Kind.FOUND and found.low is not None:
+    if found.kind is CrossoverKind.SINGLE and found.low is not None:
         return device, cpu, _side(found, unit)
     sizes = [point.size for point in found.points]
     tried = f"every size tried from {' to '.join(map(three, _ends(sizes)))}"
     where = f"at {listed(map(three, sizes)) if found.left_out else tried} {unit}"
-    return {Kind.ALWAYS: (device, cpu, where), Kind.NEVER: (cpu, device, where)}.get(found.kind)
+    return {CrossoverKind.ALWAYS: (device, cpu, where), CrossoverKind.NEVER: (cpu, device, where)}.get(
+        found.kind
+    )
 
 
 def _side(found: Crossover, unit: str) -> str:

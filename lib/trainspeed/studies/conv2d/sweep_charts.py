@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from trainspeed.core.convolution import library_of
 from trainspeed.core.errors import check_name
 from trainspeed.core.format import three
-from trainspeed.judge.crossover import Kind
+from trainspeed.judge.crossover import CrossoverKind
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels, size_axis
 from trainspeed.show.rows import by_framework, refuse_repeats, require
 from trainspeed.show.series import handles, how_to_read, series
@@ -53,7 +53,7 @@ def plot_sweeps(
         return nothing("Nothing to draw: not measured on this machine.").get_figure()
     looks = _looks(pd.concat(measured.values()))
     pairs = {
-        factor: [s for s in crossovers if s.factor == factor and s.crossover.kind is Kind.FOUND]
+        factor: [s for s in crossovers if s.factor == factor and s.crossover.kind is CrossoverKind.SINGLE]
         for factor in measured
     }
     figure, axes = panels(len(data), title, height_in=3.2, share_x=False, share_y=False)

@@ -17,7 +17,7 @@ from trainspeed.core.run import Role, Run
 from trainspeed.judge.comparison import paired_s
 from trainspeed.judge.crossover import (
     Crossover,
-    Kind,
+    CrossoverKind,
     crossover,
     crossover_sentence,
     judged_points,
@@ -183,7 +183,11 @@ def worth_telling(sweeps: Iterable[Sweep]) -> list[Sweep]:
     """Return the sweeps of the first pair, and those of other pairs with a crossover: the table has all."""
     sweeps = list(sweeps)
     first = {sweep.factor: sweep for sweep in reversed(sweeps)}
-    return [s for s in sweeps if s is first[s.factor] or s.crossover.kind in (Kind.FOUND, Kind.SEVERAL)]
+    return [
+        s
+        for s in sweeps
+        if s is first[s.factor] or s.crossover.kind in (CrossoverKind.SINGLE, CrossoverKind.SEVERAL)
+    ]
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.convolution import STAGES, Conv2dTrial, library_of
 from trainspeed.core.format import MISSING, digits, fixed, or_nothing, three
 from trainspeed.core.run import Run, Status
-from trainspeed.judge.crossover import Crossover, Kind
+from trainspeed.judge.crossover import Crossover, CrossoverKind
 from trainspeed.judge.verdict import median_interval
 from trainspeed.show.cells import styled, styled_failures
 from trainspeed.show.theme import status_name
@@ -139,10 +139,11 @@ def _ms(seconds: float | None) -> str:
 def _faster(crossover: Crossover) -> str:
     tried = "size with an interval" if crossover.left_out else "size tried"
     nearest = crossover.nearest_faster
+    side = "from" if crossover.rising else "up to"
     return {
-        Kind.FOUND: f"{'from' if crossover.rising else 'up to'} about {or_nothing(nearest and three(nearest))}",
-        Kind.ALWAYS: f"at every {tried}",
-        Kind.NEVER: f"at no {tried}",
-        Kind.SEVERAL: "here and there: see below",
-        Kind.UNDECIDED: "undecided",
+        CrossoverKind.SINGLE: f"{side} about {or_nothing(nearest and three(nearest))}",
+        CrossoverKind.ALWAYS: f"at every {tried}",
+        CrossoverKind.NEVER: f"at no {tried}",
+        CrossoverKind.SEVERAL: "here and there: see below",
+        CrossoverKind.UNDECIDED: "undecided",
     }[crossover.kind]

@@ -25,12 +25,12 @@ UNDECIDED = "#undecided-and-what-would-decide-it"
 PASTED = ("layout", "precision", "compile")  # factors whose gain is a line or two in a program
 
 
-class Finding(StrEnum):
+class HeadlineOutcome(StrEnum):
     """What a report found, in a word; the first two are from fresh blocks."""
 
     TOGETHER = "together"  # all that a search kept
     CONFIRMED = "confirmed"  # a single switch
-    FOUND_ONCE = "found once"  # and not in fresh blocks, or these decide nothing
+    UNCONFIRMED = "found once"  # and not in fresh blocks, or these decide nothing
     NOTHING = "nothing faster"  # all that was compared is decided
     UNDECIDED = "undecided"
 
@@ -45,29 +45,29 @@ class Gain:
     """
 
     verdict: Verdict
-    finding: Finding
+    finding: HeadlineOutcome
     again: Confirmed | None = None
 
 
 def gains_told(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Gain]:
     """Return the gains of the headline: what pays together, the largest first, or else the best gain; may be none."""
     if kept := sorted(report.kept, key=lambda verdict: -verdict.speedup):
-        return [Gain(verdict=verdict, finding=Finding.TOGETHER) for verdict in kept[:MOST]]
+        return [Gain(verdict=verdict, finding=HeadlineOutcome.TOGETHER) for verdict in kept[:MOST]]
     best = best_gain(report, confirmed)
     if best is None:
         return []
     again = _again(best, confirmed)
     if again and again.holds:
-        return [Gain(verdict=again.again, finding=Finding.CONFIRMED, again=again)]
-    return [Gain(verdict=best, finding=Finding.FOUND_ONCE, again=again)]
+        return [Gain(verdict=again.again, finding=HeadlineOutcome.CONFIRMED, again=again)]
+    return [Gain(verdict=best, finding=HeadlineOutcome.UNCONFIRMED, again=again)]
 
 
-def finding_of(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Finding:
+def finding_of(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> HeadlineOutcome:
     """Return what a report found, in a word."""
     if told := gains_told(report, confirmed):
         return told[0].finding
     decided = bool(report.headlines or report.recipes) and not _open(report) and not _doubtful(confirmed)
-    return Finding.NOTHING if decided else Finding.UNDECIDED
+    return HeadlineOutcome.NOTHING if decided else HeadlineOutcome.UNDECIDED
 
 
 def best_gain(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Verdict | None:
@@ -117,7 +117,10 @@ def headline(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
         confirmed: What became of some of the gains in fresh blocks.
     """
     told = gains_told(report, confirmed)
-    said = [_recipe(g.verdict, report) if g.finding is Finding.TOGETHER else _gain(g, report) for g in told]
+    said = [
+        _recipe(g.verdict, report) if g.finding is HeadlineOutcome.TOGETHER else _gain(g, report)
+        for g in told
+    ]
     return said or [_nothing(report, confirmed)]
 
 
@@ -151,20 +154,20 @@ def _gain(told: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
     size, name = _times(told.verdict, report), escape(told.verdict.name)
     largest = " Of those, it was the largest at first."
-    largest = largest if told.finding is Finding.CONFIRMED else ""
+    largest = largest if told.finding is HeadlineOutcome.CONFIRMED else ""
     return Marked(f"{size}: {name}; {how_sure(told.finding, told.verdict, told.again)}.{largest}")
 
 
-def how_sure(finding: Finding, verdict: Verdict, again: Confirmed | None) -> str:
+def how_sure(finding: HeadlineOutcome, verdict: Verdict, again: Confirmed | None) -> str:
     """Return how sure a gain of the headline is, in words.
 
     Args:
         verdict: The one whose size is told. What a search keeps was measured once, in blocks that chose none of it.
         again: What became of it in fresh blocks; None where it was not measured again.
     """
-    if finding is Finding.TOGETHER:
+    if finding is HeadlineOutcome.TOGETHER:
         return f"measured in {counted(verdict.blocks, 'fresh block')}, none of which chose it"
-    if finding is not Finding.FOUND_ONCE:
+    if finding is not HeadlineOutcome.UNCONFIRMED:
         return f"{again.word if again else 'confirmed'} in fresh blocks"
     if again is None:
         return "found once, and not yet confirmed in fresh blocks"

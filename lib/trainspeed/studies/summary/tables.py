@@ -26,7 +26,7 @@ FITTING = (
 )
 
 
-class Table(StrEnum):
+class FrontTable(StrEnum):
     """The tables of the front page, in their order."""
 
     SWITCHES = "switches"  # of a training, or of convolutions where nothing was trained
@@ -35,25 +35,25 @@ class Table(StrEnum):
     FEW = "few blocks"  # no interval
 
 
-def verdicts_by_table(report: ReportSummary) -> dict[Table, list[Verdict]]:
+def verdicts_by_table(report: ReportSummary) -> dict[FrontTable, list[Verdict]]:
     """Return the verdicts that are no headline by their table, in order."""
     told = report.headlines
     others = [verdict for verdict in in_order(report.verdicts) if verdict not in told]
     sure = [verdict for verdict in others if verdict.low is not None]
     calls = [verdict for verdict in sure if verdict.candidate.phase.calls]
     return {
-        Table.CALLS: calls,
-        Table.OTHERS: [verdict for verdict in sure if verdict not in calls],
-        Table.FEW: [verdict for verdict in others if verdict.low is None],
+        FrontTable.CALLS: calls,
+        FrontTable.OTHERS: [verdict for verdict in sure if verdict not in calls],
+        FrontTable.FEW: [verdict for verdict in others if verdict.low is None],
     }
 
 
 def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
     """Return the verdicts that are no headline under what they are, in order; kinds without any are left out."""
     captions = {
-        Table.CALLS: "Single convolutions",
-        Table.OTHERS: "Frameworks, accuracy, all switches together, controls",
-        Table.FEW: f"First looks, in fewer than {MIN_BLOCKS} blocks",
+        FrontTable.CALLS: "Single convolutions",
+        FrontTable.OTHERS: "Frameworks, accuracy, all switches together, controls",
+        FrontTable.FEW: f"First looks, in fewer than {MIN_BLOCKS} blocks",
     }
     kinds = {captions[table]: several for table, several in verdicts_by_table(report).items()}
     return {f"{name}: {len(several)}": several for name, several in kinds.items() if several}

@@ -27,7 +27,7 @@ from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.notebooks import ReportNotebook
-from trainspeed.studies.summary.tables import Table, verdicts_by_table
+from trainspeed.studies.summary.tables import FrontTable, verdicts_by_table
 
 DATA_SETS = {
     "cifar10": "CIFAR-10",
@@ -77,7 +77,7 @@ def headline_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = (
     if not report.verdicts:
         return ["No verdict yet: a notebook makes one when it has compared two trials."]
     tables = verdicts_by_table(report)
-    switches, folded = report.headlines, [*tables[Table.CALLS], *tables[Table.OTHERS]]
+    switches, folded = report.headlines, [*tables[FrontTable.CALLS], *tables[FrontTable.OTHERS]]
     judged = [*switches, *folded]
     sentences = []
     if switches:
@@ -96,7 +96,7 @@ def headline_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = (
             f"At this confidence up to {false:.1f} of these intervals miss the truth on average, and the largest gains "
             "are the likeliest to be too large."
         )
-    if few := len(tables[Table.FEW]):
+    if few := len(tables[FrontTable.FEW]):
         sentences.append(
             f"{counted(few, 'comparison')} had fewer than {MIN_BLOCKS} blocks and so no interval: a first look, which "
             "decides nothing."

@@ -31,13 +31,13 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import undecided_sentences
 from trainspeed.studies.summary.headline import (
-    Finding,
+    HeadlineOutcome,
     finding_of,
     gains_told,
     nearest_gain,
     to_paste,
 )
-from trainspeed.studies.summary.tables import Table, verdicts_by_table
+from trainspeed.studies.summary.tables import FrontTable, verdicts_by_table
 from trainspeed.studies.summary.text import all_doubts, checks_here, not_measured
 
 SCHEMA = 1  # of `report.json`: goes up when a field changes its meaning
@@ -92,7 +92,7 @@ class GainValues(msgspec.Struct, kw_only=True):
     """
 
     name: Text
-    finding: Finding
+    finding: HeadlineOutcome
     verdict: dict[str, Any]
     lines: Annotated[list[Code], Meta(max_length=MOST)] | None
     program: Code | None
@@ -105,7 +105,7 @@ class HeadlineValues(msgspec.Struct, kw_only=True):
         nearest: The verdict on the undecided switch that may well be a gain; None for none.
     """
 
-    finding: Finding
+    finding: HeadlineOutcome
     compared: Count
     undecided: Count
     gains: Annotated[list[GainValues], Meta(max_length=100)]
@@ -145,7 +145,7 @@ class Told:
     """A verdict of the report, its table, and what became of it in fresh blocks; None where there were none."""
 
     verdict: Verdict
-    table: Table
+    table: FrontTable
     again: Confirmed | None
 
 
@@ -231,9 +231,11 @@ def verdict_of(element: Mapping[str, Any] | None) -> Verdict | None:
 
 def _told(element: Mapping[str, Any]) -> Told | None:
     verdict, again = verdict_of(element), verdict_of(element.get("fresh_blocks"))
-    if verdict is None or element.get("table") not in {*Table}:
+    if verdict is None or element.get("table") not in {*FrontTable}:
         return None
-    return Told(verdict, Table(element["table"]), Confirmed(first=verdict, again=again) if again else None)
+    return Told(
+        verdict, FrontTable(element["table"]), Confirmed(first=verdict, again=again) if again else None
+    )
 
 
 def _gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[GainValues]:
@@ -283,7 +285,7 @@ def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
 def _verdicts(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[dict[str, Any]]:
     """Return all verdicts in the order of the front page's tables, with the name of the table."""
     again = {one.first: one.again.as_dict() for one in confirmed if one.again}
-    tables = {Table.SWITCHES: report.headlines, **verdicts_by_table(report)}
+    tables = {FrontTable.SWITCHES: report.headlines, **verdicts_by_table(report)}
     return [
         {**_named(verdict), "table": str(table), "fresh_blocks": again.get(verdict)}
         for table, several in tables.items()

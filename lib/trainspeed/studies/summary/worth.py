@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.levers.lever import LEVERS_FACTOR, Kind
+from trainspeed.core.levers.lever import LEVERS_FACTOR, LeverKind
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
@@ -71,7 +71,7 @@ def is_default(verdict: Verdict) -> bool:
     trial = verdict.candidate
     if verdict.factor == LEVERS_FACTOR:
         further = {name for name, value in trial.levers if (name, value) not in verdict.baseline.levers}
-        return bool(further) and all(LEVERS[name].kind is Kind.OWN for name in further)
+        return bool(further) and all(LEVERS[name].kind is LeverKind.OWN for name in further)
     return verdict.factor == "layout" and trial.layout == DEFAULT_LAYOUT[trial.framework]
 
 

@@ -12,7 +12,7 @@ from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.text import interval_of, leaning_of, measured, size_of
 from trainspeed.judge.verdict import Judgement, Outcome
-from trainspeed.search.claims import Confirmation, Rest
+from trainspeed.search.claims import Confirmation, Remainder
 from trainspeed.search.findings import Decision, Findings
 from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
@@ -157,7 +157,7 @@ def _promising(switches: Sequence[Switch]) -> str:
     return f"{_named(switches)} {'looks' if len(switches) == 1 else 'look'} promising"
 
 
-def accuracy_of(confirmed: Confirmation | Rest) -> str:
+def accuracy_of(confirmed: Confirmation | Remainder) -> str:
     """Return what fresh blocks say of the accuracy."""
     judgement, equality = confirmed.accuracy, confirmed.equality
     if equality is Equality.UNCHECKED or judgement is None or judgement.speedup is None:

@@ -11,7 +11,7 @@ from typing import Any
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.format import MISSING, counted, digits, fixed, gigabytes, or_nothing
-from trainspeed.core.levers.lever import Kind
+from trainspeed.core.levers.lever import LeverKind
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
@@ -36,7 +36,7 @@ def already_on_table(found: Sequence[Findings]) -> Styler | None:
     """Return what a plain script has, what Trainspeed alone sets and what brakes, each switched the other way."""
     rows = []
     for one in found:
-        kinds = dict.fromkeys(one.candidates.own, str(Kind.OWN)) | dict.fromkeys(
+        kinds = dict.fromkeys(one.candidates.own, str(LeverKind.OWN)) | dict.fromkeys(
             one.candidates.brakes, "a brake"
         )
         for slow in one.slow_ways:
@@ -44,7 +44,7 @@ def already_on_table(found: Sequence[Findings]) -> Styler | None:
                 "measured": slow.switch.words,
                 "a step then takes": _change(slow.alone) if slow.enters else MISSING,
                 "95 % interval": _change_interval(slow.alone) if slow.enters else MISSING,
-                "it is": kinds.get(slow.switch, str(Kind.ALREADY_ON)),
+                "it is": kinds.get(slow.switch, str(LeverKind.ALREADY_ON)),
             }
             rows.append(_where(one, found) | cells | {"remark": _remark(slow)})
     return _table(rows, "already-on", OTHER_WAY)

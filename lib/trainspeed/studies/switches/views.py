@@ -15,7 +15,7 @@ from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import measured, pair
 from trainspeed.judge.verdict import Judgement
-from trainspeed.search.claims import Bar
+from trainspeed.search.claims import WaterfallBar
 from trainspeed.search.findings import Decision, Estimate, Findings
 from trainspeed.search.switch import Set, Switch, combined
 from trainspeed.search.unmeasured import where
@@ -143,11 +143,11 @@ def _total_row(found: Findings, words: str, judged: Judgement) -> tuple:
     return where(found), words, TOTAL, 1.0, judged.speedup, judged.low, judged.high
 
 
-def _kind(bar: Bar) -> str:
+def _kind(bar: WaterfallBar) -> str:
     return {0: REST, 1: STEP}.get(len(bar.switches), GROUP)
 
 
-def _bar_words(found: Findings, bar: Bar) -> str:
+def _bar_words(found: Findings, bar: WaterfallBar) -> str:
     """Return what a bar stands for, and why that is not to be kept."""
     if not bar.switches:
         return "+ only together" if bar.speedup >= 1 else "less: overlap"

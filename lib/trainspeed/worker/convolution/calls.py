@@ -57,7 +57,7 @@ def gather(shares: list[np.ndarray]) -> np.ndarray:
     return shares[0] if len(shares) == 1 else np.concatenate(shares)
 
 
-class Rest(Protocol):
+class BetweenTurns(Protocol):
     """What comes between turns: see `trainspeed.worker.turns.InTurns.rest`."""
 
     def __call__(
@@ -71,7 +71,7 @@ def time_calls(
     images: np.ndarray,
     filters: np.ndarray,
     *,
-    rest: Rest,
+    rest: BetweenTurns,
     begin: Callable[[str], None],
     check: Callable[[np.ndarray], None],
     clock: Callable[[], float] = time.perf_counter,
@@ -120,7 +120,7 @@ def _in_turns(
     filters: np.ndarray,
     sent: Any,
     kernel_s: Sequence[float],
-    rest: Rest,
+    rest: BetweenTurns,
     clock: Callable[[], float],
 ) -> dict[str, tuple[float, ...]]:
     """Return `call_s` and `resident_s` of all turns; the latter is empty where nothing is sent."""

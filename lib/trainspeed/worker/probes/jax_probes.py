@@ -20,7 +20,7 @@ from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs,
 from trainspeed.worker.probes.keras_loop import bare_fit
 from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
 from trainspeed.worker.probes.traced import traced_epochs
-from trainspeed.worker.probes.work import Work, measure_work
+from trainspeed.worker.probes.work import CountedWork, measure_work
 
 
 def trace(work: Callable[[], object]) -> Sequence[Kernel]:
@@ -95,7 +95,7 @@ def work(where: Surroundings) -> Values:
     product = jax.jit(lambda a: a @ a)
 
     return measure_work(
-        Work(
+        CountedWork(
             training=training,
             count=lambda: None,
             multiply=lambda: product(matrix).block_until_ready(),

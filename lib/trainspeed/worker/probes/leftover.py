@@ -26,7 +26,7 @@ def leftover_of(device: str) -> Leftover:
     Raises:
         Unsupported: The driver does not answer.
     """
-    return cpu_leftover_s if device == "cpu" else Driver().leftover_s
+    return cpu_leftover_s if device == "cpu" else CudaDriver().leftover_s
 
 
 def cpu_leftover_s(
@@ -38,7 +38,7 @@ def cpu_leftover_s(
     return clock() - before_s
 
 
-class Driver:
+class CudaDriver:
     """The CUDA driver's own wait for everything that this process has queued on its first GPU.
 
     Source: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html

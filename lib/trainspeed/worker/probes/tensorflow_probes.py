@@ -19,7 +19,7 @@ from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs,
 from trainspeed.worker.probes.keras_loop import bare_fit
 from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
 from trainspeed.worker.probes.traced import traced_epochs
-from trainspeed.worker.probes.work import Work, measure_work
+from trainspeed.worker.probes.work import CountedWork, measure_work
 
 
 def trace(work: Callable[[], object]) -> Sequence[Kernel]:
@@ -105,7 +105,7 @@ def work(where: Surroundings) -> Values:
         return tf.compat.v1.profiler.profile(graph, options=options).total_float_ops
 
     return measure_work(
-        Work(
+        CountedWork(
             training=training,
             count=count,
             multiply=multiply,

@@ -19,7 +19,7 @@ from trainspeed.worker.probes.arithmetic import Arithmetic, measure_arithmetic
 from trainspeed.worker.probes.energy import SIDE, check_gpu, measure_energy
 from trainspeed.worker.probes.epoch import QUEUED, SIDES, Loops, measure_epochs, started
 from trainspeed.worker.probes.memory import TOO_MANY_NUMBERS, measure_memory
-from trainspeed.worker.probes.work import Work, measure_work
+from trainspeed.worker.probes.work import CountedWork, measure_work
 
 FORMAT = torch.channels_last
 
@@ -117,7 +117,7 @@ def work(where: Surroundings) -> Values:
             torch.cuda.synchronize()
 
     return measure_work(
-        Work(training=training, count=count, multiply=multiply, side=side), trial.steps_per_epoch
+        CountedWork(training=training, count=count, multiply=multiply, side=side), trial.steps_per_epoch
     )
 
 

@@ -18,7 +18,7 @@ PRODUCTS = 5  # the first one compiles
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class CountedWork:
     """What is counted and timed.
 
     Attributes:
@@ -34,7 +34,9 @@ class Work:
     side: int
 
 
-def measure_work(of: Work, steps_per_epoch: int, *, clock: Callable[[], float] = time.perf_counter) -> Values:
+def measure_work(
+    of: CountedWork, steps_per_epoch: int, *, clock: Callable[[], float] = time.perf_counter
+) -> Values:
     """Return `step_flops` as the instrument counts them and `counted_step_flops` as the framework does, 2 per
     multiply-add, and in FLOP/s `trained_per_s` of the median epoch and `multiplied_per_s` of the fastest product.
     """
