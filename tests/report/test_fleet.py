@@ -233,6 +233,34 @@ def test_nodes_that_did_not_come_are_told_before_anything_is_measured(file, tmp_
     assert not cluster.pretended["a10g"][0].asked
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("machines: {a10g: {nodes: 2}, h100: }", r"fleet.yaml gives h100: say `h100: \{nodes: 2\}` there"),
+        ("machines: {a10g: , h100: }", r"gives a10g and h100: .*, or leave them out, or lower NODES"),
+    ],
+)
+def test_nodes_that_are_to_train_together_and_are_not_in_the_file_are_told_before_a_node_is_asked(
+    file, tmp_path, drawn, text, told
+):
+    path = file(text)
+    for call, command in ((fleet, "report"), (plan_fleet, "plan")):
+        cluster = PretendedCluster(a10g=[[], []], h100=[[]])
+        with pytest.raises(UserError, match=r"NODES \(=2\) is more nodes than .*" + told):
+            call(path, out=tmp_path / "out", order=order_of(command, nodes="2"), cluster=cluster)
+        assert cluster.closed and not drawn and not cluster.after, "no node has been reserved"
+
+
+def test_nodes_that_train_together_are_enough_where_each_machine_has_them_or_a_report_goes_on(
+    file, tmp_path, drawn, monkeypatch
+):
+    ran(monkeypatch)
+    order = order_of("report", nodes="2")
+    for text, resume in (("machines: {a10g: {nodes: 2}}", False), ("machines: {a10g: }", True)):
+        cluster = PretendedCluster(a10g=[[], []])
+        assert printed(fleet, file(text), out=tmp_path, order=order, cluster=cluster, resume=resume)[0] == 0
+
+
 def test_a_folder_that_a_report_is_writing_to_is_refused(file, tmp_path, drawn):
     cluster = PretendedCluster(a10g=[[]])
     with locked(tmp_path / "out/a10g"), pytest.raises(UserError, match="another report is writing to"):

@@ -15,7 +15,7 @@ from trainspeed.core.files import FLEET
 from trainspeed.core.format import listed
 from trainspeed.core.ledger import RUNS_FILE, Ledger
 from trainspeed.report.compare import compare_reports
-from trainspeed.report.fleet_file import read_fleet
+from trainspeed.report.fleet_file import check_together, read_fleet
 from trainspeed.report.machine_report import MachineReport, check_nodes
 from trainspeed.report.notebooks import INTERRUPTED
 from trainspeed.report.output_folder import locked, shown
@@ -43,6 +43,10 @@ def fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster, resume
     folders = {name: out / name for name in asked}
     reports: list[MachineReport] = []
     try:
+        if (
+            not resume
+        ):  # one that goes on may have lost a node: what needs it says so, and the rest is measured
+            check_together(asked, order.together)
         with contextlib.ExitStack() as locks:
             for folder in (out, *folders.values()):
                 locks.enter_context(locked(folder))

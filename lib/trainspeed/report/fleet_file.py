@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import yaml
 from msgspec import Meta
 
 from trainspeed.core.errors import UserError
+from trainspeed.core.format import listed
 
 MachineName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$")]
 
@@ -69,3 +71,15 @@ def read_fleet(path: Path) -> Fleet:
             f"{path}: {problem}. Such as: machines: {{a10g: {{nodes: 2, usd_per_hour: 1.21}}}}"
         ) from None
     return Fleet({name: machine or MachineOfFleet() for name, machine in file.machines.items()})
+
+
+def check_together(machines: Mapping[str, MachineOfFleet], together: int) -> None:
+    """Raise a UserError where a machine has fewer nodes in the file than are to train together."""
+    few = [name for name, machine in machines.items() if machine.nodes < together]
+    if few:
+        raise UserError(
+            "NODES",
+            together,
+            f"is more nodes than fleet.yaml gives {listed(few)}: say `{few[0]}: {{nodes: {together}}}` there, or leave "
+            f"{'it' if len(few) == 1 else 'them'} out, or lower NODES.",
+        )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from trainspeed.conduct.cluster.orders import ReportOrder
 from trainspeed.core.user_model import find_model, is_user_model, user_models_in
-from trainspeed.report.request import new_session
+from trainspeed.report.request import NODES, new_session
 from trainspeed.report.run import NOTEBOOKS
 
 PARAMS = "params.yaml"  # what the user's file is called on a node
@@ -49,7 +49,14 @@ def order_of(
         arguments=tuple(arguments),
         notebooks=tuple(notebooks),
         sources=sources | _files_of(models),
+        together=_most_together(session.parameters.values()),
     )
+
+
+def _most_together(parameters: Iterable[Mapping[str, Any]]) -> int:
+    """Return the largest number of nodes of any notebook; one that is no number is told where it is planned."""
+    counts = (count for values in parameters for count in values.get(NODES, ()))
+    return max((count for count in counts if isinstance(count, int)), default=1)
 
 
 def _files_of(models: Iterable[str]) -> dict[str, str]:

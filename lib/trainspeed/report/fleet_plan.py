@@ -13,7 +13,7 @@ from trainspeed.conduct.cluster.orders import ReportOrder, answer_of, encode
 from trainspeed.conduct.forecast import PlanSums
 from trainspeed.core.format import counted, minutes
 from trainspeed.core.ledger import RUNS_FILE
-from trainspeed.report.fleet_file import MachineOfFleet, read_fleet
+from trainspeed.report.fleet_file import MachineOfFleet, check_together, read_fleet
 
 MOST_AT_ONCE = 32
 S_PER_HOUR = 3600.0
@@ -30,6 +30,7 @@ def plan_fleet(file: Path, *, out: Path, order: ReportOrder, cluster: Cluster) -
     """
     machines = read_fleet(file).machines
     try:
+        check_together(machines, order.together)
         nodes = {name: cluster.nodes(name, machine.nodes)[0] for name, machine in machines.items()}
         with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
             found = pool.map(lambda name: _plan_on(nodes[name], machines[name], out / name, order), nodes)

@@ -27,6 +27,7 @@ class ReportOrder(msgspec.Struct, kw_only=True, frozen=True):
         twins: What reaches the nodes that share its blocks: see `twins`.
         sources: Name -> text of the user's own model files and parameters, which the arguments name.
         variables: Environment variables of the report.
+        together: The largest number of nodes that are to train one trial together.
     """
 
     arguments: tuple[str, ...]
@@ -36,6 +37,7 @@ class ReportOrder(msgspec.Struct, kw_only=True, frozen=True):
     sources: Mapping[str, str] = {}
     twins: str = ""
     variables: Mapping[str, str] = {}
+    together: int = 1
 
 
 class PlannedRun(msgspec.Struct, kw_only=True, frozen=True):
