@@ -29,7 +29,7 @@ from trainspeed.judge.link_sums import fitted_points, link_changes
 from trainspeed.judge.overlap import Overlap, measured_overlap
 from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
 from trainspeed.sensors.cpu import foreign_cores, host_load
-from trainspeed.studies.multi_gpu.links import GRADIENT_BYTES, exchange_of, link_trials, share_of
+from trainspeed.studies.multi_gpu.links import GRADIENT_BYTES, exchange_of, link_trials, one_device_share
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.meter import BUSY_CORES
 
@@ -98,7 +98,7 @@ class TwoNodes:
         """Measure everything; rates come in random order, the sums of several sizes in the first block and the last."""
         (sums,) = link_trials([WHOLE], shared_memory=True)
         for block in range(count):
-            self.measure(share_of(WHOLE), block)
+            self.measure(one_device_share(WHOLE), block)
             for rate in self._draw.sample((*RATES_MBIT, OVERLAP_MBIT), 1 + len(RATES_MBIT)):
                 if block in (0, count - 1) and rate != OVERLAP_MBIT:
                     self.measure(sums, block, rate)
@@ -112,7 +112,7 @@ def rows() -> list[str]:
     with namespaces.two_nodes() as nodes:
         found = TwoNodes(nodes)
         found.blocks(BLOCKS)
-    compute_s = _steps(found.runs[None], share_of(WHOLE))
+    compute_s = _steps(found.runs[None], one_device_share(WHOLE))
     at_other = found.runs[OVERLAP_MBIT]
     overlap = measured_overlap(
         _steps(at_other, WHOLE), compute_s, _steps(at_other, EXCHANGE), devices=WHOLE.devices

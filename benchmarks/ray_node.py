@@ -25,7 +25,7 @@ import psutil
 from bounds import met
 from programs import NO_GPU
 from protocol import CALIBRATION, Settings, Study, apart
-from trainspeed.conduct.cluster.orders import BlockOrder, PlannedRun, answer_of, encode
+from trainspeed.conduct.cluster.orders import BlockOrder, PlannedRun, answer_of, encode_message
 from trainspeed.conduct.cluster.ray_node import ANOTHER_CLUSTER, engine_variables
 from trainspeed.conduct.machine import DEVICE_VARIABLE, find_interpreter
 from trainspeed.conduct.plan import Planned
@@ -89,7 +89,7 @@ class OwnNode:
     def measure(self, order: BlockOrder) -> Run:
         """Have the node measure the one run of a block."""
         driver = self._running[-1]
-        driver.stdin.write(encode(order) + "\n")
+        driver.stdin.write(encode_message(order) + "\n")
         driver.stdin.flush()
         ((_, run),) = parsed([(1, self._answer(driver).encode())])
         if not isinstance(run, Run):

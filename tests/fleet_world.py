@@ -16,7 +16,7 @@ import msgspec
 from trainspeed.conduct import block_queue
 from trainspeed.conduct.block_queue import Block, BlockQueue
 from trainspeed.conduct.cluster.node import NodeLost
-from trainspeed.conduct.cluster.orders import BlockOrder, NodeFacts, Reply, ReportOrder, encode
+from trainspeed.conduct.cluster.orders import BlockOrder, NodeFacts, Reply, ReportOrder, encode_message
 from trainspeed.conduct.timetable import Timetable
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, as_line
 from trainspeed.core.monitor_csv import MONITOR_COLUMNS, monitor_file
@@ -102,19 +102,19 @@ class FakeTwin:
 
     def __call__(self, method: str, order: str) -> Iterator[str]:
         if method != "measure":
-            yield encode(Reply())
+            yield encode_message(Reply())
             return
         asked = msgspec.json.decode(order, type=BlockOrder)
-        yield encode(Reply())
+        yield encode_message(Reply())
         self.before()
         self.measured.append(asked)
         planned = [run.planned() for run in asked.runs]
         claimed = {"session": "another", "monitor": "../elsewhere.csv", **self.changed}
         lines = [line_of("x", asked.study, one, node=self.node, claimed=claimed) for one in planned]
         rows = ",".join(MONITOR_COLUMNS) + "\n"
-        yield encode(Reply(file=monitor_file(asked.session, asked.study, self.at), text=rows))
+        yield encode_message(Reply(file=monitor_file(asked.session, asked.study, self.at), text=rows))
         for line in self.lines(lines):
-            yield encode(Reply(file=RUNS_FILE, text=line + "\n"))
+            yield encode_message(Reply(file=RUNS_FILE, text=line + "\n"))
 
 
 class FakeCluster:
@@ -145,7 +145,7 @@ class FakeReport:
 
     def __call__(self, method: str, order: str) -> Iterator[str]:
         if method == "facts":
-            yield encode(Reply(facts=msgspec.convert(FACTS, NodeFacts)))
+            yield encode_message(Reply(facts=msgspec.convert(FACTS, NodeFacts)))
             return
         asked = msgspec.json.decode(order, type=ReportOrder)
         self.orders.append(asked)
@@ -157,12 +157,12 @@ class FakeReport:
         }
         if not resumed:
             request = ReportRequest(session=self.session, preset="quick", notebooks=(self.study,))
-            yield encode(Reply(file=SESSIONS_FILE, text=as_line(msgspec.to_builtins(request)) + "\n"))
+            yield encode_message(Reply(file=SESSIONS_FILE, text=as_line(msgspec.to_builtins(request)) + "\n"))
         for one in self.planned:
             if one.block not in done:
                 line = line_of(self.session, self.study, one, node=None)
-                yield encode(Reply(file=RUNS_FILE, text=line + "\n", said=f"block {one.block}\n"))
-        yield encode(Reply(code=0))
+                yield encode_message(Reply(file=RUNS_FILE, text=line + "\n", said=f"block {one.block}\n"))
+        yield encode_message(Reply(code=0))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 from trainspeed.core.result import RunResult
 from trainspeed.sensors import processes
 from trainspeed.worker import backends
-from trainspeed.worker.events import ResultSent, encode
+from trainspeed.worker.events import ResultSent, encode_event
 
 BACKEND = backends.load_backend(backends.MODULES[os.environ["TRAINSPEED_TEST_FRAMEWORK"]])
 FILE = Path(os.environ["TRAINSPEED_TEST_TOLD"])
@@ -70,7 +70,7 @@ def or_its_probe(measure):
             raise
         finally:
             sys.stdout.flush()
-        return channel.send(encode(ResultSent(result=RunResult())))
+        return channel.send(encode_event(ResultSent(result=RunResult())))
 
     return wrapped
 

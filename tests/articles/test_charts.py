@@ -14,7 +14,7 @@ from study_data import make_run
 from trainspeed.articles import charts, ratios
 from trainspeed.articles.numbers import BAND
 from trainspeed.core.errors import UserError
-from trainspeed.show.fitting import fit
+from trainspeed.show.fitting import fit_figure
 from trainspeed.show.theme import FRAMEWORK_COLOURS, NARROW_IN
 
 mpl.use("Agg")
@@ -97,7 +97,7 @@ def test_a_cpus_time_is_a_horizontal_line_with_its_interval():
 
 def test_the_label_of_time_ends_below_the_title_on_a_narrow_screen():
     ax = charts.plot_convolutions(convolved())
-    fit(ax.figure, NARROW_IN)
+    fit_figure(ax.figure, NARROW_IN)
     ax.figure.canvas.draw()
     label, title = ax.yaxis.label.get_window_extent(), ax.figure._suptitle.get_window_extent()
     assert label.y1 <= title.y0

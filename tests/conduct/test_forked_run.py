@@ -19,7 +19,7 @@ from trainspeed.worker.events import (
     ResultSent,
     StageBegun,
     TurnEnded,
-    encode,
+    encode_event,
 )
 
 BUSY = CoresBusy(cores=2.5)
@@ -42,7 +42,7 @@ def followed(*events, timeout_s=60.0, worker_code=None, device="gpu"):
         return worker_code
 
     for event in events:
-        theirs.send(encode(event))
+        theirs.send(encode_event(event))
     if worker_code is not None:
         theirs.close()
     return ForkedRun(ours, timeout_s, end_worker, device=device), theirs, ended
@@ -115,7 +115,7 @@ def test_a_result_counts_though_its_process_takes_too_long_to_end():
     assert (outcome.status, outcome.result) == (Status.OK, WHOLE)
     assert ended == [1], "it never said which process it is"
     with pytest.raises(OSError, match="Broken pipe"):
-        theirs.send(encode(Exited(code=0)))  # so nobody takes it for the end of a later run
+        theirs.send(encode_event(Exited(code=0)))  # so nobody takes it for the end of a later run
 
 
 # What the text of a failure means.
@@ -222,7 +222,7 @@ def test_a_run_that_was_reaped_is_not_killed_again(monkeypatch, end):
 
     def killpg(pid, _signal):
         killed.append(pid)
-        theirs.send(encode(Exited(code=-9)))
+        theirs.send(encode_event(Exited(code=-9)))
 
     monkeypatch.setattr(forked_run.os, "killpg", killpg)
     assert run.rests()

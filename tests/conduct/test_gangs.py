@@ -13,7 +13,7 @@ from fake_runner import TRIALS, FakeWorker, runner
 from trainspeed.conduct.cluster import gang_twins
 from trainspeed.conduct.cluster.gang_twins import TwinGangs, gangs_here
 from trainspeed.conduct.cluster.node import NodeLost, Refused
-from trainspeed.conduct.cluster.orders import FollowEnd, FollowOrder, Reply, encode
+from trainspeed.conduct.cluster.orders import FollowEnd, FollowOrder, Reply, encode_message
 from trainspeed.conduct.context import TWINS_VARIABLE, Context
 from trainspeed.conduct.crashes import NODE_LOST
 from trainspeed.conduct.forked_run import RunOutcome
@@ -50,13 +50,13 @@ class Twin:
 
     def call(self, method, order="{}"):
         if method == "address":
-            yield encode(Reply(address="10.77.0.2"))
+            yield encode_message(Reply(address="10.77.0.2"))
             return
         self.orders.append(msgspec.json.decode(order, type=FollowOrder))
         self.followed.set()
         if self._problem:
             raise self._problem
-        yield encode(Reply(ended=self._ended))
+        yield encode_message(Reply(ended=self._ended))
 
 
 class LateFork:

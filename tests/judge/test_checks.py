@@ -5,7 +5,7 @@ import pytest
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.check_list import all_checks, answer, faults, reasons, summary
+from trainspeed.judge.check_list import all_checks, checks_sentence, faults, reasons, summary
 from trainspeed.judge.checks import Check, CheckOutcome, Finding, of_probe, within
 
 
@@ -84,4 +84,4 @@ def test_the_first_sentence_answers_whether_the_instrument_is_right(outcomes, sa
         Check(name=name, measured="", expected="", outcome=CheckOutcome(outcome))
         for name, outcome in zip("AB", outcomes, strict=False)
     ]
-    assert answer(checks) == said
+    assert checks_sentence(checks) == said

@@ -9,7 +9,7 @@ import pytest
 from study_data import make_run
 from trainspeed.conduct.cluster.facts import code_hash
 from trainspeed.conduct.cluster.node import NodeLost, Refused, check_come
-from trainspeed.conduct.cluster.orders import Reply, ReportOrder, encode
+from trainspeed.conduct.cluster.orders import Reply, ReportOrder, encode_message
 from trainspeed.conduct.forecast import PlanSums
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, Ledger
@@ -32,13 +32,13 @@ class PretendedNode:
 
     def call(self, method, order="{}"):
         if method == "facts":
-            yield encode(Reply(facts={"code": CODE}))
+            yield encode_message(Reply(facts={"code": CODE}))
             return
         self.asked.append((method, msgspec.json.decode(order, type=ReportOrder)))
         for answer in self.answers:
             if isinstance(answer, BaseException):
                 raise answer
-            yield encode(answer)
+            yield encode_message(answer)
 
 
 class PretendedCluster:

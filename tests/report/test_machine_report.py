@@ -9,7 +9,7 @@ import pytest
 
 from asking_study import part_of
 from fleet_world import FACTS, FakeCluster, FakeNode, FakeReport
-from trainspeed.conduct.cluster.orders import NodeFacts, Reply, ReportOrder, encode
+from trainspeed.conduct.cluster.orders import NodeFacts, Reply, ReportOrder, encode_message
 from trainspeed.conduct.plan import schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import RUNS_FILE, SESSIONS_FILE, Ledger, append_line
@@ -155,7 +155,7 @@ def test_older_sessions_stay_and_a_new_report_is_a_new_one(tmp_path):
 
 def node_with(name, **changed) -> FakeNode:
     facts = msgspec.convert(FACTS | changed, NodeFacts)
-    return FakeNode(name, lambda method, order: iter([encode(Reply(facts=facts))]))
+    return FakeNode(name, lambda method, order: iter([encode_message(Reply(facts=facts))]))
 
 
 def checked(*nodes):
@@ -230,7 +230,7 @@ def test_a_node_that_is_lost_before_it_says_what_it_is_is_left_out(capsys):
 
 
 def test_what_a_node_prints_is_text_without_orders_to_the_terminal(tmp_path, capsys):
-    lines = [encode(Reply(said="\x1b[2Jgone\n\x07")), encode(Reply(code=0))]
+    lines = [encode_message(Reply(said="\x1b[2Jgone\n\x07")), encode_message(Reply(code=0))]
     report_of(tmp_path, FakeNode("a10g-1", lambda method, order: iter(lines))).run()
 
     assert "\x1b" not in (said := capsys.readouterr().out) and "[2Jgone" in said

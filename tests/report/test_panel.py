@@ -93,7 +93,7 @@ def test_every_notebook_that_measures_has_a_panel_of_all_its_parameters(name):
     known = read_notebook(ROOT / f"notebooks/{name}.ipynb")
     own = ParameterPanel(name, cells[place].source, lambda text: None)
 
-    assert after.metadata.tags == ["remove_cell"] and f'panel.show("{name}")' in after.source
+    assert after.metadata.tags == ["remove_cell"] and f'panel.show_parameters("{name}")' in after.source
     assert own.values() == {parameter: one.default for parameter, one in known.items()}
     assert known.keys() & FIRST
 
@@ -107,6 +107,6 @@ def test_only_a_reader_in_a_notebook_is_shown_a_panel(monkeypatch, kernel, in_re
     monkeypatch.setattr(panel, "in_notebook", lambda: kernel)
     monkeypatch.setenv("TRAINSPEED_REPORT", in_report)
 
-    panel.show("layout")
+    panel.show_parameters("layout")
 
     assert names == ["layout"] * shown

@@ -9,7 +9,7 @@ import pytest
 from front_data import NOTHING, report_of, runs_of
 from share_data import HOSTILE, a_verdict, values_with
 from trainspeed.judge.checks import CheckOutcome
-from trainspeed.report.share_markdown import MOST_LETTERS, fenced, markdown_of, plain
+from trainspeed.report.share_markdown import MOST_LETTERS, escape_markdown, fenced, markdown_of
 from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.headline import headline
@@ -134,13 +134,13 @@ def test_it_is_short_enough_for_a_comment_and_says_what_is_left_out():
 
 
 def test_words_from_elsewhere_are_text_and_notify_nobody():
-    shown = plain(HOSTILE, in_table=True)
+    shown = escape_markdown(HOSTILE, in_table=True)
 
     assert "@<!-- -->someone" in shown and "\\#<!-- -->12" in shown and "www<!-- -->." in shown
     assert r"`a\|b`" in shown and r"\[x\]" in shown and r"https\://" in shown and r"\<script\>" in shown
     assert "\u202e" not in shown
     assert "|" not in shown.replace("\\|", "")
-    assert "\n" not in plain("one\ntwo")
+    assert "\n" not in escape_markdown("one\ntwo")
 
 
 def test_a_fence_is_longer_than_any_in_the_code():

@@ -10,7 +10,7 @@ from trainspeed.conduct.plan import schedule
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role
-from trainspeed.search.confirm import confirming
+from trainspeed.search.confirm import plan_confirmation
 from trainspeed.search.search import Search
 from trainspeed.search.switch import Candidates
 
@@ -27,7 +27,7 @@ def begun_short(large):
     """Return the runs of a search whose fresh blocks began when there was time for so many large ones, and these."""
     found = drive(SEARCH, WORLD, fits=lambda one: one.label not in (Role.RECIPE, Role.PLAIN_AGAIN))
     estimates, on = found.search.elimination.estimates, found.search.promising
-    small = confirming(found.search.known, on, estimates, 9, large)
+    small = plan_confirmation(found.search.known, on, estimates, 9, large)
     planned = schedule([small.trial_set(START)], 0)
     return [*found.runs, *(WORLD.run(one) for one in planned if one.block < 2)], small
 

@@ -5,7 +5,7 @@ from itertools import combinations, product
 import pytest
 
 from search_world import switch, switches
-from trainspeed.search.design import covers, hadamard, leave_out_blocks, mirror_pairs, without
+from trainspeed.search.design import covers, hadamard, leave_out_blocks, mirror_pairs, without_switches
 from trainspeed.search.switch import Switch
 
 COMPILE = Switch(lever="compile", value="on", fields=(("compile", True),))
@@ -65,5 +65,5 @@ def test_which_switches_are_left_out_together_changes():
 def test_what_brings_a_switch_back_goes_with_it():
     assert covers(MODE, COMPILE)
     assert not covers(COMPILE, MODE)
-    assert without((COMPILE, MODE, switch(1)), [COMPILE]) == (switch(1),)
-    assert without((COMPILE, MODE, switch(1)), [MODE]) == (COMPILE, switch(1))
+    assert without_switches((COMPILE, MODE, switch(1)), [COMPILE]) == (switch(1),)
+    assert without_switches((COMPILE, MODE, switch(1)), [MODE]) == (COMPILE, switch(1))

@@ -130,7 +130,7 @@ def test_a_container_has_no_more_memory_than_it_is_granted(tmp_path, monkeypatch
     write(tmp_path, f"sys/fs/cgroup/{path}", text)
     write(tmp_path, "proc/self/cgroup", "0::/jobs/7/step\n")
 
-    assert detect.memory_bytes(tmp_path) == known
+    assert detect.machine_memory_bytes(tmp_path) == known
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from showing_data import found, legend
 from trainspeed.show.axes import legend_below, note_below, panels, ratio_axis, size_axis
-from trainspeed.show.fitting import fit
+from trainspeed.show.fitting import fit_figure
 from trainspeed.show.theme import NARROW_IN, SMALL_PT, WIDE_IN, WIDTH_IN, set_theme
 
 RANGES = [
@@ -100,7 +100,7 @@ def test_labels_of_sizes_never_touch_and_both_ends_have_one(sizes, width_in):
     ax = panels(1)[1][0]
     ax.set_ylabel("seconds")
     size_axis(ax, sizes)
-    fit(ax.get_figure(), width_in)
+    fit_figure(ax.get_figure(), width_in)
     ax.get_figure().draw_without_rendering()
     ends, texts = labels_of(ax.xaxis)
 
@@ -113,7 +113,7 @@ def test_a_narrow_axis_of_sizes_has_fewer_ticks_and_a_wide_one_has_them_back():
     size_axis(ax, [2**k for k in range(2, 12)], base=2)
     counts = []
     for width_in in (WIDE_IN, NARROW_IN, WIDE_IN):
-        fit(ax.get_figure(), width_in)
+        fit_figure(ax.get_figure(), width_in)
         counts.append(len(ax.get_xticks()))
     assert counts[0] == counts[2] == 10 > counts[1]
 
@@ -122,7 +122,7 @@ def test_a_narrow_axis_of_sizes_has_fewer_ticks_and_a_wide_one_has_them_back():
 def test_a_title_of_several_lines_leaves_the_panels_their_height(width_in):
     def height(title):
         figure, (ax,) = panels(1, title)
-        fit(figure, width_in)
+        fit_figure(figure, width_in)
         figure.draw_without_rendering()
         assert (title in LONG) == (figure.get_suptitle().count("\n") > 3)
         return ax.get_window_extent().height
@@ -136,7 +136,7 @@ def test_a_note_begins_below_tick_labels_of_two_lines_and_turned_ones(look):
         figure, (ax,) = panels(1)
         ax.set_xticks(range(2), names, **look)
         note_below(ax, "bars: medians; dots: runs")
-        fit(figure, NARROW_IN)
+        fit_figure(figure, NARROW_IN)
         figure.draw_without_rendering()
         return ax
 
@@ -175,14 +175,14 @@ def test_a_name_of_a_legend_that_is_wider_than_the_figure_is_broken_and_the_figu
     figure, (ax,) = panels(1)
     legend_below(figure, [Line2D([], [], label=f"{name}, {place}") for place in range(3)])
     for width_in in (NARROW_IN, 2 * WIDTH_IN):
-        fit(figure, width_in)
+        fit_figure(figure, width_in)
         figure.draw_without_rendering()
         box = figure.legends[0].get_window_extent()
         assert box.x1 / figure.dpi <= width_in and box.y0 >= 0
         assert "\n" in legend(figure)[0] or width_in > NARROW_IN
         assert [" ".join(text.split("\n")) for text in legend(figure)] == [f"{name}, {n}" for n in range(3)]
     wide_px = ax.get_window_extent().height
-    fit(figure, NARROW_IN)
+    fit_figure(figure, NARROW_IN)
     figure.draw_without_rendering()
     assert ax.get_window_extent().height == pytest.approx(wide_px, rel=0.1)
 
@@ -203,10 +203,10 @@ def test_the_title_of_a_panel_breaks_where_it_is_narrow_and_is_whole_again_where
     ax.set_title(title)
     ax.set_yticks([0, 1], ["TensorFlow (graph)", "PyTorch, 2 devices"])
 
-    fit(figure, WIDTH_IN / 2)
+    fit_figure(figure, WIDTH_IN / 2)
     narrow = ax.get_title("left")
     height_in = figure.get_figheight()
-    fit(figure, WIDTH_IN)
+    fit_figure(figure, WIDTH_IN)
 
     assert " ".join(narrow.split()) == title and "\n" in narrow
     assert ax.get_title("left") == title

@@ -8,7 +8,7 @@ import pytest
 from showing_data import dots, failed_run, found, legend, make_frame, make_ratios, make_run, select, texts
 from trainspeed.core.frame import to_frame
 from trainspeed.show import batch_charts
-from trainspeed.show.fitting import fit
+from trainspeed.show.fitting import fit_figure
 from trainspeed.show.rows import data_rows, line_note, on_lines
 from trainspeed.show.theme import FRAMEWORK_COLOURS, WIDE_IN
 
@@ -174,7 +174,7 @@ class TestTimeVsBatch:
         medians = rows[rows["status"] == "ok"].groupby("arm")["median_epoch_s"].median()
 
         assert (lines.get_xscale(), lone.get_xscale()) == ("log", "linear")
-        fit(lone.figure, WIDE_IN)
+        fit_figure(lone.figure, WIDE_IN)
         assert lines.get_xlabel() == "batch size (log scale)", "side by side too"
         assert lone.get_title() == "wrn28_2, batch 8" and "seconds" in lone.get_xlabel()
         names = [label.get_text() for label in lone.get_yticklabels()]

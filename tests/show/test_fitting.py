@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from showing_data import found, legend, make_verdicts, texts
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, note_below, panels
-from trainspeed.show.fitting import PNG, SVG, draw, fit
+from trainspeed.show.fitting import PNG, SVG, fit_figure, render_figure
 from trainspeed.show.forest import forest, plot_speedups
 from trainspeed.show.theme import NARROW_IN, OUTCOME_STYLES, WIDE_IN, set_theme
 
@@ -39,12 +39,12 @@ def places(figure):
 def test_panels_stand_side_by_side_where_there_is_room():
     figure, axes = panels(3)
     axes[-1].set_xlabel("seconds")
-    fit(figure, WIDE_IN)
+    fit_figure(figure, WIDE_IN)
     wide_in = figure.get_figheight()
     assert places(figure) == [(0, 0), (0, 1), (1, 0)]
     assert [ax.get_xlabel() for ax in axes] == ["", "seconds", "seconds"], "the lowest of each column"
 
-    fit(figure, NARROW_IN)
+    fit_figure(figure, NARROW_IN)
     assert places(figure) == [(0, 0), (1, 0), (2, 0)]
     assert [ax.get_xlabel() for ax in axes] == ["", "", "seconds"]
     assert figure.get_figwidth() == NARROW_IN and figure.get_figheight() > wide_in
@@ -52,7 +52,7 @@ def test_panels_stand_side_by_side_where_there_is_room():
 
 def test_panels_of_one_time_axis_stay_one_below_the_other():
     figure = panels(2, beside=False)[0]
-    fit(figure, WIDE_IN)
+    fit_figure(figure, WIDE_IN)
     assert places(figure) == [(0, 0), (1, 0)]
 
 
@@ -63,7 +63,7 @@ def test_titles_notes_and_legends_break_where_the_width_ends():
     legend_below(figure, [Line2D([], [], label=f"a name of an arm, {n}") for n in range(4)])
     heights = {}
     for width_in in (WIDE_IN, NARROW_IN, WIDE_IN):
-        fit(figure, width_in)
+        fit_figure(figure, width_in)
         figure.draw_without_rendering()
         heights[width_in] = figure.get_figheight()
         drawn = [figure._suptitle, found(ax, "note")[0], figure.legends[0]]
@@ -76,25 +76,25 @@ def test_titles_notes_and_legends_break_where_the_width_ends():
 def test_a_line_of_a_note_that_was_broken_for_its_length_alone_is_whole_again():
     figure, (ax,) = panels(1)
     note_below(ax, f"{textwrap.fill(SENTENCE, NOTE_LETTERS)}\nshort")
-    fit(figure, WIDE_IN)
+    fit_figure(figure, WIDE_IN)
     assert texts(ax, "note") == [f"{SENTENCE}\nshort"]
 
 
 def test_a_long_label_of_an_axis_breaks_on_a_narrow_screen_and_is_whole_on_a_wide_one():
     figure, (ax,) = panels(1)
     ax.set_xlabel(SENTENCE)
-    fit(figure, NARROW_IN)
+    fit_figure(figure, NARROW_IN)
     figure.draw_without_rendering()
     box = ax.xaxis.label.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.dpi * NARROW_IN and "\n" in ax.get_xlabel()
-    fit(figure, 2 * WIDE_IN)
+    fit_figure(figure, 2 * WIDE_IN)
     assert ax.get_xlabel() == SENTENCE
 
 
 def test_rows_have_their_labels_above_them_on_a_narrow_screen():
     ax = plot_speedups(make_verdicts())
     figure = ax.get_figure()
-    fit(figure, NARROW_IN)
+    fit_figure(figure, NARROW_IN)
     figure.draw_without_rendering()
     labels = found(ax, "label")
     assert not any(label.get_text() for label in ax.get_yticklabels()) and len(labels) == 7
@@ -102,7 +102,7 @@ def test_rows_have_their_labels_above_them_on_a_narrow_screen():
     assert max(box.x1 for box in boxes) / figure.dpi < NARROW_IN
     assert all(upper.y0 > lower.y1 for upper, lower in pairwise(boxes)), "none on another"
 
-    fit(figure, WIDE_IN)
+    fit_figure(figure, WIDE_IN)
     assert not found(ax, "label") and all(label.get_text() for label in ax.get_yticklabels())
 
 
@@ -111,18 +111,18 @@ def test_a_figure_is_an_svg_with_letters_and_one_of_many_points_a_png():
         pd.DataFrame([{"label": "a <b> & c", "kind": "same", "value": 1.0, "low": 0.9, "high": 1.1}]),
         looks=OUTCOME_STYLES,
     ).get_figure()
-    drawing = draw(few)
+    drawing = render_figure(few)
     assert (
         drawing.mime == SVG and b"a &lt;b&gt; &amp; c</text>" in drawing.data and b"Verdana" in drawing.data
     )
     assert (drawing.width_px, drawing.height_px) == tuple(
         round(100 * inches) for inches in few.get_size_inches()
     )
-    assert draw(few).data == drawing.data, "the same bytes again"
+    assert render_figure(few).data == drawing.data, "the same bytes again"
 
     figure, (ax,) = panels(1)
     ax.plot(np.arange(20_000), [math.sin(x * x) for x in range(20_000)], "o", markersize=1)
-    dense = draw(figure)
+    dense = render_figure(figure)
     assert dense.mime == PNG and dense.source.startswith("data:image/png;base64,iVBOR")
 
 
@@ -134,7 +134,7 @@ def test_an_svg_is_laid_out_once_and_its_paths_have_two_decimals(monkeypatch):
     draws, canvas = [], figure.canvas
     drawn = figure.patch.draw
     monkeypatch.setattr(figure.patch, "draw", lambda renderer: (draws.append(renderer), drawn(renderer)))
-    svg = draw(figure).data.decode()
+    svg = render_figure(figure).data.decode()
     assert len(draws) == 1 and figure.canvas is canvas
     paths = re.findall(r'<path d="([^"]*)', svg)
     assert len(paths) > 10 and not [path for path in paths if re.search(r"\.\d{3}", path)]

@@ -48,7 +48,7 @@ def measured(*runs):
 
 
 def plan_small(**fields):
-    return explore.plan_of(make_trial(**SMALL | fields))
+    return explore.single_trial_plan(make_trial(**SMALL | fields))
 
 
 def plan_layouts(**changed):

@@ -39,7 +39,7 @@ def machine_name(machine: Mapping[str, Any]) -> str:
     return f"{machine.get('cpu') or 'CPU'}" + (f", {cores} cores" if cores else "") + ", no GPU used"
 
 
-def on_cores(machine: Mapping[str, Any]) -> bool:
+def device_is_core(machine: Mapping[str, Any]) -> bool:
     """Whether a device is a CPU core, as no GPU was used."""
     return machine.get("device") == "cpu"
 

@@ -6,7 +6,7 @@ from trainspeed.core.format import three
 from trainspeed.core.links import LinkKind
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.checks import Check, CheckOutcome, Finding, not_measured
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, unmeasured_finding
 
 GRADIENT_BYTES = 4  # float32
 # Kind of link -> least and most bytes per second in one direction: of each NVLink, and of PCIe as a whole. Wide, since
@@ -55,7 +55,7 @@ def _found(run: Run, band: tuple[float, float] | None) -> Finding:
     if run.trial.devices < 2:
         return _not_applicable("", "there is one device")
     if run.status is not Status.OK:
-        return not_measured(run)
+        return unmeasured_finding(run)
     rate = bytes_per_s(run)
     if rate is None:
         return _not_applicable("", "the size of the gradients is not known")

@@ -8,7 +8,7 @@ from trainspeed.core.format import NAMES
 from trainspeed.core.result import layouts_text, precision_text
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.checks import Check, CheckOutcome, Finding, not_measured
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, unmeasured_finding
 
 SIXTEEN_BITS = {"fp16": "float16", "bf16": "bfloat16"}
 NOT_KNOWN = "the compiler does not tell what it chose"
@@ -64,7 +64,7 @@ def _of(arm: list[Run], looked_up: Callable[[Run], object], judge: Callable[[Run
         return min(told, key=lambda found: _WORST_FIRST.index(found.outcome))
     failed = next((run for run in arm if run.status is not Status.OK), None)
     if failed is not None:
-        return not_measured(failed)
+        return unmeasured_finding(failed)
     return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=NOT_KNOWN)
 
 

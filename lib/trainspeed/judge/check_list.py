@@ -58,7 +58,7 @@ def faults(checks: Iterable[Check]) -> list[str]:
     return [f"{named(check)}: {check.reason}." for check in wrong]
 
 
-def answer(checks: Sequence[Check]) -> str:
+def checks_sentence(checks: Sequence[Check]) -> str:
     """Return whether anything wrong was found, and what could not be decided, in a sentence."""
     names: dict[CheckOutcome, list[str]] = {}
     for check in checks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainspeed.core.format import gigabytes
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, not_measured, of_probe
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, Values, of_probe, unmeasured_finding
 
 PROBE, FULL = "memory", "oom"
 MARGIN = 0.05
@@ -50,7 +50,7 @@ def running_out_is_a_row(runs: RunSet) -> list[Check]:
 
 def _harmless(run: Run, runs: RunSet) -> Finding:
     if run.status is Status.UNSUPPORTED:
-        return not_measured(run)
+        return unmeasured_finding(run)
     if run.status is not Status.OOM:
         reason = f"a run that asked for more memory than there is ended as {run.status}: {run.reason or 'no reason'}"
         return Finding(measured=str(run.status), outcome=CheckOutcome.NOT_OK, reason=reason)

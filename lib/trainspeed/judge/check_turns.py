@@ -6,7 +6,7 @@ from trainspeed.core.format import fixed, interval, percent
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.check_time import NOISY
-from trainspeed.judge.checks import Check, CheckOutcome, Finding, not_measured
+from trainspeed.judge.checks import Check, CheckOutcome, Finding, unmeasured_finding
 from trainspeed.judge.comparison import Verdict, controls, verdict_between
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
@@ -91,4 +91,4 @@ def _failure(runs: list[Run] | RunSet) -> Finding:
     if failed is None:
         reason = "there was no other run to compare it with"
         return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=reason)
-    return not_measured(failed)
+    return unmeasured_finding(failed)

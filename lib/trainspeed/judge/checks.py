@@ -72,7 +72,7 @@ def of_probe(
     newest = {run.trial.framework: run for run in mine}
     checks = []
     for framework, run in sorted(newest.items(), key=lambda item: FRAMEWORKS.index(item[0])):
-        found = _found(run, find) if run.status is Status.OK else not_measured(run)
+        found = _found(run, find) if run.status is Status.OK else unmeasured_finding(run)
         of = None if probe in WITHOUT_FRAMEWORK else framework
         checks.append(Check(name=name, expected=expected, framework=of, **vars(found)))
     alike = {(check.outcome, check.measured, check.reason) for check in checks}
@@ -89,7 +89,7 @@ def _found(run: Run, find: Callable[[Values], Finding]) -> Finding:
         return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=reason)
 
 
-def not_measured(run: Run) -> Finding:
+def unmeasured_finding(run: Run) -> Finding:
     """Return what a run that gave no values means: what cannot be measured here is no fault, what failed is one."""
     if run.status is Status.UNSUPPORTED:
         return Finding(measured="", outcome=CheckOutcome.NOT_APPLICABLE, reason=run.reason or "")

@@ -78,7 +78,7 @@ def forecast(
         overlap: See `step_s`.
     """
     check_name("scaling", scaling, SCALINGS)
-    check_devices(devices)
+    check_device_counts(devices)
     rows = []
     for count in devices:
         if count > 1 and not ring.links(count):
@@ -89,7 +89,7 @@ def forecast(
     return rows
 
 
-def check_devices(devices: Sequence[int]) -> None:
+def check_device_counts(devices: Sequence[int]) -> None:
     """Raise a UserError where there is nothing to forecast, or nothing that can be."""
     check_some("devices", devices, "name at least one number of devices.")
     for count in devices:

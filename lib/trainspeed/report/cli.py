@@ -158,7 +158,7 @@ def _node(options: argparse.Namespace) -> int:
     from trainspeed.conduct.cluster import ray_node
 
     measures = options.measure or bool(options.head)
-    return ray_node.start(options.machine, options.head, options.address, measures=measures)
+    return ray_node.start_node(options.machine, options.head, options.address, measures=measures)
 
 
 def _fleet(options: argparse.Namespace) -> int:

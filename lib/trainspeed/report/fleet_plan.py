@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from trainspeed.conduct.cluster.node import Cluster, Node, NodeLost, Refused
-from trainspeed.conduct.cluster.orders import ReportOrder, answer_of, encode
+from trainspeed.conduct.cluster.orders import ReportOrder, answer_of, encode_message
 from trainspeed.conduct.forecast import PlanSums
 from trainspeed.core.format import counted, minutes
 from trainspeed.core.ledger import RUNS_FILE
@@ -51,7 +51,7 @@ def _plan_on(node: Node, machine: MachineOfFleet, folder: Path, order: ReportOrd
     )
     said = ""
     try:
-        for line in node.call("report", encode(order)):
+        for line in node.call("report", encode_message(order)):
             answer = answer_of(line)
             said += answer.said or ""
             if answer.plan and not answer.code:

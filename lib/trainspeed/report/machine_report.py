@@ -15,7 +15,7 @@ import msgspec
 from trainspeed.conduct.cluster.facts import code_hash
 from trainspeed.conduct.cluster.likeness import check_code, check_equal
 from trainspeed.conduct.cluster.node import Cluster, Node, NodeLost, Refused
-from trainspeed.conduct.cluster.orders import NodeFacts, ReportOrder, answer_of, encode
+from trainspeed.conduct.cluster.orders import NodeFacts, ReportOrder, answer_of, encode_message
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import counted
 from trainspeed.core.markdown import visible
@@ -99,7 +99,7 @@ class MachineReport:
             twins=self.cluster.told(self.nodes[1:]),
         )
         names = [one.name for one in self.nodes]
-        for line in node.call("report", encode(order)):
+        for line in node.call("report", encode_message(order)):
             try:
                 answer = answer_of(line)
             except (ValueError, RecursionError):

@@ -7,7 +7,7 @@ import importlib.util
 from trainspeed.conduct.context import current, in_notebook
 
 
-def show(notebook: str) -> None:
+def show_parameters(notebook: str) -> None:
     """Show the parameters of a notebook as widgets, below the cell that has them.
 
     Nothing is shown in a report, outside a notebook, and where ipywidgets is not installed: then the cell is all there

@@ -36,7 +36,7 @@ def plan_lines(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: in
     once = times_s(session, plans, session.budget_s, hands)
     lines = [line for name, plan in plans.items() for line in _lines(plan, once[name], hands)]
     if session.budget_s is None:
-        return [*lines, f"All of it: about {minutes(sums_of(session, plans, hands).seconds)}."]
+        return [*lines, f"All of it: about {minutes(plan_totals(session, plans, hands).seconds)}."]
     twice = times_s(session, plans, 2 * session.budget_s, hands)
     added = [text for name, plan in plans.items() if (text := _added(plan, once[name], twice[name], hands))]
     whole, double = minutes(session.budget_s), minutes(2 * session.budget_s)
@@ -44,7 +44,7 @@ def plan_lines(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: in
     return [*lines, f"All of it: {whole} or less. {double} would add: {more}."]
 
 
-def sums_of(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: int = 1) -> PlanSums:
+def plan_totals(session: ReportRequest, plans: Mapping[str, StudyPlan], hands: int = 1) -> PlanSums:
     """Return what all notebooks together would take; see `plan_lines`."""
     given_s = times_s(session, plans, session.budget_s, hands)
     ends = [(plan, plan.forecast(given_s[name], hands)) for name, plan in plans.items()]

@@ -30,7 +30,7 @@ from trainspeed.report.budget import ask_for_plans, check_budget
 from trainspeed.report.notebook_run import End, one_line
 from trainspeed.report.notebooks import INTERRUPTED, NotebookJob, ReportRun, exit_code
 from trainspeed.report.output_folder import locked, shown
-from trainspeed.report.plan_text import plan_lines, shares_of, sums_of, weighed
+from trainspeed.report.plan_text import plan_lines, plan_totals, shares_of, weighed
 from trainspeed.report.request import (
     ReportRequest,
     check_models_named,
@@ -238,5 +238,5 @@ def plan(
     for line in plan_lines(wanted, plans, hands) if plans else ():
         print(line, flush=True)
     if sums and plans:
-        sums.write_bytes(msgspec.json.encode(sums_of(wanted, plans, hands)))
+        sums.write_bytes(msgspec.json.encode(plan_totals(wanted, plans, hands)))
     return exit_code(ends, interrupted)

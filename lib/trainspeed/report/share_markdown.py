@@ -49,7 +49,7 @@ def markdown_of(values: ReportValues, *, complete: bool) -> str:
     return next((text for text in texts if len(text) <= MOST_LETTERS), "")
 
 
-def plain(text: str, *, in_table: bool = False) -> str:
+def escape_markdown(text: str, *, in_table: bool = False) -> str:
     """Return text as Markdown that shows it as it is, in one line, shortened; `code` between backticks stays code."""
     line = visible(text)
     if len(line) > MOST_ITEM_LETTERS:
@@ -88,13 +88,17 @@ def _text(values: ReportValues, told: Sequence[Told], complete: bool, most: int)
 def _warnings(values: ReportValues, complete: bool) -> list[str]:
     lines = []
     if not complete:
-        ended = [f"{plain(ran.name)} ({plain(ran.status)})" for ran in values.notebooks if ran.status != "ok"]
+        ended = [
+            f"{escape_markdown(ran.name)} ({escape_markdown(ran.status)})"
+            for ran in values.notebooks
+            if ran.status != "ok"
+        ]
         lines.append(f"> **This report is not complete**{': ' if ended else ''}{', '.join(ended)}.")
     if values.check and values.check.faults:
         lines.append(
             "> **The instrument is not ok here. Do not rely on what is below until that is mended:**"
         )
-        lines += [f"> - {plain(fault)}" for fault in values.check.faults[:10]]
+        lines += [f"> - {escape_markdown(fault)}" for fault in values.check.faults[:10]]
     return ["\n".join(lines)] if lines else []
 
 
@@ -112,23 +116,23 @@ def _headline(values: ReportValues, told: Sequence[Told]) -> list[str]:
         len(worthwhile(switches, [one.verdict for one in told], values.machine)),
         fresh_blocks="fresh blocks",
     )
-    said = f"**{plain(claim)}**: {plain(why)}."
+    said = f"**{escape_markdown(claim)}**: {escape_markdown(why)}."
     if nearest := verdict_of(head.nearest):
         size = f"{size_of(nearest)} ({interval_of(nearest)})"
-        said += f" Nearest to it, and undecided: {plain(nearest.name)}, {size}."
+        said += f" Nearest to it, and undecided: {escape_markdown(nearest.name)}, {size}."
     return [f"{said} Leave your script as it is." if head.finding is HeadlineOutcome.NOTHING else said]
 
 
 def _gain(gain: GainValues, told: Sequence[Told]) -> str:
     verdict = verdict_of(gain.verdict)
     if verdict is None:
-        return f"{plain(gain.name)}: of another version."
+        return f"{escape_markdown(gain.name)}: of another version."
     confirmed = [one.again for one in told if one.again]
     again = next((one for one in confirmed if verdict in (one.first, one.again)), None)
     ends = f"{interval_of(verdict)}, {counted(verdict.blocks, 'block')}"
     together = "all together, " if gain.finding is HeadlineOutcome.TOGETHER else ""
-    sure = plain(how_sure(gain.finding, verdict, again))
-    return f"**{size_of(verdict)} as fast** ({ends}): {plain(gain.name)}; {together}{sure}."
+    sure = escape_markdown(how_sure(gain.finding, verdict, again))
+    return f"**{size_of(verdict)} as fast** ({ends}): {escape_markdown(gain.name)}; {together}{sure}."
 
 
 def _to_paste(values: ReportValues) -> list[str]:
@@ -139,7 +143,7 @@ def _to_paste(values: ReportValues) -> list[str]:
     for gain in pasted:
         lines = "\n".join(gain.lines)
         if len(lines) + len(gain.program) > MOST_CODE_LETTERS:
-            blocks.append(f"The program of {plain(gain.name)} is too long for here: it is {WHOLE}.")
+            blocks.append(f"The program of {escape_markdown(gain.name)} is too long for here: it is {WHOLE}.")
             continue
         blocks += [fenced(lines)] if lines else []
         blocks.append(
@@ -174,13 +178,13 @@ def _table(told: Sequence[Told], most: int) -> list[str]:
     if not told:
         return []
     shared = shared_words_of([one.verdict for one in told])
-    above = [f"All of them: {plain(', '.join(shared))}."] if shared and most else []
+    above = [f"All of them: {escape_markdown(', '.join(shared))}."] if shared and most else []
     lines = ["| comparison | speed-up | interval | outcome | blocks |", "|---|--:|--:|---|--:|"]
     for one in told[:most]:
         verdict = one.verdict
         fresh = f"; in fresh blocks: {size_of(one.again.again)}, {one.again.word}" if one.again else ""
         cells = [
-            plain(_name(verdict, shared), in_table=True),
+            escape_markdown(_name(verdict, shared), in_table=True),
             size_of(verdict, verdict.quantity),
             interval_of(verdict, verdict.quantity) or MISSING,
             f"{_marked(str(verdict.outcome))}{fresh}",
@@ -204,7 +208,7 @@ def _marked(outcome: str) -> str:
 def _list(heading: str, sentences: Sequence[str], most: int, *, otherwise: str = "") -> list[str]:
     if not sentences:
         return [f"### {heading}", otherwise]
-    lines = "\n".join(f"- {plain(sentence)}" for sentence in sentences[:most])
+    lines = "\n".join(f"- {escape_markdown(sentence)}" for sentence in sentences[:most])
     count = f": {len(sentences)}" if otherwise else ""
     return [f"### {heading}{count}", *filter(None, [lines]), *_more(len(sentences), most)]
 
@@ -231,7 +235,7 @@ def _measured_on(values: ReportValues) -> str:
         for word, value in (("preset ", values.preset), ("session ", values.session))
         if value
     ]
-    return f"Measured on: {plain('; '.join([*facts, f'Trainspeed {values.trainspeed}']))}."
+    return f"Measured on: {escape_markdown('; '.join([*facts, f'Trainspeed {values.trainspeed}']))}."
 
 
 def _checked(values: ReportValues) -> Iterable[str]:

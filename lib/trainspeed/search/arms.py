@@ -96,7 +96,7 @@ def _in_turns(group: tuple[Any, ...], ran: Sequence[Ran]) -> list[Arm]:
     return [Arm(one.run, one.on, group, log, level) for one, log in zip(ran, relative, strict=True)]
 
 
-def fit(
+def fit_speedups(
     arms: Sequence[Arm], switches: Sequence[Switch], expected: Mapping[Switch, float] | None = None
 ) -> Fit:
     """Return by how much each switch speeds up, by least squares with a level of its own for each group.

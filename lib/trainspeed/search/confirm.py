@@ -20,7 +20,7 @@ from trainspeed.judge.comparison import judge_runs
 from trainspeed.judge.equivalence import Equality, equality_of, has_learned
 from trainspeed.judge.verdict import MARGIN, Judgement, Outcome
 from trainspeed.search.claims import Ablation, Accuracy, Confirmation, Remainder, WaterfallBar
-from trainspeed.search.design import without
+from trainspeed.search.design import without_switches
 from trainspeed.search.findings import Estimate
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Set, Switch
@@ -31,7 +31,7 @@ LARGE = 4  # left out one by one, at most
 LARGES = (0, LARGE // 2, LARGE)  # how many of them there may be time for
 
 
-def confirming(
+def plan_confirmation(
     known: Known, kept: Set, estimates: Mapping[Switch, Estimate], blocks: int, large: int
 ) -> ArmGroup | None:
     """Return the fresh blocks; None where nothing was kept.
@@ -48,7 +48,7 @@ def confirming(
     alone = worth[:large]
     small = [switch for switch in ranked if switch not in alone]
     off = [(switch,) for switch in alone] + ([tuple(small)] if small and large else [])
-    arms = ((), kept, *(rest for gone in off if (rest := without(kept, gone))))
+    arms = ((), kept, *(rest for gone in off if (rest := without_switches(kept, gone))))
     return _fresh_group(known, arms, blocks)
 
 
@@ -69,7 +69,7 @@ def as_begun(known: Known, planned: Sequence[ArmGroup | None], blocks: int) -> A
     return _fresh_group(known, ((), *arms), blocks)
 
 
-def confirmed(known: Known, margin_points: float) -> Confirmation | None:
+def read_confirmation(known: Known, margin_points: float) -> Confirmation | None:
     """Return what the fresh blocks say; None where there are none of the plain trial and of all that were kept.
 
     Which switches were kept is read from the runs: their largest arm has them all.
@@ -183,7 +183,7 @@ def hurts(found: Confirmation, switch: Switch) -> Equality:
     return Equality.WORSE if unexplained and to_blame else own
 
 
-def judged(found: Confirmation, switch: Switch) -> Judgement:
+def switch_judgement(found: Confirmation, switch: Switch) -> Judgement:
     """Return what fresh blocks say of the part that a switch belongs to, of a slower one first; or of all together."""
     times = [part.time for part in _parts(found, switch)]
     slower = (time for time in times if time.outcome is Outcome.SLOWER)

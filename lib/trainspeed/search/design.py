@@ -70,6 +70,6 @@ def covers(one: Switch, other: Switch) -> bool:
     return set(other.fields) <= set(one.fields) and set(other.settings) <= set(one.settings)
 
 
-def without(switches: Sequence[Switch], off: Sequence[Switch]) -> Set:
+def without_switches(switches: Sequence[Switch], off: Sequence[Switch]) -> Set:
     """Return the switches that are left without some, and without those that would bring them back."""
     return tuple(s for s in switches if s not in off and not any(covers(s, gone) for gone in off))

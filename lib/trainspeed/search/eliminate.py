@@ -13,7 +13,7 @@ from itertools import combinations
 
 from trainspeed.core.run import Role
 from trainspeed.search.arms import Arm
-from trainspeed.search.design import covers, leave_out_blocks, without
+from trainspeed.search.design import covers, leave_out_blocks, without_switches
 from trainspeed.search.feasible import SEEDS_APART
 from trainspeed.search.findings import Estimate, Round
 from trainspeed.search.known import ArmGroup, Known
@@ -56,7 +56,7 @@ def best_set(found: Model, able: Collection[Switch], enough: Pays) -> Set:
     on = [*single, *max(sets, key=lambda own: found.speed([*single, *own]) - LEAST * len(own) / 10)]
     while failing := [one for switch in on if not enough(one := _part(found, switch, on))]:
         worst = min(failing, key=lambda one: one.log / one.se)
-        on = list(without(on, worst.switches))
+        on = list(without_switches(on, worst.switches))
     # What comes with another one is not added without it.
     whole = {s for s in ran if not any(covers(s, other) for other in ran if other != s and other not in on)}
     while adding := [s for s in ran if s in whole and s not in on and enough(found.brings([s], on))]:
@@ -66,7 +66,10 @@ def best_set(found: Model, able: Collection[Switch], enough: Pays) -> Set:
 
 def _part(found: Model, switch: Switch, on: Sequence[Switch]) -> Estimate:
     """Return what a switch brings, with those that go with it."""
-    gone = [switch, *(other for other in on if other not in without(on, [switch]) and other != switch)]
+    gone = [
+        switch,
+        *(other for other in on if other not in without_switches(on, [switch]) and other != switch),
+    ]
     estimate = found.brings(gone, on)
     return Estimate(switches=(switch,), log=estimate.log, se=estimate.se)
 
@@ -78,7 +81,7 @@ def round_groups(known: Known, on: Set, number: int, blocks: int) -> list[ArmGro
     if not on:
         return groups
     for block, parts in enumerate(leave_out_blocks(on, blocks, seed)):
-        arms = tuple(without(on, off) for off in parts)
+        arms = tuple(without_switches(on, off) for off in parts)
         groups.append(ArmGroup(label=round_label(number, blocks), seed=seed + block, arms=arms))
     return groups
 

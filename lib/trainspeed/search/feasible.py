@@ -12,7 +12,7 @@ from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.result import TF32_WORK, EffectivePrecision, Seen, tf32_text
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.judge.comparison import judge_runs
-from trainspeed.search.arms import Fit, fit
+from trainspeed.search.arms import Fit, fit_speedups
 from trainspeed.search.findings import Effect, Feasible
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Switch
@@ -151,7 +151,7 @@ def alone_fit(known: Known, switches: Sequence[Switch]) -> Fit:
         on = known.on_with([switch])
         groups = {arm.group for arm in arms if arm.on == on}
         pair = [arm for arm in arms if arm.group in groups and (arm.on == on or not arm.on)]
-        found[switch] = fit(pair, [switch])
+        found[switch] = fit_speedups(pair, [switch])
     return Fit(
         log={switch: own.log[switch] for switch, own in found.items() if switch in own.log},
         se={switch: own.se[switch] for switch, own in found.items() if switch in own.se},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trainspeed.core.run import Role
-from trainspeed.search.arms import fit
+from trainspeed.search.arms import fit_speedups
 from trainspeed.search.design import covers
 from trainspeed.search.feasible import alone_groups
 from trainspeed.search.findings import Estimate, Race
@@ -51,7 +51,7 @@ def race(known: Known, own: Set) -> Race:
         on = known.on_with([switch])
         groups = {arm.group for arm in arms if arm.on == on}
         pairs = [arm for arm in arms if arm.group in groups and (arm.on == on or not arm.on)]
-        if (found := fit(pairs, [switch])).log:
+        if (found := fit_speedups(pairs, [switch])).log:
             logs[switch], errors[switch] = found.log[switch], found.se[switch]
     blocks = {(arm.run.trial.seed, arm.run.block) for arm in known.arms(race_label(own))}
     return Race(

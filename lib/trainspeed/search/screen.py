@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, median
 
 from trainspeed.core.run import Role
-from trainspeed.search.arms import Arm, fit
+from trainspeed.search.arms import Arm, fit_speedups
 from trainspeed.search.design import COLUMNS, hadamard, mirror_pairs
 from trainspeed.search.findings import Estimate, Screen
 from trainspeed.search.known import ArmGroup, Known
@@ -43,7 +43,7 @@ def screen(known: Known, switches: Set, alone: Mapping[Switch, float]) -> Screen
     ran = [switch for switch in switches if any(switch in arm.on for arm in arms)]
     if not columns or not ran:
         return None
-    found = fit(arms, ran, alone)
+    found = fit_speedups(arms, ran, alone)
     empty = _empty(known, columns, found.log)
     lenth = lenth_error([*found.log.values(), *empty])
     own = [Estimate(switches=(s,), log=found.log[s], se=found.se[s]) for s in ran]

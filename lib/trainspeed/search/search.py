@@ -87,7 +87,7 @@ class Search(Stages):
             return Decision.NOT_IN_EFFECT
         if found.total.outcome is not Outcome.FASTER:
             return Decision.UNCONFIRMED
-        if confirm.judged(found, switch).outcome is Outcome.SLOWER:
+        if confirm.switch_judgement(found, switch).outcome is Outcome.SLOWER:
             return Decision.SLOWER
         equality = confirm.hurts(found, switch)
         if equality is Equality.WORSE:
@@ -146,7 +146,7 @@ class Search(Stages):
         """What is missing of the search that there would be with time enough."""
         found = self.elimination
         sizes = options(len(self.entered), self.confirm_blocks)[0]
-        fresh = confirm.confirming(self.known, self.promising, found.estimates, sizes.confirm, LARGE)
+        fresh = confirm.plan_confirmation(self.known, self.promising, found.estimates, sizes.confirm, LARGE)
         groups = {
             Stage.RACE: [group for own in self._rivals for group in race_groups(self.known, own)],
             Stage.SCREEN: screen_groups(self.known, self.entered[: sizes.columns], sizes.columns),

@@ -170,7 +170,7 @@ class Stages:
     @cached_property
     def confirmation(self) -> Confirmation | None:
         """What the fresh blocks say."""
-        return confirm.confirmed(self.known, self.margin_points)
+        return confirm.read_confirmation(self.known, self.margin_points)
 
     def wanted(self, asked: Asked = frozenset()) -> list[TrialSet]:
         """Return what to measure next, including what of it has been measured; nothing when the search is over.
@@ -229,6 +229,6 @@ class Stages:
 
     def _fresh(self) -> ArmGroup | None:
         estimates, blocks = self.elimination.estimates, self.confirm_blocks
-        planned = partial(confirm.confirming, self.known, self.promising, estimates, blocks)
+        planned = partial(confirm.plan_confirmation, self.known, self.promising, estimates, blocks)
         begun = confirm.as_begun(self.known, [planned(large) for large in confirm.LARGES], blocks)
         return begun or planned(self._sizes.large)

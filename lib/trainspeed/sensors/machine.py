@@ -55,7 +55,7 @@ def describe_machine(nvml: Nvml, chosen: ChosenGpus) -> dict[str, Any]:
         "cores": {"physical": physical_cores(), "logical": logical_cores(), "quota": core_quota()},
         "cpu_flags": [flag for flag in SPEED_FLAGS if flag in flags],
         "governor": _read(FILE_SYSTEM / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "memory_bytes": memory_bytes(),
+        "memory_bytes": machine_memory_bytes(),
         "gpus": [_gpu(gpu) for gpu in chosen.used],
         "other_gpus": [{**_gpu(gpu), "left_out": why.value} for gpu, why in chosen.left_out],
         "no_gpus": nvml.reason,
@@ -104,7 +104,7 @@ def core_quota(root: Path = FILE_SYSTEM) -> float | None:
     return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
 
 
-def memory_bytes(root: Path = FILE_SYSTEM) -> int:
+def machine_memory_bytes(root: Path = FILE_SYSTEM) -> int:
     """Return the machine's memory in bytes, or what its control group grants (a container's, a job's) if less."""
     # A job's group may be deeper, and each of those that it is in may have a limit.
     groups = (_read(root / "proc/self/cgroup") or "").splitlines()

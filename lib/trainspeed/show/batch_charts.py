@@ -32,7 +32,7 @@ from trainspeed.show.rows import (
     shared_factors,
     succeeded,
 )
-from trainspeed.show.series import handles, how_to_read, mark_failures, nudged, series
+from trainspeed.show.series import handles, mark_failures, nudged, series, series_legend
 from trainspeed.show.theme import FILLS, LAYOUT_STYLES, framework_colour, framework_name, status_name
 
 COLUMNS = ("framework", "layout", "model", "status", "label", "batch_size")
@@ -177,9 +177,9 @@ def _by_batch(
         _limit(value_axis, values, ratio=ratio)
     if len(values):
         if len(lone) == len(models):
-            note = dot_rows.how_to_read(data)
+            note = dot_rows.dot_rows_legend(data)
         else:
-            note = how_to_read(rows for _, rows in moved.groupby("model"))
+            note = series_legend(rows for _, rows in moved.groupby("model"))
             note = note.replace("line:", "line or bar:") if lone else note
         note += EPOCHS_NOTE if ylabel == TIMES["median_epoch_s"][1] else ""
         note_below(axes[-1], note + f"; {joined}" * bool(joined))

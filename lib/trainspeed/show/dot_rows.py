@@ -61,7 +61,7 @@ def dot_rows(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown
     return ax
 
 
-def how_to_read(data: pd.DataFrame) -> str:
+def dot_rows_legend(data: pd.DataFrame) -> str:
     """Return what the marks mean; the interval only where an arm has enough runs for one."""
     sure = (data.dropna(subset="value").groupby("arm")["value"].count() >= verdict.MIN_BLOCKS).any()
     return "dot: one run; bar: median" + ("; band: its 95 % interval" if sure else "")

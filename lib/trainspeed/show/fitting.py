@@ -65,14 +65,14 @@ def in_columns(figure: Figure, columns: Callable[[float], int]) -> None:
     _columns[figure] = columns
 
 
-def fit(figure: Figure, width_in: float) -> None:
+def fit_figure(figure: Figure, width_in: float) -> None:
     """Make the figure this wide, and as high as its parts then need."""
     height_in = _heights_in.setdefault(figure, figure.get_figheight())
     columns = _columns.get(figure, lambda _width_in: 1)(width_in)
     figure.set_size_inches(width_in, height_in + sum(f(width_in, columns) for f in _fits.get(figure, ())))
 
 
-def draw(figure: Figure) -> Drawing:
+def render_figure(figure: Figure) -> Drawing:
     """Return the figure as SVG, or as a PNG of two pixels per CSS pixel where that has fewer bytes."""
     width_px, height_px = (round(PX_PER_IN * inches) for inches in figure.get_size_inches())
     mime, data = SVG, _svg(figure)

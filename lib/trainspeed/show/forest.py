@@ -28,7 +28,7 @@ from trainspeed.show.axes import (
     panels,
     ratio_axis,
 )
-from trainspeed.show.dot_rows import dot_rows, height_in, how_to_read, looks_in, write_in_row
+from trainspeed.show.dot_rows import dot_rows, dot_rows_legend, height_in, looks_in, write_in_row
 from trainspeed.show.fitting import at_width
 from trainspeed.show.rows import (
     accuracy_context,
@@ -183,7 +183,7 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     together = f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""
     axes[-1].set_xlabel("test accuracy in %\n(more is better)")
     guessed = "; dotted: chance, one over the number of classes" if len(known) else ""
-    note = f"{how_to_read(data)}{guessed}{together}{f';{context}' if context else ''}"
+    note = f"{dot_rows_legend(data)}{guessed}{together}{f';{context}' if context else ''}"
     note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
     if not data["value"].notna().any():
         axes[-1].set_xticks([])

@@ -23,7 +23,7 @@ from trainspeed.show.theme import SMALL_PT, Look
 STEP_PT, IN_A_ROW = 9, 4  # between the marks of runs that failed, and how many fit side by side
 
 
-def how_to_read(panels: Iterable[pd.DataFrame]) -> str:
+def series_legend(panels: Iterable[pd.DataFrame]) -> str:
     """Return what the marks of `series` mean; the interval only where an arm has enough runs at some x."""
     sure = any((rows.groupby(["arm", "x"])["value"].count() >= verdict.MIN_BLOCKS).any() for rows in panels)
     return "dot: one run; line: median" + ("; band: 95 % interval of the median" if sure else "")

@@ -14,7 +14,7 @@ from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from trainspeed.core.errors import UserError
 from trainspeed.core.format import NAMES
-from trainspeed.show.fitting import NARROW, SVG, Drawing, draw, fit
+from trainspeed.show.fitting import NARROW, SVG, Drawing, fit_figure, render_figure
 from trainspeed.show.seaborn_alone import sns
 
 # Eight colours that colour-blind readers can tell apart.
@@ -135,8 +135,8 @@ def show(drawing: Figure | Artist, alt: str) -> None:
     figure = drawing if isinstance(drawing, Figure) else drawing.get_figure(root=True)
     drawings = {}
     for width_in in (WIDE_IN, NARROW_IN):
-        fit(figure, width_in)
-        drawings[width_in] = draw(figure)
+        fit_figure(figure, width_in)
+        drawings[width_in] = render_figure(figure)
     wide, narrow = drawings.values()
     data = {wide.mime: _in_notebook(wide), NARROW: narrow.source}
     sizes = {

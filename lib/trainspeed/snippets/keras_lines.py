@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainspeed.core.trial import Trial
-from trainspeed.snippets.lever_lines import THRESHOLDS, Lines, Pasted, always, in_template
+from trainspeed.snippets.lever_lines import THRESHOLDS, Lines, Pasted, in_template, same_lines
 
 THREADS = {"all": (0, "  # one for each core"), "one": (1, ""), "as_set": (0, "  # as TF_NUM_…_THREADS say")}
 THREADS |= {"half": ("max(1, len(os.sched_getaffinity(0)) // 2)", "")}
@@ -44,21 +44,21 @@ def _options(text: str) -> Lines:
 
 KERAS: Pasted = {
     "malloc_thresholds": THRESHOLDS,
-    "python_gc": always(
+    "python_gc": same_lines(
         modules="gc", flags="gc.disable()  # where memory grows: gc.collect() at the end of each epoch"
     ),
-    "pure_bf16": always(flags='keras.config.set_dtype_policy("bfloat16")'),
+    "pure_bf16": same_lines(flags='keras.config.set_dtype_policy("bfloat16")'),
     "steps_per_call": _steps_per_call,
     "progress_bar": in_template,
-    "sync_every_step": always(before_fit=READ_LOSS, fit="callbacks=[read_loss]"),
+    "sync_every_step": same_lines(before_fit=READ_LOSS, fit="callbacks=[read_loss]"),
     "resident": in_template,
-    "uint8": always(data='images = (255 * images).round().astype("uint8")  # yours are in [0, 1]'),
+    "uint8": same_lines(data='images = (255 * images).round().astype("uint8")  # yours are in [0, 1]'),
 }
 TENSORFLOW: Pasted = {
     **KERAS,
     "threads": lambda value, _: {"flags": TF_THREADS.format(*THREADS[value])},
-    "run_eagerly": always(compile="run_eagerly=True"),
-    "deterministic": always(
+    "run_eagerly": same_lines(compile="run_eagerly=True"),
+    "deterministic": same_lines(
         flags="keras.utils.set_random_seed(0)\ntf.config.experimental.enable_op_determinism()"
     ),
     "device_prefetch": in_template,
@@ -68,6 +68,6 @@ TENSORFLOW: Pasted = {
 JAX: Pasted = {
     **KERAS,
     "threads": lambda value, _: {"flags": JAX_THREADS[value]},
-    "async_dispatch": always(flags='jax.config.update("jax_cpu_enable_async_dispatch", False)'),
-    "donation": always(before_fit=UNDONATED),
+    "async_dispatch": same_lines(flags='jax.config.update("jax_cpu_enable_async_dispatch", False)'),
+    "donation": same_lines(before_fit=UNDONATED),
 }

@@ -169,7 +169,7 @@ class LeverLines:
         return [(key, text) for key, text in variables.items() if key.startswith(LOADED) == loaded]
 
 
-def always(**lines: str) -> Callable[[str, Trial], Lines]:
+def same_lines(**lines: str) -> Callable[[str, Trial], Lines]:
     """Return the same lines for each value; "{value}" stands for it, and "_" in a place for a space."""
     return lambda value, _: {
         place.replace("_", " "): text.replace("{value}", value) for place, text in lines.items()
@@ -181,7 +181,7 @@ def in_template(_value: str, _trial: Trial) -> Lines:
     return IN_TEMPLATE
 
 
-THRESHOLDS = always(
+THRESHOLDS = same_lines(
     shell="# On in Trainspeed, off in a script; to have it, start that with\n# "
     + " ".join(f"{name}={text}" for name, text in MALLOC_THRESHOLDS.items())
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trainspeed.core.trial import Trial
-from trainspeed.snippets.lever_lines import IN_TEMPLATE, THRESHOLDS, Lines, Pasted, always, in_template
+from trainspeed.snippets.lever_lines import IN_TEMPLATE, THRESHOLDS, Lines, Pasted, in_template, same_lines
 
 OPTIMIZERS = {"fused": "fused=True", "foreach": "foreach=True", "loop": "foreach=False"}
 BLOCKS = """\
@@ -51,46 +51,46 @@ THREADS = {
 }
 TORCH: Pasted = {
     "optimizer": lambda value, _: {"optimizer": OPTIMIZERS[value]},
-    "compile_mode": always(compile='mode="{value}"'),
+    "compile_mode": same_lines(compile='mode="{value}"'),
     "compile_scope": _scope,
-    "pure_bf16": always(model="model = model.bfloat16()", step="x = x.bfloat16()"),
-    "math_mode": always(
+    "pure_bf16": same_lines(model="model = model.bfloat16()", step="x = x.bfloat16()"),
+    "math_mode": same_lines(
         flags='torch.backends.mkldnn.conv.fp32_precision = "{value}"\n'
         'torch.backends.mkldnn.matmul.fp32_precision = "{value}"'
     ),
-    "flush_denormal": always(flags="torch.set_flush_denormal(True)"),
-    "ddp_options": always(
+    "flush_denormal": same_lines(flags="torch.set_flush_denormal(True)"),
+    "ddp_options": same_lines(
         before_ddp="options = dict(gradient_as_bucket_view=True, static_graph=True, forward_sync_buffers=False)",
         ddp="**options",
     ),
-    "ddp_compression": always(
+    "ddp_compression": same_lines(
         imports="from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook",
         spread="model.register_comm_hook(None, bf16_compress_hook)",
     ),
-    "cudnn_benchmark": always(flags="torch.backends.cudnn.benchmark = True"),
-    "cudnn_benchmark_limit": always(flags="torch.backends.cudnn.benchmark_limit = 0  # all"),
-    "depthwise_kernel": always(flags='torch.backends.cudnn.depthwise_kernel = "{value}"'),
+    "cudnn_benchmark": same_lines(flags="torch.backends.cudnn.benchmark = True"),
+    "cudnn_benchmark_limit": same_lines(flags="torch.backends.cudnn.benchmark_limit = 0  # all"),
+    "depthwise_kernel": same_lines(flags='torch.backends.cudnn.depthwise_kernel = "{value}"'),
     "set_to_none": in_template,
-    "sync_every_step": always(after_step="loss.item()  # waits for the device"),
-    "anomaly_mode": always(flags="torch.autograd.set_detect_anomaly(True)"),
-    "deterministic": always(
+    "sync_every_step": same_lines(after_step="loss.item()  # waits for the device"),
+    "anomaly_mode": same_lines(flags="torch.autograd.set_detect_anomaly(True)"),
+    "deterministic": same_lines(
         modules="os",
         flags='os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"\n'
         "torch.use_deterministic_algorithms(True)\ntorch.backends.cudnn.benchmark = False",
     ),
-    "activation_hooks": always(model=HOOKED),
+    "activation_hooks": same_lines(model=HOOKED),
     "threads": lambda value, _: {"flags": THREADS[value]},
     "malloc_thresholds": THRESHOLDS,
-    "python_gc": always(
+    "python_gc": same_lines(
         modules="gc", loop="gc.collect()\ngc.disable()  # where memory grows: gc.collect() in each epoch"
     ),
     "resident": in_template,
-    "uint8": always(
+    "uint8": same_lines(
         data="images = (255 * images).round().to(torch.uint8)  # yours are in [0, 1]",
         moved="x = x.float().div_(255)",
     ),
     "transfer": in_template,
     "loader_persistent": in_template,
-    "loader_order": always(loader="in_order=False,"),
-    "loader_context": always(loader='multiprocessing_context="{value}",'),
+    "loader_order": same_lines(loader="in_order=False,"),
+    "loader_context": same_lines(loader='multiprocessing_context="{value}",'),
 }

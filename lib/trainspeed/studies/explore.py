@@ -48,10 +48,10 @@ class TrialPlan(Plan):
         (trial,) = self.core
         for name in fields:
             check_name("field", name, list(trial.as_dict()))
-        return plan_of(replace(trial, **fields))
+        return single_trial_plan(replace(trial, **fields))
 
 
-def plan_of(trial: AnyTrial) -> TrialPlan:
+def single_trial_plan(trial: AnyTrial) -> TrialPlan:
     """Return a plan of one trial."""
     return TrialPlan(core=TrialSet(trials=(trial.spec,), blocks=1))
 

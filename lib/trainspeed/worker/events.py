@@ -123,7 +123,7 @@ _decode_command = msgspec.json.Decoder(AnyCommand).decode
 _decode = msgspec.json.Decoder(AnyEvent).decode
 
 
-def encode(event: AnyEvent) -> bytes:
+def encode_event(event: AnyEvent) -> bytes:
     """Return the line of an event; half a character in an error's text becomes a question mark.
 
     Raises:

@@ -35,7 +35,7 @@ from trainspeed.worker.backends.base import Backend
 from trainspeed.worker.channel import Channel
 from trainspeed.worker.data.folds import images_of
 from trainspeed.worker.data.sets import Images
-from trainspeed.worker.events import AnyEvent, BackendMissing, Exited, Failed, Forked, Hello, encode
+from trainspeed.worker.events import AnyEvent, BackendMissing, Exited, Failed, Forked, Hello, encode_event
 from trainspeed.worker.failures import Invalid, Unsupported, first_line
 from trainspeed.worker.measure import failed_by, is_fault_of_user, measure_trial
 from trainspeed.worker.reaper import fork_worker
@@ -156,7 +156,7 @@ def _prepared(backend: Backend, request: Request, channel: Channel) -> _Prepared
 def _send(channel: Channel, event: AnyEvent) -> None:
     """Report an event; a runner that no longer listens has ended the run."""
     with contextlib.suppress(OSError):
-        channel.send(encode(event))
+        channel.send(encode_event(event))
 
 
 def _be_child(
@@ -171,7 +171,7 @@ def _be_child(
         os.setpgid(0, 0)
         die_with_parent(signal.SIGKILL, parent=parent)
         adopt_orphans()  # so that the worker's orphans are those of runs that have ended
-        channel.send(encode(Forked(pid=os.getpid())))
+        channel.send(encode_event(Forked(pid=os.getpid())))
 
         os.dup2(output, 1)
         os.dup2(output, 2)

@@ -33,7 +33,7 @@ from trainspeed.worker.events import (
     ResultSent,
     StageBegun,
     TakeTurn,
-    encode,
+    encode_event,
 )
 from trainspeed.worker.failures import Invalid, NeedsPackage, Unsupported, first_line
 from trainspeed.worker.meter import Meter
@@ -56,7 +56,7 @@ def measure_trial(request: Request, backend: Backend, images: Images | None, cha
     """
 
     def emit(event: AnyEvent) -> None:
-        channel.send(encode(event))
+        channel.send(encode_event(event))
 
     stages = _Stages(request.requested_at, emit)
     notes: list[AnyNote] = []

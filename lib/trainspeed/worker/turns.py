@@ -9,7 +9,7 @@ from trainspeed.core.notes import AnyNote, BusyWhileWaiting
 from trainspeed.core.result import Turn
 from trainspeed.sensors.cpu import HostLoad, host_load
 from trainspeed.worker.channel import Channel
-from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, WarmUp, decode_command, encode
+from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, WarmUp, decode_command, encode_event
 from trainspeed.worker.meter import Meter
 
 # The first epoch holds compiling and is kept apart; the second tells how long an epoch takes.
@@ -129,7 +129,7 @@ class InTurns:
                     throttle_reasons=self._meter.throttle_reasons,
                 )
             )
-        self._channel.send(encode(TurnEnded(epoch_s=epoch_s)))
+        self._channel.send(encode_event(TurnEnded(epoch_s=epoch_s)))
         command = self._wait()
         if isinstance(command, WarmUp):
             return TakeTurn(epochs=EPOCHS_BEFORE_TURNS - 1)

@@ -6,7 +6,7 @@ import pytest
 
 from trainspeed.conduct.cluster import addresses, credentials, ray_node
 from trainspeed.conduct.cluster.node import check_come
-from trainspeed.conduct.cluster.ray_node import command, start, why_refused
+from trainspeed.conduct.cluster.ray_node import command, start_node, why_refused
 from trainspeed.core.errors import UserError
 
 OTHER_VERSIONS = """RuntimeError: Version mismatch: The cluster was started with:
@@ -61,13 +61,13 @@ def test_what_disturbs_or_tells_others_is_off_and_ports_are_those_of_the_documen
 @pytest.mark.parametrize("name", ["", "a b", "-x", "a/b", "..", "ü", "a" * 41, 'a"'])
 def test_a_machine_has_a_name_that_fits_a_folder_and_a_page(name):
     with pytest.raises(UserError, match=r"^AS .* must be a machine's name in fleet.yaml"):
-        start(name, "10.0.0.5", None, measures=True)
+        start_node(name, "10.0.0.5", None, measures=True)
 
 
 def test_a_node_without_a_token_is_refused_before_anything_is_reached(monkeypatch):
     monkeypatch.setattr(ray_node.addresses, "check_answers", lambda *_: pytest.fail("was reached"))
     with pytest.raises(UserError, match=r"no token in"):
-        start("a10g", "10.0.0.5", None, measures=True)
+        start_node("a10g", "10.0.0.5", None, measures=True)
 
 
 def test_a_head_that_does_not_answer_is_told():
@@ -75,7 +75,7 @@ def test_a_head_that_does_not_answer_is_told():
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         with pytest.raises(UserError, match=r"no head at 127.0.0.1"):
-            start("a10g", f"127.0.0.1:{silent.getsockname()[1]}", None, measures=True)
+            start_node("a10g", f"127.0.0.1:{silent.getsockname()[1]}", None, measures=True)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_the_refusal_of_a_head_is_told(home):
 
 
 def test_two_heads_on_one_machine_are_refused(monkeypatch):
-    monkeypatch.setattr(addresses, "answers", lambda address, port: True)
+    monkeypatch.setattr(addresses, "is_listening", lambda address, port: True)
     with pytest.raises(UserError, match=r"runs on this machine already"):
-        start("", None, "127.0.0.1", measures=False)
+        start_node("", None, "127.0.0.1", measures=False)
 
 
 def test_before_any_node_has_come_the_command_is_told():

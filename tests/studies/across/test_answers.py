@@ -7,8 +7,8 @@ from trainspeed.studies.across import facts
 from trainspeed.studies.across.answers import (
     answer_blocks,
     best_in_words,
-    certainty_sentences,
     price_sentences,
+    undecided_side_sentences,
 )
 
 SIZES = (16, 32, 64)
@@ -55,7 +55,7 @@ def test_too_few_blocks_leave_a_job_undecided():
 
 def test_a_side_with_too_few_blocks_is_left_out_of_the_answer_and_named():
     sides = {"a": blocks(1.0), "b": blocks(0.5), "c": blocks(0.1, count=2)}
-    assert certainty_sentences(jobs_of(sides), dict.fromkeys(sides, 1.0)) == [
+    assert undecided_side_sentences(jobs_of(sides), dict.fromkeys(sides, 1.0)) == [
         "c has fewer than 6 blocks in 1 job: nothing is decided about it there."
     ]
 
@@ -81,7 +81,7 @@ def test_of_sides_that_are_alike_neither_is_called_fastest_nor_the_same_machine(
     gpu = {"name": "NVIDIA A10G", "memory_bytes": 24 * 10**9}
     machines = ({"device": "gpu", "gpus": [{**gpu, "uuid": uuid}]} for uuid in "12")
     sides = {"a": blocks(1.0, machine=next(machines)), "b": blocks(1.8, machine=next(machines))}
-    (job,) = jobs_of(sides, kind_of=facts.kind_of)
+    (job,) = jobs_of(sides, kind_of=facts.comparable_facts)
 
     assert job.fastest.best == ["a", "b"]
     assert best_in_words(job.fastest) == (
@@ -92,7 +92,7 @@ def test_of_sides_that_are_alike_neither_is_called_fastest_nor_the_same_machine(
 
 
 def test_of_several_jobs_it_is_said_how_far_machines_that_are_alike_are_apart():
-    found = jobs_of({"a": sizes(1.0, 1.0, 1.0), "b": sizes(1.8, 1.5, 1.0)}, kind_of=facts.kind_of)
+    found = jobs_of({"a": sizes(1.0, 1.0, 1.0), "b": sizes(1.8, 1.5, 1.0)}, kind_of=facts.comparable_facts)
 
     assert (
         "In 2 of 3 jobs the best sides differ by no more than sessions on machines that are alike, up to 1.80x, so "

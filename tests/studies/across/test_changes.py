@@ -8,13 +8,13 @@ from trainspeed.core.result import Failure
 from trainspeed.studies.across.changes import ChangeOutcome
 from trainspeed.studies.across.common import common_trials
 from trainspeed.studies.across.history_text import (
-    answer_blocks,
-    certainty_sentences,
-    left_out_sentences,
+    change_blocks,
+    change_certainty_sentences,
     letters,
     letters_of,
     machine_sentences,
     size_text,
+    unrepeated_sentences,
 )
 
 OLD, NEW = "2.14.0", "2.15.0"
@@ -26,7 +26,7 @@ def changes(*several):
 
 
 def answer(*several):
-    return answer_blocks(*history_of(*several))
+    return change_blocks(*history_of(*several))
 
 
 def test_an_upgrade_that_makes_slower_is_said_with_its_date_versions_and_interval():
@@ -76,7 +76,7 @@ def test_without_a_control_or_a_second_session_on_either_side_nothing_is_called_
     assert answer(day(1), day(2, 1.5, NEW))[0].startswith(
         "**Whether a change made training slower or faster is "
     )
-    said = " ".join(certainty_sentences(history_of(day(1), day(2, 1.5, NEW))[1]))
+    said = " ".join(change_certainty_sentences(history_of(day(1), day(2, 1.5, NEW))[1]))
     assert "What noise does is not known for 1 comparison, so that none is called slower or faster" in said
 
 
@@ -99,10 +99,10 @@ def test_two_machines_are_never_compared():
     ordered, trials = history_of(day(1), day(2, 3.0, NEW, machine=other))
     assert trials == []
     common = common_trials({session.label: session.runs for session in ordered})
-    assert left_out_sentences(ordered, common, trials) == [
+    assert unrepeated_sentences(ordered, common, trials) == [
         "1 trial has no time in any of several sessions, or never in two of one machine."
     ]
-    (said,) = answer_blocks(ordered, trials)
+    (said,) = change_blocks(ordered, trials)
     assert said.startswith("**No trial has a time in two sessions of one machine** (2 sessions")
     assert "Machine 1 (Test CPU, no GPU used): 1 session; Machine 2 (Another CPU, no GPU used): 1 " in said
     assert machine_sentences(ordered)[1] == (
@@ -117,7 +117,7 @@ def test_sessions_are_said_to_be_of_one_machine_only_where_its_gpus_tell():
 
     def said(about):
         ordered, trials = history_of(quiet_day(1, **about), quiet_day(2, 1.3, **about))
-        return [*machine_sentences(ordered), *answer_blocks(ordered, trials)]
+        return [*machine_sentences(ordered), *change_blocks(ordered, trials)]
 
     assert said(own)[0] == "All 2 sessions were measured on one machine: NVIDIA A10G."
     assert "the luck of a day, or something" in said(own)[1]
@@ -144,7 +144,7 @@ def test_each_of_several_machines_has_its_own_history_and_its_name_in_each_sente
         (1, 0, False),
         (0, 1, True),
     ]
-    failed, slower, alone = answer_blocks(ordered, trials)
+    failed, slower, alone = change_blocks(ordered, trials)
     assert failed.startswith("Machine 2 (Another CPU, no GPU used): since 2026-11-05 (PyTorch 2.14.0 → ")
     assert slower.startswith("Machine 1 (Test CPU, no GPU used): since 2026-11-03 (PyTorch 2.14.0 → ")
     assert alone.startswith("Machine 2 (Another CPU, no GPU used): on 2026-11-04, PyTorch, cnn10 was slower ")
@@ -153,7 +153,7 @@ def test_each_of_several_machines_has_its_own_history_and_its_name_in_each_sente
 def test_versions_that_are_not_known_are_no_upgrade():
     ordered, (history,) = history_of(day(1, torch=None), day(2, torch=None))
     assert history.changes == []
-    assert answer_blocks(ordered, [history]) == [
+    assert change_blocks(ordered, [history]) == [
         "**Nothing that was recorded changed** on any machine between its sessions (2 sessions, 2026-11-01 to "
         "2026-11-02)."
     ]
@@ -161,7 +161,7 @@ def test_versions_that_are_not_known_are_no_upgrade():
 
 def test_a_newest_session_that_is_slower_without_a_reason_is_called_so():
     ordered, trials = history_of(day(1), day(2), day(3, 1.3))
-    said = answer_blocks(ordered, trials)
+    said = change_blocks(ordered, trials)
     assert said[0].startswith("On 2026-11-03, PyTorch, cnn10 was slower than before, 1.30 times as long (")
     assert "**nothing that was recorded had changed**" in said[0]
 
@@ -229,11 +229,11 @@ def test_the_largest_change_that_has_a_reason_comes_first():
 
 
 def test_how_sure_it_is_tells_of_chance_noise_days_and_of_several_changes():
-    sentences = certainty_sentences(history_of(upgraded_twice())[1])
+    sentences = change_certainty_sentences(history_of(upgraded_twice())[1])
     assert sentences[0].startswith("12 intervals at 95 % confidence")
     assert "on average 0.6 of so many miss" in sentences[0]
     assert sentences[2].startswith("1 change of 4 rests on a single session before or after")
     assert sentences[3].startswith("Of 2 changes, several things changed at once")
-    assert certainty_sentences(history_of(day(1)[:2], day(2, 2.0, NEW)[:2])[1]) == [
+    assert change_certainty_sentences(history_of(day(1)[:2], day(2, 2.0, NEW)[:2])[1]) == [
         "Nothing is decided: no trial has 6 blocks before a change and as many after it."
     ]

@@ -97,7 +97,7 @@ def test_a_label_is_what_tells_a_trial_from_the_others_of_its_study():
     runs = [*blocks(1.0, batch_size=128), *blocks(1.0, batch_size=64)]
     found = common_of(a=runs, b=runs)
     assert labels(runs) == ["batch 64", "batch 128"], "numbers in their order"
-    assert common.shared_sentences("layout", found.trials) == [
+    assert common.common_setting_sentences("layout", found.trials) == [
         "All trials of layout: PyTorch, cnn10, channels_first, 16 px, default precision, not compiled."
     ]
     assert (
@@ -113,7 +113,7 @@ def test_trials_that_are_described_alike_are_told_apart_by_their_fields():
 def test_a_single_trial_is_named_in_full():
     found = common_of(a=blocks(1.0), b=blocks(1.0))
     assert only(found).label == ", ".join(only(found).description)
-    assert common.shared_sentences("layout", found.trials) == []
+    assert common.common_setting_sentences("layout", found.trials) == []
 
 
 # What is said of the others.

@@ -6,7 +6,7 @@ import pytest
 from sessions_data import day, failed_day, history_of, machine, quiet_day, upgraded_twice
 from trainspeed.studies.across.history_chart import MOST_LEGEND, MOST_PANELS, plot_histories
 from trainspeed.studies.across.history_tables import changes_table, sessions_table
-from trainspeed.studies.across.history_text import answer_blocks
+from trainspeed.studies.across.history_text import change_blocks
 
 
 def all_drawn(*several):
@@ -113,7 +113,7 @@ def test_of_many_changes_the_newest_are_named():
     assert len(texts) == MOST_LEGEND + 1 and texts[0] == "3 before: see the table"
     assert texts[-1] == "K, 2026-11-12: PyTorch 2.11 → 2.12"
     assert title.startswith("PyTorch, cnn10: 8 before, ") and title.endswith("1.10 times as long since K")
-    said = answer_blocks(ordered, trials)
+    said = change_blocks(ordered, trials)
     assert said[0].startswith("Since 2026-11-12") and len(said) == 7
     assert said[-1] == "5 earlier changes: see [every trial](#every-trial)."
 

@@ -4,7 +4,7 @@ import pytest
 
 from sides_data import blocks, jobs_of
 from trainspeed.studies.across.answers import best_in_words
-from trainspeed.studies.across.facts import kind_of
+from trainspeed.studies.across.facts import comparable_facts
 from trainspeed.studies.across.ranking import Aim
 
 L4 = {"machine": {"device": "cpu", "cpu": "L4", "gpus": []}}
@@ -12,7 +12,7 @@ LATER = {"started_at": "2026-11-21T10:00:00+00:00", "session": "20261121T100000Z
 
 
 def ranking_of(sides, aim=Aim.FASTEST, **usd_per_hour):
-    (job,) = jobs_of(sides, kind_of=kind_of, **usd_per_hour)
+    (job,) = jobs_of(sides, kind_of=comparable_facts, **usd_per_hour)
     return job.fastest if aim is Aim.FASTEST else job.cheapest
 
 

@@ -26,7 +26,7 @@ from conv2d_data import (
 )
 from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.text import reason
-from trainspeed.studies.conv2d.answers import EXPERIMENTS, NO_GPU, Measurements, answers
+from trainspeed.studies.conv2d.answers import EXPERIMENTS, NO_GPU, Measurements, claim_answers
 from trainspeed.studies.conv2d.trials import core_trials
 
 AGREES, DISAGREES, UNDECIDED, UNMEASURED = Result
@@ -55,7 +55,7 @@ def test_every_claim_is_answered_whatever_was_measured(machine, blocks):
         core=CORE,
         grid=grid(*PAIR, {}, **SWEEP_SIZE),
     )
-    answered = answers(held)
+    answered = claim_answers(held)
 
     assert [answer.claim.id for answer in answered] == [*EXPERIMENTS]
     for answer in answered:

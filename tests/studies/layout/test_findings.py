@@ -12,7 +12,7 @@ from trainspeed.studies.layout.findings import (
     FIRST,
     LAST,
     accuracy_look,
-    effect_sentences,
+    executed_layout_sentences,
     forgotten_sentence,
     framework_pairs,
     framework_verdicts,
@@ -40,14 +40,14 @@ def one(sentences):
 
 
 def test_a_framework_that_ran_as_asked_has_one_short_sentence():
-    assert one(effect_sentences(ran("torch", FIRST, LAST))) == (
+    assert one(executed_layout_sentences(ran("torch", FIRST, LAST))) == (
         "PyTorch: the convolutions ran in the layout that was asked for, in both arms."
     )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_framework_that_ran_one_layout_for_both_compares_transposes(layout):
-    sentence = one(effect_sentences(ran("tensorflow", layout, layout)))
+    sentence = one(executed_layout_sentences(ran("tensorflow", layout, layout)))
     assert sentence.startswith(
         f"TensorFlow: both arms ran their convolutions as {layout}, whatever was asked"
     )
@@ -56,7 +56,7 @@ def test_a_framework_that_ran_one_layout_for_both_compares_transposes(layout):
 
 def test_an_arm_that_ran_both_layouts_names_both():
     mixed = {FIRST: 2, LAST: 8}
-    assert one(effect_sentences(ran("jax", mixed, LAST))) == (
+    assert one(executed_layout_sentences(ran("jax", mixed, LAST))) == (
         f"JAX (compiled): channels_first ran as {layouts_text(mixed)}, channels_last ran as channels_last."
     )
 
@@ -64,26 +64,26 @@ def test_an_arm_that_ran_both_layouts_names_both():
 def test_arms_that_each_ran_both_layouts_do_not_compare_transposes():
     """One model ran as asked, another the other way round, so each arm ran both layouts."""
     runs = ran("torch", FIRST, LAST) + ran("torch", LAST, FIRST, model="wrn28_2")
-    assert one(effect_sentences(runs)) == (
+    assert one(executed_layout_sentences(runs)) == (
         "PyTorch: channels_first ran as channels_first or channels_last, "
         "channels_last ran as channels_first or channels_last."
     )
 
 
 def test_swapped_layouts_are_not_what_was_asked_for():
-    assert "channels_first ran as channels_last" in one(effect_sentences(ran("torch", LAST, FIRST)))
+    assert "channels_first ran as channels_last" in one(executed_layout_sentences(ran("torch", LAST, FIRST)))
 
 
 def test_the_layout_of_an_arm_that_was_not_looked_at_is_not_found_out():
-    assert one(effect_sentences(ran("torch", None, LAST))) == (
+    assert one(executed_layout_sentences(ran("torch", None, LAST))) == (
         "PyTorch: channels_first ran as not found out, channels_last ran as channels_last."
     )
-    assert effect_sentences(ran("torch", None, None)) == []
+    assert executed_layout_sentences(ran("torch", None, None)) == []
 
 
 def test_compiled_and_not_compiled_have_a_sentence_each():
     runs = ran("torch", FIRST, LAST) + ran("torch", LAST, LAST, compile=True)
-    first, second = effect_sentences(runs)
+    first, second = executed_layout_sentences(runs)
     assert first.startswith("PyTorch: the convolutions ran in the layout that was asked for")
     assert second.startswith("PyTorch (compiled): both arms ran")
 

@@ -15,9 +15,9 @@ from trainspeed.studies.multi_gpu.links import (
     exchange_of,
     link_trials,
     links_of,
+    one_device_share,
     overlap_of,
     overlap_trials,
-    share_of,
 )
 
 NOT_GIVEN = {"alpha_s": None, "bytes_per_s": None}
@@ -108,7 +108,7 @@ def test_times_of_no_ring_are_told_as_such():
 
 def test_what_hides_is_found_of_a_step_and_its_parts():
     """60 ms of computing and 20 ms of sums make a step of 70 ms: half of the sums ran beside the computing."""
-    parts = [STEP, share_of(STEP), exchange_of(STEP)]
+    parts = [STEP, one_device_share(STEP), exchange_of(STEP)]
 
     def step_s(trial):
         return 0.020 if trial.part == "exchange" else {2: 0.070, 1: 0.060}[trial.devices]

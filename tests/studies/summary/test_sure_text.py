@@ -13,9 +13,9 @@ from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.text import (
     chart_rows,
     data_sentences,
+    duration_sentences,
     headline_sentences,
     older_sentences,
-    time_sentences,
 )
 
 
@@ -92,13 +92,15 @@ def test_the_time_of_drawing_is_not_that_of_measuring():
     unknown = ReportNotebook(name="c", title="", status="interrupted")
     own = make_run(stages_s={"start": 5.0, "train": 40.0})
 
-    assert time_sentences(report_of(notebooks=(fresh, unknown)), NOTHING) == ["1 notebook took 1 min 40 s."]
-    assert time_sentences(report_of(notebooks=(drawn,) * 2), of_runs(own)) == [
+    assert duration_sentences(report_of(notebooks=(fresh, unknown)), NOTHING) == [
+        "1 notebook took 1 min 40 s."
+    ]
+    assert duration_sentences(report_of(notebooks=(drawn,) * 2), of_runs(own)) == [
         "2 notebooks, drawn again from runs that took 10 min 00 s.",
         "The confirmations took 45 s.",
     ]
     summary = ReportNotebook(name="summary", title="", status="failed", seconds=20.0)  # its runs are counted
-    assert time_sentences(report_of(notebooks=(unknown, summary)), NOTHING) == []
+    assert duration_sentences(report_of(notebooks=(unknown, summary)), NOTHING) == []
 
 
 def test_the_data_are_those_that_were_trained_on(tmp_path):

@@ -10,7 +10,7 @@ from study_data import make_run
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show.waterfall import QUESTION, TOTAL
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.way import single_gains, way_rows, way_title
+from trainspeed.studies.summary.way import single_gains, waterfall_rows, waterfall_title
 from trainspeed.studies.switches.views import switch_verdicts
 
 KEPT = tuple(switch_verdicts([whole()], [make_run(study="switches")]))
@@ -25,7 +25,7 @@ def undecided(verdicts):
 
 
 def test_the_bars_lead_from_plain_to_the_total_the_largest_step_first():
-    rows = way_rows(report_of(*KEPT))
+    rows = waterfall_rows(report_of(*KEPT))
 
     assert list(rows["step"]) == ["+ channels_last", "+ bf16", "+ the rest, and together", "all together"]
     assert list(rows["before"]) == pytest.approx([1, 1.35, 1.62, 1], rel=0.01)
@@ -37,7 +37,7 @@ def test_the_bars_lead_from_plain_to_the_total_the_largest_step_first():
 
 
 def test_its_title_says_how_many_times_as_fast():
-    assert way_title(report_of(*KEPT)) == "1.70 times as fast with all switches together"
+    assert waterfall_title(report_of(*KEPT)) == "1.70 times as fast with all switches together"
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,19 @@ def test_its_title_says_how_many_times_as_fast():
 def test_without_something_kept_there_is_no_way(verdicts):
     report = report_of(*verdicts)
 
-    assert way_rows(report).empty and way_title(report) == QUESTION
+    assert waterfall_rows(report).empty and waterfall_title(report) == QUESTION
 
 
 def test_where_no_switch_was_left_out_by_itself_the_total_is_drawn_without_a_rest():
     whole = [v for v in KEPT if v.factor == "recipe"]
-    (total,) = way_rows(report_of(*whole)).to_dict("records")
+    (total,) = waterfall_rows(report_of(*whole)).to_dict("records")
 
     assert (total["where"], total["step"], total["kind"]) == ("PyTorch, cnn10", "all together", TOTAL)
     assert (total["before"], total["after"]) == (1, pytest.approx(1.7, rel=0.01))
     other = [
         replace(v, **{side: in_keras(getattr(v, side)) for side in ("baseline", "candidate")}) for v in whole
     ]
-    rows = way_rows(report_of(*whole, *other))
+    rows = waterfall_rows(report_of(*whole, *other))
     assert list(rows["step"]) == ["PyTorch, cnn10", "TensorFlow, cnn10"] and set(rows["kind"]) == {TOTAL}
     assert len(set(rows["where"])) == 1, "they share a panel"
 
@@ -88,6 +88,6 @@ def test_what_overlaps_goes_back():
         else v
         for v in KEPT
     ]
-    row = way_rows(report_of(*less)).iloc[-2]
+    row = waterfall_rows(report_of(*less)).iloc[-2]
 
     assert row["step"] == "less: overlap" and row["after"] < row["before"]

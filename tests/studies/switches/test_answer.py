@@ -24,7 +24,7 @@ from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import judge_difference
 from trainspeed.search.findings import Decision
 from trainspeed.studies.switches import text
-from trainspeed.studies.switches.answer import accuracy_of, answer_sentences, below_sentence
+from trainspeed.studies.switches.answer import answer_sentences, below_sentence, confirmed_accuracy
 
 
 def confirmed(**changed):
@@ -73,12 +73,12 @@ def test_an_accuracy_that_is_open_says_what_may_decide_it():
         "here decides it" in answer(found)
     )
     near = judge_difference([80.0] * 9, [79.2, 79.2, *[80.0] * 5, 80.2, 80.2])
-    assert accuracy_of(confirmed(accuracy=near, equality=Equality.OPEN).confirmation).endswith(
+    assert confirmed_accuracy(confirmed(accuracy=near, equality=Equality.OPEN).confirmation).endswith(
         ": about 24 fresh blocks would decide it, if the difference is as large as it looks now (`confirm_blocks`, and "
         "the time for them)"
     )
     few = confirmed(accuracy=points(0.0, 3), equality=Equality.OPEN).confirmation
-    assert accuracy_of(few).endswith(
+    assert confirmed_accuracy(few).endswith(
         ": 6 fresh blocks or more give an interval (`confirm_blocks`, and the time for them)"
     )
 

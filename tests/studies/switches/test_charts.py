@@ -12,7 +12,7 @@ from study_data import make_trial
 from trainspeed.show import waterfall
 from trainspeed.show.theme import set_theme
 from trainspeed.studies.switches import charts, combination_charts
-from trainspeed.studies.switches.views import effect_rows, pair_rows, way_rows
+from trainspeed.studies.switches.views import best_waterfall_rows, effect_rows, pair_rows
 
 mpl.use("Agg")
 PARTS = [("PyTorch, cnn10", 2.0, 1.0, 0.4, 0.2, 0.4), ("JAX, cnn10", 1.0, math.nan, 0.1, 0.1, 0.1)]
@@ -84,7 +84,7 @@ def test_a_pair_has_its_size_below_the_diagonal_and_a_small_one_no_sign():
 
 
 def test_the_bars_lead_from_plain_to_the_total():
-    ax = waterfall.plot_way(way_rows([whole()])).axes[0]
+    ax = waterfall.plot_way(best_waterfall_rows([whole()])).axes[0]
 
     steps = [bar for kind in ("step", "rest") for bar in with_gid(ax, kind)]
     (total,) = with_gid(ax, "total")
@@ -100,7 +100,7 @@ def test_the_bars_lead_from_plain_to_the_total():
     [
         (charts.plot_effects, effect_rows),
         (combination_charts.plot_interactions, pair_rows),
-        (waterfall.plot_way, way_rows),
+        (waterfall.plot_way, best_waterfall_rows),
     ],
 )
 def test_without_a_finding_a_sentence_says_so(plot, rows):
@@ -112,7 +112,7 @@ def test_all_letters_are_within_the_picture():
     for figure in (
         charts.plot_effects(effect_rows(found())),
         combination_charts.plot_interactions(pair_rows(found())),
-        waterfall.plot_way(way_rows(found())),
+        waterfall.plot_way(best_waterfall_rows(found())),
     ):
         figure.draw_without_rendering()
         width = figure.bbox.width

@@ -6,7 +6,7 @@ from study_data import make_run
 from trainspeed.core.run import Role, Status
 from trainspeed.judge.phase_shares import phase_shares
 from trainspeed.studies.switches.ladder import (
-    accuracy_sentences,
+    equal_accuracy_sentences,
     ladder_sentences,
     ladder_table,
     ladders,
@@ -59,7 +59,7 @@ def with_accuracy(accuracies):
 
 
 def test_a_larger_batch_that_is_as_accurate_after_as_many_epochs_has_its_speed_up_in_time_to_accuracy():
-    (sentence,) = accuracy_sentences(with_accuracy((0.8, 0.801)), 0.5)
+    (sentence,) = equal_accuracy_sentences(with_accuracy((0.8, 0.801)), 0.5)
     assert sentence == (
         "PyTorch, cnn10, batch 32 against 16: 2.00x, interval 2.00 to 2.00 in time to equal accuracy, which it has "
         "after as many epochs (+0.1 points, interval +0.1 to +0.1)."
@@ -67,7 +67,7 @@ def test_a_larger_batch_that_is_as_accurate_after_as_many_epochs_has_its_speed_u
 
 
 def test_a_larger_batch_that_learned_less_has_no_gain_yet():
-    (sentence,) = accuracy_sentences(with_accuracy((0.8, 0.7)), 0.5)
+    (sentence,) = equal_accuracy_sentences(with_accuracy((0.8, 0.7)), 0.5)
     assert "it needs more of them, and the 2.00x of an epoch is no gain yet" in sentence
 
 
@@ -80,9 +80,9 @@ def test_of_a_batch_that_learned_nothing_or_trained_otherwise_the_time_to_accura
         replace(run, epoch_s=(*run.epoch_s, 0.5)) if run.trial.batch_size == 32 else run
         for run in with_accuracy((0.8, 0.8))
     ]
-    assert accuracy_sentences(with_accuracy((0.1, 0.1)), 0.5) == unknown
-    assert accuracy_sentences(rungs(1.0, 0.6, 0.5), 0.5) == unknown
-    (other,) = accuracy_sentences(longer, 0.5)
+    assert equal_accuracy_sentences(with_accuracy((0.1, 0.1)), 0.5) == unknown
+    assert equal_accuracy_sentences(rungs(1.0, 0.6, 0.5), 0.5) == unknown
+    (other,) = equal_accuracy_sentences(longer, 0.5)
     assert "time to equal accuracy is not known" in other
 
 

@@ -9,7 +9,7 @@ from study_data import make_run, make_trial
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show.waterfall import QUESTION
 from trainspeed.studies.switches.charts import EFFECTS_QUESTION
-from trainspeed.studies.switches.messages import effects_title, way_title
+from trainspeed.studies.switches.messages import best_waterfall_title, effects_title
 from trainspeed.studies.switches.views import effect_rows, switch_verdicts
 
 RECIPE = next(v for v in switch_verdicts([whole()], [make_run(study="switches")]) if v.factor == "recipe")
@@ -63,12 +63,12 @@ def test_where_a_lever_has_several_values_they_are_what_is_counted():
     ids=["faster", "slower", "same", "undecided", "both undecided", "one undecided", "mixed", "nothing"],
 )
 def test_the_way_says_of_each_panel_how_many_times_as_fast_or_asks(verdicts, said):
-    assert way_title([whole()], verdicts) == said
+    assert best_waterfall_title([whole()], verdicts) == said
 
 
 def test_a_panel_without_a_verdict_is_named():
     searches = [whole(), whole(make_trial(model="cnn_keras", dataset="digits"))]
-    assert way_title(searches, [RECIPE]) == (
+    assert best_waterfall_title(searches, [RECIPE]) == (
         "All switches together: 1.70 times as fast in PyTorch, cnn10; without a verdict in PyTorch, cnn_keras"
     )
 
@@ -77,7 +77,9 @@ def test_what_was_thrown_out_is_no_part_of_what_is_said_to_be_together():
     found = [without_bf16(), whole(make_trial(model="cnn_keras", dataset="digits"))]
     verdicts = switch_verdicts(found, [make_run(study="switches")])
 
-    assert way_title(found[:1], verdicts[:1]) == "Switches together: 1.40 times as fast without bf16"
-    assert way_title(found, verdicts) == (
+    assert (
+        best_waterfall_title(found[:1], verdicts[:1]) == "Switches together: 1.40 times as fast without bf16"
+    )
+    assert best_waterfall_title(found, verdicts) == (
         "Switches together: 1.40 times as fast without bf16 in PyTorch, cnn10; 1.70 times as fast in PyTorch, cnn_keras"
     )

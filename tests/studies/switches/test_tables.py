@@ -84,7 +84,7 @@ def test_what_a_switch_took_stands_beside_the_plain_setting_that_it_was_measured
     """The one of the fresh blocks was measured at another time: 4 s and then 0.4 s, here 2 s and then 1 s."""
     found = whole()
     runs = [replace(make_run(trial=found.start, label=Role.RECIPE), epoch_s=(4.0, 0.4, 0.4))]
-    table = tables.cost_table([found], runs).data.set_index("setting")
+    table = tables.time_and_memory_table([found], runs).data.set_index("setting")
 
     assert table.loc["plain", "later epochs s"] == "0.400"
     assert table.loc["channels_last =", "later epochs s"].endswith(" (plain beside it: 1.00)")
@@ -102,7 +102,7 @@ def test_a_longer_first_epoch_pays_after_as_many_epochs_as_it_takes_to_save_it()
         )
     )
 
-    row = tables.cost_table([found], runs).data.set_index("setting").loc["all together"]
+    row = tables.time_and_memory_table([found], runs).data.set_index("setting").loc["all together"]
 
     assert row["pays after"] == "4 epochs"
     assert row["peak memory"] == "4.00 GB"
@@ -120,7 +120,7 @@ def test_a_longer_first_epoch_pays_after_as_many_epochs_as_it_takes_to_save_it()
 def test_epochs_until_it_pays_are_told_only_of_what_was_shown_to_save_time(size, blocks, pays):
     """Plain 2 s and then 1 s; alone 3 s and then 0.5 s, or what the size says."""
     alone = feasible(LAST, size, alone=speedup(size, blocks))
-    table = tables.cost_table([replace(whole(), feasible=(alone,))], []).data.set_index("setting")
+    table = tables.time_and_memory_table([replace(whole(), feasible=(alone,))], []).data.set_index("setting")
 
     assert table.loc["channels_last =", "pays after"] == pays
 

@@ -15,7 +15,7 @@ from trainspeed.search.findings import Decision, Effect
 from trainspeed.show.waterfall import TOTAL
 from trainspeed.studies.switches.answer import answer_sentences
 from trainspeed.studies.switches.tables import leave_one_out_table
-from trainspeed.studies.switches.views import effect_rows, kept_recipes, switch_verdicts, way_rows
+from trainspeed.studies.switches.views import best_waterfall_rows, effect_rows, kept_recipes, switch_verdicts
 
 RUN = make_run(study="switches")
 
@@ -116,7 +116,7 @@ def test_the_program_that_gains_most_stands_first():
 
 
 def test_the_way_says_what_was_thrown_out_and_how_fast_it_is_without():
-    rows = way_rows([without_bf16()])
+    rows = best_waterfall_rows([without_bf16()])
 
     assert [*rows["step"]] == [
         "+ channels_last",
@@ -135,7 +135,9 @@ def test_one_switch_alone_is_one_bar():
     total = confirmation.total
     bar = WaterfallBar(switches=(LAST,), speedup=total.speedup, low=total.low, high=total.high)
 
-    assert [*way_rows([whole(confirmation=confirmation, waterfall=(bar,))])["step"]] == ["+ channels_last"]
+    assert [*best_waterfall_rows([whole(confirmation=confirmation, waterfall=(bar,))])["step"]] == [
+        "+ channels_last"
+    ]
 
 
 def test_an_estimate_that_the_runs_do_not_tell_has_no_interval():
@@ -153,6 +155,6 @@ def test_a_switch_that_had_no_effect_beside_the_others_is_told_as_such_everywher
 
     assert {v.factor for v in switch_verdicts([found], [RUN])} == {"levers"}, "nobody should have all"
     assert "channels_last =" not in set(effect_rows([found])["label"])
-    assert way_rows([found])["step"][0] == "+ channels_last: asked for, not in effect"
+    assert best_waterfall_rows([found])["step"][0] == "+ channels_last: asked for, not in effect"
     assert leave_one_out_table([found]).data["with it"][0] == "asked for, not in effect"
     assert "Of these not to be kept: channels_last (asked for, not in effect)" in answer_sentences([found])[0]

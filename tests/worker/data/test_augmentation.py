@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage, stats
 
-from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE, draw, moved
+from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE, draw_augmentation, moved
 
 HEIGHT, WIDTH = 16, 24
 
@@ -21,7 +21,7 @@ def random() -> np.random.Generator:
 
 
 def augment(images: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    return moved(images, *draw(*images.shape[:3], random))
+    return moved(images, *draw_augmentation(*images.shape[:3], random))
 
 
 def test_shifts_as_scipy_does_and_mirrors_afterwards(images):

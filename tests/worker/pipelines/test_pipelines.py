@@ -10,7 +10,7 @@ from scipy import stats
 from probes.pipeline_probe import ARMS, BATCH, COLUMN, COUNT, EPOCHS, HEIGHT, ROW, WIDTH, images
 from trainspeed.core.run import Status
 from trainspeed.core.trial import FRAMEWORKS
-from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE, draw, moved
+from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE, draw_augmentation, moved
 
 STEPS = COUNT // BATCH
 TAKEN = EPOCHS * STEPS * BATCH
@@ -120,7 +120,7 @@ def test_shifts_are_uniform_and_half_of_the_images_are_mirrored(outputs, arm):
 
 
 def by_numpy(x: np.ndarray) -> np.ndarray:
-    return moved(x, *draw(*x.shape[:3], np.random.default_rng(9)))
+    return moved(x, *draw_augmentation(*x.shape[:3], np.random.default_rng(9)))
 
 
 @pytest.fixture(scope="module")

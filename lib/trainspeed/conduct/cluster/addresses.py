@@ -36,7 +36,7 @@ def parse_head(text: str) -> tuple[str, int]:
         ) from None
 
 
-def answers(address: str, port: int) -> bool:
+def is_listening(address: str, port: int) -> bool:
     """Whether something listens there."""
     try:
         socket.create_connection((address, port), timeout=ANSWER_S).close()

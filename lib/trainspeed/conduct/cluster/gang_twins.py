@@ -17,7 +17,7 @@ from trainspeed.conduct.cluster.orders import (
     FollowOrder,
     PlannedRun,
     answer_of,
-    encode,
+    encode_message,
 )
 from trainspeed.conduct.cluster.twins import sources_of
 from trainspeed.conduct.context import TWINS_VARIABLE
@@ -107,7 +107,7 @@ class TwinGangs:
         gang = Gang(addresses=addresses, port=free_port(self._own), interface=interface_of(self._own))
         run = PlannedRun(block=0, label="", trial=trial.as_dict())
         orders = [
-            encode(
+            encode_message(
                 FollowOrder(
                     runs=(run,),
                     addresses=addresses,
@@ -132,7 +132,7 @@ class TwinGangs:
     def _address_of(self, node: Node) -> str:
         if node.name not in self._addresses:
             try:
-                (line,) = node.call("address", encode(AddressOrder(towards=self._own)))
+                (line,) = node.call("address", encode_message(AddressOrder(towards=self._own)))
                 address = answer_of(line).address
             except (NodeLost, Refused, ValueError):
                 address = None

@@ -145,7 +145,7 @@ class Reply(msgspec.Struct, kw_only=True, frozen=True):
     ended: FollowEnd | None = None
 
 
-def encode(message: msgspec.Struct) -> str:
+def encode_message(message: msgspec.Struct) -> str:
     """Return a message as JSON, on one line."""
     return msgspec.json.encode(message).decode()
 

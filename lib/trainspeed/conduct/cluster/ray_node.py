@@ -123,7 +123,7 @@ def _other_versions(there: str, here: str) -> str:
     )
 
 
-def start(machine: str, head: str | None, address: str | None, *, measures: bool) -> int:
+def start_node(machine: str, head: str | None, address: str | None, *, measures: bool) -> int:
     """Be a node until Ctrl-C; return the exit code.
 
     Raises:
@@ -144,7 +144,7 @@ def start(machine: str, head: str | None, address: str | None, *, measures: bool
     own = addresses.own_address(address, at)
     if not head:
         at = own, addresses.PORT
-        if addresses.answers(*at):
+        if addresses.is_listening(*at):
             raise UserError(ALREADY)
         variables |= {BESIDE_HEAD: "1"}
     words = command(

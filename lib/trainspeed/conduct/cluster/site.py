@@ -19,7 +19,7 @@ from trainspeed.conduct.cluster.orders import (
     FollowOrder,
     Reply,
     ReportOrder,
-    encode,
+    encode_message,
 )
 from trainspeed.conduct.cluster.report_process import run_report
 from trainspeed.sensors.network import address_towards
@@ -47,43 +47,43 @@ class Site:
 
     def facts(self, order: str) -> Iterator[str]:
         """Yield what must be equal on nodes that share blocks."""
-        yield encode(Reply(facts=node_facts()))
+        yield encode_message(Reply(facts=node_facts()))
 
     def report(self, order: str) -> Iterator[str]:
         """Run a report here, and yield what it writes and prints, as it comes."""
         asked = msgspec.json.decode(order, type=ReportOrder)
         self._end_guest()  # what a first node that was lost has left
         for answer in run_report(asked, self.name, self._folder.path):
-            yield encode(answer)
+            yield encode_message(answer)
 
     def start(self, order: str) -> Iterator[str]:
         """Import what the runs of a study need, before anything is measured."""
         asked = msgspec.json.decode(order, type=BlockOrder)
         self._guest_of(asked).start([run.planned() for run in asked.runs])
-        yield encode(Reply())
+        yield encode_message(Reply())
 
     def measure(self, order: str) -> Iterator[str]:
         """Measure a block of a study: yield that it has begun, then the lines of its runs."""
         asked = msgspec.json.decode(order, type=BlockOrder)
         guest = self._guest_of(asked)
-        yield encode(Reply())
+        yield encode_message(Reply())
         for answer in guest.measure([run.planned() for run in asked.runs], asked.rounds):
-            yield encode(answer)
+            yield encode_message(answer)
 
     def address(self, order: str) -> Iterator[str]:
         """Yield this node's address on the way to another."""
         asked = msgspec.json.decode(order, type=AddressOrder)
-        yield encode(Reply(address=address_towards(asked.towards)))
+        yield encode_message(Reply(address=address_towards(asked.towards)))
 
     def follow(self, order: str) -> Iterator[str]:
         """Fork this node's ranks of a run that several nodes train together, and yield how that ended."""
         asked = msgspec.json.decode(order, type=FollowOrder)
-        yield encode(self._guest_of(asked).follow(asked))
+        yield encode_message(self._guest_of(asked).follow(asked))
 
     def end(self, order: str) -> Iterator[str]:
         """End the workers of a study that is measured no longer, and yield what the monitor saw last."""
         for answer in self._end_guest():
-            yield encode(answer)
+            yield encode_message(answer)
 
     def _end_guest(self) -> list[Reply]:
         guest, self._guest = self._guest, None

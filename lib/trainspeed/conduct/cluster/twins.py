@@ -14,7 +14,7 @@ from functools import cache
 
 from trainspeed.conduct.block_queue import Block, BlockQueue
 from trainspeed.conduct.cluster.node import Node, NodeLost, Refused
-from trainspeed.conduct.cluster.orders import BlockOrder, PlannedRun, Reply, answer_of, encode
+from trainspeed.conduct.cluster.orders import BlockOrder, PlannedRun, Reply, answer_of, encode_message
 from trainspeed.conduct.context import TWINS_VARIABLE
 from trainspeed.conduct.runner import Runner
 from trainspeed.conduct.turns import ROUNDS
@@ -71,7 +71,7 @@ class StudyTwins:
             NodeLost, Refused: See `Node.call`.
         """
         runs = tuple(PlannedRun(block=0, label="", trial=trial.as_dict()) for trial in self._first)
-        self._taken(node, node.call("start", encode(self._order(runs))))
+        self._taken(node, node.call("start", encode_message(self._order(runs))))
 
     def measure(self, node: Node, block: Block) -> list[Run]:
         """Have a twin measure a block, and write its runs into the ledger when it has all of them.
@@ -82,7 +82,7 @@ class StudyTwins:
             Refused: It cannot do that.
         """
         order = self._order(tuple(map(PlannedRun.of, block.planned)), block.group.rounds)
-        answers = node.call("measure", encode(order))
+        answers = node.call("measure", encode_message(order))
         if next(answers, None) is None:
             raise NodeLost("it answered nothing")
         try:

@@ -32,7 +32,7 @@ def answer_blocks(jobs: Sequence[Job]) -> list[Marked]:
     ]
 
 
-def certainty_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
+def undecided_side_sentences(jobs: Sequence[Job], prices: Prices) -> list[str]:
     """Return about which sides nothing is decided, and what a price would add."""
     if not any(job.rankings for job in jobs):
         return []

@@ -145,7 +145,7 @@ def median_of(runs: Iterable[Run], quantity: str) -> float | None:
     return median(known) if known else None
 
 
-def shared_sentences(study: str, trials: Iterable[CommonTrial]) -> list[str]:
+def common_setting_sentences(study: str, trials: Iterable[CommonTrial]) -> list[str]:
     """Return, in at most one sentence, what all trials of a study share, which their labels leave out."""
     shared = dict.fromkeys(", ".join(trial.shared) for trial in trials if trial.shared)
     return [f"All trials of {study}: {'; '.join(shared)}."] if shared else []

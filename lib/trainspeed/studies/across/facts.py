@@ -88,7 +88,7 @@ def repeated_sentences(runs: Mapping[str, Iterable[Run]]) -> list[str]:
     ]
 
 
-def kind_of(runs: Iterable[Run]) -> object:
+def comparable_facts(runs: Iterable[Run]) -> object:
     """Return what is the same for runs of sides that are alike in every fact, dates aside; None without a machine."""
     runs = list(runs)
     if not any(run.machine for run in runs):

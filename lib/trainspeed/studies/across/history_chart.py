@@ -15,7 +15,7 @@ from trainspeed.core.format import counted, digits
 from trainspeed.core.system import Difference
 from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import legend_below, nothing, panels, ratio_axis
-from trainspeed.show.fitting import at_width, fit
+from trainspeed.show.fitting import at_width, fit_figure
 from trainspeed.show.forest import HOLLOW
 from trainspeed.show.series import marks
 from trainspeed.show.theme import GREY, PALE, SMALL_PT, framework_colour, show, status_name
@@ -83,7 +83,7 @@ def _plot_machine(
         ax.set_title(" ", fontsize=SMALL_PT)
     titles = [f"{history.name}: {_message(history, named)}" for history in shown]
     at_width(figure, lambda width_in, columns: _write_titles(axes, titles, width_in / columns) / columns)
-    fit(figure, figure.get_figwidth())
+    fit_figure(figure, figure.get_figwidth())
     _date_axis(axes[-1], sessions)
     axes[0].set_ylabel("time / first, log", fontsize=SMALL_PT)
     legend_below(figure, _legend(shown, sessions, named))

@@ -36,7 +36,7 @@ def letters_of(named: Mapping[str, str], change: Change | Failing) -> str:
     return ", ".join(named[session.id] for session in change.changed_in)
 
 
-def answer_blocks(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> list[Marked]:
+def change_blocks(sessions: Sequence[Session], trials: Sequence[TrialHistory]) -> list[Marked]:
     """Return what fails now, and what became slower or faster since when, as Markdown: the newest change first; else
     that nothing did."""
     several = len({session.machine for session in sessions}) > 1
@@ -180,7 +180,7 @@ def _alone(trials: Sequence[TrialHistory], several: bool) -> list[Marked]:
     return blocks
 
 
-def certainty_sentences(trials: Sequence[TrialHistory]) -> list[str]:
+def change_certainty_sentences(trials: Sequence[TrialHistory]) -> list[str]:
     """Return how sure the answer is: blocks, noise, days, chance."""
     changes = [change for history in trials for change in history.compared]
     sure = [change for change in changes if change.low is not None]
@@ -267,7 +267,7 @@ def _is_one_machine(sessions: Iterable[Session]) -> bool:
     return len(known) == 1 and None not in known
 
 
-def left_out_sentences(
+def unrepeated_sentences(
     sessions: Sequence[Session], common: Common, trials: Sequence[TrialHistory]
 ) -> list[str]:
     """Return, in at most one sentence for each kind, what is in one session only, or never twice on a machine."""

@@ -34,7 +34,7 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
     """
     best = fastest(runs, core)
     of_processors = cpu_verdicts(runs, core)
-    cores = on_cores(runs)
+    cores = all_on_cores(runs)
     sentences = [
         _processor(v, cores=cores)
         for v in of_processors
@@ -68,7 +68,7 @@ def _stay(verdicts: Iterable[Verdict], *, cores: bool) -> list[str]:
     return [f"Keep images and results {where} from call to call where you can: that takes {listed(takes)}."]
 
 
-def on_cores(runs: Iterable[Run]) -> bool:
+def all_on_cores(runs: Iterable[Run]) -> bool:
     """Return whether all that frameworks ran on was CPU cores, as far as their runs say."""
     places = [
         run.placement for trial, calls in calls_of(runs).items() if on_device(trial) for run in calls.runs
@@ -148,7 +148,7 @@ def _images_per_call(sweep: Sweep) -> str:
 def fastest_code(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
     """Return the lines to copy for the fastest library on the device and on the CPU, as Markdown; the faster first."""
     places = {"device": "on the device", "cpu": "on the CPU; for one channel"}
-    if on_cores(runs):
+    if all_on_cores(runs):
         places = {
             "device": "of the frameworks, on a CPU core",
             "cpu": "of the CPU's libraries; for one channel",

@@ -85,7 +85,7 @@ class Measurements:
         return judge_runs(self.of(baseline).runs, self.of(candidate).runs)
 
 
-def answers(measured: Measurements) -> list[ClaimAnswer]:
+def claim_answers(measured: Measurements) -> list[ClaimAnswer]:
     """Return what this machine says of every finding and guess of the article."""
     answered = []
     for claim in claims("conv2d"):

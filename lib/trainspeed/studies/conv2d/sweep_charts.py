@@ -18,7 +18,7 @@ from trainspeed.core.format import three
 from trainspeed.judge.crossover import CrossoverKind
 from trainspeed.show.axes import NOTE_LETTERS, legend_below, log_axis, note_below, nothing, panels, size_axis
 from trainspeed.show.rows import by_framework, refuse_repeats, require
-from trainspeed.show.series import handles, how_to_read, series
+from trainspeed.show.series import handles, series, series_legend
 from trainspeed.show.theme import FILLS, GREY, PALE, SMALL_PT, Look, framework_colour
 from trainspeed.studies.conv2d.frames import SWEEP_COLUMNS
 from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
@@ -142,7 +142,7 @@ def _mark(ax: Axes, pairs: Sequence[Sweep]) -> None:
 
 def _note(rows: Iterable[pd.DataFrame], pairs: Mapping[str, Sequence[Sweep]]) -> str:
     """Return how to read the marks, and of which libraries the crossovers are."""
-    notes = [how_to_read(rows)]
+    notes = [series_legend(rows)]
     firsts = [alike[0] for alike in pairs.values() if alike]
     names = [f"{library_of(first.device)} and {library_of(first.cpu)}" for first in firsts]
     if len(set(names)) > 1:

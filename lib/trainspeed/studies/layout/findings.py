@@ -81,7 +81,7 @@ def framework_verdicts(runs: Sequence[Run]) -> list[Verdict]:
     return _ordered([v for p in pairs for v in compare(runs, "framework", *p, question=FRAMEWORK_QUESTION)])
 
 
-def effect_sentences(runs: Sequence[Run]) -> list[str]:
+def executed_layout_sentences(runs: Sequence[Run]) -> list[str]:
     """Return what really ran: a framework that runs one layout for both is comparing transposes."""
     layouts_run: dict[tuple[str, bool], dict[str, set[str]]] = {}
     for run in runs:

@@ -16,14 +16,14 @@ from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS, Trial
 from trainspeed.judge.overlap import LEAST_EXCHANGE_SHARE
-from trainspeed.studies.multi_gpu.links import gradient_sizes, overlap_of, share_of
+from trainspeed.studies.multi_gpu.links import gradient_sizes, one_device_share, overlap_of
 
 MEASURED_COSTS = ["step_s", "compute_s", "exchange_s", "exchange_bytes"]
 
 
 def share_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
     """Return, for every trial on several devices, the trial of one device with its share of the batch."""
-    return tuple(dict.fromkeys(share_of(trial) for trial in trials if trial.devices > 1))
+    return tuple(dict.fromkeys(one_device_share(trial) for trial in trials if trial.devices > 1))
 
 
 def step_costs(runs: Sequence[Run]) -> pd.DataFrame:
@@ -57,7 +57,7 @@ def step_costs(runs: Sequence[Run]) -> pd.DataFrame:
             "devices": devices_of(trial),
             "share": trial.batch_size // trial.devices,
             "step_s": seconds[trial],
-            "compute_s": seconds.get(share_of(trial)),
+            "compute_s": seconds.get(one_device_share(trial)),
             "exchange_s": sums.get((trial.strategy, trial.model, trial.devices, trial.nodes)),
             "exchange_bytes": sizes.get((trial.framework, trial.model)),
             "overlap": overlap_of(runs, trial),

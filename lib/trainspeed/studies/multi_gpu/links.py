@@ -13,7 +13,7 @@ from trainspeed.core.phase import EXCHANGE, LATENCY, LINK
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import LATENCY_BYTES, SINGLE, STRICT, Trial
-from trainspeed.judge.forecast import check_devices
+from trainspeed.judge.forecast import check_device_counts
 from trainspeed.judge.interconnect import Interconnect, LinkClass, Ring, fit_interconnect
 from trainspeed.judge.link_sums import fitted_points
 from trainspeed.judge.overlap import Overlap, given_overlap, measured_overlap
@@ -49,7 +49,7 @@ class Links:
         return Ring(within=self.within, between=self.between, devices_per_node=per_node)
 
 
-def share_of(trial: Trial) -> Trial:
+def one_device_share(trial: Trial) -> Trial:
     """Return the trial of one device with its share of the batch of several."""
     return replace(trial, devices=1, nodes=1, strategy=SINGLE, batch_size=trial.batch_size // trial.devices)
 
@@ -82,7 +82,7 @@ def overlap_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
     """Return the parts of a step of the first trial of each model and number of devices: compute and exchange alone."""
     spread = (trial for trial in trials if trial.strategy == "ddp")
     firsts = _firsts(spread, lambda trial: (trial.model, trial.devices, trial.nodes))
-    parts = (part for trial in firsts for part in (share_of(trial), exchange_of(trial)))
+    parts = (part for trial in firsts for part in (one_device_share(trial), exchange_of(trial)))
     return tuple(dict.fromkeys(parts))
 
 
@@ -125,7 +125,7 @@ def check_forecast(
     _given(alpha_s, bytes_per_s)
     given_overlap(overlap)
     if devices:
-        check_devices(devices)
+        check_device_counts(devices)
 
 
 def overlap_of(runs: Iterable[Run], trial: Trial) -> Overlap | None:
@@ -136,7 +136,7 @@ def overlap_of(runs: Iterable[Run], trial: Trial) -> Overlap | None:
     if trial.strategy != "ddp":
         return None
     exchange = trial.model, trial.devices, trial.nodes
-    share = share_of(trial)
+    share = one_device_share(trial)
     parts: tuple[dict[BlockKey, float], ...] = ({}, {}, {})
     for run in RunSet(tuple(runs)).ok().data():
         own, seconds = run.trial.spec, run.step_s

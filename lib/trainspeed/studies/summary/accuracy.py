@@ -12,7 +12,7 @@ from trainspeed.show.answer import how_to_measure
 from trainspeed.studies.summary.collect import ReportSummary
 
 
-def accuracy_of(verdict: Verdict, report: ReportSummary) -> Verdict | None:
+def gain_accuracy(verdict: Verdict, report: ReportSummary) -> Verdict | None:
     """Return the verdict on accuracy beside one on the time of all that a search kept; None where there is none."""
     pair = (verdict.study, verdict.baseline, verdict.candidate)
     points = (v for v in report.recipes if v.quantity == "accuracy")
@@ -32,7 +32,7 @@ def accuracy_words(points: Verdict) -> str:
 
 def open_accuracy_sentences(report: ReportSummary) -> list[str]:
     """Return what would decide whether accuracies were kept, where that is undecided: a sentence or two for a study."""
-    kept = [accuracy_of(verdict, report) for verdict in report.kept]
+    kept = [gain_accuracy(verdict, report) for verdict in report.kept]
     open_ = [points for points in kept if points and equality_in(points) is Equality.OPEN and points.blocks]
     needed = {points: blocks_for_margin(points) for points in open_}
     sentences = []

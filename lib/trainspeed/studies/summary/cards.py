@@ -19,7 +19,7 @@ from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.show.axes import ratio_axis
-from trainspeed.show.fitting import draw
+from trainspeed.show.fitting import render_figure
 from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
@@ -155,7 +155,7 @@ def _picture(verdicts: Sequence[Verdict], ran: ReportNotebook) -> str:
         return ""
     figure, ax = plt.subplots(figsize=(WIDTH_IN, AROUND_IN + ROW_IN * len(rows)), layout="constrained")
     plot_card(rows, ax=ax)
-    drawing = draw(figure)
+    drawing = render_figure(figure)
     plt.close(figure)
     size = f'width="{drawing.width_px}" height="{drawing.height_px}"'
     alt = html.escape(f"Speed-ups that answer “{ran.title}”, with intervals.", quote=True)

@@ -17,7 +17,7 @@ from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, pair, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
-from trainspeed.studies.summary.accuracy import accuracy_of, accuracy_words, open_accuracy_sentences
+from trainspeed.studies.summary.accuracy import accuracy_words, gain_accuracy, open_accuracy_sentences
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.worth import is_default, is_on_cores
@@ -33,7 +33,7 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
     )
     for verdict in faster_first:
         if verdict.quantity == "time":
-            points = accuracy_of(verdict, report)
+            points = gain_accuracy(verdict, report)
             open_ = points and verdict.outcome is points.outcome is Outcome.UNDECIDED
             plain = plain_images_per_s(verdict, report)
             compared = "" if plain is None else f"; from {three(plain)} images/s"

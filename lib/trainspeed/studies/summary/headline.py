@@ -14,7 +14,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.snippets.code import program_anchor
-from trainspeed.studies.summary.accuracy import accuracy_of, equality_in
+from trainspeed.studies.summary.accuracy import equality_in, gain_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import plain_images_per_s, study_link, undecided_sentences
@@ -140,7 +140,7 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     where = escape(_place(verdict.candidate))
     blocks = f"({interval_of(verdict)}) in {counted(verdict.blocks, 'fresh block')}"
     lines = f"[these lines](#{program_anchor(verdict.candidate)})"
-    accuracy = equality_in(accuracy_of(verdict, report))
+    accuracy = equality_in(gain_accuracy(verdict, report))
     return Marked(
         f"{where}: **{verdict.speedup:.2f} times as fast** {blocks} with {lines}; accuracy {accuracy}."
     )

@@ -129,7 +129,7 @@ def older_sentences(report: ReportSummary, measured: Measured) -> list[str]:
     return [f"Measured in an earlier session, {measured.session}."] if older else []
 
 
-def time_sentences(report: ReportSummary, measured: Measured) -> list[str]:
+def duration_sentences(report: ReportSummary, measured: Measured) -> list[str]:
     """Return how long the report took, and how much of that this page measured itself."""
     sentences = []
     for rendered, took in ((False, "took"), (True, "drawn again from runs that took")):

@@ -26,7 +26,7 @@ def recipes(report: ReportSummary) -> list[Verdict]:
     return sorted(report.kept, key=lambda verdict: -verdict.speedup)[:MOST]
 
 
-def way_rows(report: ReportSummary) -> pd.DataFrame:
+def waterfall_rows(report: ReportSummary) -> pd.DataFrame:
     """Return the bars from plain to best, as `show.waterfall.plot_way` takes them, the largest step first.
 
     A step is what fresh blocks lose without that switch, all others on. What the steps leave of the total is the last
@@ -55,7 +55,7 @@ def way_rows(report: ReportSummary) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=WAY_COLUMNS)
 
 
-def way_title(report: ReportSummary) -> str:
+def waterfall_title(report: ReportSummary) -> str:
     """Return what the searches found: how many times as fast with everything that they kept."""
     kept = recipes(report)
     if len(kept) == 1:

@@ -16,7 +16,7 @@ from trainspeed.search.claims import Confirmation, Remainder
 from trainspeed.search.findings import Decision, Findings
 from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
-from trainspeed.studies.switches.views import spoiled, took_hold, words_of
+from trainspeed.studies.switches.views import spoiled, switch_names, took_hold
 
 MORE_TIME = "give it more time (`make report BUDGET=…`; `make plan` says what that adds)"
 NOT_MEASURED = (Decision.NOT_IN_EFFECT, Decision.FAILED)  # of such a switch no run tells
@@ -72,7 +72,7 @@ def _none(found: Findings) -> str:
     """Return that none of the switches that were measured is worth it; of the others, what became of them."""
     became = {decision: with_decision(found, decision) for decision in NOT_MEASURED}
     others = "; ".join(
-        f"{decision}: {words_of(switches)}" for decision, switches in became.items() if switches
+        f"{decision}: {switch_names(switches)}" for decision, switches in became.items() if switches
     )
     count = len(found.decisions) - sum(map(len, became.values()))
     if not count:
@@ -100,13 +100,14 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
     together = f"all together {measured(confirmed.total)}"
     thrown_out = "; ".join(f"{switch.words} ({found.decisions[switch]})" for switch in bad)
     if bad and found.rest and found.kept:
+        accuracy = confirmed_accuracy(found.rest)
         return (
-            f"{_named(found.rest.on)}: together {measured(found.rest.time)}, in {blocks}. {accuracy_of(found.rest)}. "
+            f"{_named(found.rest.on)}: together {measured(found.rest.time)}, in {blocks}. {accuracy}. "
             f"Not to be kept: {thrown_out}; with that, {together}."
         )
     parts = [f"{_named(confirmed.on)}: {together}, in {blocks}."]
     parts += _largest(found, confirmed)
-    parts.append(f"{accuracy_of(confirmed)}.")
+    parts.append(f"{confirmed_accuracy(confirmed)}.")
     if bad:
         parts.append(f"Of these not to be kept: {thrown_out}.")
         if any(found.decisions[switch] is Decision.UNCONFIRMED for switch in confirmed.on):
@@ -140,7 +141,7 @@ def _largest(found: Findings, confirmed: Confirmation) -> list[str]:
     most = math.log(largest.time.speedup) > math.log(confirmed.total.speedup) / 2
     lead = "Most of it is" if most else "The largest part of it is"
     loss = percent(largest.time.speedup - 1)
-    return [f"{lead} {words_of(largest.switches)}: without, a step takes {loss} longer."]
+    return [f"{lead} {switch_names(largest.switches)}: without, a step takes {loss} longer."]
 
 
 def with_decision(found: Findings, decision: Decision) -> list[Switch]:
@@ -157,7 +158,7 @@ def _promising(switches: Sequence[Switch]) -> str:
     return f"{_named(switches)} {'looks' if len(switches) == 1 else 'look'} promising"
 
 
-def accuracy_of(confirmed: Confirmation | Remainder) -> str:
+def confirmed_accuracy(confirmed: Confirmation | Remainder) -> str:
     """Return what fresh blocks say of the accuracy."""
     judgement, equality = confirmed.accuracy, confirmed.equality
     if equality is Equality.UNCHECKED or judgement is None or judgement.speedup is None:

@@ -50,7 +50,7 @@ def _grows(knee: Knee) -> str:
     )
 
 
-def accuracy_sentences(runs: Iterable[Run], margin: float) -> list[str]:
+def equal_accuracy_sentences(runs: Iterable[Run], margin: float) -> list[str]:
     """Return what each larger batch is worth in time to equal accuracy, as far as runs of equally many epochs tell.
 
     Args:

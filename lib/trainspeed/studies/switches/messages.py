@@ -15,7 +15,7 @@ from trainspeed.search.findings import Findings
 from trainspeed.search.unmeasured import where
 from trainspeed.show.waterfall import QUESTION
 from trainspeed.studies.switches.charts import DROPPED, EFFECTS_QUESTION, KEPT
-from trainspeed.studies.switches.views import is_drawn, spoiled, words_of
+from trainspeed.studies.switches.views import is_drawn, spoiled, switch_names
 
 NOT_FASTER = {Outcome.SLOWER: "not faster, but slower", Outcome.SAME: "no faster than without"}
 
@@ -42,16 +42,16 @@ def effects_title(effects: pd.DataFrame) -> str:
     return f"{what.capitalize()} kept: {said}"
 
 
-def way_title(found: Sequence[Findings], verdicts: Iterable[Verdict]) -> str:
+def best_waterfall_title(found: Sequence[Findings], verdicts: Iterable[Verdict]) -> str:
     """Return how many times as fast everything that was kept makes it, in each panel; the question if none is decided.
 
     Args:
-        found: The searches whose way is drawn below: see `views.way_rows`.
+        found: The searches whose way is drawn below: see `views.best_waterfall_rows`.
     """
     told = {_where(v): v for v in verdicts if v.factor == RECIPE and v.quantity == "time"}
     if all(verdict.outcome is Outcome.UNDECIDED for verdict in told.values()):
         return QUESTION
-    without = {where(one): f" without {words_of(spoiled(one))}" for one in found if one.rest and one.kept}
+    without = {where(one): f" without {switch_names(spoiled(one))}" for one in found if one.rest and one.kept}
     said: dict[str, list[str]] = {}
     for place in dict.fromkeys([*(where(one) for one in found if is_drawn(one)), *told]):
         said.setdefault(_together(told.get(place)) + without.get(place, ""), []).append(place)

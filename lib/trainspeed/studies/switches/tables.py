@@ -24,7 +24,7 @@ from trainspeed.search.unmeasured import where
 from trainspeed.show.cells import styled
 from trainspeed.studies.switches.costs import Cost, cost_of
 from trainspeed.studies.switches.text import CLASSES
-from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, took_hold, words_of
+from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, switch_names, took_hold
 
 OTHER_WAY = "What it costs to lose what is on, to have a brake, or to do without Trainspeed's own settings"
 NOT_SHOWN = "not shown to save time"
@@ -67,7 +67,7 @@ def leave_one_out_table(found: Sequence[Findings]) -> Styler | None:
         left_out = one.confirmation.left_out if one.confirmation else ()
         for left in sorted(left_out, key=lambda left: -(left.time.speedup or 0.0)):
             cells = {
-                "without": words_of(left.switches),
+                "without": switch_names(left.switches),
                 "a step then takes": _change(left.time.turned),
                 "interval": _change_interval(left.time.turned),
                 "with it": str(left.time.outcome if took_hold(one, left.switches) else NOT_IN_EFFECT),
@@ -103,7 +103,7 @@ def accuracy_table(found: Sequence[Findings]) -> Styler | None:
         _where(one, found)
         | {
             "class": f"{CLASSES[checked.numbers]} {checked.numbers}",
-            "switches": words_of(checked.switches) or MISSING,
+            "switches": switch_names(checked.switches) or MISSING,
             "difference": size_of(checked.judgement, "accuracy") if checked.judgement else MISSING,
             "95 % interval": interval_of(checked.judgement, "accuracy") if checked.judgement else MISSING,
             "accuracy is": str(checked.equality),
@@ -114,7 +114,7 @@ def accuracy_table(found: Sequence[Findings]) -> Styler | None:
     return _table(rows, "accuracy", "Accuracy by class, all that were kept against plain")
 
 
-def cost_table(found: Sequence[Findings], runs: Iterable[Run]) -> Styler | None:
+def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Styler | None:
     """Return what the plain setting, each switch that was kept, and all of them take in time and memory."""
     fresh = RunSet(tuple(runs)).role(Role.RECIPE)
     rows = []

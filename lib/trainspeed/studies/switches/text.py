@@ -15,9 +15,9 @@ from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.arms import ENOUGH_FREEDOM
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Screen
 from trainspeed.search.unmeasured import where
-from trainspeed.studies.switches.answer import MORE_TIME, accuracy_of, with_decision
+from trainspeed.studies.switches.answer import MORE_TIME, confirmed_accuracy, with_decision
 from trainspeed.studies.switches.costs import besides_computing
-from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, words_of
+from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, switch_names
 
 CLASSES = {Numbers.SAME: "same numbers", Numbers.ROUNDING: "other rounding", Numbers.MODEL: "another model"}
 # Column of `costs.time_parts` -> what it is called.
@@ -121,7 +121,7 @@ def screen_sentences(found: Iterable[Findings]) -> list[str]:
 
 
 def _assumed(screen: Screen) -> str:
-    """Return that the noise is not measured, where pairs and columns are too few to tell it: see `arms.fit`."""
+    """Return that the noise is not measured, where pairs and columns are too few for it: see `arms.fit_speedups`."""
     freedom = screen.pairs - len(screen.estimates)
     if freedom >= ENOUGH_FREEDOM:
         return ""
@@ -157,7 +157,7 @@ def _pair(found: Findings, interaction: Interaction) -> str:
         size = percent(abs(math.expm1(-abs(interaction.log))))
         text = f"{one.words} and {other.words} bring {size} {which} together than apart"
     if interaction.aliases:
-        others = "; ".join(f"{words_of(pair)}" for pair in interaction.aliases)
+        others = "; ".join(f"{switch_names(pair)}" for pair in interaction.aliases)
         text += f"; the screen cannot tell this pair from {others}"
     return f"{text}."
 
@@ -185,7 +185,7 @@ def effect_sentences(found: Iterable[Findings]) -> list[str]:
 def accuracy_sentences(found: Iterable[Findings]) -> list[str]:
     """Return what all switches that were confirmed did to the accuracy, in fresh blocks; and what is left of them."""
     return [
-        f"{where(one)}, {words_of(told.on)}: {accuracy_of(told)}."
+        f"{where(one)}, {switch_names(told.on)}: {confirmed_accuracy(told)}."
         for one in found
         for told in (one.confirmation, one.rest)
         if told
@@ -200,13 +200,13 @@ def fate_sentences(found: Iterable[Findings]) -> list[str]:
             if not decision.keeps and (switches := with_decision(one, decision)):
                 known = decision in REMEDIES and not one.failure
                 remedy = f": {_remedy(one, decision)}" if known else ""
-                sentences.append(f"{where(one)}, {decision}: {words_of(switches)}{remedy}.")
+                sentences.append(f"{where(one)}, {decision}: {switch_names(switches)}{remedy}.")
     return sentences
 
 
 def _remedy(found: Findings, decision: Decision) -> str:
     if decision is Decision.UNCONFIRMED and (bad := spoiled(found)):
-        return f"a search without {words_of(bad)} decides: name the others in `levers`"
+        return f"a search without {switch_names(bad)} decides: name the others in `levers`"
     total = found.confirmation.total if found.confirmation else None
     if decision is Decision.UNCONFIRMED and total and total.blocks >= MIN_BLOCKS:
         blocks = counted(total.blocks, "fresh block")

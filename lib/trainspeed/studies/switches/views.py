@@ -112,7 +112,7 @@ def pair_rows(found: Iterable[Findings]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=PAIR_COLUMNS)
 
 
-def way_rows(found: Iterable[Findings]) -> pd.DataFrame:
+def best_waterfall_rows(found: Iterable[Findings]) -> pd.DataFrame:
     """Return the bars from the plain setting to the best, by fresh blocks alone: speed-ups over the plain setting.
 
     A search whose fresh blocks did not end well has no rows. Where one bar is all that there was, it is the last one;
@@ -130,7 +130,7 @@ def way_rows(found: Iterable[Findings]) -> pd.DataFrame:
         if len(one.waterfall) > 1:
             rows.append(_total_row(one, "all together", one.confirmation.total))
         if one.rest and one.rest.time.speedup:
-            rows.append(_total_row(one, f"without {words_of(spoiled(one))}", one.rest.time))
+            rows.append(_total_row(one, f"without {switch_names(spoiled(one))}", one.rest.time))
     return pd.DataFrame(rows, columns=WAY_COLUMNS)
 
 
@@ -152,7 +152,7 @@ def _bar_words(found: Findings, bar: WaterfallBar) -> str:
     if not bar.switches:
         return "+ only together" if bar.speedup >= 1 else "less: overlap"
     why = dict.fromkeys(str(found.decisions[s]) for s in bar.switches if s in spoiled(found))
-    return ": ".join([f"+ {words_of(bar.switches)}", *([", ".join(why)] if why else [])])
+    return ": ".join([f"+ {switch_names(bar.switches)}", *([", ".join(why)] if why else [])])
 
 
 def took_hold(found: Findings, switches: Iterable[Switch]) -> bool:
@@ -180,12 +180,12 @@ def _kept_speedup(found: Findings) -> float | None:
     return found.confirmation.total.speedup if found.confirmation else None
 
 
-def words_of(switches: Sequence[Switch]) -> str:
+def switch_names(switches: Sequence[Switch]) -> str:
     """Return what these switches are called, one after another."""
     return ", ".join(switch.words for switch in switches)
 
 
-def without(found: Findings, left_out: Set) -> Trial:
+def best_trial_without(found: Findings, left_out: Set) -> Trial:
     """Return the best trial without these switches."""
     on = [switch for switch in found.confirmation.on if switch not in left_out]
     return combined(found.start, on).spec
@@ -208,7 +208,7 @@ def _verdicts(found: Findings, run: Run) -> Iterable[Verdict]:
             alone = left.large and len(left.switches) == 1
             if not alone or spoiled(found):
                 continue
-            factor, others = _factor(left.switches[0]), without(found, left.switches)
+            factor, others = _factor(left.switches[0]), best_trial_without(found, left.switches)
             for quantity, judged in (("time", left.time), ("accuracy", left.accuracy)):
                 if judged is not None and judged.blocks:
                     yield _pair_verdict(run, ALONE_QUESTION, factor, others, best, judged, quantity)
@@ -227,7 +227,7 @@ def _together(found: Findings, run: Run) -> Iterable[Verdict]:
         if not (found.rest and found.kept):
             return
         told, times = found.rest, found.rest.time
-        question, words = REST_QUESTION, f"without {words_of(bad)}, all others together"
+        question, words = REST_QUESTION, f"without {switch_names(bad)}, all others together"
     best = combined(found.start, told.on)
     for quantity, judged in (("time", times), ("accuracy", told.accuracy)):
         if judged is not None and judged.blocks:

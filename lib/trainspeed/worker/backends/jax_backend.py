@@ -26,7 +26,7 @@ from trainspeed.worker.environment import Preset
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.levers import jax_levers
 from trainspeed.worker.levers.hook import Levers
-from trainspeed.worker.pipelines.keras_shares import share_of
+from trainspeed.worker.pipelines.keras_shares import node_share
 from trainspeed.worker.precision import arithmetic_of, check_precision, tf32_flag, tf32_work
 from trainspeed.worker.reach import Build, reach
 from trainspeed.worker.timing import Another
@@ -56,7 +56,7 @@ class JaxTraining(KerasTraining):
     node = 0
 
     def share_of(self, data: dict[str, Any]) -> dict[str, Any]:
-        return share_of(self.trial, data, self.node) if self.nodes else data
+        return node_share(self.trial, data, self.node) if self.nodes else data
 
     def train(self, another: Another) -> tuple[float, ...]:
         if self.nodes is None:

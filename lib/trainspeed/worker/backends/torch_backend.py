@@ -72,7 +72,7 @@ class TorchBackend(Backend):
         if trial.strategy != "ddp":
             return _training(trial, images, main)
         # Until the ranks are forked, nothing may touch CUDA but counting: a fork cannot use it again.
-        return torch_ranks.start(
+        return torch_ranks.start_ranks(
             trial.devices,
             main,
             lambda rank, local_rank: _training(trial, images, main, rank, local_rank),

@@ -54,7 +54,7 @@ class RankFailed(Exception):
     """Another rank ended; the message is the error that it reported."""
 
 
-def start(
+def start_ranks(
     ranks: int,
     device: torch.device,
     make: Callable[[int, int], Training],

@@ -14,7 +14,7 @@ FLIP_PROBABILITY = 0.5
 Draws = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def draw(count: int, height: int, width: int, random: np.random.Generator) -> Draws:
+def draw_augmentation(count: int, height: int, width: int, random: np.random.Generator) -> Draws:
     """Return the shifts down and right, in pixels, and whether to mirror, each (count,)."""
     down = height * random.uniform(-SHIFT_SHARE, SHIFT_SHARE, count)
     right = width * random.uniform(-SHIFT_SHARE, SHIFT_SHARE, count)

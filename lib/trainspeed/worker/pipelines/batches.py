@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trainspeed.core.trial import Trial
-from trainspeed.worker.data.augmentation import draw, moved
+from trainspeed.worker.data.augmentation import draw_augmentation, moved
 
 PLAIN = ("arrays", "in_model", "resize")  # batches of unchanged images: the model or the device changes them
 
@@ -46,7 +46,7 @@ class Batches:
         chosen = order[index * self.batch_size : (index + 1) * self.batch_size][mine]
         images = self.x[chosen]
         if self.augment:
-            draws = draw(self.batch_size, *self.x.shape[1:3], _random(self.seed, epoch, index))
+            draws = draw_augmentation(self.batch_size, *self.x.shape[1:3], _random(self.seed, epoch, index))
             moving = images.astype(np.float32, copy=False), *(values[mine] for values in draws)
             images = (
                 moved(*moving) if images.dtype == np.float32 else np.rint(moved(*moving)).astype(np.uint8)

@@ -218,7 +218,7 @@ def _tf_data(trial: Trial, batches: Batches, options: Mapping[str, Any]) -> Any:
     if trial.pipeline == "generator":
         made = tensorflow_data.generated(batches)
     else:
-        make = tensorflow_data.mapped if trial.pipeline == "tf_data" else tensorflow_data.plain
+        make = tensorflow_data.mapped if trial.pipeline == "tf_data" else tensorflow_data.plain_batches
         made = make(trial, batches.x, batches.y)
     return tensorflow_data.with_levers(made, **options)
 

@@ -14,7 +14,7 @@ from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.pipelines.batches import PLAIN
 
 
-def share_of(trial: Trial, fed: Mapping[str, Any], node: int) -> dict[str, Any]:
+def node_share(trial: Trial, fed: Mapping[str, Any], node: int) -> dict[str, Any]:
     """Return the arguments for `Model.fit` that give it one node's share of each batch.
 
     Args:

@@ -26,7 +26,7 @@ from trainspeed.worker.pipelines.batches import PLAIN
 NO_ROOM = "they would not fit anyway: the plain trial uploads its images, too"
 
 
-def memory_bytes() -> int | None:
+def smallest_gpu_memory_bytes() -> int | None:
     """Return the memory of the smallest GPU that this process may use; None where the driver does not tell."""
     with closing(open_nvml()) as nvml:
         sizes = [gpu.memory_total_bytes for gpu in choose_gpus(nvml.gpus, os.environ.get(VISIBLE)).used]
@@ -34,7 +34,10 @@ def memory_bytes() -> int | None:
 
 
 def is_resident(
-    trial: Trial, device: str, images: np.ndarray, memory: Callable[[], int | None] = memory_bytes
+    trial: Trial,
+    device: str,
+    images: np.ndarray,
+    memory: Callable[[], int | None] = smallest_gpu_memory_bytes,
 ) -> tuple[bool, tuple[AnyNote, ...]]:
     """Return whether a trial's images stay on each of its devices, and a note where they would not fit there.
 

@@ -20,7 +20,7 @@ from trainspeed.worker.pipelines.batches import Batches, in_layout
 AUTOTUNE = tf.data.AUTOTUNE
 
 
-def plain(trial: Trial, x: np.ndarray, y: np.ndarray) -> tf.data.Dataset:
+def plain_batches(trial: Trial, x: np.ndarray, y: np.ndarray) -> tf.data.Dataset:
     """Return batches of unchanged images, or of their numbers, gathered one step ahead."""
     with tf.device("CPU"):
         images = tf.constant(in_layout(x, trial.layout))
