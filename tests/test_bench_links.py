@@ -51,7 +51,7 @@ def test_the_other_node_is_no_other_process(links, monkeypatch, own, row):
     monkeypatch.setattr(links, "host_load", load)
     found = links.TwoNodes((FakeNode(), FakeNode()))
     for block in range(2):
-        found.measure(links.share_of(links.WHOLE), block)
+        found.measure(links.one_device_share(links.WHOLE), block)
 
     assert {*roots} == {os.getpid()}
     assert links.row_of_others(found.others).endswith(row)
