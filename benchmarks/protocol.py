@@ -249,7 +249,7 @@ def alone(framework: str, settings: Settings) -> list[str]:
 
 
 def waiting(settings: Settings) -> list[str]:
-    """CPU use of arms that wait, in the runs of the other parts."""
+    """CPU and GPU use of arms that wait, in the runs of the other parts."""
     ledger = Ledger(settings.folder)
     return rows.of_waiting(ledger.read(ledger.newest())[0])
 

@@ -15,7 +15,7 @@ from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judgement, Outcome, jud
 
 SMALLER, ROBUST_SMALLER = 2.0, 1.6  # times: wanted of the scatter in turns
 FOUND, FALSE = 0.9, 0.05  # shares: wanted of planted effects
-WAITING_CORES = 0.005  # wanted
+WAITING_CORES, WAITING_GPU = 0.005, 0.01  # wanted
 CHANGED = (Outcome.FASTER, Outcome.SLOWER)
 
 Pair = tuple[Run, Run]
@@ -110,20 +110,32 @@ def _in_turns_s(run: Run) -> float:
 
 
 def of_waiting(runs: Iterable[Run]) -> list[str]:
-    """Return the rows on the CPU use of arms that wait."""
+    """Return the rows on what arms that wait use of the CPU, and of GPUs where there are some."""
     by_framework: dict[str, list[Run]] = {}
     for run in runs:
-        if run.waiting_cores is not None:
-            by_framework.setdefault(run.trial.framework, []).append(run)
+        by_framework.setdefault(run.trial.framework, []).append(run)
     found = []
-    for name, waited in sorted(by_framework.items()):
-        cores = [run.waiting_cores for run in waited]
-        used = pooled_mean(cores, [run.waited_s for run in waited])
-        found.append(
-            f"| {name}: CPU use of an arm that waits | {used:.3%} of a core, at most {max(cores):.2%} in one of "
-            f"{len(waited)} runs | at most {WAITING_CORES:.1%} | {within(used, at_most=WAITING_CORES)} |"
-        )
+    for name, several in sorted(by_framework.items()):
+        cores = [(run.waiting_cores, run) for run in several if run.waiting_cores is not None]
+        shares = [(run.waiting_gpu, run) for run in several if run.waiting_gpu is not None]
+        if cores:
+            found.append(_waiting(f"{name}: CPU use", "a core", cores, WAITING_CORES))
+        if shares:
+            found.append(_waiting(f"{name}: GPU use", "a GPU", shares, WAITING_GPU))
+        elif reasons := {run.no_waiting_gpu for run in several} - {None}:
+            found.append(
+                f"| {name}: GPU use of an arm that waits | not known: {'; '.join(sorted(reasons))} | | |"
+            )
     return found or ["| CPU use of an arm that waits | not measured: no run has waited yet | | |"]
+
+
+def _waiting(what: str, whole: str, waited: Sequence[tuple[float, Run]], wanted: float) -> str:
+    values = [value for value, _ in waited]
+    used = pooled_mean(values, [run.waited_s for _, run in waited])
+    return (
+        f"| {what} of an arm that waits | {used:.3%} of {whole}, at most {max(values):.2%} in one of {len(waited)} "
+        f"runs | at most {wanted:.1%} | {within(used, at_most=wanted)} |"
+    )
 
 
 def half_width(judged: Judgement) -> float:

@@ -23,6 +23,7 @@ class Code(int):
 
 
 NOT_SUPPORTED = Code(pynvml.NVML_ERROR_NOT_SUPPORTED)
+NO_PERMISSION = Code(pynvml.NVML_ERROR_NO_PERMISSION)
 NOT_FOUND = Code(pynvml.NVML_ERROR_NOT_FOUND)
 LOST = Code(pynvml.NVML_ERROR_GPU_IS_LOST)
 
@@ -161,7 +162,10 @@ class FakeNvml:
         return 0
 
     def nvmlDeviceGetProcessUtilization(self, handle, samples, count, since):
-        loads = [load for load in self.gpus[self._index(handle)].process_loads if load[1] > since.value]
+        gpu = self.gpus[self._index(handle)]
+        if gpu.lost or isinstance(gpu.answers.get("nvmlDeviceGetProcessUtilization"), Code):
+            return gpu.answer("nvmlDeviceGetProcessUtilization", ())
+        loads = [load for load in gpu.process_loads if load[1] > since.value]
         count._obj.value = len(loads)
         if not loads:
             return NOT_FOUND

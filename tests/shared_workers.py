@@ -79,7 +79,7 @@ class SharedWorker:
         **asked: object,
     ) -> ForkedRun:
         """Have a trial begun in a fork; those that run beside one another are told the same."""
-        return self._begun(trial, timeout_s, asked | {"device": "cpu"}, environment=environment, plant=plant)
+        return self._begun(trial, timeout_s, {"device": "cpu"} | asked, environment=environment, plant=plant)
 
     def probe(
         self, module: str, *arguments: object, environment: Mapping[str, str] | None = None

@@ -291,9 +291,10 @@ def test_an_arm_that_is_slower_in_turns_does_not_pass(rows):
     assert [line.split(" | ")[-1] for line in found] == ["yes |", "NO |"]
 
 
-def test_the_cpu_use_of_waiting_arms_is_weighted_by_how_long_they_waited(rows):
-    calm = [run_of(n, 1.0, waiting_cores=0.001, stages_s={"wait": 9.0}) for n in range(9)]
-    (line,) = rows.of_waiting([*calm, run_of(9, 1.0, waiting_cores=0.02, stages_s={"wait": 1.0})])
-
-    assert "0.123% (" in line and "at most 2.00% in one of 10 runs" in line
-    assert rows.of_waiting([run_of(0, 1.0)])[0].endswith("| | |")
+def test_what_waiting_arms_use_is_weighted_by_how_long_they_waited(rows):
+    calm = [run_of(n, 1.0, waiting_cores=0.001, waiting_gpu=0.0, stages_s={"wait": 9.0}) for n in range(9)]
+    busy = run_of(9, 1.0, waiting_cores=0.02, waiting_gpu=0.9, stages_s={"wait": 1.0})
+    cores, gpu = rows.of_waiting([*calm, busy])
+    assert "0.123% (" in cores and "at most 2.00%" in cores and "1.098% (" in gpu and "of 10 runs" in gpu
+    for told, row in (({}, "not measured: no run"), ({"no_waiting_gpu": "why"}, "not known: why | | |")):
+        assert row in rows.of_waiting([run_of(0, 1.0, **told)])[0]

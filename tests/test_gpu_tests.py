@@ -37,6 +37,7 @@ FINDINGS = {
     "memory that was taken was less that of the run before": "test_meter.py::test_memory_that_is_taken",
     "a late end gave results to other trials": NO_GPU,  # of processes: tests/conduct
     "a GPU that is held down was not doubted": "test_meter.py::test_the_clock_of_a_busy_gpu",
+    "nobody asked whether arms that wait leave the GPU alone": "test_waiting.py::test_an_arm_that_waits",
     "a resumed block was of two machines": NO_GPU,  # of the ledger: tests/conduct
     "a compiler refused switches for TF32": "test_runs.py::test_a_compiler_takes_the_switches",
     "a library's kernels were known in PyTorch alone": "test_precision.py::test_the_kernels_that_multiply",

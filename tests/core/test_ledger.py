@@ -28,6 +28,20 @@ def test_runs_come_back_oldest_first(ledger):
     assert ledger.read() == (runs, ())
 
 
+def test_what_a_waiting_arm_used_of_a_gpu_comes_back_and_is_not_known_of_an_older_line(ledger):
+    ledger.append(make_run(waiting_gpu=0.004), make_run(block=1, no_waiting_gpu="no permission to read it"))
+    first, second = ledger.path.read_text().splitlines()
+    older = {name: value for name, value in json.loads(first).items() if "waiting_gpu" not in name}
+    ledger.path.write_text("\n".join([json.dumps(older), first, second]) + "\n")
+
+    runs, _ = ledger.read()
+    assert [(run.waiting_gpu, run.no_waiting_gpu) for run in runs] == [
+        (None, None),
+        (0.004, None),
+        (None, "no permission to read it"),
+    ]
+
+
 def test_a_line_is_on_disk_when_append_returns(ledger, monkeypatch):
     """It is synced after it has left this process's buffers."""
     at_sync = []

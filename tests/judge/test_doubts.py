@@ -190,6 +190,7 @@ STORED = [
 ]
 NEWER = [  # than schema 1
     notes.BusyWhileWaiting(cores=0.03),
+    notes.GpuBusyWhileWaiting(share=0.03),
     notes.GpuShared(gpu=1, load_percent=37.0),
     notes.GpuTakenMeanwhile(gpu=1),
     *(

@@ -70,6 +70,17 @@ def test_a_quiet_machine_leaves_no_note(notes_of):
     assert notes_of(loads(), device="cpu") == ()
 
 
+@pytest.mark.parametrize("told", [(0.25, None), (None, "why")])
+def test_what_the_gpu_was_used_for_in_waits_or_why_that_is_not_known_is_part_of_the_result(
+    result_of, monkeypatch, told
+):
+    for name, value in zip(("share", "unknown"), told, strict=True):
+        monkeypatch.setattr(meter.WaitingGpu, name, value)
+    result = result_of(loads(), device="cpu")
+
+    assert (result.waiting_gpu, result.no_waiting_gpu) == told
+
+
 def test_a_stranger_on_the_cores_during_the_epochs_is_a_note(notes_of):
     """25 CPU seconds in 10 s."""
     assert notes_of(loads(others_s=25), device="cpu") == (CoresBusy(cores=2.5),)

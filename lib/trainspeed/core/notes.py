@@ -92,6 +92,12 @@ class BusyWhileWaiting(Note, tag="busy_while_waiting"):
     cores: float
 
 
+class GpuBusyWhileWaiting(Note, tag="gpu_busy_while_waiting"):
+    """The run kept a GPU busy for this share of the time, 0 to 1, in which it waited and others had their turns."""
+
+    share: float
+
+
 class BesideHead(Note, tag="beside_head"):
     """The services of a fleet's head ran on the machine meanwhile."""
 

@@ -131,6 +131,8 @@ LINE_TYPES: Mapping[str, Any] = {
     "skipped_steps": Count | None,
     "in_effect": Annotated[Mapping[Name, tuple[Name | None, Text]], Meta(max_length=100)],
     "waiting_cores": Amount | None,
+    "waiting_gpu": Share | None,
+    "no_waiting_gpu": Name | None,
     "effective_layout": Annotated[Mapping[Name, Count | None], Meta(max_length=100)] | None,
     "parameters": Count | None,
     "step_flops": Amount | None,

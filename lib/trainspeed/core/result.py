@@ -215,6 +215,9 @@ class RunResult(Inspection, CallTimes):
             where it ran alone.
         link_sums: Sums of several sizes, the smallest first; of the phase that measures a link, else empty.
         waiting_cores: CPU cores that it used on average while it waited for its turns.
+        waiting_gpu: Share of the GPU that it used most, 0 to 1, on average while it waited for its turns, by the
+            driver's samples; None where that does not tell, where it had no GPU or no turns, and in older lines.
+        no_waiting_gpu: Why that is not known of a run that waited with a GPU.
         in_effect: Name of each lever of the trial -> what was seen of it, and of the fields of a trial that
             are levers; empty where nothing was looked up. Older lines lack the fields.
         probe: What a probe measured, by name, in the units that the names end in; empty of every other trial.
@@ -240,4 +243,6 @@ class RunResult(Inspection, CallTimes):
     turns: tuple[Turn, ...] = ()
     link_sums: tuple[LinkSum, ...] = ()
     waiting_cores: float | None = None
+    waiting_gpu: float | None = None
+    no_waiting_gpu: str | None = None
     in_effect: Mapping[str, Seen] = field(default_factory=dict)

@@ -199,6 +199,11 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
                 f"It kept {note.cores:.2f} CPU cores busy while it waited for its turns, which disturbs those that "
                 "had theirs."
             )
+        case notes.GpuBusyWhileWaiting():
+            return (
+                f"It kept a GPU busy for {percent(note.share)} of the time in which it waited for its turns, which "
+                "disturbs those that had theirs."
+            )
         case notes.BesideHead():
             return (
                 "The services of the fleet's head ran beside it, and took about 2 % of a core: have the head on a "

@@ -1,7 +1,6 @@
 """Ask NVIDIA GPUs about themselves; only this module and `interconnect.py` import pynvml (nvidia-ml-py).
 
-Every value that this machine cannot give is None, with a reason. Does not know what runs on the GPUs, nor
-which of them a worker may see (`trainspeed.sensors.gpus`).
+Every value that this machine cannot give is None, with a reason. Does not know which GPUs a worker may see.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ ERROR_TEXTS = {
 }
 # These answers do not change while the process lives, so the question is not asked again.
 FINAL_ERRORS = (pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+NO_SAMPLES = (pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_SUCCESS)  # pynvml raises where there are 0 of them
 OLDER_DRIVER = (*FINAL_ERRORS, pynvml.NVML_ERROR_ARGUMENT_VERSION_MISMATCH)
 
 # Without idle (bit 0), which slows nobody down. Source: nvml.h, nvmlClocksEventReason*
@@ -165,10 +165,14 @@ class Nvml:
         """Return whether there is time to count PCIe traffic in each sample, so many seconds apart."""
         return 2 * PCIE_READ_S * len(self.gpus) <= PCIE_SHARE * interval_s
 
-    def process_loads(self, gpu: Gpu, since_us: int) -> list[ProcessLoad]:
-        """Return the loads of a GPU by process that were sampled since a moment; empty where it does not tell."""
-        samples = or_none(pynvml.nvmlDeviceGetProcessUtilization, gpu._handle, since_us)
-        return [ProcessLoad(s.pid, s.timeStamp, s.smUtil) for s in samples or ()]
+    def process_loads(self, gpu: Gpu, since_us: int) -> tuple[list[ProcessLoad], str | None]:
+        """Return the loads of a GPU by process over the time since a moment, and why it does not tell, or None."""
+        try:
+            samples = pynvml.nvmlDeviceGetProcessUtilization(gpu._handle, since_us)
+        except pynvml.NVMLError as error:
+            return [], None if error.value in NO_SAMPLES else reason_of(error)
+        # Some drivers return rows that are not filled. Source: https://github.com/Syllo/nvtop/issues/110
+        return [ProcessLoad(s.pid, s.timeStamp, s.smUtil) for s in samples if s.smUtil <= 100], None
 
     def _read(self, sensor: str, uuids: Iterable[str]) -> list[Any]:
         gpus = {gpu.uuid: gpu for gpu in self.gpus if not gpu.lost}

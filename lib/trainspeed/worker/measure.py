@@ -157,6 +157,8 @@ def _measure(
         gpu_load_percent=meter.gpu_load_percent,
         turns=pace.turns,
         waiting_cores=pace.waiting_cores,
+        waiting_gpu=meter.waiting.share,
+        no_waiting_gpu=meter.waiting.unknown,
         built_beside=request.beside,
         compiled_anew=True,  # by `run_folder`, and JAX's backend
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
@@ -220,6 +222,8 @@ def _measure_calls(
         peak_memory_bytes=memory.bytes() if request.device == "cpu" else None,
         turns=pace.turns,
         waiting_cores=pace.waiting_cores,
+        waiting_gpu=meter.waiting.share,
+        no_waiting_gpu=meter.waiting.unknown,
         **vars(measured),
     )
 

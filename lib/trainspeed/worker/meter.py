@@ -12,6 +12,7 @@ from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_sh
 from trainspeed.sensors.gpus import BUSY_PERCENT
 from trainspeed.sensors.nvml import Nvml, open_nvml
 from trainspeed.sensors.processes import descends_from
+from trainspeed.worker.waiting_gpu import WaitingGpu
 
 BUSY_CORES = 0.2  # used by others; if it is more, caches and memory bandwidth are noticeably shared
 STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
@@ -39,6 +40,7 @@ class Meter:
         sm_clock_mhz: Mean clock of the GPUs in use at the end of the last span; None where it cannot be read.
         throttle_reasons: What held their clocks down then, such as "hw_slowdown|sw_power_cap"; empty where nothing
             did, None where one of them does not tell.
+        waiting: What the run uses of the GPUs in waits.
     """
 
     def __init__(self, gpu_uuids: tuple[str, ...], runner_pid: int | None = None) -> None:
@@ -56,11 +58,11 @@ class Meter:
         self._strangers: dict[int, float] = {}
         self.sm_clock_mhz: float | None = None
         self.throttle_reasons: str | None = None
+        self.waiting = WaitingGpu(gpu_uuids)
 
     def begin(self) -> None:
         """Begin a span."""
-        if self._nvml is None:
-            self._nvml = open_nvml() if self._gpu_uuids else Nvml()
+        self._open()
         self._foreign_loads()  # those of the time before
         load = host_load()
         self._begun = load, time.monotonic(), self._nvml.energy_j(self._gpu_uuids)
@@ -80,6 +82,14 @@ class Meter:
         for gpu, percent in self._foreign_loads().items():
             self._strangers[gpu] = max(percent, self._strangers.get(gpu, 0.0))
         self._spans.append((load, host_load()))
+
+    def rest(self) -> None:
+        """Call when a wait begins and nothing is left to do."""
+        self.waiting.begin()
+
+    def waited(self) -> None:
+        """Call when the wait has ended and nothing is done yet."""
+        self.waiting.end(self._open())
 
     def look(self, *, loaded: bool = True) -> None:
         """Look at the load, and what holds the clocks down: while the work is just done, for about a millisecond.
@@ -140,6 +150,11 @@ class Meter:
             notes.append(GpuShared(gpu=gpu, load_percent=percent))
         return notes
 
+    def _open(self) -> Nvml:
+        if self._nvml is None:
+            self._nvml = open_nvml() if self._gpu_uuids else Nvml()
+        return self._nvml
+
     def _average(self, value: Callable[[HostLoad, HostLoad], float | None]) -> float | None:
         known = [
             (found, after.monotonic_s - before.monotonic_s)
@@ -155,17 +170,17 @@ class Meter:
         Whoever the driver names is only believed where it names a process of this report too: in a container its
         numbers of processes may be the host's.
         """
-        if self._runner_pid is None:
-            return {}
         foreign: dict[int, float] = {}
         for gpu in self._nvml.gpus:
             if gpu.uuid not in self._gpu_uuids or gpu.lost:
                 continue
-            loads = self._nvml.process_loads(gpu, self._seen_us.get(gpu.index, 0))
+            loads, error = self._nvml.process_loads(gpu, self._seen_us.get(gpu.index, 0))
             self._seen_us[gpu.index] = max([self._seen_us.get(gpu.index, 0), *(load.at_us for load in loads)])
+            self.waiting.hear(gpu.uuid, loads, error)
+            if self._runner_pid is None:
+                continue
             ours = {load.pid: descends_from(load.pid, self._runner_pid) for load in loads}
-            # Some drivers return rows that are not filled.
-            strangers = [one.percent for one in loads if ours[one.pid] is False and one.percent <= 100]
+            strangers = [one.percent for one in loads if ours[one.pid] is False]
             if strangers and True in ours.values() and (mean := fmean(strangers)) > BUSY_PERCENT:
                 foreign[gpu.index] = mean
         return foreign

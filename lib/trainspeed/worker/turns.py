@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from trainspeed.core.notes import AnyNote, BusyWhileWaiting
+from trainspeed.core.notes import AnyNote, BusyWhileWaiting, GpuBusyWhileWaiting
 from trainspeed.core.result import Turn
 from trainspeed.sensors.cpu import HostLoad, host_load
 from trainspeed.worker.channel import Channel
@@ -15,7 +15,7 @@ from trainspeed.worker.meter import Meter
 # The first epoch holds compiling and is kept apart; the second tells how long an epoch takes.
 EPOCHS_BEFORE_TURNS = 2
 MIN_WAIT_S = 3.0  # over less, a tick of the CPU's clock, 0.01 s, is no longer small
-BUSY_WHILE_WAITING = 0.01  # cores that a run may use while others have their turns
+BUSY_WHILE_WAITING = 0.01  # cores, and as a share a GPU, that a run may use while others have their turns
 
 
 class Alone:
@@ -160,14 +160,20 @@ class InTurns:
         return used_s / self.waited_s if self.waited_s >= MIN_WAIT_S else None
 
     def notes(self) -> list[AnyNote]:
-        """Return a note where it did not rest while it waited."""
-        cores = self.waiting_cores
-        busy = cores is not None and cores > BUSY_WHILE_WAITING
-        return [BusyWhileWaiting(cores=cores)] if busy else []
+        """Return what of the CPU and of the GPUs did not rest while it waited."""
+        cores, share = self.waiting_cores, self._meter.waiting.share
+        notes: list[AnyNote] = []
+        if cores is not None and cores > BUSY_WHILE_WAITING:
+            notes.append(BusyWhileWaiting(cores=cores))
+        if share is not None and share > BUSY_WHILE_WAITING:
+            notes.append(GpuBusyWhileWaiting(share=share))
+        return notes
 
     def _wait(self) -> TakeTurn | WarmUp | None:
         before = host_load()
+        self._meter.rest()
         line = self._channel.receive()
         command = decode_command(line) if line else Finish()  # the runner has ended
         self._waits.append((before, host_load()))
+        self._meter.waited()
         return None if isinstance(command, Finish) else command
