@@ -6,8 +6,15 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 
+from trainspeed.report.units import NO_BREAK
+
 DROPPED = ("style", "script", "svg", ".code", "nav")  # not text, or the cells of the notebook
 ROWS = ("h1", "h2", "h3", "h4", "p", "li", "pre", "tr", "caption", "summary", "img", "footer")
+
+
+def read_page(page: Path) -> str:
+    """Return a page's HTML, the no-break spaces that keep numbers and units together as plain ones."""
+    return page.read_text(encoding="utf-8").replace(NO_BREAK, " ")
 
 
 def page_text(page: Path) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from command_line import trainspeed as run_command
+from page_text import read_page
 from sessions_data import day, upgraded_twice
 from trainspeed.core.errors import UserError
 from trainspeed.core.files import HISTORY
@@ -46,7 +47,7 @@ def test_the_sessions_of_two_folders_are_one_history(tmp_path):
     done = run_command("history", str(rest), str(first), "--out", str(tmp_path / "out"))
 
     assert done.returncode == 0, done.stdout + done.stderr
-    html = (tmp_path / "out/history.html").read_text()
+    html = read_page(tmp_path / "out/history.html")
     for text in (
         "Since 2026-11-19 (PyTorch 2.14.0 → 2.15.0, NVIDIA driver 580.65 → 590.11), <strong>slower</strong>: PyTorch, "
         "cnn10, 1.08 times as long (1.07 to 1.09)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from bs4 import BeautifulSoup
 
+from page_text import read_page
 from smoke_report import ADDED, cells_to_add, runs_of
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.run import Status
@@ -31,7 +32,7 @@ def test_its_runs_are_in_the_ledger_under_its_name(smoke_report):
 
 
 def test_its_page_has_the_sections_of_every_study(smoke_report):
-    page = BeautifulSoup((smoke_report / f"{ADDED}.html").read_text(), "html.parser")
+    page = BeautifulSoup(read_page(smoke_report / f"{ADDED}.html"), "html.parser")
 
     assert len(page.select(".figure img")) == 2, "speed-ups and monitor"
     captions = [caption.get_text() for caption in page.select("caption")]
@@ -39,7 +40,7 @@ def test_its_page_has_the_sections_of_every_study(smoke_report):
 
 
 def test_the_front_page_shows_its_verdict_with_a_link(smoke_report):
-    front = BeautifulSoup((smoke_report / "index.html").read_text(), "html.parser")
+    front = BeautifulSoup(read_page(smoke_report / "index.html"), "html.parser")
 
     assert "Does a larger batch train faster?" in front.get_text()
     assert [a for a in front.select("td a") if a["href"].startswith(f"{ADDED}.html")]

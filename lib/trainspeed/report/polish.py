@@ -1,4 +1,4 @@
-"""The last touches to a page: places to link to, tables that scroll, pictures inside. Knows no notebook."""
+"""The last touches to a page: places to link to, units, tables that scroll, pictures inside. Knows no notebook."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup, Tag
 
 from trainspeed.report.anchors import link_charts, link_verdicts, name_headings
 from trainspeed.report.picture_size import picture_size
+from trainspeed.report.units import keep_units
 
 NO_ALT = "No description has been provided for this image"  # what nbconvert writes
 TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of paper in a size that can be read
@@ -30,6 +31,7 @@ def polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
     name_headings(soup)
     link_charts(soup)
     link_verdicts(soup)
+    keep_units(soup)
     for table in soup.find_all("table"):
         _polish_table(soup, table)
     return _polish_images(soup, pictures)
@@ -48,7 +50,7 @@ def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
         table["class"] = [*table.get("class", []), "wide"]
         table["style"] = f"--columns: {columns}"
     if "scroll" not in table.parent.get("class", []):
-        caption = table.caption.get_text(" ", strip=True) if table.caption else "Table"
+        caption = " ".join(table.caption.get_text(" ").split()) if table.caption else "Table"
         attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}
         table.wrap(soup.new_tag("div", attrs=attrs))
     _let_names_break(soup, table)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from notebook_mistakes import mistake_in
+from page_text import read_page
 from smoke_report import runs_of, verdicts_of
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.format import NAMES
@@ -33,7 +34,7 @@ def runs(smoke_report):
 
 @pytest.fixture(scope="module")
 def page(smoke_report):
-    return (smoke_report / "amp.html").read_text()
+    return read_page(smoke_report / "amp.html")
 
 
 def test_every_framework_trained_in_the_default_precision(runs):

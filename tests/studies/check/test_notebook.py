@@ -6,6 +6,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from notebook_mistakes import mistake_in
+from page_text import read_page
 from smoke_report import runs_of, verdicts_of
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.check_list import all_checks, named, summary
@@ -22,7 +23,7 @@ def folder(smoke_report):
 
 def test_every_line_that_the_ledger_has_is_a_row_of_the_page(folder):
     checks = all_checks(RunSet(tuple(runs_of(folder, "check"))))
-    page = BeautifulSoup((folder / "check.html").read_text(), "html.parser")
+    page = BeautifulSoup(read_page(folder / "check.html"), "html.parser")
     (table,) = [table for table in page.select("table") if "Checks of the instrument" in table.get_text()]
     rows = [[cell.get_text(strip=True) for cell in row.select("td")] for row in table.select("tbody tr")]
     assert len(rows) == len(checks) >= 5
@@ -31,7 +32,7 @@ def test_every_line_that_the_ledger_has_is_a_row_of_the_page(folder):
 
 
 def test_the_front_page_says_the_outcome_and_leads_there(folder):
-    front = BeautifulSoup((folder / "index.html").read_text(), "html.parser")
+    front = BeautifulSoup(read_page(folder / "index.html"), "html.parser")
     (line,) = [item for item in front.select("li") if "of the instrument" in item.get_text()]
     said = summary(all_checks(RunSet(tuple(runs_of(folder, "check")))))
     assert said in re.sub(r"\s+", " ", line.get_text())

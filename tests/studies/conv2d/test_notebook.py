@@ -8,6 +8,7 @@ import re
 import pytest
 
 from notebook_mistakes import mistake_in
+from page_text import read_page
 from smoke_report import runs_of, verdicts_of
 from trainspeed.articles.claims import Result, claims
 from trainspeed.articles.numbers import convolution_sentence
@@ -37,7 +38,7 @@ def runs(smoke_report):
 
 @pytest.fixture(scope="module")
 def page(smoke_report):
-    return (smoke_report / "conv2d.html").read_text()
+    return read_page(smoke_report / "conv2d.html")
 
 
 @pytest.fixture(scope="module")

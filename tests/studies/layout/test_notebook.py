@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from notebook_mistakes import mistake_in
+from page_text import read_page
 from smoke_report import runs_of, verdicts_of
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.run import Status
@@ -28,7 +29,7 @@ def runs(smoke_report):
 
 @pytest.fixture(scope="module")
 def page(smoke_report):
-    return (smoke_report / "layout.html").read_text()
+    return read_page(smoke_report / "layout.html")
 
 
 def test_every_framework_trained_both_layouts(runs):

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from notebook_mistakes import mistake_in
+from page_text import read_page
 from smoke_report import runs_of, verdicts_of
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.run import Status
@@ -45,7 +46,7 @@ def test_the_input_the_computing_and_the_exchange_were_measured_alone(runs):
 
 
 def test_the_page_says_what_a_device_was_and_names_the_bottleneck(smoke_report):
-    text = re.sub(r"<[^>]+>", "", (smoke_report / "multi_gpu.html").read_text())
+    text = re.sub(r"<[^>]+>", "", read_page(smoke_report / "multi_gpu.html"))
 
     assert "A device is one CPU core with one thread, not a GPU." in text
     assert "is the bottleneck" in text

@@ -12,6 +12,7 @@ from command_line import trainspeed
 from first_screen import QUESTIONS, WIDTHS_PX, where_answered
 from front_data import SESSION, STUDIES
 from made_up_report import write_ledger, write_summary
+from page_text import read_page
 from trainspeed.judge.text import size_of
 from trainspeed.show.notebook import read_elements
 from trainspeed.studies.summary.collect import read_report
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.slow
 def rendered(out, *options):
     result = trainspeed("render", "--out", str(out), *options)
     assert result.returncode == 0, result.stdout + result.stderr
-    return (out / "index.html").read_text()
+    return read_page(out / "index.html")
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def test_every_row_leads_to_the_line_of_its_verdict_or_to_its_section(page, out)
     groups = {"Every verdict": (front := read_report(out, out)).headlines, **other_verdicts(front)}
     links = [row.a["href"] for caption in groups for row in table(page, caption)[1].tbody("tr")]
     told = [verdict for several in groups.values() for verdict in several]
-    pages = {study: BeautifulSoup((out / f"{study}.html").read_text(), "html.parser") for study in STUDIES}
+    pages = {study: BeautifulSoup(read_page(out / f"{study}.html"), "html.parser") for study in STUDIES}
 
     lines = 0
     for link, verdict in zip(links, told, strict=True):
@@ -206,7 +207,7 @@ def test_the_chart_and_all_other_figures_say_what_they_show(page):
 
 
 def test_every_answer_has_a_chart(page, before, out):
-    pages = [BeautifulSoup((out / f"{study}.html").read_text(), "html.parser") for study in STUDIES]
+    pages = [BeautifulSoup(read_page(out / f"{study}.html"), "html.parser") for study in STUDIES]
     assert [len(one.select(".answer img")) > 0 for one in (page, before, *pages)] == [True] * (
         2 + len(STUDIES)
     )
