@@ -41,15 +41,18 @@ def test_what_to_paste_is_code_with_the_whole_program_folded(text):
     assert "import torch\n" in folded
 
 
-def test_comments_are_promised_only_where_a_lever_has_one():
-    plain = a_verdict(2.0)
-    fused = replace(plain, candidate=plain.candidate.pulled("optimizer", "fused"))
-    for verdict, promised in ((plain, False), (fused, True)):
+def test_the_comments_of_what_was_switched_are_promised_and_are_there():
+    """A field of the trial, here the layout, has one as a lever has."""
+    layout = a_verdict(2.0)
+    fused = replace(layout, candidate=layout.baseline.pulled("optimizer", "fused"))
+    for verdict in (layout, fused):
         report = report_of(verdict, runs=runs_of("layout"))
         values = report_values(report, NOTHING, [Confirmed(first=verdict, again=verdict)])
         text = markdown_of(values, complete=True)
         assert "### What to paste" in text
-        assert ("a comment says what each lever does to the numbers" in text) is promised
+        assert "a comment says what each switch does to the numbers" in text
+        (gain,) = values.headline.gains
+        assert any(": same numbers" in line for line in gain.lines)
 
 
 def test_the_table_has_interval_outcome_and_what_fresh_blocks_say(text):

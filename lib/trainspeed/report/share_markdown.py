@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import MISSING, NAMES, counted
+from trainspeed.core.levers.registry import is_switched
 from trainspeed.core.machine_text import machine_parts
 from trainspeed.core.markdown import INLINE_CODE, MARKUP, visible
 from trainspeed.judge.checks import CheckOutcome
@@ -153,10 +154,10 @@ def _to_paste(values: ReportValues) -> list[str]:
 
 
 def _comments(pasted: Sequence[GainValues]) -> str:
-    """Return what the comments of programs say, where one has levers: each has one."""
+    """Return what the comments of programs say, where anything was switched: each switch has one."""
     verdicts = [verdict for gain in pasted if (verdict := verdict_of(gain.verdict))]
-    levers = any({*one.candidate.levers} - {*one.baseline.levers} for one in verdicts)
-    return "; a comment says what each lever does to the numbers" if levers else ""
+    switched = any(is_switched(one.baseline, one.candidate) for one in verdicts)
+    return "; a comment says what each switch does to the numbers" if switched else ""
 
 
 def _verdicts(told: Sequence[Told], most: int) -> list[str]:

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from trainspeed.core.files import slug
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
-from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.levers.registry import LEVERS, is_switched
 from trainspeed.core.markdown import escape, visible
 from trainspeed.core.trial import KERAS_POLICIES, STRICT, Trial
 from trainspeed.snippets.keras_lines import JAX, TENSORFLOW
@@ -110,11 +110,7 @@ def _heading(trial: Trial) -> str:
 
 def introduction(recipes: Iterable[Sequence[Trial]]) -> str:
     """Return the sentence above the programs of `program_blocks`: of comments only where something was switched."""
-    switched = any(
-        lever.value_of(trial) not in (None, lever.value_of(plain))
-        for plain, *_, trial in recipes
-        for lever in LEVERS.values()
-    )
+    switched = any(is_switched(plain, trial) for plain, *_, trial in recipes)
     comments = "; a comment says what each switch does to the numbers" if switched else ""
     return f"A program with what the headline names{comments}."
 

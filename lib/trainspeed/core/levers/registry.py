@@ -75,6 +75,16 @@ def parse_levers(levers: str | Iterable[str | Sequence[str]]) -> tuple[Setting, 
     return tuple(sorted(settings))
 
 
+def is_switched(plain: Any, trial: Any) -> bool:
+    """Whether a trial has any lever, a field or another, at a value that the plain one has not.
+
+    Args:
+        plain, trial: Two `core.trial.Trial`.
+    """
+    values = ((lever.value_of(trial), lever.value_of(plain)) for lever in LEVERS.values())
+    return any(value not in (None, before) for value, before in values)
+
+
 def in_environment(levers: Iterable[Setting]) -> tuple[Setting, ...]:
     """Return those of these levers that set a variable before their framework is imported."""
     return tuple((name, value) for name, value in levers if LEVERS[name].environment.get(value))
