@@ -44,7 +44,7 @@ def test_what_to_paste_is_code_with_the_whole_program_folded(text):
 def test_the_comments_of_what_was_switched_are_promised_and_are_there():
     """A field of the trial, here the layout, has one as a lever has."""
     layout = a_verdict(2.0)
-    fused = replace(layout, candidate=layout.baseline.pulled("optimizer", "fused"))
+    fused = replace(layout, candidate=layout.candidate.pulled("optimizer", "fused"))
     for verdict in (layout, fused):
         report = report_of(verdict, runs=runs_of("layout"))
         values = report_values(report, NOTHING, [Confirmed(first=verdict, again=verdict)])
