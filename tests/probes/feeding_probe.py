@@ -31,7 +31,10 @@ TRAININGS: dict[str, dict[str, tuple[tuple, dict[str, Any]]]] = {
     "torch": {
         "plain": ((), {}),
         "uint8": ((UINT8,), {}),
-        "enlarged": ((UINT8,), {"pipeline": "resize", "layout": "channels_first", "part": "fit"}),
+        "enlarged": (
+            (UINT8,),
+            {"pipeline": "resize", "layout": "channels_first", "part": "fit", "image_size": SIZE + 2},
+        ),
         "workers": ((), {"pipeline": "processes"}),
         "uint8 from workers": ((UINT8,), {"pipeline": "processes"}),
         "started again": ((("loader_persistent", "off"),), {"pipeline": "processes"}),
@@ -77,6 +80,7 @@ def trial(framework: str, *levers: tuple[str, str], **fields: Any) -> Trial:
     pipeline = fields.get("pipeline", "arrays")
     usual = {
         "layout": "channels_last",
+        "image_size": SIZE,
         "workers": 2 if pipeline in WITH_WORKERS else 0,
         "augment": pipeline not in ("arrays", "resize"),
         "compile": framework == "jax",
@@ -87,7 +91,6 @@ def trial(framework: str, *levers: tuple[str, str], **fields: Any) -> Trial:
         batch_size=BATCH,
         images_per_epoch=COUNT,
         epochs=EPOCHS,
-        image_size=SIZE,
         queue=4,
         dataset="digits",
         seed=3,
@@ -145,6 +148,31 @@ class Probe:
         with mock.patch.dict(self._table.HOOKS, empty):
             return self.trained(a_trial.only(INPUT)).in_effect()
 
+    def made_otherwise(self) -> Any:
+        """Return what is seen of a pipeline that is not made as it was asked for."""
+        pipeline = "processes"
+        if self.framework == "torch":
+            from trainspeed.worker.pipelines import torch_pipelines
+
+            of_workers = ("num_workers", "prefetch_factor", "persistent_workers")
+            loader = torch_pipelines.DataLoader
+
+            def alone(*args: Any, **options: Any) -> Any:
+                return loader(*args, **{name: of for name, of in options.items() if name not in of_workers})
+
+            planted = mock.patch.object(torch_pipelines, "DataLoader", alone)
+        elif self.framework == "tensorflow":
+            from trainspeed.worker.pipelines import tensorflow_data
+
+            pipeline = "tf_data"
+            planted = mock.patch.object(tensorflow_data, "mapped", tensorflow_data.plain_batches)
+        else:
+            from trainspeed.worker.pipelines import keras_pipelines
+
+            planted = mock.patch.dict(keras_pipelines.WORKER_FEEDS, processes=_in_the_loop)
+        with planted:
+            return self.trained(trial(self.framework, pipeline=pipeline, part="input")).in_effect()
+
     def refused(self) -> list[str]:
         """Return why levers that do nothing here, or cannot be had, are refused."""
         wrong = [trial(self.framework, ("resident", "off"))]
@@ -160,6 +188,12 @@ class Probe:
                 continue
             reasons.append("refused")
         return reasons
+
+
+def _in_the_loop(_trial: Trial, of: Any) -> Any:
+    from trainspeed.worker.pipelines import keras_pipelines
+
+    return keras_pipelines._Adapter(of, keras_pipelines.Here(of), workers=0)
 
 
 def batches(framework: str, pipeline: str, of: Images) -> dict[str, np.ndarray]:
@@ -200,6 +234,13 @@ def main(framework: str, out: str) -> None:
         )
         for name in BY_EMPTY_HOOKS[framework]
     ]
+    found["made otherwise"] = probe.made_otherwise()
+    found["by pipeline"] = {
+        pipeline: probe.trained(trial(framework, pipeline=pipeline, part="input")).in_effect()
+        for pipeline in ("generator", "threads", "processes")
+        if framework == "jax"
+        or pipeline != "processes"  # which torch has above, and TensorFlow by the same code
+    }
     found["unnormalised"], found["refused"] = probe.unnormalised(), probe.refused()
     arrays = {}
     for pipeline in PIPELINES:

@@ -45,6 +45,14 @@ def test_a_field_is_seen_only_with_the_evidence_that_it_promises(in_effect, effe
     assert was_seen(compiled, make_run(compile=True, in_effect=in_effect)) is effect
 
 
+@pytest.mark.parametrize(("alive", "effect"), [("2", Effect.SEEN), ("1", Effect.UNSEEN)])
+def test_a_loader_with_fewer_workers_than_asked_for_is_not_in_effect(alive, effect):
+    loader = Switch(lever="pipeline", value="processes", fields=(("pipeline", "processes"), ("workers", 2)))
+    seen = FIELDS | {"pipeline": ("processes", "alive"), "workers": (alive, "alive")}
+
+    assert was_seen(loader, make_run(in_effect=seen)) is effect
+
+
 def test_what_comes_with_a_field_and_promises_nothing_needs_no_evidence():
     loader = Switch(
         lever="pipeline", value="threads", fields=(("pipeline", "threads"), ("workers", 2), ("queue", 9))

@@ -9,7 +9,7 @@ from study_data import make_run, make_trial
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.search.findings import Effect, Stage, Unmeasured
-from trainspeed.search.switch import Candidates, combined
+from trainspeed.search.switch import Candidates, Switch, combined
 from trainspeed.search.unmeasured import unmeasured_sentences, unmeasured_stages
 from trainspeed.show.tables import failures_table
 from trainspeed.studies.switches import charts, tables
@@ -33,6 +33,18 @@ def test_a_switch_that_was_not_seen_in_effect_says_so_beside_how_that_was_looked
 
     assert list(table.loc["huge pages: on"]) == ["—", "<b>no</b> `*pages*`", "asked for, not in effect"]
     assert table.loc["optimizer: fused", "seen"] == "fused"
+
+
+def test_fewer_workers_than_asked_for_have_a_row_of_their_own():
+    """The loader was "not in effect" beside a row that has its pipeline as it was asked for."""
+    fields = (("pipeline", "processes"), ("workers", 2), ("queue", 10))
+    loader = Switch(lever="pipeline", value="2 processes", fields=fields)
+    seen = {"pipeline": ("processes", "alive"), "workers": ("1", "alive")}
+    few = feasible(loader, effect=Effect.UNSEEN, seen=seen)
+
+    table = tables.in_effect_table([whole(feasible=(few,), slow_ways=())]).data.set_index("asked for")
+
+    assert list(table["seen"]) == ["processes", "1"] and table.index[1] == "workers: 2"
 
 
 def test_what_is_of_a_ledger_is_escaped_in_the_page():

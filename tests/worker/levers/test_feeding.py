@@ -107,6 +107,35 @@ def test_augmentation_on_the_device_is_seen_by_its_random_numbers(outputs, frame
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_the_pipeline_is_seen_by_who_made_its_batches(outputs, framework):
+    arms = found(outputs, framework)
+
+    assert {asked: of["pipeline"][0] for asked, of in arms["by pipeline"].items()} == {
+        asked: asked for asked in arms["by pipeline"]
+    }
+    if framework != "tensorflow":
+        workers = arms["workers"]["in_effect"] if framework == "torch" else arms["by pipeline"]["processes"]
+        assert workers["workers"][0] == "2" and "2 living worker processes" in workers["pipeline"][1]
+
+
+@pytest.mark.parametrize(
+    ("framework", "made"), [("torch", "generator"), ("tensorflow", "arrays"), ("jax", "generator")]
+)
+def test_a_pipeline_that_is_made_otherwise_is_not_in_effect(outputs, framework, made):
+    """The check of the test above: a loader without its workers, a data set that maps nothing in parallel."""
+    seen = found(outputs, framework)["made otherwise"]
+
+    assert seen["pipeline"][0] == made and "workers" not in seen, seen
+
+
+def test_a_data_set_of_tensorflow_is_told_by_its_operations(outputs):
+    arms = found(outputs, "tensorflow")
+
+    assert "ParallelMap(AUTOTUNE), Prefetch(AUTOTUNE)" in arms["data set"]["in_effect"]["pipeline"][1]
+    assert "Map, Prefetch(1); it yields float32" in arms["plain"]["in_effect"]["pipeline"][1]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_what_can_do_nothing_here_is_refused(outputs, framework):
     """A lever of a GPU on a CPU, and one of tf.data with a pipeline of Keras's."""
     assert set(found(outputs, framework)["refused"]) == {"refused"}

@@ -43,7 +43,8 @@ LEVERS = (
         level=Level.LOOP,
         default="arrays in memory",
         valued={"in_model": "augmentation on the device"},
-        evidence="the pipeline that the loop was given; of augmentation on the device its random numbers",
+        evidence="who made the batches: living worker processes, threads, a data set's operations; of augmentation on "
+        "the device its random numbers",
     ),
     Lever(
         name="batch_size",

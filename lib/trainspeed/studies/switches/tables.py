@@ -11,7 +11,7 @@ from typing import Any
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.format import MISSING, counted, digits, fixed, gigabytes, or_nothing
-from trainspeed.core.levers.lever import LeverKind
+from trainspeed.core.levers.lever import LeverKind, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
@@ -84,11 +84,17 @@ def in_effect_table(found: Sequence[Findings]) -> Styler | None:
     rows = []
     for one in found:
         for feasible in (*one.feasible, *one.slow_ways):
-            asked = dict(feasible.switch.settings) or {feasible.switch.lever: feasible.switch.value}
+            switch = feasible.switch
+            asked = dict(switch.settings) or {switch.lever: switch.value}
+            asked |= {
+                name: text_of(value)
+                for name, value in switch.fields
+                if name in feasible.seen and name not in LEVERS
+            }
             for lever, value in asked.items():
                 seen, how = feasible.seen.get(lever, (None, NO_RECORD))
                 cells = {
-                    "asked for": f"{LEVERS[lever].words}: {value}",
+                    "asked for": f"{LEVERS[lever].words if lever in LEVERS else lever}: {value}",
                     "seen": or_nothing(seen),
                     "how": how if feasible.status is not None else MISSING,
                     "in effect?": _effect(feasible),

@@ -32,6 +32,7 @@ from trainspeed.worker.models.keras_input import with_input_layers
 from trainspeed.worker.pipelines import keras_pipelines
 from trainspeed.worker.pipelines.batches import transposed
 from trainspeed.worker.pipelines.fed_batch import FedBatch, look_at
+from trainspeed.worker.pipelines.fed_by import fed_by
 from trainspeed.worker.pipelines.resident import is_resident
 from trainspeed.worker.timing import Another, EpochMarks, time_epochs
 
@@ -55,7 +56,7 @@ class KerasTraining(Training):
         model: What is trained: `of_images`, or that behind the images that stay on the device.
         fed, y: What it is trained on, an epoch of it.
         fed_batch: A batch as `fit` took it; None where it was not looked at.
-        fed_by: What made the batches, and how that is told.
+        fed_by: What was seen of what made the batches.
     """
 
     hooks: Mapping[str, Hook]
@@ -98,7 +99,7 @@ class KerasTraining(Training):
         self.history: keras.callbacks.History | None = None
         self.fed_batch: FedBatch | None = None
         self._not_looked_at: dict[str, Any] | None = None
-        self.fed_by: tuple[str | None, str] = None, "nothing was fed"
+        self.fed_by: dict[str, Seen] = {"pipeline": (None, "nothing was fed")}
 
     def synchronize(self) -> None:
         """Block until the model's queued steps are finished."""
@@ -146,11 +147,11 @@ class KerasTraining(Training):
             data = keras_pipelines.same_batch(self.trial, self.fed, self.y)
         else:
             data = keras_pipelines.feed(self.trial, self.fed, self.y, **feeding)
-        self.fed_by = keras_pipelines.kind_of(self.trial, data)
         data = self.share_of(data)
         try:
             train = self._take_input if self.trial.phase is INPUT else self._fit
             epoch_s = train(data, another)
+            self.fed_by = fed_by(data)
             if watched:
                 self.fed_batch = look_at(data)
             elif self.trial.strategy == SINGLE and not self.trial.workers:  # else it costs more than it tells
@@ -231,10 +232,10 @@ class KerasTraining(Training):
         if self._not_looked_at is not None:
             self.fed_batch = look_at(self._not_looked_at)
         batch = None if self.fed_batch is None else len(self.fed_batch.x)
-        fields = fields_seen(self.spread(), batch, self.fed_by)
+        fields = fields_seen(self.spread(), batch) | keras_feeding.pipeline_seen(self)
         compiled = bool(self.model.jit_compile)
         fields["compile"] = (ON if compiled else OFF), f"model.jit_compile is {compiled} after training"
-        return fields | self.levers.seen(self) | keras_feeding.augmentation_seen(self)
+        return fields | self.levers.seen(self)
 
     def inspect(self) -> Inspection:
         batch_size = self.trial.batch_size

@@ -239,10 +239,9 @@ class TorchTraining(Training):
         if self.trial.phase.sums:
             return self.levers.seen(self)
         batch = self.fed_images and self.ranks * self.fed_images
-        fed_by = torch_pipelines.kind_of(self.loader, self.trial)
-        fields = fields_seen(torch_parts.spread_of(self.forward.model), batch, fed_by)
-        fields |= torch_compile.compile_seen(self)
-        return fields | self.levers.seen(self) | torch_feeding.augmentation_seen(self)
+        fields = fields_seen(torch_parts.spread_of(self.forward.model), batch)
+        fields |= torch_compile.compile_seen(self) | torch_feeding.pipeline_seen(self)
+        return fields | self.levers.seen(self)
 
     def inspect(self) -> Inspection:
         if self.trial.phase.sums:

@@ -11,15 +11,12 @@ from trainspeed.core.result import Seen
 NO_BATCH = "no batch was looked at"
 
 
-def fields_seen(
-    spread: tuple[int, str, str], batch: int | None, fed_by: tuple[str | None, str]
-) -> dict[str, Seen]:
-    """Return what was seen of devices, strategy, batch size and pipeline.
+def fields_seen(spread: tuple[int, str, str], batch: int | None) -> dict[str, Seen]:
+    """Return what was seen of devices, strategy and batch size.
 
     Args:
         spread: Over how many devices the model was spread, the strategy that did it, and how that is told.
         batch: Images of a batch as it was fed, summed over all replicas; None where none was looked at.
-        fed_by: The pipeline that made the batches, None where it is not known, and how that is told.
     """
     devices, strategy, told = spread
     return {
@@ -28,5 +25,4 @@ def fields_seen(
         "batch_size": (None, NO_BATCH)
         if batch is None
         else (str(batch), f"a batch of {counted(batch, 'image')}"),
-        "pipeline": fed_by,
     }

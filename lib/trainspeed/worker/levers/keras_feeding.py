@@ -78,7 +78,19 @@ def _threads_seen(_value: str, training: Any) -> Seen:
     return (ON if size else OFF), f"Options.threading.private_threadpool_size={size}"
 
 
-def augmentation_seen(training: Any) -> Mapping[str, Seen]:
+def pipeline_seen(training: Any) -> Mapping[str, Seen]:
+    """Return which pipeline fed the training, and of one that changes images on the device whether it did."""
+    seen = dict(training.fed_by)
+    value, how = seen["pipeline"]
+    if (batch := training.fed_batch) is not None:
+        place = (batch.place or "memory of the host").rpartition("device:")[2]
+        how += f"; a batch: {batch.x.dtype} {batch.x.shape}, {place}"
+    if value == "arrays" and training.of_images.input.shape[1:] != training.network.input.shape[1:]:
+        value = "resize"
+    return seen | {"pipeline": (value, how)} | _augmentation_seen(training)
+
+
+def _augmentation_seen(training: Any) -> Mapping[str, Seen]:
     """Return whether images were augmented on the device, where that is asked for: whether it drew random numbers."""
     trial = training.trial
     if not (trial.augment and trial.pipeline == "in_model" and trial.phase.compared):

@@ -112,7 +112,33 @@ def _context_seen(_value: str, training: Any) -> Seen:
     ), f"{sum(spawned)} of {len(spawned)} workers were started afresh"
 
 
-def augmentation_seen(training: Any) -> Mapping[str, Seen]:
+def pipeline_seen(training: Any) -> Mapping[str, Seen]:
+    """Return which pipeline fed the training, and of one that changes images on the device whether it did."""
+    crossed = training.upload.crossed
+    if training.trial.phase is COMPUTE:
+        return {"pipeline": (None, ONE_BATCH)}
+    if crossed is None and training.loader is None:
+        return {"pipeline": (None, NO_BATCH)}
+    if training.loader is None:
+        kind = "resize" if crossed.enlarged else "arrays"
+        seen = {"pipeline": (kind, f"batches were gathered from arrays, {_came(crossed, training)}")}
+        return seen | _augmentation_seen(training)
+    seen = training.loader.made_by.seen()
+    kind, how = seen["pipeline"]
+    return seen | {"pipeline": (kind, how if crossed is None else f"{how}, {_came(crossed, training)}")}
+
+
+def _came(crossed: torch_upload.Crossed, training: Any) -> str:
+    """Return what the first batch was, in words; its memory only where it had to come to another device."""
+    if training.device.type == crossed.device:
+        return f"the first one {crossed.dtype}, on {crossed.device}"
+    memory = "pinned" if crossed.pinned else "pageable"
+    return (
+        f"the first one {crossed.dtype}, from {memory} memory of {crossed.device} to {training.device.type}"
+    )
+
+
+def _augmentation_seen(training: Any) -> Mapping[str, Seen]:
     """Return whether images were augmented on the device, where that is asked for: whether it drew random numbers."""
     if training.draws is None or not training.trial.phase.compared:
         return {}

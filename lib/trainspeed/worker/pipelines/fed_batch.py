@@ -19,7 +19,7 @@ class FedBatch:
 
     Attributes:
         x: Images, or numbers of images that stay on the device.
-        place: Device that it is on, as TensorFlow names it; None of an array of NumPy's.
+        place: Device that it is on, as the framework names it; None of an array of NumPy's.
         options: Of the data set of TensorFlow's that yields it; None where there is none.
     """
 
@@ -39,6 +39,14 @@ def look_at(fed: Mapping[str, Any]) -> FedBatch | None:
     return None
 
 
+def _place(x: Any) -> str | None:
+    if keras.backend.backend() == "tensorflow":
+        return getattr(x, "device", None)
+    if not hasattr(x, "committed"):
+        return None
+    return f"{', '.join(sorted(map(str, x.devices())))}{', committed' * x.committed}"
+
+
 def _batch_of(fed: Mapping[str, Any]) -> FedBatch:
     dataset = getattr(fed["x"], "py_dataset", None) or fed["x"]
     if isinstance(dataset, keras.utils.PyDataset):
@@ -47,6 +55,6 @@ def _batch_of(fed: Mapping[str, Any]) -> FedBatch:
         x, _ = next(iter(InputOnly(fed)))
     return FedBatch(
         x=np.asarray(x),
-        place=getattr(x, "device", None) if keras.backend.backend() == "tensorflow" else None,
+        place=_place(x),
         options=dataset.options() if hasattr(dataset, "options") else None,
     )

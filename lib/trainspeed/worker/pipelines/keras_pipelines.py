@@ -18,9 +18,8 @@ from trainspeed.sensors.processes import use_all_cores
 from trainspeed.worker.data.augmentation import SHIFT_SHARE
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of, in_layout
+from trainspeed.worker.pipelines.made_by import Here, Make
 from trainspeed.worker.pipelines.workers import Processes
-
-Make = Callable[[int, int], tuple[np.ndarray, np.ndarray]]  # (epoch, index) -> a batch
 
 
 def feed(trial: Trial, x: np.ndarray, y: np.ndarray, **options: Any) -> dict[str, Any]:
@@ -50,7 +49,7 @@ def feed(trial: Trial, x: np.ndarray, y: np.ndarray, **options: Any) -> dict[str
         return {"x": _tf_data(trial, batches, options), "steps_per_epoch": batches.steps, "shuffle": False}
     if trial.pipeline in PLAIN:
         return _jax_arrays(trial, x, y)
-    return {"x": _Adapter(batches, batches, workers=0), "shuffle": False}
+    return {"x": _Adapter(batches, Here(batches), workers=0), "shuffle": False}
 
 
 def same_batch(trial: Trial, x: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -76,18 +75,6 @@ def close(fed: Mapping[str, Any]) -> None:
     """End the worker processes of a feed, where it has any."""
     if isinstance(fed["x"], _Adapter):
         fed["x"].close()
-
-
-def kind_of(trial: Trial, fed: Mapping[str, Any]) -> tuple[str | None, str]:
-    """Return the pipeline that a `fit` was given, and how that is told."""
-    kind = type(fed["x"]).__name__.strip("_")
-    dataset = getattr(fed["x"], "py_dataset", None)
-    if dataset is None:
-        return (None if trial.pipeline in WORKER_FEEDS else trial.pipeline), f"it was fed with {kind}"
-    made = (
-        "processes" if isinstance(dataset.make, Processes) else "threads" if dataset.workers else "generator"
-    )
-    return made, f"it was fed with {kind}, {dataset.workers} threads of Keras's"
 
 
 class InputOnly:
@@ -242,7 +229,7 @@ def _threads(trial: Trial, batches: Batches) -> _Adapter:
         with at_work:
             return batches(epoch, index)
 
-    return _Adapter(batches, make, workers=max(2, trial.workers), max_queue_size=trial.queue)
+    return _Adapter(batches, Here(make), workers=max(2, trial.workers), max_queue_size=trial.queue)
 
 
 def _processes(trial: Trial, batches: Batches) -> _Adapter:

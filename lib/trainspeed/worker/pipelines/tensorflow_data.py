@@ -18,6 +18,8 @@ from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
 from trainspeed.worker.pipelines.batches import Batches, in_layout
 
 AUTOTUNE = tf.data.AUTOTUNE
+# Operation of a data set, by its class -> the pipeline that has it: a generator's is mapped into one flat sequence.
+KINDS = {"Map": "arrays", "ParallelMap": "tf_data", "FlatMap": "generator"}
 
 
 def plain_batches(trial: Trial, x: np.ndarray, y: np.ndarray) -> tf.data.Dataset:
@@ -90,6 +92,26 @@ def with_levers(
     return data.apply(
         tf.data.experimental.prefetch_to_device(prefetch_to, buffer_size=1)
     )  # which has to be the last
+
+
+def pipeline_of_dataset(data: tf.data.Dataset) -> tuple[str | None, str]:
+    """Return the pipeline that a data set is, by its operations, None where they are of none, and these in words."""
+    steps: list[tf.data.Dataset] = [data]
+    while inputs := steps[-1]._inputs():
+        steps.append(inputs[-1])  # of several, the last one is that of the images' numbers
+    named = [(type(step).__name__.strip("_").removesuffix("Dataset"), step) for step in reversed(steps)]
+    kinds = {KINDS[name] for name, _ in named if name in KINDS}
+    words = ", ".join(_words(name, step) for name, step in named if name != "Options")
+    images = data.element_spec[0]
+    how = f"its data set: {words}; it yields {images.dtype.name} {tuple(images.shape)}"
+    return (kinds.pop() if len(kinds) == 1 else None), how
+
+
+def _words(name: str, step: tf.data.Dataset) -> str:
+    number = getattr(
+        step, {"ParallelMap": "_num_parallel_calls", "Prefetch": "_buffer_size"}.get(name, ""), None
+    )
+    return name if number is None else f"{name}({'AUTOTUNE' if int(number) == AUTOTUNE else int(number)})"
 
 
 def signature(batches: Batches) -> tuple[tf.TensorSpec, ...]:

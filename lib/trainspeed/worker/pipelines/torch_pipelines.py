@@ -19,7 +19,8 @@ from torch.utils.data import DataLoader, Dataset
 from trainspeed.core.trial import Trial
 from trainspeed.sensors.processes import die_with_parent, use_all_cores
 from trainspeed.worker.data.augmentation import FLIP_PROBABILITY, SHIFT_SHARE
-from trainspeed.worker.pipelines.batches import PLAIN, Batches, batches_of
+from trainspeed.worker.pipelines.batches import Batches, batches_of
+from trainspeed.worker.pipelines.made_by import Here, MadeBy
 
 BatchKey = tuple[int, int]  # epoch, index of the batch in it
 Batch = tuple[torch.Tensor, torch.Tensor]
@@ -58,18 +59,6 @@ def loader(
     if trial.pipeline == "processes":
         return _Processes(tensors, trial.workers, trial.queue, pin=pin, **options)
     return Loader(tensors)
-
-
-def kind_of(made_by: Loader | None, trial: Trial) -> tuple[str | None, str]:
-    """Return the pipeline that a loop was given, and how that is told.
-
-    Args:
-        made_by: What made its batches; None where they were taken from arrays.
-    """
-    if made_by is None:
-        return (trial.pipeline if trial.pipeline in PLAIN else None), "batches were taken from arrays"
-    kind = {_Threads: "threads", _Processes: "processes"}.get(type(made_by), "generator")
-    return kind, f"batches were made by {type(made_by).__name__.strip('_')}"
 
 
 def augment_on_device(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -126,9 +115,10 @@ class _Tensors(Dataset):
 
     def __init__(self, batches: Batches, memory_format: torch.memory_format) -> None:
         self.batches, self._format = batches, memory_format
+        self.made = Here(batches)  # a worker process has its own: then this one stays empty
 
     def __getitem__(self, key: BatchKey) -> Batch:
-        images, labels = self.batches(*key)
+        images, labels = self.made(*key)
         # Images with channels last are not copied: only the strides change.
         x = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(memory_format=self._format)
         return x, torch.from_numpy(labels).long()
@@ -151,6 +141,11 @@ class Loader:
 
     def _batches(self, keys: list[BatchKey]) -> Iterator[Batch]:
         return map(self._tensors.__getitem__, keys)
+
+    @property
+    def made_by(self) -> MadeBy:
+        """Who made the batches so far; ask in the thread that trains."""
+        return MadeBy.of(self._tensors.made.threads)
 
     def close(self) -> None:
         """End the workers, where there are any."""
@@ -193,6 +188,7 @@ class _Processes(Loader):
     Attributes:
         loader: Torch's own; None in the end.
         workers: Process ids of the workers in each epoch.
+        alive: How many of them were alive as each epoch began, as the system tells.
         spawned: Whether each worker of the first epoch was started afresh, not forked.
         in_order: Whether batches come in the order of their numbers.
     """
@@ -202,6 +198,7 @@ class _Processes(Loader):
     ) -> None:
         super().__init__(tensors)
         self.workers: list[tuple[int, ...]] = []
+        self.alive: list[int] = []
         self.spawned: list[bool] = []
         self._keys: list[BatchKey] = [(0, index) for index in range(len(self))]
         self.loader: DataLoader | None = DataLoader(
@@ -221,9 +218,15 @@ class _Processes(Loader):
     def _batches(self, keys: list[BatchKey]) -> Iterator[Batch]:
         self._keys[:] = keys  # the loader goes through this list again in each epoch
         batches = iter(self.loader)
-        self.workers.append(tuple(worker.pid for worker in batches._workers))
+        workers = getattr(batches, "_workers", ())  # none where it makes them itself
+        self.workers.append(tuple(worker.pid for worker in workers))
+        self.alive.append(sum(worker.is_alive() for worker in workers))
         self.spawned = self.spawned or [_is_spawned(pid) for pid in self.workers[0]]
         return batches
+
+    @property
+    def made_by(self) -> MadeBy:
+        return MadeBy.of(self._tensors.made.threads, processes=min(self.alive, default=0))
 
     def close(self) -> None:
         self.loader = None  # torch ends its workers with the last reference

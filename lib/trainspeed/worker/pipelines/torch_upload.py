@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
@@ -66,13 +66,17 @@ class SideStream:
 class Crossed:
     """What the first batch of a training was before it came to the device, and the model's input made of it.
 
+    Looking at it reads what is known of the tensors; only their statistics cost a pass over them.
+
     Attributes:
         device: Where it was before: "cpu", or where the images stay.
         dtype: Such as "uint8".
         pinned: Whether its memory was pinned.
         blocking: Whether the upload was waited for.
         beside: Whether it was uploaded on a stream of its own, ahead of its step.
-        images: Statistics of its images; input: of the model's input made of them. Tensors: nobody waits for them.
+        enlarged: Whether the model's input has another height and width.
+        images: Statistics of its images; input: of the model's input made of them. Tensors: nobody waits for them;
+            empty where nobody asked.
     """
 
     device: str
@@ -80,8 +84,9 @@ class Crossed:
     pinned: bool
     blocking: bool
     beside: bool
-    images: tuple[torch.Tensor, torch.Tensor]
-    input: tuple[torch.Tensor, torch.Tensor]
+    enlarged: bool
+    images: tuple[torch.Tensor, ...] = ()
+    input: tuple[torch.Tensor, ...] = ()
 
     def statistics(self) -> tuple[Statistics, Statistics]:
         """Return those of the model's input, and of the images."""
@@ -94,7 +99,7 @@ class Upload:
 
     Attributes:
         takes_pinned: Whether a loader's workers are to pin what they make.
-        crossed: What the first batch was; None before it, and where nobody asked.
+        crossed: What the first batch was; None before it.
     """
 
     def __init__(
@@ -110,7 +115,7 @@ class Upload:
         Args:
             form: Makes the model's input of images on the device.
             way: A value of the lever `transfer`.
-            watched: Whether to look at the first batch.
+            watched: Whether to look at the numbers of the first batch, too.
         """
         self._device, self._form, self._way = device, form, way
         self._streams = streams(device) if way == SIDE_STREAM else None
@@ -135,7 +140,7 @@ class Upload:
         ahead = self._ahead(self._streams, batches) if self._streams else self._moved(batches)
         for came, (x, y) in ahead:
             formed = self._form(x)
-            if self._watched and self.crossed is None:
+            if self.crossed is None:
                 self.crossed = self._looked_at(came, formed)
             yield formed, y
 
@@ -171,13 +176,19 @@ class Upload:
         return x, y
 
     def _looked_at(self, came: torch.Tensor, formed: torch.Tensor) -> Crossed:
-        images = came.float() / (BRIGHTEST if came.dtype == torch.uint8 else 1)
-        return Crossed(
+        crossed = Crossed(
             device=came.device.type,
             dtype=str(came.dtype).removeprefix("torch."),
-            pinned=came.is_pinned(),
+            pinned=self._device.type != "cpu" and came.is_pinned(),
             blocking=self._way == PAGEABLE,
             beside=self._streams is not None,
+            enlarged=came.shape[-2:] != formed.shape[-2:],
+        )
+        if not self._watched:
+            return crossed
+        images = came.float() / (BRIGHTEST if came.dtype == torch.uint8 else 1)
+        return replace(
+            crossed,
             images=(images.mean(), images.std(correction=0)),
             input=(formed.float().mean(), formed.float().std(correction=0)),
         )

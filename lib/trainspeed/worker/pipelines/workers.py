@@ -42,6 +42,11 @@ class Processes:
         """
         return self._executor.submit(_make, epoch, index).result()
 
+    @property
+    def alive(self) -> int:
+        """How many workers there are, as the system tells."""
+        return sum(worker.is_alive() for worker in (self._executor._processes or {}).values())
+
     def close(self) -> None:
         """End the workers and wait for them."""
         self._executor.shutdown(cancel_futures=True)
