@@ -157,16 +157,6 @@ def test_a_gpu_lost_before_the_start_is_listed_with_the_reason(monkeypatch):
     assert other.lost is None
 
 
-def test_an_older_driver_tells_the_memory_by_the_older_question(monkeypatch):
-    """The older answer counts what the driver reserves as used."""
-    install(monkeypatch, FakeNvml(FakeGpu(), without=("nvmlDeviceGetMemoryInfo_v2",)))
-
-    gpu = open_nvml().gpus[0]
-
-    assert gpu.memory_total_bytes == 80_000
-    assert gpu.sample().memory_used_bytes == 1_500
-
-
 def test_throttle_reasons_are_named_and_idling_is_none(monkeypatch):
     bits = [0x4 | 0x8, 0x1, 0x1 | 0x40]
     install(monkeypatch, FakeNvml(FakeGpu(nvmlDeviceGetCurrentClocksEventReasons=bits)))
@@ -175,13 +165,6 @@ def test_throttle_reasons_are_named_and_idling_is_none(monkeypatch):
     texts = [gpu.sample().throttle_reasons for _ in range(3)]
 
     assert texts == ["sw_power_cap|hw_slowdown", "", "hw_thermal_slowdown"]
-
-
-def test_an_older_driver_tells_throttling_by_the_older_name(monkeypatch):
-    gpu = FakeGpu(nvmlDeviceGetCurrentClocksThrottleReasons=0x4)
-    install(monkeypatch, FakeNvml(gpu, without=("nvmlDeviceGetCurrentClocksEventReasons",)))
-
-    assert open_nvml().gpus[0].sample().throttle_reasons == "sw_power_cap"
 
 
 def test_pcie_traffic_is_left_out_when_there_is_no_time_for_it(monkeypatch):

@@ -227,6 +227,19 @@ def test_a_process_of_somebody_else_on_the_gpu_is_noted(gpu, power, loads, notes
     assert measured.notes() == notes
 
 
+def test_a_row_that_was_not_filled_hides_no_later_one(gpu, power):
+    """Its time may lie years ahead."""
+    measured = Meter(UUIDS, runner_pid=OURS)
+    gpu.process_loads = [(NOT_HERE, 2**60, 37_100)]
+    for moment in (2, 4):
+        measured.begin()
+        power.spend(2.0, TRAINING_W)
+        gpu.process_loads += [(OURS, moment, 95), (THEIRS, moment, 40)]
+        measured.end()
+
+    assert measured.notes() == [GpuShared(gpu=0, load_percent=40.0)]
+
+
 def test_a_process_of_somebody_else_between_the_spans_is_not(gpu, power):
     measured = Meter(UUIDS, runner_pid=OURS)
     for moment in (1, 3):

@@ -7,7 +7,7 @@ import os
 import pytest
 
 import fake_nvml
-from fake_nvml import LOST, NO_PERMISSION, NOT_FOUND, NOT_SUPPORTED, FakeGpu, FakeNvml
+from fake_nvml import LOST, NO_PERMISSION, NOT_FOUND, NOT_SUPPORTED, SUCCESS, FakeGpu, FakeNvml
 from fake_runs import EventsSent
 from trainspeed.core.notes import GpuBusyWhileWaiting
 from trainspeed.sensors.cpu import HostLoad
@@ -123,6 +123,7 @@ def test_a_run_that_uses_the_gpu_while_it_waits_is_noted_above_1_percent(waited,
         (NO_PERMISSION, "no permission to read it"),
         (LOST, "the GPU is lost: it does not answer any more; reboot"),
         (NOT_FOUND, NO_SAMPLES),
+        (SUCCESS, NO_SAMPLES),  # of no process
     ],
 )
 def test_a_driver_that_does_not_tell_is_none_with_the_reason(waited, error, reason):
@@ -153,6 +154,14 @@ def test_of_several_gpus_it_is_the_busiest_and_each_must_be_told(waited):
     silent = FakeGpu(uuid="GPU-bbbb-2")
     assert waited(gpus=[FakeGpu(), silent], uuids=(UUID, "GPU-bbbb-2"), busy=60)[0].share is None
     assert waited(gpus=[FakeGpu(), silent], busy=60)[0].share == pytest.approx(0.6)
+
+
+def test_a_gpu_that_is_lost_while_others_have_their_turns_is_the_reason(waited):
+    gpu = FakeGpu()
+    gpu.answers["nvmlDeviceGetUtilizationRates"] = gpu.answers["nvmlDeviceGetTotalEnergyConsumption"] = LOST
+    gpu.answers["nvmlDeviceGetProcessUtilization"] = LOST
+
+    assert "lost" in waited(gpus=[gpu])[0].unknown
 
 
 def test_without_a_gpu_there_is_nothing_to_know(waited):

@@ -73,7 +73,7 @@ class WaitingGpu:
         self._waited, ended_us = True, _now_us()
         shown_us, waited_us = (after - before for before, after in zip(begun_us, ended_us, strict=True))
         asked_us = waited_us - PERIOD_US
-        gpus = self._answering(nvml)
+        gpus = self._listed(nvml)
         if self._clock is None:  # in the first wait; the driver has samples of what came before it, too
             for uuid, gpu in gpus.items():
                 self.hear(uuid, *nvml.process_loads(gpu, 0))
@@ -104,14 +104,11 @@ class WaitingGpu:
         reasons = [self._why_not(uuid) for uuid in self._gpu_uuids] if self._waited else []
         return next(filter(None, reasons), None)
 
-    def _answering(self, nvml: Nvml) -> dict[str, Gpu]:
-        listed = {gpu.uuid: gpu for gpu in nvml.gpus}
-        for uuid in self._gpu_uuids:
-            if uuid not in listed:
-                self._errors[uuid] = nvml.reason or NOT_WHOLE
-            elif listed[uuid].lost:
-                self._errors[uuid] = listed[uuid].lost
-        return {uuid: listed[uuid] for uuid in self._gpu_uuids if uuid in listed and not listed[uuid].lost}
+    def _listed(self, nvml: Nvml) -> dict[str, Gpu]:
+        listed = {gpu.uuid: gpu for gpu in nvml.gpus if gpu.uuid in self._gpu_uuids}
+        missing = nvml.reason or NOT_WHOLE
+        self._errors |= {uuid: missing for uuid in self._gpu_uuids if uuid not in listed}
+        return listed
 
     def _why_not(self, uuid: str) -> str | None:
         if sum(seconds for seconds, _ in self._seen.get(uuid, ())) >= MIN_SEEN_S:

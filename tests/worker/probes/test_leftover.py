@@ -3,7 +3,8 @@
 import pytest
 
 from trainspeed.worker.failures import Unsupported
-from trainspeed.worker.probes.leftover import PAUSE_S, CudaDriver, cpu_leftover_s
+from trainspeed.worker.probes import leftover
+from trainspeed.worker.probes.leftover import PAUSE_S, CudaDriver, cpu_leftover_s, leftover_of
 
 
 class FakeCuda:
@@ -48,3 +49,11 @@ def test_on_a_cpu_it_is_what_the_process_computes_while_it_sleeps():
     slept = []
     assert cpu_leftover_s(lambda: next(moments), slept.append) == pytest.approx(0.03)
     assert slept == [PAUSE_S]
+
+
+def test_each_device_is_asked_in_its_own_way(monkeypatch, fake_clock):
+    driver = CudaDriver(lambda name: FakeCuda(fake_clock, waits_s=0.5))
+    monkeypatch.setattr(leftover, "CudaDriver", lambda: driver)
+
+    assert leftover_of("cpu") is cpu_leftover_s
+    assert leftover_of("gpu")(fake_clock) == 0.5

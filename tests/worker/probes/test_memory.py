@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml, install
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import check_memory
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.worker.probes import Surroundings
-from trainspeed.worker.probes import memory as probe
 from trainspeed.worker.probes.memory import PLANTED_BYTES, measure_memory
 
 OK, NOT_OK, UNDECIDED, NOT_APPLICABLE = (
@@ -22,7 +22,7 @@ OK, NOT_OK, UNDECIDED, NOT_APPLICABLE = (
     CheckOutcome.UNDECIDED,
     CheckOutcome.NOT_APPLICABLE,
 )
-GPU = "GPU-1"
+GPU, OTHER, INSTANCE = "GPU-aaaa-1", "GPU-bbbb-2", "MIG-cccc-3"
 MEMORY = Run(session="s", study="check", trial=Probe(framework="torch", name="memory"), block=0)
 
 
@@ -41,19 +41,26 @@ class Device:
     def peak_bytes(self):
         return 0 if self.blind == "peak" else self.highest_bytes
 
-    def driver(self, gpu_uuids):
-        assert gpu_uuids == (GPU,)
-        return 0 if self.blind == "driver" else self.used_bytes
+    def memory(self):
+        """Return what the driver tells of it: others hold some of it, too."""
+        used_bytes = 0 if self.blind == "driver" else self.used_bytes
+        return {"total": 2**36, "reserved": 0, "used": 2**30 + used_bytes, "free": 0}
 
 
 @pytest.fixture
 def outcome(monkeypatch):
-    """A function that measures on a made-up GPU and returns the outcome."""
+    """A function that measures on a made-up GPU beside another one and returns the outcome."""
 
-    def measure(**fault):
+    def measure(*, uuid=GPU, answer=None, **fault):
         device = Device(**fault)
-        monkeypatch.setattr(probe, "_used_bytes", device.driver)
-        where = Surroundings(backend=None, device="gpu", gpu_uuids=(GPU,))
+        memory = {
+            "nvmlDeviceGetMemoryInfo_v2": answer or device.memory,
+            "nvmlDeviceGetMemoryInfo": NOT_SUPPORTED,
+        }
+        one = FakeGpu(uuid=uuid, **memory)
+        gpus = [FakeGpu(uuid=GPU, mig=[one])] if uuid == INSTANCE else [one]
+        install(monkeypatch, FakeNvml(FakeGpu(uuid=OTHER), *gpus))
+        where = Surroundings(backend=None, device="gpu", gpu_uuids=(uuid, OTHER))
         return judged(measure_memory(where, device.allocate, device.peak_bytes))
 
     return measure
@@ -86,8 +93,15 @@ def test_memory_that_the_instrument_misses_is_found():
         ({"left_below_peak_bytes": PLANTED_BYTES // 2}, OK),
         ({"blind": "peak"}, NOT_OK),
         ({"blind": "driver"}, NOT_OK),
+        ({"uuid": INSTANCE}, OK),
+        ({"uuid": INSTANCE, "blind": "driver"}, NOT_OK),
+        ({"answer": NOT_SUPPORTED}, OK),  # by the peak alone
+        ({"answer": NOT_SUPPORTED, "blind": "peak"}, NOT_OK),
     ],
-    ids=["right", "a model that is gone", "a blind peak", "a driver of another GPU"],
+    ids=[
+        *("right", "a model that is gone", "a blind peak", "a driver of another GPU"),
+        *("an instance", "a driver of another instance", "no driver's count", "neither"),
+    ],
 )
 def test_on_a_gpu_the_allocator_and_the_driver_see_it(outcome, fault, expected):
     assert outcome(**fault) is expected
