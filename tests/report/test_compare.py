@@ -132,6 +132,12 @@ def test_a_notebook_that_failed_leaves_no_page_that_looks_finished(kernels, side
     assert end[1] in capsys.readouterr().out
 
 
+def test_a_page_that_lacks_a_part_ends_with_1_and_says_so_in_its_title(kernels, sides):
+    kernels.end = (NotebookStatus.INCOMPLETE, "1 part could not be shown")
+    assert compare_reports(["old", "new"], out=sides / "out") == 1
+    assert "<title>INCOMPLETE: " in (sides / "out/compare.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("runs", "usd", "message"),
     [

@@ -79,7 +79,7 @@ def execute(
     ]
     if end.status.ran_to_its_end and (stopped := _stopped_early(notebook)):
         end = stopped
-    missing = [gap for gap in _gaps_in(notebook, scrub) if gap["cell"] != end.cell]
+    missing = [gap for gap in gaps_in(notebook, scrub) if gap["cell"] != end.cell]
     if end.status is NotebookStatus.INCOMPLETE:
         first = ": " if len(missing) == 1 else "; the first is "
         error = f"could not be shown{first}{missing[0]['section']}: {missing[0]['error']}"
@@ -121,7 +121,7 @@ def title_of(notebook: nbformat.NotebookNode) -> str | None:
     return None
 
 
-def _gaps_in(notebook: nbformat.NotebookNode, scrub: Callable[[str], str]) -> list[dict[str, Any]]:
+def gaps_in(notebook: nbformat.NotebookNode, scrub: Callable[[str], str]) -> list[dict[str, Any]]:
     """Return what a notebook could not show: index of the cell, heading above it, error in one line.
 
     These are the errors among the outputs of a notebook that ran on (see `guard.py`).

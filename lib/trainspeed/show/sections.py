@@ -81,7 +81,9 @@ def decided(verdicts: Sequence[Verdict], *, otherwise: str) -> None:
 
 def machine(measured: Measured) -> None:
     """Show the machine, the versions of what was measured, and what the default precision was."""
-    display(tables.machine_table(measured.machine, measured.versions, [run.trial for run in measured.runs]))
+    with guarded():
+        trials = [run.trial for run in measured.runs]
+        display(tables.machine_table(measured.machine, measured.versions, trials))
     if sentences := default_sentences(measured.runs):
         notebook.show_sentences(sentences)
 

@@ -36,6 +36,10 @@ def many():
     return {f"n{number:02}": blocks(1.0 + number) for number in range(MANY)}
 
 
+def job_tables(jobs, shown):
+    return [(name, tables.job_table(job, sides)) for name, job, sides in tables.job_parts(jobs, shown)]
+
+
 def read(styler):
     """Return a table as a reader sees it."""
     return pd.DataFrame(styler.data)
@@ -153,7 +157,7 @@ def test_a_job_has_its_best_sides_with_and_without_prices():
 def test_the_sides_of_a_job_are_rows_with_setting_training_and_cost():
     sides = {"A": blocks(2.0), "B": [*blocks(3.0), *blocks(1.0, batch_size=64)], "C": blocks(9.0)}
     sides["A"] += blocks(4.0, batch_size=64)
-    ((name, table),) = tables.job_tables(jobs_of(sides, A=36.0, B=36.0), ["A", "B", "C"])
+    ((name, table),) = job_tables(jobs_of(sides, A=36.0, B=36.0), ["A", "B", "C"])
     assert name == "cnn10 on digits, 16 px, 128 images an epoch"
     rows = read(table).set_index("side")
     assert list(rows.index) == ["B", "A", "C"]
@@ -167,7 +171,7 @@ def test_of_many_sides_the_first_and_the_best_are_shown_and_the_rest_apart(many)
     names = [*many]
     shown = tables.shown_sides(names, first=names[-1])
     assert shown == [names[-1], *names[: tables.MOST_SIDES - 1]]
-    (_, best), (name, rest) = tables.job_tables(jobs_of(many), shown)
+    (_, best), (name, rest) = job_tables(jobs_of(many), shown)
     assert list(read(best)["side"]) == [*names[: tables.MOST_SIDES - 1], names[-1]]
     assert list(read(rest)["side"]) == names[tables.MOST_SIDES - 1 : -1]
     assert name.endswith(": the other 3 sides")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from trainspeed.core.format import counted, digits
+from trainspeed.core.guard import guarded
 from trainspeed.core.system import Difference
 from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import legend_below, nothing, panels, ratio_axis
@@ -45,21 +47,30 @@ def plot_histories(trials: Sequence[TrialHistory], sessions: Sequence[Session]) 
     Args:
         trials: In the order of the panels, as `histories.histories` returns them.
     """
-    machines = sorted({history.machine for history in trials})
-    several = len({session.machine for session in sessions}) > 1
-    named = letters(sessions)
-    figures = []
-    for machine in machines:
-        of_machine = [session for session in sessions if session.machine == machine]
-        own = [history for history in trials if history.machine == machine]
-        figures.append(_plot_machine(own, of_machine, named, several))
-    return figures or [nothing("No trial has a time in two sessions.", title="Time over the sessions").figure]
+    return [draw() for draw in _drawings(trials, sessions)]
 
 
 def show_histories(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> None:
-    """Show a figure for each machine."""
-    for figure in plot_histories(trials, sessions):
-        show(figure, alt=ALT)
+    """Show a figure for each machine; one that cannot be drawn costs no other."""
+    for draw in _drawings(trials, sessions):
+        with guarded():
+            show(draw(), alt=ALT)
+
+
+def _drawings(trials: Sequence[TrialHistory], sessions: Sequence[Session]) -> list[Callable[[], Figure]]:
+    """Return what draws each of the figures."""
+    several = len({session.machine for session in sessions}) > 1
+    named = letters(sessions)
+    drawings = []
+    for machine in sorted({history.machine for history in trials}):
+        of_machine = [session for session in sessions if session.machine == machine]
+        own = [history for history in trials if history.machine == machine]
+        drawings.append(partial(_plot_machine, own, of_machine, named, several))
+    return drawings or [_plot_nothing]
+
+
+def _plot_nothing() -> Figure:
+    return nothing("No trial has a time in two sessions.", title="Time over the sessions").figure
 
 
 def _plot_machine(

@@ -71,8 +71,8 @@ def _images(ranking: Ranking | None) -> str:
     return digits(ranking.of(ranking.best[0]).images) if ranking and ranking.best else MISSING
 
 
-def job_tables(jobs: Iterable[Job], shown: Sequence[str]) -> Iterator[tuple[str, Styler]]:
-    """Yield a name and a table for each job with a result, a row per side, the best first; then for the other sides."""
+def job_parts(jobs: Iterable[Job], shown: Sequence[str]) -> Iterator[tuple[str, Job, list[str]]]:
+    """Yield for each table of a job that has a result: name, job and sides, the best first; then the other sides."""
     for job in jobs:
         if job.rankings:
             entries = job.rankings[-1].entries
@@ -81,12 +81,13 @@ def job_tables(jobs: Iterable[Job], shown: Sequence[str]) -> Iterator[tuple[str,
             # A side without a price has no place in a ranking by price.
             first += [e.side for e in job.fastest.entries if e.side in shown and e.side not in first]
             others += [e.side for e in job.fastest.entries if e.side not in {*shown, *others}]
-            yield job.label, _job_table(job, first)
+            yield job.label, job, first
             if others:
-                yield f"{job.label}: the other {counted(len(others), 'side')}", _job_table(job, others)
+                yield f"{job.label}: the other {counted(len(others), 'side')}", job, others
 
 
-def _job_table(job: Job, sides: Sequence[str]) -> Styler:
+def job_table(job: Job, sides: Sequence[str]) -> Styler:
+    """Return a row per side of a job, in their order."""
     fastest = [job.fastest.of(side) for side in sides]
     priced = [job.cheapest.of(side) if job.cheapest else None for side in sides]
     reference = f"/ {job.fastest.reference}"
@@ -176,14 +177,19 @@ def _blocks(own: Mapping[str, TrialPair], sides: Sequence[str]) -> str:
     return str(counts[0]) if len({*counts}) == 1 else ", ".join(map(str, counts))
 
 
-def resources_table(study: str, trials: Sequence[CommonTrial], shown: Sequence[str]) -> Styler | None:
-    """Return peak memory and test accuracy of the trials that have either on two of these sides; None without any."""
+def with_resources(trials: Iterable[CommonTrial], shown: Sequence[str]) -> list[CommonTrial]:
+    """Return the trials that have peak memory or test accuracy on two of these sides."""
 
     def known(trial: CommonTrial, name: str) -> int:
         own = (median_of(trial.runs[side], name) for side in shown if side in trial.runs)
         return sum(value is not None for value in own)
 
-    trials = [trial for trial in trials if any(known(trial, name) > 1 for name in RESOURCES)]
+    return [trial for trial in trials if any(known(trial, name) > 1 for name in RESOURCES)]
+
+
+def resources_table(study: str, trials: Sequence[CommonTrial], shown: Sequence[str]) -> Styler | None:
+    """Return peak memory and test accuracy of those of the trials that have either; None without any."""
+    trials = with_resources(trials, shown)
     values = {
         name: {side: [median_of(trial.runs.get(side, ()), name) for trial in trials] for side in shown}
         for name in RESOURCES
