@@ -72,7 +72,7 @@ class LeverCase:
             "bare again": bare(),
             "bare with it": bare(self.extras, self.environment),
             "ours": ours,
-            "ours with it": Ours(plain.pulled(*self.setting), rounds, beside=ours),
+            "ours with it": Ours(plain.pulled(*self.setting), rounds, sibling=ours),
         }
 
 

@@ -28,13 +28,15 @@ class Ours(Program):
     """A run of Trainspeed's worker, in a forked child or with `plain` in the worker itself.
 
     Args:
-        beside: Another one, started before: where both need the same environment, its worker forks this one, too, as
+        sibling: Another one, started before: where both need the same environment, its worker forks this one, too, as
             that of a report forks all arms of a block.
     """
 
-    def __init__(self, trial: Trial, rounds: int, *, plain: bool = False, beside: Ours | None = None) -> None:
+    def __init__(
+        self, trial: Trial, rounds: int, *, plain: bool = False, sibling: Ours | None = None
+    ) -> None:
         super().__init__()
-        self._trial, self._rounds, self._plain, self._beside = trial, rounds, plain, beside
+        self._trial, self._rounds, self._plain, self._sibling = trial, rounds, plain, sibling
         self._worker: Worker | None = None
         self._forked: ForkedRun | None = None
         self._training, self._ended = threading.Event(), threading.Event()
@@ -48,8 +50,8 @@ class Ours(Program):
     @property
     def worker(self) -> Worker:
         """Its worker, which is started when it is first asked for."""
-        if self._beside is not None and self._beside.environment == self.environment:
-            return self._beside.worker
+        if self._sibling is not None and self._sibling.environment == self.environment:
+            return self._sibling.worker
         if self._worker is None:
             self._worker = Worker(self._trial.framework, plain=self._plain, environment=self.environment)
         return self._worker

@@ -150,7 +150,7 @@ def _programs(
     programs: dict[str, Program] = {name: bare(extras=BY_HAND[name]) for name in by_hand}
     first: Ours | None = None
     for name, trial in trials.items():
-        programs[name] = Ours(trial.in_block(0), ROUNDS, beside=first)
+        programs[name] = Ours(trial.in_block(0), ROUNDS, sibling=first)
         first = first or programs[name]
     return programs
 

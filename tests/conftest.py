@@ -147,7 +147,7 @@ def in_order(files: Sequence[str]) -> dict[str, int]:
     """Return group -> its place: what takes long comes first, so that what is short fills all processes to the end.
 
     The first group goes to the first process, and so on: the report that is measured here to the second one, as the
-    first one's trainings leave the first core alone (see `told_backend.py`).
+    first one's trainings leave the first core alone (see `scripted_backend.py`).
     """
     training = groups_that_train(files)
     trains = [group_of(file) for file in files if group_of(file) in training]

@@ -17,7 +17,7 @@ import nbformat
 from trainspeed.report.run import NOTEBOOKS
 
 DRAWS = re.compile(r"^plot_|(?<!show)_table$")  # charts and tables, by the names that they have here
-SHARED = ("trainspeed.show.sections", "trainspeed.articles.beside")  # what several notebooks show
+SHARED = ("trainspeed.show.sections", "trainspeed.articles.page")  # what several notebooks show
 STARTUP = """
 import importlib
 

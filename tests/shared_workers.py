@@ -34,7 +34,7 @@ SMALL |= {"epochs": 3, "image_size": 8, "dataset": "digits"}
 class SharedWorker:
     """A real worker of one framework, on the CPU, that knows no weights and reaches no network.
 
-    What a request cannot say goes to the forked run beside it: see `told_backend.py`.
+    What a request cannot say goes to the forked run beside it: see `scripted_backend.py`.
     """
 
     def __init__(self, framework: str, folder: Path) -> None:
@@ -117,7 +117,7 @@ class SharedWorker:
                 "TRAINSPEED_TEST_TOLD": str(self._file),
             }
             python = find_interpreter(self.framework)
-            self._process = WorkerProcess(python, "told_backend", environment=environment)
+            self._process = WorkerProcess(python, "scripted_backend", environment=environment)
         return self._process
 
     @property

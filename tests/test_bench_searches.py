@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from found_switches import LAST, whole
+from search_findings import LAST, whole
 from test_bench import BENCHMARKS, load
 from trainspeed.search.switch import combined
 

@@ -9,12 +9,12 @@ import pytest
 
 from fake_runner import TRIALS, FakeWorker, measure_all, runner
 from study_data import no_use_after
-from trainspeed.conduct.context import BESIDE_HEAD
+from trainspeed.conduct.context import SHARES_HEAD
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.plan import TrialSet, schedule, still_to_do
 from trainspeed.conduct.worker_process import Unavailable
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.notes import BesideHead, EndedAfterMeasuring, NotInspected
+from trainspeed.core.notes import EndedAfterMeasuring, NotInspected, OnHeadNode
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Role, Status
 from trainspeed.core.trial import Trial
@@ -240,6 +240,6 @@ def test_a_run_on_the_machine_of_a_fleets_head_says_so(tmp_path, log, monkeypatc
             for note in run.notes
         }
 
-    assert BesideHead() not in notes()
-    monkeypatch.setenv(BESIDE_HEAD, "1")
-    assert BesideHead() in notes()
+    assert OnHeadNode() not in notes()
+    monkeypatch.setenv(SHARES_HEAD, "1")
+    assert OnHeadNode() in notes()

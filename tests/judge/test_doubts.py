@@ -197,7 +197,7 @@ NEWER = [  # than schema 1
         notes.GpuSlowedDown(gpu=1, reason=reason, share=0.25)
         for reason in ("sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "hw_slowdown")
     ),
-    notes.BesideHead(),
+    notes.OnHeadNode(),
     notes.NotAllTogether(arms=4, together=1),
     notes.NotAllTogether(arms=4, together=2),
     notes.EpochNotResident(images_bytes=6.2e9, limit_bytes=4e9),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from told_backend import compile_anew, compile_once
+from scripted_backend import compile_anew, compile_once
 
 LIKE = {"a run": compile_anew, "a user's script": compile_once}
 

@@ -66,7 +66,7 @@ def main(folder):
     try:
         nodes = cluster.nodes("box", 2, after=2)
         found["names"] = [node.name for node in nodes]
-        told = json.loads(cluster.told(nodes))
+        told = json.loads(cluster.connection(nodes))
         found["told"] = told["names"]
         for actor in told["actors"]:
             ray_cluster.ray.get_actor(actor, namespace=ray_cluster.NAMESPACE)

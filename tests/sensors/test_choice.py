@@ -4,7 +4,7 @@ import pytest
 
 from fake_nvml import FakeGpu, FakeNvml, install
 from trainspeed.core.cuda import CUDA_13_CAPABILITY, ExclusionReason, version_pair
-from trainspeed.sensors.gpus import choose_gpus, stranger_notes
+from trainspeed.sensors.gpus import choose_gpus, gpus_in_use
 from trainspeed.sensors.nvml import open_nvml
 
 
@@ -195,8 +195,8 @@ def test_memory_that_is_held_on_an_instance_is_noted_and_the_rest_of_the_gpu_is_
     sliced.mig[1].answers["nvmlDeviceGetMemoryInfo_v2"] = {"total": 0, "reserved": 0, "used": 2 * 10**9}
     install(monkeypatch, FakeNvml(sliced))
 
-    assert stranger_notes(["MIG-1"], wait=lambda _: None) == []
-    (note,) = stranger_notes(["MIG-3"], wait=lambda _: None)
+    assert gpus_in_use(["MIG-1"], wait=lambda _: None) == []
+    (note,) = gpus_in_use(["MIG-3"], wait=lambda _: None)
     assert (note.gpu, note.held_bytes) == (0, 2e9)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from fake_nvml import LOST, NOT_SUPPORTED, FakeGpu, FakeNvml, install, install_none
 from trainspeed.core.notes import GpuBusy, GpuMemoryHeld
-from trainspeed.sensors.gpus import choose_gpus, hashed, stranger_notes
+from trainspeed.sensors.gpus import choose_gpus, gpus_in_use, hashed
 from trainspeed.sensors.nvml import Gpu
 
 GPUS = [Gpu(index=index, uuid=uuid) for index, uuid in enumerate(["GPU-aaaa-1", "GPU-aabb-2", "GPU-cccc-3"])]
@@ -67,7 +67,7 @@ def waits():
 
 def notes(monkeypatch, waits, *gpus, uuids=UUIDS):
     fake = install(monkeypatch, FakeNvml(*gpus))
-    found = stranger_notes(uuids, wait=waits.append)
+    found = gpus_in_use(uuids, wait=waits.append)
     assert not fake.is_open
     return found
 
@@ -140,4 +140,4 @@ def test_what_cannot_be_read_is_not_suspected(answer, monkeypatch, waits):
 def test_a_machine_without_a_driver_has_no_strangers(monkeypatch, waits):
     install_none(monkeypatch)
 
-    assert stranger_notes(UUIDS, wait=waits.append) == []
+    assert gpus_in_use(UUIDS, wait=waits.append) == []

@@ -51,7 +51,7 @@ def test_panels_stand_side_by_side_where_there_is_room():
 
 
 def test_panels_of_one_time_axis_stay_one_below_the_other():
-    figure = panels(2, beside=False)[0]
+    figure = panels(2, columns_allowed=False)[0]
     fit_figure(figure, WIDE_IN)
     assert places(figure) == [(0, 0), (1, 0)]
 

@@ -41,8 +41,8 @@ def test_every_size_has_the_time_of_one_sum_an_epoch_without_the_wait_for_all_ra
     for _ in range(3):
         epoch()
 
-    assert [sums.size_bytes for sums in epoch.found] == list(SIZES_BYTES)
-    for sums in epoch.found:
+    assert [sums.size_bytes for sums in epoch.measured] == list(SIZES_BYTES)
+    for sums in epoch.measured:
         assert sums.sum_s == pytest.approx([link.sum_s(sums.size_bytes)] * 2)
 
 
@@ -50,7 +50,7 @@ def test_the_first_epoch_finds_out_how_often_and_counts_for_nothing(fake_clock):
     link = FakeLink(fake_clock, 1e-9)
     epoch = link.epoch()
     epoch()
-    assert epoch.found == ()
+    assert epoch.measured == ()
 
     link.summed.clear()
     epoch()
@@ -65,6 +65,6 @@ def test_on_a_slow_link_sizes_that_would_take_too_long_are_left_out(fake_clock):
     epoch()
     epoch()
 
-    found = [sums.size_bytes for sums in epoch.found]
+    found = [sums.size_bytes for sums in epoch.measured]
     assert found == list(SIZES_BYTES[:-1])
     assert link.sum_s(found[-1]) < LONGEST_SUM_S < link.sum_s(SIZES_BYTES[-1])

@@ -168,7 +168,12 @@ def _larger_batch(claim: Claim, runs: Iterable[Run]) -> ClaimAnswer:
     alike: dict[tuple, list[Run]] = {}
     for run in runs:
         trial = run.trial
-        if trial.framework in arms and trial.model == claim.model and run.role in DATA_ROLES and run.tried:
+        if (
+            trial.framework in arms
+            and trial.model == claim.model
+            and run.role in DATA_ROLES
+            and run.was_begun
+        ):
             alike.setdefault(tuple(getattr(trial, name) for name in ALIKE), []).append(run)
     if not any(run.status is Status.OOM for own in alike.values() for run in own):
         return ClaimAnswer(claim=claim, result=Result.UNMEASURED, note="No run here ran out of memory.")

@@ -21,7 +21,7 @@ from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
 from trainspeed.core.runs import Measured, RunSet
 
-BESIDE_HEAD = "TRAINSPEED_BESIDE_HEAD"  # set on a node where the services of a fleet's head run, too
+SHARES_HEAD = "TRAINSPEED_BESIDE_HEAD"  # set on a node where the services of a fleet's head run, too
 # Field of a context -> the variable that passes it to a kernel; the default holds where it is missing or empty.
 VARIABLES = {
     "id": "TRAINSPEED_SESSION",

@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from trainspeed.conduct.alive_together import AliveTogether
-from trainspeed.conduct.bystanders import Bystanders, Strangers
-from trainspeed.conduct.context import BESIDE_HEAD
+from trainspeed.conduct.bystanders import Bystanders, GpusInUse
+from trainspeed.conduct.context import SHARES_HEAD
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
 from trainspeed.conduct.gangs import GangRuns, Gangs
 from trainspeed.conduct.given_up import GivenUp
@@ -26,13 +26,13 @@ from trainspeed.conduct.worker_process import WorkerProcess
 from trainspeed.conduct.workers import Start, WorkerKind, Workers
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.ledger import Ledger, why_not_kept
-from trainspeed.core.notes import BesideHead, EndedAfterMeasuring, NotAllTogether, NotInspected, scrubbed
+from trainspeed.core.notes import EndedAfterMeasuring, NotAllTogether, NotInspected, OnHeadNode, scrubbed
 from trainspeed.core.paths import ROOT
 from trainspeed.core.result import Failure, RunResult
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.scrub import scrubber
 from trainspeed.core.user_model import version_of
-from trainspeed.sensors.gpus import stranger_notes
+from trainspeed.sensors.gpus import gpus_in_use
 from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.gang import Gang
 from trainspeed.worker.request import Request
@@ -53,7 +53,7 @@ class Runner:
         monitor: Path of the monitor's CSV, relative to the ledger.
         node: The fleet's name of this machine: see `Run`.
         accuracy_blocks: Number of blocks, from the first, in which test accuracy is measured.
-        strangers: Returns a note for each of some GPUs that is in use; called when no run is alive.
+        gpus_in_use: Returns a note for each of some GPUs that is in use; called when no run is alive.
         shortage: Returns what memory a trial lacks, as a reason not to try it; None where it fits.
         check_versions: See `Workers`.
         gangs: The nodes that may train with this one; None where there is no other.
@@ -73,7 +73,7 @@ class Runner:
     monitor: str | None = None
     node: str | None = None
     accuracy_blocks: int = 1
-    strangers: Strangers = stranger_notes
+    gpus_in_use: GpusInUse = gpus_in_use
     shortage: Callable[[AnyTrial], str | None] = lambda trial: None
     check_versions: Callable[[str, Mapping[str, str]], None] = lambda framework, versions: None
     given_up: GivenUp | None = None
@@ -128,7 +128,7 @@ class Runner:
             for planned, p in zip(some, places, strict=True)
         ]
         seed = f"{some[0].trial.seed}:{some[0].block}:{some[0].group}:{subgroup}"
-        bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.strangers)
+        bystanders = Bystanders(max(map(self._gpus_of, some), key=len), self.gpus_in_use)
         turn = partial(self._turns.turn, group, self.rounds)
         together = {"at_once": at_once, "ends_at_once": ends_at_once}
         outcomes = measure_in_turns(begin, seed, turn, rounds=self.rounds, **together)
@@ -193,7 +193,7 @@ class Runner:
         worker = self._workers.ready(kind)
         lacks = self.shortage(planned.trial)
         runs = worker is not None and not lacks
-        bystanders = Bystanders(self._gpus_of(planned) if runs else (), self.strangers)
+        bystanders = Bystanders(self._gpus_of(planned) if runs else (), self.gpus_in_use)
         started_at = _now()
         if worker is None and self._workers.has_framework(kind):
             outcome = RunOutcome(status=Status.UNSUPPORTED, reason=self._workers.why_missing(kind))
@@ -264,7 +264,7 @@ class Runner:
         # What a library says about a failure may hold paths and names, and a ledger is shared.
         scrub = scrubber(root=ROOT, out=self.ledger.folder.resolve(), addresses=self._gang_runs.addresses)
         result = {field.name: getattr(outcome.result, field.name) for field in fields(RunResult)}
-        noted = [*outcome.result.notes, *([BesideHead()] if os.environ.get(BESIDE_HEAD) else [])]
+        noted = [*outcome.result.notes, *([OnHeadNode()] if os.environ.get(SHARES_HEAD) else [])]
         result["notes"] = tuple(scrubbed(note, scrub) for note in noted)
         seen = outcome.result.in_effect
         result["in_effect"] = {lever: (value, scrub(how)) for lever, (value, how) in seen.items()}

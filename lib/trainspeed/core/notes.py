@@ -98,7 +98,7 @@ class GpuBusyWhileWaiting(Note, tag="gpu_busy_while_waiting"):
     share: float
 
 
-class BesideHead(Note, tag="beside_head"):
+class OnHeadNode(Note, tag="beside_head"):
     """The services of a fleet's head ran on the machine meanwhile."""
 
 

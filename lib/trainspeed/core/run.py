@@ -189,7 +189,7 @@ class Run(RunResult):
         return self.trial.phase.of_model
 
     @property
-    def tried(self) -> bool:
+    def was_begun(self) -> bool:
         """Whether it was begun: not where it was known beforehand that memory is not enough."""
         return self.status is not Status.OOM or self.failure is None or self.failure.stage is not None
 

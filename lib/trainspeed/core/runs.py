@@ -179,7 +179,7 @@ class Measured(RunSet):
         """Return what was not tried since memory would not have been enough: each reason once."""
         trials: dict[str, set[AnyTrial]] = {}
         for run in self.runs:
-            if not run.tried:
+            if not run.was_begun:
                 trials.setdefault(run.reason or "memory is not enough", set()).add(run.trial.spec)
         return [
             f"Left out, {counted(len(left_out), 'trial')}: {reason.rstrip('.')}."

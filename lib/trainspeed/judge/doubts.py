@@ -204,7 +204,7 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
                 f"It kept a GPU busy for {percent(note.share)} of the time in which it waited for its turns, which "
                 "disturbs those that had theirs."
             )
-        case notes.BesideHead():
+        case notes.OnHeadNode():
             return (
                 "The services of the fleet's head ran beside it, and took about 2 % of a core: have the head on a "
                 "machine that measures nothing."

@@ -29,7 +29,7 @@ def memory_use(runs: Collection[Run]) -> MemoryUse:
     told = [run for run in tried if memory_share(run) is not None]
     return MemoryUse(
         fullest=max(told, key=memory_share, default=None),
-        out_of_memory=tuple(run for run in runs if run.status is Status.OOM and run.tried),
+        out_of_memory=tuple(run for run in runs if run.status is Status.OOM and run.was_begun),
         untold=tuple(run for run in tried if memory_share(run) is None),
     )
 

@@ -96,7 +96,7 @@ class MachineReport:
             self.order,
             arguments=(*self.order.arguments, *(("--resume",) if resume else ())),
             files=intake.of_session(),
-            twins=self.cluster.told(self.nodes[1:]),
+            twins=self.cluster.connection(self.nodes[1:]),
         )
         names = [one.name for one in self.nodes]
         for line in node.call("report", encode_message(order)):

@@ -53,7 +53,7 @@ class NotebookJob:
         """Return the job that measures nothing and shows what is in the folder."""
         return replace(self, context=replace(self.context, render_from=source), rendered=True)
 
-    def told_of(self, results: Sequence[NotebookResult]) -> NotebookJob:
+    def with_results(self, results: Sequence[NotebookResult]) -> NotebookJob:
         """Return the job whose notebook learns what became of other notebooks."""
         statuses = tuple(status_of(result) for result in results)
         return replace(self, context=replace(self.context, notebook_statuses=statuses))
@@ -134,12 +134,12 @@ class ReportRun:
         print(f"\n{job.name}: the front page", flush=True)
         known = list(self._results)
         job = self._with_time(job)
-        result = page = self._executed_alone(job.told_of(known))
+        result = page = self._executed_alone(job.with_results(known))
         if not (result.status.ran_to_its_end or job.rendered):
             known.append(result)
             left = result.path.read_text(encoding="utf-8")
             again = replace(job, parameters={}) if result.mistake else job  # its defaults are right
-            drawn = self._executed_alone(again.drawn(source).told_of(known))
+            drawn = self._executed_alone(again.drawn(source).with_results(known))
             write_atomically(result.path, left)
             page = drawn if drawn.status.ran_to_its_end else result
         notebooks = notebooks_in(self._out, [status_of(other) for other in known])

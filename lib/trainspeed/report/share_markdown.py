@@ -19,9 +19,15 @@ from trainspeed.judge.text import interval_of, name_words, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.confirmation import counts_of
 from trainspeed.studies.summary.gains import shared_words_of
-from trainspeed.studies.summary.headline import HeadlineOutcome, how_sure, nothing_found
+from trainspeed.studies.summary.headline import HeadlineOutcome, how_sure, no_gain_texts
 from trainspeed.studies.summary.tables import FrontTable
-from trainspeed.studies.summary.values import GainValues, ReportValues, Told, told_verdicts, verdict_of
+from trainspeed.studies.summary.values import (
+    GainValues,
+    RecordedVerdict,
+    ReportValues,
+    recorded_verdicts,
+    verdict_of,
+)
 from trainspeed.studies.summary.worth import worthwhile
 
 MOST_LETTERS = 65_000  # GitHub refuses a comment of more than 65,536
@@ -45,8 +51,8 @@ def markdown_of(values: ReportValues, *, complete: bool) -> str:
     Args:
         complete: Whether all of the report ended well.
     """
-    told = told_verdicts(values)
-    texts = (_text(values, told, complete, most) for most in MOST_ITEMS)
+    recorded = recorded_verdicts(values)
+    texts = (_text(values, recorded, complete, most) for most in MOST_ITEMS)
     return next((text for text in texts if len(text) <= MOST_LETTERS), "")
 
 
@@ -71,14 +77,14 @@ def fenced(code: str, language: str = "python") -> str:
     return f"{fence}{language}\n{code}\n{fence}"
 
 
-def _text(values: ReportValues, told: Sequence[Told], complete: bool, most: int) -> str:
+def _text(values: ReportValues, recorded: Sequence[RecordedVerdict], complete: bool, most: int) -> str:
     blocks = [
         "## What makes training faster here?",
         *_warnings(values, complete),
-        *_headline(values, told),
+        *_headline(values, recorded),
         _measured_on(values),
         *_to_paste(values),
-        *_verdicts(told, most),
+        *_verdicts(recorded, most),
         *(_list("Undecided, and what would decide it", values.next_steps, most) if values.next_steps else ()),
         *_list("Doubts", values.doubts, most, otherwise="No reason to distrust this was found."),
         *_list("What was not measured", values.not_measured, most, otherwise="Every run gave a result."),
@@ -103,18 +109,18 @@ def _warnings(values: ReportValues, complete: bool) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def _headline(values: ReportValues, told: Sequence[Told]) -> list[str]:
+def _headline(values: ReportValues, recorded: Sequence[RecordedVerdict]) -> list[str]:
     head = values.headline
     if head.gains:
-        return [_gain(gain, told) for gain in head.gains]
-    switches = [one.verdict for one in told if one.table is FrontTable.SWITCHES]
+        return [_gain(gain, recorded) for gain in head.gains]
+    switches = [one.verdict for one in recorded if one.table is FrontTable.SWITCHES]
     searched = [
-        v for v in (one.verdict for one in told) if v.factor == RECIPE and v.quantity == "time" and v.low
+        v for v in (one.verdict for one in recorded) if v.factor == RECIPE and v.quantity == "time" and v.low
     ]
-    claim, why = nothing_found(
+    claim, why = no_gain_texts(
         head.compared + len(searched),
         head.undecided + sum(verdict.outcome is Outcome.UNDECIDED for verdict in searched),
-        len(worthwhile(switches, [one.verdict for one in told], values.machine)),
+        len(worthwhile(switches, [one.verdict for one in recorded], values.machine)),
         fresh_blocks="fresh blocks",
     )
     said = f"**{escape_markdown(claim)}**: {escape_markdown(why)}."
@@ -124,11 +130,11 @@ def _headline(values: ReportValues, told: Sequence[Told]) -> list[str]:
     return [f"{said} Leave your script as it is." if head.finding is HeadlineOutcome.NOTHING else said]
 
 
-def _gain(gain: GainValues, told: Sequence[Told]) -> str:
+def _gain(gain: GainValues, recorded: Sequence[RecordedVerdict]) -> str:
     verdict = verdict_of(gain.verdict)
     if verdict is None:
         return f"{escape_markdown(gain.name)}: of another version."
-    confirmed = [one.again for one in told if one.again]
+    confirmed = [one.again for one in recorded if one.again]
     again = next((one for one in confirmed if verdict in (one.first, one.again)), None)
     ends = f"{interval_of(verdict)}, {counted(verdict.blocks, 'block')}"
     together = "all together, " if gain.finding is HeadlineOutcome.TOGETHER else ""
@@ -160,10 +166,10 @@ def _comments(pasted: Sequence[GainValues]) -> str:
     return "; a comment says what each switch does to the numbers" if switched else ""
 
 
-def _verdicts(told: Sequence[Told], most: int) -> list[str]:
-    sure = [one for one in told if one.table is not FrontTable.FEW]
+def _verdicts(recorded: Sequence[RecordedVerdict], most: int) -> list[str]:
+    sure = [one for one in recorded if one.table is not FrontTable.FEW]
     outcomes = ", ".join(counts_of([one.verdict for one in sure], [one.again for one in sure if one.again]))
-    few = len(told) - len(sure)
+    few = len(recorded) - len(sure)
     first = f"{counted(len(sure), 'verdict')} with a 95 % interval{': ' if outcomes else ''}{outcomes}."
     first += f" {counted(few, 'first look')} in fewer than {MIN_BLOCKS} blocks: {WHOLE}." if few else ""
     blocks = ["### Verdicts", first]
@@ -175,13 +181,13 @@ def _verdicts(told: Sequence[Told], most: int) -> list[str]:
     return blocks
 
 
-def _table(told: Sequence[Told], most: int) -> list[str]:
-    if not told:
+def _table(recorded: Sequence[RecordedVerdict], most: int) -> list[str]:
+    if not recorded:
         return []
-    shared = shared_words_of([one.verdict for one in told])
+    shared = shared_words_of([one.verdict for one in recorded])
     above = [f"All of them: {escape_markdown(', '.join(shared))}."] if shared and most else []
     lines = ["| comparison | speed-up | interval | outcome | blocks |", "|---|--:|--:|---|--:|"]
-    for one in told[:most]:
+    for one in recorded[:most]:
         verdict = one.verdict
         fresh = f"; in fresh blocks: {size_of(one.again.again)}, {one.again.word}" if one.again else ""
         cells = [
@@ -192,7 +198,7 @@ def _table(told: Sequence[Told], most: int) -> list[str]:
             str(verdict.blocks),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    return [*above, *(["\n".join(lines)] if most else []), *_more(len(told), most)]
+    return [*above, *(["\n".join(lines)] if most else []), *_more(len(recorded), most)]
 
 
 def _name(verdict: Verdict, unsaid: Collection[str]) -> str:

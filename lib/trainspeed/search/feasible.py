@@ -18,7 +18,7 @@ from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.switch import Switch
 
 # Switches beside one plain trial: all are alive together, and memory has to be enough.
-BESIDE = 5
+SWITCHES_PER_GROUP = 5
 SEEDS_APART = 1000  # groups of a label have seeds of their own, a block each from there on
 DTYPES = {"bf16": "bfloat16", "fp16": "float16"}
 RECORDED = frozenset({"devices", "strategy"})  # fields of which every run tells, but those of older ledgers
@@ -29,8 +29,8 @@ TF32 = "tf32"  # a precision without a dtype of its own
 def alone_groups(known: Known, switches: Sequence[Switch], blocks: int, label: str) -> list[ArmGroup]:
     """Return the plain trial and each switch alone, in groups of a few."""
     groups = []
-    for number, first in enumerate(range(0, len(switches), BESIDE)):
-        arms = ((), *((switch,) for switch in switches[first : first + BESIDE]))
+    for number, first in enumerate(range(0, len(switches), SWITCHES_PER_GROUP)):
+        arms = ((), *((switch,) for switch in switches[first : first + SWITCHES_PER_GROUP]))
         seed = known.start.seed + SEEDS_APART * number
         groups.append(ArmGroup(label=label, seed=seed, arms=arms, blocks=blocks))
     return groups

@@ -21,7 +21,7 @@ from trainspeed.search.switch import Set, Switch
 ITERATIONS = 8
 # Standard errors from which on an interaction is tried, and those that it has to keep beside the others: of 100 pairs
 # that have none, noise keeps one in 1 of 100 models. As long as one is missing, all scatters more than it does.
-TRIED, TOLD = 2.5, 4.0
+ENTRY_T, STAY_T = 2.5, 4.0
 MOST_INTERACTIONS = 6
 ALIKE = 0.98  # correlation from which two pairs cannot be told apart
 LEAST_SD = 1e-4
@@ -106,12 +106,15 @@ def model(arms: Sequence[Arm], switches: Sequence[Switch]) -> Model | None:
         scores, correlation = fitted.scores(products)
         scores[chosen] = 0.0
         best = int(np.argmax(np.abs(scores)))
-        if abs(scores[best]) < TRIED:
+        if abs(scores[best]) < ENTRY_T:
             break
         alike[best] = [int(n) for n in np.flatnonzero(np.abs(correlation[best]) > ALIKE) if n != best]
         chosen.append(best)
         fitted = _Fitted(np.hstack([design, products[:, chosen]]), group, faster)
-    while chosen and abs((told := fitted.told[-len(chosen) :])[least := int(np.argmin(np.abs(told)))]) < TOLD:
+    while (
+        chosen
+        and abs((told := fitted.t_statistics[-len(chosen) :])[least := int(np.argmin(np.abs(told)))]) < STAY_T
+    ):
         del chosen[least]
         fitted = _Fitted(np.hstack([design, products[:, chosen]]), group, faster)
     named = {index: tuple(ran[number] for number in pair) for index, pair in enumerate(possible)}
@@ -158,7 +161,7 @@ class _Fitted:
         self.covariance = self.sd**2 * inverse[:width, :width]
 
     @property
-    def told(self) -> np.ndarray:
+    def t_statistics(self) -> np.ndarray:
         """By how many standard errors each effect differs from 0."""
         return self.effects[1:] / np.sqrt(np.diag(self.covariance)[1:])
 

@@ -134,7 +134,7 @@ def _visible(gpus: Sequence[Gpu], cuda_visible_devices: str) -> list[Gpu]:
     return [_devices(gpu)[0] for gpu in visible if gpu.instances or not gpu.in_mig_mode]
 
 
-def stranger_notes(uuids: Sequence[str], *, wait: Callable[[float], object] = time.sleep) -> list[AnyNote]:
+def gpus_in_use(uuids: Sequence[str], *, wait: Callable[[float], object] = time.sleep) -> list[AnyNote]:
     """Return a note for each of these GPUs that is in use. Call it when no run of ours is alive.
 
     A load that is gone within three seconds was the previous run, and so was memory that a driver frees meanwhile.

@@ -25,7 +25,7 @@ from trainspeed.show.theme import FONT_PT, GREY, SMALL_PT, WIDTH_IN
 LOG_DIGITS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))  # in each decade
 MAX_TICKS = {"x": 6, "y": 8}  # of a log axis: on x their labels stand side by side
 LETTER_PT = 0.6 * SMALL_PT  # about as wide as the mean letter
-BESIDE_SIZES_PT = 88  # about as much of a panel's width is beside an axis of sizes
+SIZES_MARGIN_PT = 88  # about as much of a panel's width is beside an axis of sizes
 ROW_PT, FURTHER_PT = 1.6 * SMALL_PT, 1.2 * SMALL_PT  # height of a row of a legend, and of its second line
 NOTE_LETTERS = 76  # in a line of a note
 NOTE_LETTERS_PER_IN, NOTE_LINE_IN = 13.5, 1.35 * SMALL_PT / 72
@@ -37,8 +37,8 @@ LABEL_LETTER_PT = 0.58 * FONT_PT  # width of the mean letter of a label
 TITLE_LETTER_PT, TITLE_LINE_PT = 0.66 * FONT_PT, 1.3 * FONT_PT  # of a panel's title, which is bold
 LABELS_IN = 0.8  # left of a panel, where its note begins
 TITLE_LETTERS_PER_IN, TITLE_LINE_IN = 8.3, 1.3 * (FONT_PT + 1) / 72  # bold letters are wider
-BESIDE_FROM_IN = 8.0  # width of a figure in which two panels stand side by side
-MOST_COLUMNS, HANDLE, BESIDE_PT = 5, 2.6, 4.6 * SMALL_PT  # of a legend; its lines in letters; beside a name
+TWO_COLUMNS_FROM_IN = 8.0  # width of a figure in which two panels stand side by side
+MOST_COLUMNS, HANDLE, LEGEND_HANDLE_PT = 5, 2.6, 4.6 * SMALL_PT  # of a legend; in letters; beside a name
 
 _whole_labels: WeakKeyDictionary[Text, tuple[str, str]] = WeakKeyDictionary()  # as written, and as broken
 
@@ -50,14 +50,14 @@ def panels(
     height_in: float | Sequence[float] = 2.7,
     share_x: bool = True,
     share_y: bool = True,
-    beside: bool = True,
+    columns_allowed: bool = True,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with its panels, one below the other; where it is shown wide, two stand side by side.
 
     Args:
         title: Of the whole figure, at its left edge; a long one is broken into lines.
         height_in: Of every panel, or one height for each.
-        beside: Whether they may stand side by side.
+        columns_allowed: Whether they may stand side by side.
     """
     if not count:
         raise UserError("the frame has no rows to draw: measure first.")
@@ -67,8 +67,8 @@ def panels(
     axes = list(grid[:, 0])
     if title:
         name_figure(figure, title)
-    if beside and count > 1:
-        in_columns(figure, lambda width_in: 2 if width_in >= BESIDE_FROM_IN else 1)
+    if columns_allowed and count > 1:
+        in_columns(figure, lambda width_in: 2 if width_in >= TWO_COLUMNS_FROM_IN else 1)
         at_width(figure, lambda _width_in, columns: _arrange(figure, axes, heights, columns))
     break_labels(figure, axes)
     return figure, axes
@@ -157,7 +157,7 @@ def size_axis(ax: Axes, sizes: Sequence[float], *, base: float = 10) -> None:
     ax.set_xlim(first / margin, last * margin)
 
     def fit(width_in: float, columns: int) -> float:
-        point = math.log(last / first * margin**2) / (72 * width_in / columns - BESIDE_SIZES_PT)
+        point = math.log(last / first * margin**2) / (72 * width_in / columns - SIZES_MARGIN_PT)
         half = {size: (len(three(size)) + 1) / 2 * LETTER_PT * point for size in sizes}  # of a label
         ticks = [first]
         for size in sorted({*sizes} - {first, last}):
@@ -286,10 +286,10 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
         """Draw the legend for this width; return its height in inches."""
         for old in figure.legends[:]:
             old.remove()
-        columns = int(72 * width_in / (LETTER_PT * max(map(len, named)) + BESIDE_PT))
+        columns = int(72 * width_in / (LETTER_PT * max(map(len, named)) + LEGEND_HANDLE_PT))
         rows = math.ceil(len(named) / max(1, min(MOST_COLUMNS, columns)))
         columns = math.ceil(len(named) / rows)
-        letters = int((72 * width_in / columns - BESIDE_PT) / LETTER_PT)
+        letters = int((72 * width_in / columns - LEGEND_HANDLE_PT) / LETTER_PT)
         names = [textwrap.fill(name, letters) for name in named]
         look = {"fontsize": SMALL_PT, "handlelength": HANDLE, "columnspacing": 1}
         figure.legend(named.values(), names, loc="outside lower left", ncols=columns, **look)

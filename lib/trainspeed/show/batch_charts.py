@@ -97,9 +97,9 @@ def plot_ratio_trend(frame: pd.DataFrame, *, title: str = "") -> Figure:
         data["arm"] += " " + data["layout"]
     layout = data["layout"].iloc[0] if one_layout else ""
     shown = "Speed-up of one framework over another" + f": {layout}" * one_layout
-    beside_name = f", {layout}" * (one_layout and bool(title))
+    name_suffix = f", {layout}" * (one_layout and bool(title))
     ylabel = "speed-up, log scale\n(above 1: first named faster)"
-    return _by_batch(data, title or shown, ylabel, beside_name=beside_name, ratio=True)
+    return _by_batch(data, title or shown, ylabel, name_suffix=name_suffix, ratio=True)
 
 
 def _titled(data: pd.DataFrame, title: str, shown: str, ylabel: str, joined: str = "") -> Figure:
@@ -109,7 +109,7 @@ def _titled(data: pd.DataFrame, title: str, shown: str, ylabel: str, joined: str
         data,
         title or shown + shared,
         ylabel,
-        beside_name=shared.replace(": ", ", ") if title else "",
+        name_suffix=shared.replace(": ", ", ") if title else "",
         joined=joined,
     )
 
@@ -119,14 +119,14 @@ def _by_batch(
     title: str,
     ylabel: str,
     *,
-    beside_name: str = "",
+    name_suffix: str = "",
     ratio: bool = False,
     joined: str = "",
 ) -> Figure:
     """Draw the column `value` over batch size: what the three charts above share.
 
     Args:
-        beside_name: What stands after the name of each panel's model.
+        name_suffix: What stands after the name of each panel's model.
         joined: Which runs a line joins, where that has to be said.
     """
     good = succeeded(data)
@@ -173,7 +173,7 @@ def _by_batch(
                 write_sentence(ax, _why_nothing(data[rows]))
             batch_axis(ax, sizes)
             ax.set(ylabel=ylabel, xlabel="batch size (log scale)")
-        ax.set_title(name + beside_name, pad=6 + above_pt)
+        ax.set_title(name + name_suffix, pad=6 + above_pt)
         _limit(value_axis, values, ratio=ratio)
     if len(values):
         if len(lone) == len(models):

@@ -47,7 +47,7 @@ def dot_rows(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown
             write_in_row(ax, y, count_failures(runs) or unknown)
             continue
         if failures := count_failures(runs):
-            write_in_row(ax, y, failures, beside=True)
+            write_in_row(ax, y, failures, right=True)
         if interval := verdict.median_interval(values.tolist()):
             band = {"linewidth": 9, "alpha": 0.25, "color": look["color"]}
             ax.hlines(y, *interval, gid="interval", **band)
@@ -67,11 +67,11 @@ def dot_rows_legend(data: pd.DataFrame) -> str:
     return "dot: one run; bar: median" + ("; band: its 95 % interval" if sure else "")
 
 
-def write_in_row(ax: Axes, y: float, text: str, *, beside: bool = False) -> None:
+def write_in_row(ax: Axes, y: float, text: str, *, right: bool = False) -> None:
     """Write at the left of a row why it has no mark, or beside it why some are missing."""
     look = {"fontsize": SMALL_PT, "color": GREY, "bbox": {"facecolor": "white", "linewidth": 0, "pad": 1}}
     ax.text(
-        1.01 if beside else 0.01,
+        1.01 if right else 0.01,
         y,
         text,
         transform=ax.get_yaxis_transform(),

@@ -45,7 +45,7 @@ LABEL_LETTERS = 32  # a longer label of a row is broken into lines
 WIDE_LABEL_LETTERS = 56  # … where the chart is as wide as a page
 ROW_IN = 0.21  # height of one line of a label
 EDGES_IN = 1.3  # height of what is above and below the rows
-BESIDE_FROM_IN, WIDE_FROM_IN = (
+SIDE_LABELS_FROM_IN, WIDE_FROM_IN = (
     5.2,
     8.0,
 )  # width of a panel in which labels stand beside the rows, and long ones too
@@ -96,7 +96,7 @@ def _label_rows(ax: Axes, labels: Sequence[str], heights: pd.Series, width_in: f
     ys = ax.get_yticks()
     for old in [text for text in ax.texts if text.get_gid() == "label"]:
         old.remove()
-    if width_in >= BESIDE_FROM_IN:
+    if width_in >= SIDE_LABELS_FROM_IN:
         letters = LABEL_LETTERS if width_in < WIDE_FROM_IN else WIDE_LABEL_LETTERS
         ax.set_yticks(ys, [textwrap.fill(str(label), letters) for label in labels])
         ax.set_ylim(heights.sum(), 0)

@@ -22,7 +22,7 @@ SAID = {
     Outcome.SAME: "the same",
     None: "without an interval",
 }  # what is not its own word; None is what no verdict with an interval has
-FOUND = (*ORDER, None)  # in this order
+OUTCOMES_SHOWN = (*ORDER, None)  # in this order
 
 
 def of_comparisons(verdicts: Sequence[Verdict], *, otherwise: str = "") -> str:
@@ -119,7 +119,7 @@ def _counted(verdicts: Sequence[Verdict]) -> str:
     if len(counts) == 1:
         (outcome,) = counts
         return _word(outcome) + (f" in {all_of(len(verdicts))}" if len(verdicts) > 1 else "")
-    return ", ".join(f"{counts[outcome]} {_word(outcome)}" for outcome in FOUND if counts[outcome])
+    return ", ".join(f"{counts[outcome]} {_word(outcome)}" for outcome in OUTCOMES_SHOWN if counts[outcome])
 
 
 def _unsure(verdicts: Sequence[Verdict]) -> list[str]:
@@ -147,7 +147,7 @@ def _over_sizes(verdicts: Sequence[Verdict], *, unsure: bool = True) -> str:
         end = "on" if len(decided) < len(sizes) else f"to {sizes[-1]}"
         return f"{_word(by_size[decided[0]])} from batch {decided[0]} {end}"
     said = []
-    for outcome in FOUND:
+    for outcome in OUTCOMES_SHOWN:
         own = [str(size) for size in sizes if by_size[size] is outcome]
         if own and (unsure or outcome):
             said.append(f"{_word(outcome)} at batch {', '.join(own)}")

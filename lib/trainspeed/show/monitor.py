@@ -25,7 +25,7 @@ from trainspeed.show.theme import OKABE_ITO, SMALL_PT, Look, framework_colour, f
 
 QUESTION = "Were the devices busy while the runs were measured?"
 DEVICE = re.compile(r"(.*?)(\d*)", re.DOTALL)  # its kind and its number
-MOST_TOLD = 4  # devices that the title names
+MOST_NAMED = 4  # devices that the title names
 MAX_NAMES = 12  # more runs than this are shaded without a number
 MAX_AXIS_IN_SECONDS_S = 300  # a longer time axis counts minutes
 MAX_TICKS = 200  # more epoch ends than this would be a solid bar: left out
@@ -102,7 +102,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     spans = spans.assign(x=begun, x_end=ended)
     epoch_ends = elapsed(runs["epoch_ends"].explode().dropna())
     title = _title(samples, spans)
-    figure, axes = panels(len(recorded), title, height_in=1.4, share_y=False, beside=False)
+    figure, axes = panels(len(recorded), title, height_in=1.4, share_y=False, columns_allowed=False)
     sampled = samples[samples[[panel.column for panel in recorded]].notna().any(axis=1)]
     devices = _looks(sampled["device"])
     for ax, panel in zip(axes, recorded, strict=True):
@@ -143,7 +143,7 @@ def _title(samples: pd.DataFrame, spans: pd.DataFrame) -> str:
     if len(loads) == 1:
         return f"Load of {names[loads.index[0]]} while runs were measured: median {loads.iloc[0]:.0f} %"
     each = [f"{names[device]} {loads[device]:.0f} %" for device in sorted(loads.index, key=_kind_and_number)]
-    if len(each) > MOST_TOLD:
+    if len(each) > MOST_NAMED:
         each = [f"{loads.min():.0f} to {loads.max():.0f} % on {len(loads)} devices"]
     return f"Median load while runs were measured: {', '.join(each)}"
 

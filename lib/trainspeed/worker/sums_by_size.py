@@ -54,7 +54,7 @@ class SumsBySize:
         self._sum_s: dict[int, list[float]] = {}
 
     @property
-    def found(self) -> tuple[LinkSum, ...]:
+    def measured(self) -> tuple[LinkSum, ...]:
         """What was measured: empty before the second epoch."""
         known = ((size, tuple(seconds)) for size, seconds in self._sum_s.items() if seconds)
         return tuple(LinkSum(size_bytes=size, sum_s=seconds) for size, seconds in known)

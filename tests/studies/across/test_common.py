@@ -28,7 +28,7 @@ def test_a_trial_counts_that_two_of_several_sides_have():
     assert list(only(found).runs) == ["a", "c"]
     assert found.sides == ["a", "c"] and found.first == "a"
     assert [trial.batch_size for _, trial in found.alone["c"]] == [16]
-    assert common.stranger_sentences(found) == [
+    assert common.unmatched_side_sentences(found) == [
         "b has no trial that another side has, so it is compared with none: it has layout (1 trial)."
     ]
 

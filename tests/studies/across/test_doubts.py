@@ -3,7 +3,7 @@
 from sessions_data import day, history_of, machine, quiet_day
 from sides_data import blocks
 from study_data import MACHINE
-from trainspeed.core.notes import BesideHead, CoresBusy, LossNotFinite
+from trainspeed.core.notes import CoresBusy, LossNotFinite, OnHeadNode
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.studies.across.doubts import doubt_sentences, history_doubts
@@ -38,7 +38,7 @@ def test_the_notes_of_each_side_are_told_with_how_many_runs_have_them():
 
 
 def test_of_many_sides_with_one_doubt_the_runs_are_counted():
-    sides = {f"n{number}": blocks(1.0, notes=(BesideHead(),)) for number in range(9)}
+    sides = {f"n{number}": blocks(1.0, notes=(OnHeadNode(),)) for number in range(9)}
 
     (said,) = doubt_sentences(sides, {})
 

@@ -9,7 +9,7 @@ from study_data import make_run
 from trainspeed.core.errors import UserError
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import SCHEMA
-from trainspeed.studies.across.sides import PATHS_VARIABLE, check_prices, read_sides, told_apart
+from trainspeed.studies.across.sides import PATHS_VARIABLE, check_prices, distinct_names, read_sides
 
 
 @pytest.fixture
@@ -52,7 +52,9 @@ def test_sides_of_the_same_name_are_told_apart_in_their_order(folder):
     (folder / "deeper").mkdir()
     (folder / "new").rename(folder / "deeper/old")
     assert [side.name for side in read(folder, "old", "deeper/old")] == ["old (1)", "old (2)"]
-    assert told_apart(["a", "b", "a", "a (1)"]) == ["a (2)", "b", "a (3)", "a (1)"], "no name is given twice"
+    assert distinct_names(["a", "b", "a", "a (1)"]) == ["a (2)", "b", "a (3)", "a (1)"], (
+        "no name is given twice"
+    )
 
 
 def test_prices_belong_to_the_sides_in_their_order(folder):

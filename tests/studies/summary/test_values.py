@@ -17,8 +17,8 @@ from trainspeed.studies.summary.tables import FrontTable
 from trainspeed.studies.summary.values import (
     read_values,
     record_report,
+    recorded_verdicts,
     report_values,
-    told_verdicts,
     verdict_of,
 )
 
@@ -91,7 +91,7 @@ def test_what_is_written_is_read_back(tmp_path, monkeypatch):
 
     read = read_values(tmp_path / "report.json")
     assert msgspec.to_builtins(read) == json.loads((tmp_path / "report.json").read_text())
-    (told,) = told_verdicts(read)
+    (told,) = recorded_verdicts(read)
     assert (
         told.verdict.name == report.verdicts[0].name
         and told.table is FrontTable.SWITCHES
@@ -126,7 +126,7 @@ def test_a_verdict_of_another_version_costs_no_other():
 
     more = msgspec.structs.replace(known, verdicts=[*strange, *known.verdicts])
 
-    assert len(told_verdicts(more)) == 1
+    assert len(recorded_verdicts(more)) == 1
 
 
 def test_what_may_well_be_a_gain_is_named_where_nothing_is_one():

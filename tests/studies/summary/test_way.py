@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from found_switches import whole
 from front_data import report_of, runs_of, verdicts_of
+from search_findings import whole
 from study_data import make_run
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show.waterfall import QUESTION, TOTAL

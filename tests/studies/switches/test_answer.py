@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from found_switches import (
+from search_findings import (
     BF16,
     COMPILED,
     FUSED,

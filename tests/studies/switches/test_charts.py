@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from found_switches import nothing_yet, whole
+from search_findings import nothing_yet, whole
 from study_data import make_trial
 from trainspeed.show import waterfall
 from trainspeed.show.theme import set_theme

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from found_switches import LOOP, feasible, nothing_yet, whole, without_bf16
+from search_findings import LOOP, feasible, nothing_yet, whole, without_bf16
 from study_data import make_run, make_trial
 from trainspeed.judge.verdict import Outcome
 from trainspeed.show.waterfall import QUESTION

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from found_switches import BF16, COMPILED, FUSED, LAST, feasible, nothing_yet, speedup, whole
+from search_findings import BF16, COMPILED, FUSED, LAST, feasible, nothing_yet, speedup, whole
 from study_data import make_run, make_trial
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet

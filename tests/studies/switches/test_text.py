@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from found_switches import (
+from search_findings import (
     FUSED,
     feasible,
     nothing_yet,

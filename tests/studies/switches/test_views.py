@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from found_switches import FUSED, LAST, LOOP, feasible, nothing_yet, speedup, whole, without_bf16
+from search_findings import FUSED, LAST, LOOP, feasible, nothing_yet, speedup, whole, without_bf16
 from study_data import make_run, make_trial
 from trainspeed.judge.comparison import Verdict, as_json
 from trainspeed.search.claims import WaterfallBar

@@ -82,7 +82,7 @@ class Cluster(Protocol):
             UserError: Fewer have come, or another fleet has them.
         """
 
-    def told(self, nodes: Sequence[Node]) -> str:
+    def connection(self, nodes: Sequence[Node]) -> str:
         """Return what a report needs to reach these nodes, as text; empty where there are none."""
 
     def renewed(self, nodes: Sequence[Node]) -> list[Node]:

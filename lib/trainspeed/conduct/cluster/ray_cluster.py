@@ -71,17 +71,17 @@ class RayNode:
             raise NodeLost("it no longer answers") from None
 
 
-def nodes_of(told: Mapping[str, Any]) -> tuple[Node, ...]:
+def nodes_of(connection: Mapping[str, Any]) -> tuple[Node, ...]:
     """Connect from a report, and return the nodes with these names, without those that are gone.
 
     Args:
-        told: What `RayCluster.told` returned: address, names, and the names of their actors.
+        connection: What `RayCluster.connection` returned: address, names, and the names of their actors.
     Raises:
         UserError: The head does not answer.
     """
-    _connect(told["address"])
+    _connect(connection["address"])
     nodes = []
-    for name, actor in zip(told["names"], told["actors"], strict=True):
+    for name, actor in zip(connection["names"], connection["actors"], strict=True):
         with contextlib.suppress(ValueError):  # it was lost since then
             nodes.append(RayNode(name, ray.get_actor(actor, namespace=NAMESPACE)))
     return tuple(nodes)
@@ -169,8 +169,8 @@ class RayCluster:
         self._placed_on[name] = node
         return actor
 
-    def told(self, nodes: Sequence[Node]) -> str:
-        """See `Cluster.told`. The token is not in it: each node has its own copy."""
+    def connection(self, nodes: Sequence[Node]) -> str:
+        """See `Cluster.connection`. The token is not in it: each node has its own copy."""
         names = [node.name for node in nodes]
         actors = [_actor_on(self._placed_on[name]) for name in names]
         return json.dumps({"address": self.address, "names": names, "actors": actors}) if names else ""

@@ -17,7 +17,7 @@ from types import FrameType
 
 from trainspeed.conduct.cluster import addresses, credentials
 from trainspeed.conduct.cluster.node import ENGINE_SETS, MACHINE_NAME, USERS_OWN, resource_of
-from trainspeed.conduct.context import BESIDE_HEAD
+from trainspeed.conduct.context import SHARES_HEAD
 from trainspeed.core.errors import UserError
 from trainspeed.sensors.machine import logical_cores
 from trainspeed.sensors.processes import adopt_orphans, die_with_parent, end_children
@@ -146,7 +146,7 @@ def start_node(machine: str, head: str | None, address: str | None, *, measures:
         at = own, addresses.PORT
         if addresses.is_listening(*at):
             raise UserError(ALREADY)
-        variables |= {BESIDE_HEAD: "1"}
+        variables |= {SHARES_HEAD: "1"}
     words = command(
         machine, f"{at[0]}:{at[1]}" if head else None, own, measures=measures, cpus=max(1, logical_cores())
     )

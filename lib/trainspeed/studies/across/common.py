@@ -169,7 +169,7 @@ def unmatched_sentences(common: Common) -> list[str]:
     return sentences
 
 
-def stranger_sentences(common: Common) -> list[str]:
+def unmatched_side_sentences(common: Common) -> list[str]:
     """Return a sentence for each side that has no trial in common with any other."""
     return [
         f"{side} has no trial that another side has, so it is compared with none: it has {_studies(own)}."

@@ -73,7 +73,7 @@ def read_sides(
     prices = check_prices(runs, usd_per_hour)
     paths = [_ledger(text, seen_from) for text in _given(runs, environment)]
     _check_different(runs, paths)
-    names = told_apart([_name(path) for path in paths])
+    names = distinct_names([_name(path) for path in paths])
     parts: dict[Any, Any] = {}
     sides = tuple(
         _read(text, path, name, price, parts)
@@ -101,7 +101,7 @@ def check_prices(runs: Sequence[str], usd_per_hour: Sequence[float | None]) -> t
     return tuple(usd_per_hour)
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
+def distinct_names(names: Sequence[str]) -> list[str]:
     """Return the names, with a number after each that others have too, in their order."""
     counts, taken, numbers = Counter(names), set(names), Counter[str]()
     told = []

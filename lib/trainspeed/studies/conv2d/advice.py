@@ -17,8 +17,8 @@ from trainspeed.studies.conv2d.findings import (
     cpu_verdicts,
     device_verdicts,
     fastest,
-    not_told_apart,
     residency_verdicts,
+    tied_trials,
 )
 from trainspeed.studies.conv2d.sweeps import Sweep
 from trainspeed.studies.conv2d.trials import on_device
@@ -153,7 +153,7 @@ def fastest_code(runs: Sequence[Run], core: Sequence[Conv2dTrial]) -> list[str]:
             "device": "of the frameworks, on a CPU core",
             "cpu": "of the CPU's libraries; for one channel",
         }
-    alike = {side: not_told_apart(runs, core, trial) for side, trial in fastest(runs, core).items()}
+    alike = {side: tied_trials(runs, core, trial) for side, trial in fastest(runs, core).items()}
     return [
         code.block(
             f"**{library_of(trial)}**, {_rank(places[side], alike[side])}",

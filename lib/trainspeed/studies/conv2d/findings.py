@@ -74,7 +74,7 @@ def fastest(runs: Iterable[Run], core: Iterable[Conv2dTrial]) -> dict[str, Conv2
     return dict(sorted(best.items(), key=lambda side: medians[side[1]]))
 
 
-def not_told_apart(runs: Iterable[Run], core: Iterable[Conv2dTrial], best: Conv2dTrial) -> list[Conv2dTrial]:
+def tied_trials(runs: Iterable[Run], core: Iterable[Conv2dTrial], best: Conv2dTrial) -> list[Conv2dTrial]:
     """Return the other trials of its side, on one device, over which the fastest was not shown to be faster."""
     calls = calls_of(runs)
     side = next(trials for trials in on_one_device(core) if best in trials)

@@ -25,7 +25,7 @@ from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.gains import study_link
-from trainspeed.studies.summary.headline import HeadlineOutcome, compared, gains_told, to_paste
+from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
 from trainspeed.studies.summary.text import doubt_text, without_result
 
 MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
@@ -151,7 +151,7 @@ def setting_sentences(
     report: ReportSummary, machine: Mapping[str, Any], confirmed: Sequence[Confirmed] = ()
 ) -> list[Marked]:
     """Return what there is to paste, where the headline does not lead to it; on what and how long was trained."""
-    told = gains_told(report, confirmed)
+    told = headline_gains(report, confirmed)
     linked = any(gain.finding is HeadlineOutcome.TOGETHER for gain in told)
     paste = (
         "[the lines of the headline](#code-to-paste)"

@@ -49,7 +49,7 @@ class Gain:
     again: Confirmed | None = None
 
 
-def gains_told(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Gain]:
+def headline_gains(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Gain]:
     """Return the gains of the headline: what pays together, the largest first, or else the best gain; may be none."""
     if kept := sorted(report.kept, key=lambda verdict: -verdict.speedup):
         return [Gain(verdict=verdict, finding=HeadlineOutcome.TOGETHER) for verdict in kept[:MOST]]
@@ -64,7 +64,7 @@ def gains_told(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> li
 
 def finding_of(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> HeadlineOutcome:
     """Return what a report found, in a word."""
-    if told := gains_told(report, confirmed):
+    if told := headline_gains(report, confirmed):
         return told[0].finding
     decided = bool(report.headlines or report.recipes) and not _open(report) and not _doubtful(confirmed)
     return HeadlineOutcome.NOTHING if decided else HeadlineOutcome.UNDECIDED
@@ -116,7 +116,7 @@ def headline(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
     Args:
         confirmed: What became of some of the gains in fresh blocks.
     """
-    told = gains_told(report, confirmed)
+    told = headline_gains(report, confirmed)
     said = [
         _recipe(g.verdict, report) if g.finding is HeadlineOutcome.TOGETHER else _gain(g, report)
         for g in told
@@ -150,12 +150,12 @@ def _place(trial: Trial) -> str:
     return f"{NAMES[trial.framework]}, {model_of(trial.model)}"
 
 
-def _gain(told: Gain, report: ReportSummary) -> Marked:
+def _gain(gain: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
-    size, name = _times(told.verdict, report), escape(told.verdict.name)
+    size, name = _times(gain.verdict, report), escape(gain.verdict.name)
     largest = " Of those, it was the largest at first."
-    largest = largest if told.finding is HeadlineOutcome.CONFIRMED else ""
-    return Marked(f"{size}: {name}; {how_sure(told.finding, told.verdict, told.again)}.{largest}")
+    largest = largest if gain.finding is HeadlineOutcome.CONFIRMED else ""
+    return Marked(f"{size}: {name}; {how_sure(gain.finding, gain.verdict, gain.again)}.{largest}")
 
 
 def how_sure(finding: HeadlineOutcome, verdict: Verdict, again: Confirmed | None) -> str:
@@ -182,7 +182,7 @@ def compared(report: ReportSummary) -> list[Verdict]:
     return [*report.headlines, *searched]
 
 
-def nothing_found(compared: int, undecided: int, gains: int, *, fresh_blocks: str) -> tuple[str, str]:
+def no_gain_texts(compared: int, undecided: int, gains: int, *, fresh_blocks: str) -> tuple[str, str]:
     """Return that nothing was found to be faster, and in how many comparisons: two halves of a sentence.
 
     Args:
@@ -205,7 +205,7 @@ def nothing_found(compared: int, undecided: int, gains: int, *, fresh_blocks: st
 def _nothing(report: ReportSummary, confirmed: Sequence[Confirmed]) -> Marked:
     judged = compared(report)
     undecided = sum(verdict.outcome is Outcome.UNDECIDED for verdict in judged)
-    claim, why = nothing_found(
+    claim, why = no_gain_texts(
         len(judged),
         undecided,
         len(_gains(report)),

@@ -33,7 +33,7 @@ from trainspeed.studies.summary.gains import undecided_sentences
 from trainspeed.studies.summary.headline import (
     HeadlineOutcome,
     finding_of,
-    gains_told,
+    headline_gains,
     nearest_gain,
     to_paste,
 )
@@ -141,7 +141,7 @@ class ReportValues(msgspec.Struct, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Told:
+class RecordedVerdict:
     """A verdict of the report, its table, and what became of it in fresh blocks; None where there were none."""
 
     verdict: Verdict
@@ -215,7 +215,7 @@ def read_values(path: Path) -> ReportValues:
     return values
 
 
-def told_verdicts(values: ReportValues) -> list[Told]:
+def recorded_verdicts(values: ReportValues) -> list[RecordedVerdict]:
     """Return the verdicts of a report; what another version wrote is left out."""
     return [told for told in map(_told, values.verdicts) if told]
 
@@ -229,11 +229,11 @@ def verdict_of(element: Mapping[str, Any] | None) -> Verdict | None:
         return None
 
 
-def _told(element: Mapping[str, Any]) -> Told | None:
+def _told(element: Mapping[str, Any]) -> RecordedVerdict | None:
     verdict, again = verdict_of(element), verdict_of(element.get("fresh_blocks"))
     if verdict is None or element.get("table") not in {*FrontTable}:
         return None
-    return Told(
+    return RecordedVerdict(
         verdict, FrontTable(element["table"]), Confirmed(first=verdict, again=again) if again else None
     )
 
@@ -241,7 +241,7 @@ def _told(element: Mapping[str, Any]) -> Told | None:
 def _gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[GainValues]:
     pasted = {(plain.spec, trial.spec): (plain, trial) for plain, trial in to_paste(report, confirmed)}
     gains = []
-    for told in gains_told(report, confirmed):
+    for told in headline_gains(report, confirmed):
         verdict = told.verdict
         plain, trial = pasted.get((verdict.baseline.spec, verdict.candidate.spec), (None, None))
         gains.append(

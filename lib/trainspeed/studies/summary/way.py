@@ -14,7 +14,7 @@ from trainspeed.judge.text import size_of
 from trainspeed.show.waterfall import QUESTION, REST, STEP, TOTAL, WAY_COLUMNS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.headline import HeadlineOutcome, gains_told
+from trainspeed.studies.summary.headline import HeadlineOutcome, headline_gains
 
 MOST = 3  # recipes, as in the headline
 ALL_TOGETHER = "all switches together"
@@ -66,7 +66,7 @@ def waterfall_title(report: ReportSummary) -> str:
 
 def single_gains(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Verdict]:
     """Return the gain of the headline where it is a single switch, to be drawn in place of a way; may be none."""
-    told = gains_told(report, confirmed)
+    told = headline_gains(report, confirmed)
     return [gain.verdict for gain in told if gain.finding is not HeadlineOutcome.TOGETHER]
 
 

@@ -97,7 +97,7 @@ class TorchTraining(Training):
 
     @property
     def link_sums(self) -> tuple[LinkSum, ...]:
-        return self.sums.found if isinstance(self.sums, SumsBySize) else ()
+        return self.sums.measured if isinstance(self.sums, SumsBySize) else ()
 
     @property
     def final_loss(self) -> float | None:

@@ -64,7 +64,7 @@ def _set_by(variables: Sequence[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in variables if os.environ.get(name)}
 
 
-def threads_seen(value: str, variables: Sequence[str], number: int | None, plain: int, told: str) -> Seen:
+def threads_seen(value: str, variables: Sequence[str], number: int | None, plain: int, how_read: str) -> Seen:
     """Return what a run saw of the lever threads.
 
     A variable may ask for more than a framework takes: with MKL that is one for each core at most.
@@ -74,12 +74,12 @@ def threads_seen(value: str, variables: Sequence[str], number: int | None, plain
         variables: With which a user sets the number.
         number: Threads that the framework computes with; None where it only tells that they are its own choice.
         plain: As many as a plain script would have.
-        told: How the number was found.
+        how_read: How the number was found.
     """
     if value == AS_SET[1]:
         given = _set_by(variables)
         said = ", ".join(f"{name}={text}" for name, text in given.items())
-        how = f"{said or 'no variable is set'}; {told}"
+        how = f"{said or 'no variable is set'}; {how_read}"
         if not given:
             return None, how
         asked = [int(text) for text in given.values() if text.isdecimal()]
@@ -89,7 +89,7 @@ def threads_seen(value: str, variables: Sequence[str], number: int | None, plain
     allowed = set(all_cores())
     cores = {core for thread in process.threads() for core in thread.cores} & allowed
     whole = cores == allowed and number == plain
-    how = f"{told}; its threads may run on {len(cores)} of {counted(len(allowed), 'core')}"
+    how = f"{how_read}; its threads may run on {len(cores)} of {counted(len(allowed), 'core')}"
     if value == HALF_THREADS[1] and number == half_of(plain) <= len(cores):
         return value, how
     alone = number <= 1 and len(cores) == 1

@@ -15,7 +15,7 @@ from trainspeed.worker import user_code
 from trainspeed.worker.failures import Invalid
 from trainspeed.worker.models.library import check_fits
 
-TRIED_IMAGES = 2  # images of the batch that a user's model is tried with
+DUMMY_IMAGES = 2  # images of the batch that a user's model is tried with
 TRUNCATED_STD = 0.87962566103423978  # of a standard normal cut at 2; Keras's he_normal divides by it
 
 
@@ -159,7 +159,7 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
     if not isinstance(built, nn.Module):
         raise Invalid(f"{model} must return a torch.nn.Module, not {user_code.type_name(built)}")
     first = next(built.parameters(), None)
-    images = torch.zeros(TRIED_IMAGES, *shape, device=None if first is None else first.device)
+    images = torch.zeros(DUMMY_IMAGES, *shape, device=None if first is None else first.device)
     try:
         with torch.no_grad():
             logits = built.eval()(images)  # draws lazy weights, too
@@ -170,10 +170,10 @@ def _users_network(model: str, shape: tuple[int, ...], layout: str, classes: int
         raise Invalid(
             f"{model}: its model must return one tensor of logits, not {user_code.type_name(logits)}"
         )
-    if logits.shape != (TRIED_IMAGES, classes):
+    if logits.shape != (DUMMY_IMAGES, classes):
         raise Invalid(
             f"{model}: its model returns {tuple(logits.shape)} for images of {tuple(images.shape)}: it must be "
-            f"{(TRIED_IMAGES, classes)}, a logit for each class"
+            f"{(DUMMY_IMAGES, classes)}, a logit for each class"
         )
     if not any(p.requires_grad for p in built.parameters()):
         raise Invalid(f"{model}: its model has no trainable weights")

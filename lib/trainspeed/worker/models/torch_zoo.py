@@ -15,7 +15,7 @@ TIMM_NAMES = {"vgg16": "vgg16", "mobilenet": "mobilenetv1_100", "resnet50": "res
 TIMM_NAMES |= {f"efficientnet_b{n}": f"efficientnet_b{n}" for n in range(6)}
 WEIGHTS = "model.safetensors"  # the file that timm looks for first
 HUB_TIMEOUT_S = 10
-TRIED_IMAGES = 2  # images of the batch that a model is tried with
+DUMMY_IMAGES = 2  # images of the batch that a model is tried with
 
 
 class ZooModel(nn.Module):
@@ -57,7 +57,7 @@ def timm_model(model: str, *, image_size: int, classes: int) -> nn.Module:
     Raises:
         Unsupported: It cannot be built here, or does not take such images.
     """
-    shape = (TRIED_IMAGES, 3, image_size, image_size)
+    shape = (DUMMY_IMAGES, 3, image_size, image_size)
     try:
         built = timm.create_model(model.partition("/")[2], num_classes=classes)
         with torch.no_grad():
@@ -66,7 +66,7 @@ def timm_model(model: str, *, image_size: int, classes: int) -> nn.Module:
         raise Unsupported(
             f"{model}: timm raised {type(problem).__name__}: {first_line(problem)}, on images of {shape}"
         ) from problem
-    if not isinstance(logits, torch.Tensor) or logits.shape != (TRIED_IMAGES, classes):
+    if not isinstance(logits, torch.Tensor) or logits.shape != (DUMMY_IMAGES, classes):
         raise Unsupported(f"{model}: does not return a logit for each class of images of {shape}")
     return built.train()
 

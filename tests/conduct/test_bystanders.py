@@ -54,7 +54,7 @@ def notes_of(tmp_path, log):
     def measure(before, after, *arms, uuids=("GPU-a", "GPU-b")):
         found = iter([before, after])
 
-        def strangers(uuids):
+        def gpus_in_use(uuids):
             log.append(tuple(uuids))
             return next(found)
 
@@ -67,7 +67,7 @@ def notes_of(tmp_path, log):
             start=lambda *_: Worker(log),
             timeout_s=9,
             gpu_uuids=uuids,
-            strangers=strangers,
+            gpus_in_use=gpus_in_use,
         )
         trials = tuple(
             make_trial(**{"dataset": "digits", "layout": "channels_last", **arm}) for arm in arms or ONE_GPU

@@ -4,7 +4,7 @@ import pytest
 from pandas.io.formats.style import Styler
 
 from scaling_data import make_verdict
-from trainspeed.articles import beside, charts, ratios, views
+from trainspeed.articles import charts, page, ratios, views
 from trainspeed.articles.claims import ClaimAnswer, Result, claims
 from trainspeed.show import notebook
 
@@ -21,7 +21,7 @@ def shown(monkeypatch):
     monkeypatch.setattr(
         notebook, "show_table", lambda table: things.append(table) if table is not None else None
     )
-    monkeypatch.setattr(beside, "show", lambda ax, alt: things.append(ax.figure.get_suptitle()))
+    monkeypatch.setattr(page, "show", lambda ax, alt: things.append(ax.figure.get_suptitle()))
     return things
 
 
@@ -30,7 +30,7 @@ def answered(*results):
 
 
 def test_statements_that_nothing_was_measured_about_are_folded(shown):
-    beside.show_claims(answered(Result.UNDECIDED, Result.UNMEASURED, Result.AGREES, Result.UNMEASURED))
+    page.show_claims(answered(Result.UNDECIDED, Result.UNMEASURED, Result.AGREES, Result.UNMEASURED))
     table, folded = shown
     assert table.data["this machine"].tolist() == ["undecided", "agrees"]
     assert folded.startswith("<details><summary>Not measured here: 2 statements</summary>")
@@ -39,14 +39,14 @@ def test_statements_that_nothing_was_measured_about_are_folded(shown):
 
 @pytest.mark.parametrize("result", [Result.UNMEASURED, Result.DISAGREES])
 def test_where_all_are_of_one_kind_the_other_is_not_there(shown, result):
-    beside.show_claims(answered(result))
+    page.show_claims(answered(result))
     (only,) = shown
     assert isinstance(only, Styler) == (result is Result.DISAGREES)
 
 
 def test_no_statement_at_all_is_a_sentence(shown):
-    beside.show_claims([])
-    assert shown == [beside.NO_STATEMENT]
+    page.show_claims([])
+    assert shown == [page.NO_STATEMENT]
 
 
 @pytest.mark.parametrize(
@@ -59,22 +59,22 @@ def test_no_statement_at_all_is_a_sentence(shown):
     ids=["second device", "pipelines", "batch sizes"],
 )
 def test_numbers_of_the_article_alone_are_a_folded_table(shown, data, plot, table):
-    beside.show_numbers(data, plot, table, name="Numbers", alt="A chart.")
+    page.show_numbers(data, plot, table, name="Numbers", alt="A chart.")
     (folded,) = shown
-    assert folded.startswith(f"<details><summary>Numbers: {beside.THEIRS_ALONE}") and "article" in folded
+    assert folded.startswith(f"<details><summary>Numbers: {page.THEIRS_ALONE}") and "article" in folded
 
 
 def test_numbers_of_this_machine_are_a_chart_and_a_table(shown):
     data = ratios.second_device([make_verdict(1.25)])
     arguments = data, charts.plot_second_device, views.second_device_table
-    beside.show_numbers(*arguments, name="Numbers", alt="A chart.")
-    beside.show_numbers(*arguments, name="Numbers", alt="A chart.", with_table=False)
+    page.show_numbers(*arguments, name="Numbers", alt="A chart.")
+    page.show_numbers(*arguments, name="Numbers", alt="A chart.", with_table=False)
     title, table, again = shown
     assert isinstance(table, Styler) and title == again and "1.25x" in title
 
 
 def test_nothing_of_either_is_a_sentence(shown):
-    beside.show_numbers(
+    page.show_numbers(
         ratios.precision_shares([]), charts.plot_shares, views.shares_table, name="Numbers", alt="A chart."
     )
-    assert shown == [beside.NO_NUMBER]
+    assert shown == [page.NO_NUMBER]
