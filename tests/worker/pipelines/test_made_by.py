@@ -38,7 +38,10 @@ def test_processes_are_counted_as_they_live():
     [
         (MadeBy(), NOBODY),
         (MadeBy(processes=2, in_loop=True), "2 living worker processes and the thread that trains"),
-        (MadeBy(beside=1, in_loop=True), "1 thread beside the one that trains and the thread that trains"),
+        (
+            MadeBy(other_threads=1, in_loop=True),
+            "1 thread beside the one that trains and the thread that trains",
+        ),
     ],
 )
 def test_where_it_is_not_one_of_them_nothing_is_seen(made, how):

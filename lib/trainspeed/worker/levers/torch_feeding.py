@@ -74,12 +74,12 @@ def transfer_seen(_value: str, training: Any) -> Seen:
         )
     memory = "pinned" if crossed.pinned else "pageable"
     waiting = "waited for" if crossed.blocking else "not waited for"
-    stream = "a stream of its own, one batch ahead" if crossed.beside else "the stream that computes"
+    stream = "a stream of its own, one batch ahead" if crossed.own_stream else "the stream that computes"
     return _way_of(crossed, training), f"the first batch was {memory}, its upload {waiting}, on {stream}"
 
 
 def _way_of(crossed: torch_upload.Crossed, training: Any) -> str | None:
-    if crossed.beside:
+    if crossed.own_stream:
         return (
             torch_upload.SIDE_STREAM if crossed.pinned else None
         )  # pageable memory is not copied beside anything

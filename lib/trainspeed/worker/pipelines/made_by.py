@@ -38,12 +38,12 @@ class MadeBy:
 
     Attributes:
         processes: Worker processes that were alive.
-        beside: Threads of this process that made one, without the one that trains.
+        other_threads: Threads of this process that made one, without the one that trains.
         in_loop: Whether the thread that trains made one.
     """
 
     processes: int = 0
-    beside: int = 0
+    other_threads: int = 0
     in_loop: bool = False
 
     @classmethod
@@ -55,7 +55,7 @@ class MadeBy:
             processes: Worker processes that were alive.
         """
         own = threading.get_ident()
-        return cls(processes=processes, beside=len({*threads} - {own}), in_loop=own in {*threads})
+        return cls(processes=processes, other_threads=len({*threads} - {own}), in_loop=own in {*threads})
 
     def seen(self) -> dict[str, Seen]:
         """Return the pipeline that they are, None where it is not to be told, and of processes how many."""
@@ -63,13 +63,13 @@ class MadeBy:
             words
             for there, words in (
                 (self.processes, counted(self.processes, "living worker process", "living worker processes")),
-                (self.beside, f"{counted(self.beside, 'thread')} beside the one that trains"),
+                (self.other_threads, f"{counted(self.other_threads, 'thread')} beside the one that trains"),
                 (self.in_loop, "the thread that trains"),
             )
             if there
         ]
         if len(by) != 1:
             return {"pipeline": (None, f"batches were made by {' and '.join(by)}" if by else NOBODY)}
-        kind = "processes" if self.processes else "threads" if self.beside else "generator"
+        kind = "processes" if self.processes else "threads" if self.other_threads else "generator"
         how = f"batches were made by {by[0]}"
         return {"pipeline": (kind, how)} | ({"workers": (str(self.processes), how)} if self.processes else {})

@@ -73,7 +73,7 @@ class Crossed:
         dtype: Such as "uint8".
         pinned: Whether its memory was pinned.
         blocking: Whether the upload was waited for.
-        beside: Whether it was uploaded on a stream of its own, ahead of its step.
+        own_stream: Whether it was uploaded on a stream of its own, ahead of its step.
         enlarged: Whether the model's input has another height and width.
         images: Statistics of its images; input: of the model's input made of them. Tensors: nobody waits for them;
             empty where nobody asked.
@@ -83,7 +83,7 @@ class Crossed:
     dtype: str
     pinned: bool
     blocking: bool
-    beside: bool
+    own_stream: bool
     enlarged: bool
     images: tuple[torch.Tensor, ...] = ()
     input: tuple[torch.Tensor, ...] = ()
@@ -181,7 +181,7 @@ class Upload:
             dtype=str(came.dtype).removeprefix("torch."),
             pinned=self._device.type != "cpu" and came.is_pinned(),
             blocking=self._way == PAGEABLE,
-            beside=self._streams is not None,
+            own_stream=self._streams is not None,
             enlarged=came.shape[-2:] != formed.shape[-2:],
         )
         if not self._watched:
