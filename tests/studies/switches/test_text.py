@@ -91,7 +91,8 @@ def test_an_epoch_that_is_nearly_all_computing_is_a_sentence_and_no_chart():
     parts = pd.DataFrame([nothing, little], columns=PART_COLUMNS)
 
     assert text.time_sentences(parts) == [
-        "PyTorch, cnn10: nearly all of an epoch (2.00 s) is computing: switches of the input save nothing here.",
+        "PyTorch, cnn10: nearly all of an epoch (2.00 s) is computing: switches of the input can save "
+        "next to nothing here.",
         "JAX, cnn10: nearly all of an epoch (2.00 s) is computing: switches of the input can save 3 % at most.",
     ]
     assert not worth_drawing(parts) and not worth_drawing(parts[:0])

@@ -73,7 +73,11 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
         saved_s = [whole_s - row["compute_s"], max(0.0, whole_s - row["input_s"])]
         of_input, of_compute = (percent(seconds / epoch_s) for seconds in saved_s)
         if not besides_computing(row):
-            saved = "save nothing here" if of_input == percent(0.0) else f"can save {of_input} at most"
+            saved = (
+                "can save next to nothing here"
+                if of_input == percent(0.0)
+                else f"can save {of_input} at most"
+            )
             sentences.append(
                 f"{row['where']}: nearly all of an epoch ({digits(epoch_s)} s) is computing: switches of the input "
                 f"{saved}."
