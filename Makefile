@@ -41,7 +41,7 @@ SIDES = $(if $(strip $(A)$(B)),$(call quote,$(A)) $(call quote,$(B)))
 PRICES = $(or $(strip $(USD)),$(if $(strip $(A_USD)$(B_USD)),$(or $(strip $(A_USD)),-) $(or $(strip $(B_USD)),-)))
 SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
-.PHONY: setup setup-fleet report plan check render share compare history node fleet test lint bench lab data clean help
+.PHONY: setup setup-fleet report plan check render share compare history node fleet test test-lab lint bench lab data clean help
 
 report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function|timm/<name>|keras/<name> BUDGET=15m RESUME=1
 	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
@@ -84,9 +84,12 @@ lab: setup ## open the notebooks in JupyterLab
 	@.venv/bin/jupyter lab --notebook-dir notebooks --expose-app-in-browser
 
 # Python's caches are wanted: else each of hundreds of processes compiles lib anew, and three compile all tests at once.
-test: setup-fleet ## lint, then all tests; they need no GPU
+test: setup-fleet ## lint, then all tests but those of test-lab; they need no GPU
 	@export PYTHONDONTWRITEBYTECODE=; .venv/bin/python -m pytest --collect-only -qq &>/dev/null & $(MAKE) lint; wait
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 3
+
+test-lab: setup ## each notebook run whole in a real JupyterLab, in a minute or two; needs Chromium
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -m lab tests/lab
 
 lint: setup ## check style, format and the direction of imports, and that the notebooks hold no outputs
 	@.venv/bin/ruff check $(SOURCES)
@@ -103,4 +106,4 @@ clean: ## remove the environments and caches; measured data, reports and downloa
 	find lib tests notebooks -name __pycache__ -prune -exec rm -rf {} + -o -name .ipynb_checkpoints -prune -exec rm -rf {} +
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))

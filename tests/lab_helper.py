@@ -26,6 +26,14 @@ SIZE_PX = {"width": 1400, "height": 900}
 KERNEL = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status"
 MODEL = "window.jupyterapp.shell.currentWidget.content.model"
 CONTENT = "window.jupyterapp.shell.currentWidget.content"
+# Notes what has stood beside a bar that could be seen, however soon it was gone.
+WATCH_BARS = """
+window.saidBesideBars = [];
+new MutationObserver(() => document.querySelectorAll("progress").forEach((bar) => {
+  const said = bar.closest(".jp-OutputArea-output")?.textContent;
+  if (bar.checkVisibility() && !window.saidBesideBars.includes(said)) window.saidBesideBars.push(said);
+})).observe(document, { subtree: true, childList: true, characterData: true });
+"""
 
 
 @contextmanager
@@ -100,6 +108,14 @@ class Lab:
     page: Any
     address: str
 
+    def watch_bars(self) -> None:
+        """Note what stands beside bars, in every notebook that is opened from now on."""
+        self.page.add_init_script(WATCH_BARS)
+
+    def beside_bars(self) -> list[str]:
+        """Return what has stood beside the notebook's bars, in the order of time."""
+        return self.page.evaluate("window.saidBesideBars")
+
     def open(self, name: str) -> None:
         """Open a notebook, and wait for its kernel."""
         self.page.set_viewport_size(SIZE_PX)
@@ -145,6 +161,15 @@ class Lab:
             arg=place,
             timeout=timeout_ms,
         )
+
+    def shown_of(self, place: int) -> str:
+        """Return the text of a cell's outputs that can be seen after scrolling there."""
+        self.select(place)
+        outputs = self.page.locator(
+            ".jp-NotebookPanel:visible .jp-Cell.jp-mod-active .jp-OutputArea-output:visible"
+        )
+        outputs.first.wait_for()
+        return "\n".join(outputs.all_inner_texts())
 
     def cells(self) -> list[dict[str, Any]]:
         """Return the notebook's cells with their outputs, as they would be saved."""

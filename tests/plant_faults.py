@@ -30,7 +30,7 @@ from planted_faults import FAULTS, Fault
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_OUT = (".git", ".venv*", ".cache", ".*_cache", ".hypothesis", "__pycache__", "outputs", "downloads")
 LINKED = (".venv", ".venvs", "data/downloads")  # what is in them: too large to copy, and no test writes there
-FAST, SLOW = "not slow and not gpu", "slow and not gpu"
+FAST, SLOW = "not slow and not lab and not gpu", "(slow or lab) and not gpu"
 LONGEST_S = 3600  # of a stage: with a fault, a test may wait for ever
 PASSED, FAILED, INTERRUPTED, NOTHING_RAN = 0, 1, 2, 5  # pytest's exit codes; 2 also after an import error
 

@@ -1,46 +1,24 @@
 """A notebook as a reader has it in JupyterLab: its parameters clicked, measured, interrupted, gone on with.
 
-One server, one browser, one notebook, on the fake backend; what the reader sees on the way is noted for the tests.
-Skipped, with the reason, where there is no Chromium.
+On the fake backend; what the reader sees on the way is noted for the tests.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
-from browser_helper import browser, executable
-from gated_backend import GATE
-from lab_helper import Lab, errors_in, place_of, server, texts_of
+from lab_helper import errors_in, place_of, texts_of
 from trainspeed.core.ledger import Ledger
-from trainspeed.core.paths import ROOT
 from trainspeed.core.run import Run
-from trainspeed.core.trial import FRAMEWORKS
-from trainspeed.report.parameter_text import with_values
 from trainspeed.report.parameters import parse
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        executable() is None,
-        reason="no Chromium here: install it (apt install chromium), or name one: TRAINSPEED_CHROMIUM=…",
-    ),
-]
+pytestmark = pytest.mark.lab
 
-TESTS = Path(__file__).parents[1]
-FAKE = f"""
-from trainspeed.worker import backends
-backends.MODULES.update(dict.fromkeys({FRAMEWORKS!r}, "gated_backend"))
-"""
-SMALL = {"frameworks": ["torch"], "survey_models": [], "survey_batch_sizes": [], "controls": [], "blocks": 2}
-SMALL |= {"image_size": 8, "images_per_epoch": 32, "epochs": 3, "interval_s": 0.2, "budget_s": None}
 ARMS = 2  # of a block: the layouts
 PARAMETERS, PANEL, MEASURED, CHANGED = "cell-01", "panel", "cell-05", "explore-change"
 ANSWER, PASTED, CERTAINTY = "cell-34", "cell-36", "certainty"
@@ -78,62 +56,42 @@ class Seen:
 
 
 @pytest.fixture(scope="module")
-def notebooks(tmp_path_factory):
-    """Return a folder with the notebook `layout`, whose parameters ask for little."""
-    folder = tmp_path_factory.mktemp("notebooks")
-    notebook = nbformat.read(ROOT / "notebooks/layout.ipynb", 4)
-    cell = next(cell for cell in notebook.cells if cell.id == PARAMETERS)
-    cell.source = with_values(cell.source, SMALL)
-    nbformat.write(notebook, folder / "layout.ipynb")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def seen(notebooks, tmp_path_factory):
+def seen(workplace):
     """Look at JupyterLab while a reader chooses, measures, interrupts, and runs all again."""
-    pytest.importorskip("playwright", reason="playwright is not installed: `make setup` installs it")
-    folder = tmp_path_factory.mktemp("jupyter")
-    out, gate = folder / "out", folder / "gate"
-    gate.write_text(str(ARMS))  # the first block passes
-    environment = {f"TRAINSPEED_PYTHON_{name.upper()}": sys.executable for name in FRAMEWORKS}
-    environment |= {"TRAINSPEED_OUT": str(out), "TRAINSPEED_DEVICE": "cpu", GATE: str(gate)}
-    environment["PYTHONPATH"] = os.pathsep.join(
-        [str(ROOT / "lib"), str(TESTS), os.environ.get("PYTHONPATH", "")]
-    )
+    lab, out = workplace.lab, workplace.out / "layout"
+    workplace.gate.write_text(str(ARMS))  # the first block passes
     seen = Seen()
-    with server(folder, notebooks, environment, startup=FAKE) as address, browser() as started:
-        lab = Lab(started.new_page(), address)
-        page = lab.page
-        lab.open("layout")
-        places = {cell["id"]: place for place, cell in enumerate(lab.cells())}
-        lab.run_to(places[PANEL])
-        panel = page.locator(".trainspeed-panel")
-        sizes = panel.get_by_label("batch_sizes", exact=True)
-        sizes.fill("four")
-        panel.get_by_role("button", name="Measure").click()
-        seen.wrong = panel.get_by_role("alert").inner_text()
-        sizes.fill("4")
-        picture(page, "panel")
-        panel.get_by_role("button", name="Measure").click()
-        bar = page.locator(".jp-OutputArea-output", has=page.locator("progress"))
-        bar.filter(has_text=" left").wait_for()
-        lab.select(places[MEASURED])
-        seen.bar = bar.text_content()
-        seen.written = lab.cells()[places[PARAMETERS]]["source"]
-        picture(page, "bar")
-        page.locator(".jp-NotebookPanel-toolbar [data-command='notebook:interrupt-kernel']").first.click()
-        lab.wait_for_run(places[MEASURED])
-        seen.after_interrupt, seen.bars_after_interrupt = lab.cells(), page.locator("progress").count()
-        seen.interrupted = Ledger(out).read()[0]
-        picture(page, "interrupted")
-        lab.save()
-        seen.saved = (notebooks / "layout.ipynb").read_text()
-        gate.unlink()
-        lab.restart_and_run_all()
-        lab.wait_for_run(len(places) - 1)
-        seen.at_end, seen.bars_at_end = lab.cells(), page.locator("progress").count()
-        lab.select(places[ANSWER])
-        picture(page, "answer")
+    page = lab.page
+    lab.open("layout")
+    places = {cell["id"]: place for place, cell in enumerate(lab.cells())}
+    lab.run_to(places[PANEL])
+    panel = page.locator(".trainspeed-panel")
+    sizes = panel.get_by_label("batch_sizes", exact=True)
+    sizes.fill("four")
+    panel.get_by_role("button", name="Measure").click()
+    seen.wrong = panel.get_by_role("alert").inner_text()
+    sizes.fill("4")
+    picture(page, "panel")
+    panel.get_by_role("button", name="Measure").click()
+    bar = page.locator(".jp-OutputArea-output", has=page.locator("progress"))
+    bar.filter(has_text=" left").wait_for()
+    lab.select(places[MEASURED])
+    seen.bar = bar.text_content()
+    seen.written = lab.cells()[places[PARAMETERS]]["source"]
+    picture(page, "bar")
+    page.locator(".jp-NotebookPanel-toolbar [data-command='notebook:interrupt-kernel']").first.click()
+    lab.wait_for_run(places[MEASURED])
+    seen.after_interrupt, seen.bars_after_interrupt = lab.cells(), page.locator("progress").count()
+    seen.interrupted = Ledger(out).read()[0]
+    picture(page, "interrupted")
+    lab.save()
+    seen.saved = (workplace.notebooks / "layout.ipynb").read_text()
+    workplace.gate.unlink()
+    lab.restart_and_run_all()
+    lab.wait_for_run(len(places) - 1)
+    seen.at_end, seen.bars_at_end = lab.cells(), page.locator("progress").count()
+    lab.select(places[ANSWER])
+    picture(page, "answer")
     seen.runs = Ledger(out).read()[0]
     return seen
 
