@@ -157,6 +157,16 @@ def test_undecided_comes_with_what_would_decide_it(most, said):
     assert said in step
 
 
+def test_what_was_compared_across_nodes_is_decided_by_a_fleet():
+    """`make report` has one node: its multi_gpu would have measured nothing of what is open."""
+    pair = layout_pair([1.0, 1.08, 1.10, 1.10, 1.12, 1.2])
+    spread = judged(pair)[0]
+    spread = replace(spread, candidate=replace(spread.candidate, strategy="ddp", devices=4, nodes=2))
+    *_, step = certainty_sentences(measured(pair), [spread], [])
+
+    assert ": `make fleet FLEET=fleet.yaml NODES=2 NOTEBOOKS=layout BUDGET=" in step
+
+
 def test_the_answer_of_a_search_holds_where_its_framework_ran():
     """What it compares, all that was kept, is no trial that ran under this name."""
     runs = layout_pair([1.3] * 6)

@@ -17,7 +17,9 @@ from trainspeed.sensors.gpus import hashed
 
 # Not the user's own temporary folder: the locks are between users, too.
 LOCKS = Path("/tmp")
-LOCKS_VARIABLE = "TRAINSPEED_LOCKS"  # another folder for them; empty: none. Only tests set it
+LOCKS_VARIABLE = (
+    "TRAINSPEED_LOCKS"  # another folder for them; empty: none. For tests, and fleets of one machine
+)
 HOST = "trainspeed-host.lock"
 
 

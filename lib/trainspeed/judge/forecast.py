@@ -116,6 +116,7 @@ def forecast_sentence(
     scaling: str,
     overlap: Overlap | None,
     batch_size: int,
+    per_node: int | None = None,
 ) -> str:
     """Return the forecast for the most devices in words: what it assumes, and how far off it was.
 
@@ -124,6 +125,7 @@ def forecast_sentence(
         size_bytes, scaling: What `forecast` was given.
         overlap: None where it was not measured, and nothing was taken to hide.
         batch_size: Images per step of one device.
+        per_node: How many of the devices are on each node; None where all are on one.
     """
     most = max(rows, key=lambda row: row.devices)
     assumed = [_links_assumed(ring, most.devices, size_bytes), _overlap_assumed(overlap)]
@@ -131,10 +133,12 @@ def forecast_sentence(
         _batch_assumed(scaling, batch_size, most.devices),
         "no device waits for another one or for images",
     ]
+    placed = "" if per_node is None else f", {per_node} on each node,"
     return (
-        f"Forecast, not measured: {counted_devices([most.devices])} give {most.speedup:.2f}x the throughput of one in "
-        f"{scaling} scaling ({percent(most.efficiency)} of the ideal). It assumes that {'; that '.join(assumed)}. "
-        f"{_checked(rows, measured, overlap)}"
+        f"Forecast, not measured: {counted_devices([most.devices])}{placed} give {most.speedup:.2f}x the throughput of "
+        f"one in {scaling} scaling ({percent(most.efficiency)} of the ideal). "
+        f"It assumes that {'; that '.join(assumed)}. "
+        f"{_checked(rows, measured, overlap, ' placed so' if placed else '')}"
     )
 
 
@@ -160,12 +164,14 @@ def _batch_assumed(scaling: str, batch_size: int, devices: int) -> str:
     return f"each device computes its {share} of {batch_size} images as efficiently as one does all"
 
 
-def _checked(rows: Sequence[Forecast], measured: Mapping[int, float], overlap: Overlap | None) -> str:
+def _checked(
+    rows: Sequence[Forecast], measured: Mapping[int, float], overlap: Overlap | None, placed: str
+) -> str:
     """Return how far off it was: not where the overlap comes from, which would agree with itself."""
     taken = overlap and overlap.devices
     others = {count: speedup for count, speedup in measured.items() if count != taken}
     several = sorted(count for count in measured if count > 1)
-    beyond = f" Nothing was measured beyond {counted_devices(several[-1:])}." if several else ""
+    beyond = f" Nothing was measured beyond {counted_devices(several[-1:])}{placed}." if several else ""
     error = forecast_error(rows, others)
     if error is not None:
         compared = [row.devices for row in _compared(rows, others)]

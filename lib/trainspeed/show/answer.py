@@ -186,7 +186,9 @@ def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | Non
     """Return the command that measures so many blocks, as `code`: with a file of parameters where it takes one."""
     spent_s = (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0)
     asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
-    said = f"`make report NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
+    nodes = max((verdict.candidate.nodes for verdict in step.open), default=1)
+    command = "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
+    said = f"`{command} NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
     if step.blocks <= asked:
         return f"{said}`"
     parameter = BLOCKS.get(study, "blocks")

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from trainspeed.conduct.cluster import addresses, credentials, ray_node
+from trainspeed.conduct.cluster import credentials, ray_node
 from trainspeed.conduct.cluster.node import check_come
 from trainspeed.conduct.cluster.ray_node import command, start_node, why_refused
 from trainspeed.core.errors import UserError
@@ -122,10 +122,17 @@ def test_the_refusal_of_a_head_is_told(home):
         assert ray_node.check_head(named) == tuple(head.getsockname())
 
 
-def test_two_heads_on_one_machine_are_refused(monkeypatch):
-    monkeypatch.setattr(addresses, "is_listening", lambda address, port: True)
-    with pytest.raises(UserError, match=r"runs on this machine already"):
-        start_node("", None, "127.0.0.1", measures=False)
+@pytest.mark.parametrize("head", [None, "127.0.0.1"])
+def test_two_on_one_machine_are_refused_before_the_second_one_is_started(monkeypatch, head):
+    monkeypatch.setattr(ray_node, "check_head", lambda named: (named, 6379))
+    monkeypatch.setattr(ray_node, "_serve", lambda *_: pytest.fail("was started"))
+    credentials.make_token()
+    with socket.socket() as first:
+        first.bind(("127.0.0.1", 0))
+        first.listen()
+        monkeypatch.setattr(ray_node, "PORTS", {"node-manager-port": first.getsockname()[1]})
+        with pytest.raises(UserError, match=r"runs on this machine already"):
+            start_node("a10g", head, "127.0.0.1", measures=True)
 
 
 def test_before_any_node_has_come_the_command_is_told():

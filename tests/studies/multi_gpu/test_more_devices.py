@@ -80,6 +80,16 @@ def test_devices_on_two_nodes_are_forecast_over_the_link_between_them():
     assert ["between nodes" in sentence for sentence in sentences].count(True) == 1
 
 
+def test_a_forecast_across_nodes_says_how_many_devices_each_has_and_rules_out_no_other_placement():
+    """Four devices on two nodes are measured, too: "nothing beyond 2 devices" was false beside them."""
+    spread = [replace(STEP, nodes=2), replace(STEP, devices=4, nodes=2)]
+    runs = runs_of([SINGLE, *spread], lambda t: 0.060, blocks=6)
+    _, (sentence,) = forecasts(runs, scaling_verdicts(runs), [8], GIVEN, overlap=0.0)
+
+    assert "not measured: 8 devices, 1 on each node, give" in sentence
+    assert sentence.endswith("Nothing was measured beyond 2 devices placed so.")
+
+
 def test_without_a_link_nothing_is_forecast():
     runs = runs_of(trials(), lambda t: 0.1, blocks=6)
 

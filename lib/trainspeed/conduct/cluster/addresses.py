@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+from collections.abc import Iterable
 
 import psutil
 
@@ -36,15 +37,6 @@ def parse_head(text: str) -> tuple[str, int]:
         ) from None
 
 
-def is_listening(address: str, port: int) -> bool:
-    """Whether something listens there."""
-    try:
-        socket.create_connection((address, port), timeout=ANSWER_S).close()
-    except OSError:
-        return False
-    return True
-
-
 def check_answers(address: str, port: int) -> None:
     """Raise a UserError where nothing listens there."""
     try:
@@ -55,6 +47,20 @@ def check_answers(address: str, port: int) -> None:
             f"no head at {address}:{port} ({why}): start it there with `make node`, and open the port between the "
             "machines, see docs/fleet.md."
         ) from None
+
+
+def any_taken(ports: Iterable[int]) -> bool:
+    """Whether a program of this machine listens at one of these ports, on whatever network."""
+    for port in ports:
+        with socket.socket() as own:
+            own.setsockopt(
+                socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+            )  # what a node that has ended leaves is no program
+            try:
+                own.bind(("", port))
+            except OSError:
+                return True
+    return False
 
 
 def own_address(named: str | None, head: tuple[str, int] | None) -> str:

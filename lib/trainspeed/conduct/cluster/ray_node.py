@@ -144,9 +144,9 @@ def start_node(machine: str, head: str | None, address: str | None, *, measures:
     own = addresses.own_address(address, at)
     if not head:
         at = own, addresses.PORT
-        if addresses.is_listening(*at):
-            raise UserError(ALREADY)
         variables |= {SHARES_HEAD: "1"}
+    if addresses.any_taken([*PORTS.values(), *(() if head else (addresses.PORT,))]):
+        raise UserError(ALREADY)  # Ray takes 40 s to find out, and its words do not say it
     words = command(
         machine, f"{at[0]}:{at[1]}" if head else None, own, measures=measures, cpus=max(1, logical_cores())
     )

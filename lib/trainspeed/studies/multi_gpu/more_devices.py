@@ -75,6 +75,7 @@ def forecasts(
             scaling=scaling,
             overlap=hidden,
             batch_size=batch_size,
+            per_node=trial.devices_per_node if trial.nodes > 1 else None,
         )
         if too_many := [count for count in devices if count not in shared]:
             sentence += f" A batch of {batch_size} images has none for each of {listed(too_many)} devices."
