@@ -64,6 +64,15 @@ def test_a_machine_has_a_name_that_fits_a_folder_and_a_page(name):
         start_node(name, "10.0.0.5", None, measures=True)
 
 
+def test_an_environment_without_ray_is_told_the_pinned_one(home):
+    """Any other version than the head's would be refused next."""
+    (home / "ray").unlink()
+    with pytest.raises(
+        UserError, match=r"not installed here: `make node` does it; .* pip install -e '\.\[fleet\]'"
+    ):
+        start_node("a10g", "10.0.0.5", None, measures=True)
+
+
 def test_a_node_without_a_token_is_refused_before_anything_is_reached(monkeypatch):
     monkeypatch.setattr(ray_node.addresses, "check_answers", lambda *_: pytest.fail("was reached"))
     with pytest.raises(UserError, match=r"no token in"):

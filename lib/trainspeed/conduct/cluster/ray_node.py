@@ -135,7 +135,8 @@ def start_node(machine: str, head: str | None, address: str | None, *, measures:
         )
     if not Path(_program()).exists():
         raise UserError(
-            "what reaches other machines is not installed here: `make node` does it, or pip install ray"
+            "what reaches other machines is not installed here: `make node` does it; with conda, "
+            "pip install -e '.[fleet]' in the checkout."
         )
     if not head:
         credentials.make_token()
