@@ -85,23 +85,22 @@ CASES = (
 )
 
 
-def parts(measure: Callable[..., dict[str, list[float]]]) -> dict[str, Callable[[], list[str]]]:
+def parts(
+    measure: Callable[..., dict[str, list[float]]], sets: int = SETS
+) -> dict[str, Callable[[], list[str]]]:
     """Return name -> what measures a lever and returns its row.
 
     Args:
         measure: `run.turns_of`.
+        sets: Of fresh processes.
     """
     known = [case for case in CASES if find_interpreter(case.framework)]
-    return {f"lever {case.name}": partial(_rows, case, measure) for case in known}
+    return {f"lever {case.name}": partial(_rows, case, measure, sets) for case in known}
 
 
-def _rows(case: LeverCase, measure: Callable[..., dict[str, list[float]]]) -> list[str]:
-    return rows_of(
-        case,
-        measure(
-            partial(case.programs, ROUNDS), sets=SETS, rounds=ROUNDS, turn_s=TURN_S, turn_epochs=TURN_EPOCHS
-        ),
-    )
+def _rows(case: LeverCase, measure: Callable[..., dict[str, list[float]]], sets: int) -> list[str]:
+    turns = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": TURN_EPOCHS}
+    return rows_of(case, measure(partial(case.programs, ROUNDS), sets=sets, **turns))
 
 
 def rows_of(case: LeverCase, seconds: Mapping[str, list[float]]) -> list[str]:

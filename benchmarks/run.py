@@ -5,8 +5,8 @@ python benchmarks/run.py ddp mirrored  only the parts that have one of these wor
 python benchmarks/run.py protocol      what the protocol of turns is worth, about 2 hours; --resume goes on with it
 python benchmarks/run.py report --report FOLDER --budget-s 900   a report that has been made, and its budget
 
-A part is written as soon as it is measured, and replaces its own section only. With fewer blocks, fewer repeats or
-another neighbour than usual it is printed, not written.
+A part is written as soon as it is measured, and replaces its own section only. With other blocks, repeats, sets,
+searches or another neighbour than usual it is printed, not written.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ ENOUGH = 0.98  # of the bare script's throughput
 SHORT_RUNS = 6  # for the start-up
 START_S = 0.3
 MONITOR_SETS, MONITOR_ROUNDS = 2, 11
+OF_SETS = ("lever ", "best", "seeds", "zoo ")  # parts of many sets of processes, or of searches
 INTRODUCTION = f"""# Benchmarks of Trainspeed itself
 
 Written by `make bench`; `python benchmarks/run.py` followed by a part's name measures that part anew and leaves the \
@@ -184,6 +185,10 @@ def options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--planted-blocks", type=int, default=usual.planted_blocks, help="of each of them")
     parser.add_argument("--neighbour", choices=("other", "own", "none"), default=usual.where, help="its core")
     parser.add_argument("--resume", action="store_true", help="go on with what was measured of the protocol")
+    parser.add_argument(
+        "--sets", type=int, help="of fresh processes, of a lever or a search; 1: does it run?"
+    )
+    parser.add_argument("--search-s", type=float, help="seconds of each search")
     parser.add_argument("--report", type=Path, default=ROOT / "outputs", help="folder of a finished report")
     parser.add_argument("--budget-s", type=float, help="of that report, where its folder does not tell")
     return parser.parse_args(arguments)
@@ -205,8 +210,10 @@ def main(arguments: Sequence[str]) -> int:
     parts |= {"ledger": ledgers.reading, "fleet": fleets.rows, "monitor": monitor_cost}
     parts |= {"conv2d harness": convolutions.harness, "conv2d limit": convolutions.limit}
     parts |= {case.name: partial(against_bare, case) for case in cases} | protocol.parts(settings)
-    parts |= levers.parts(turns_of) | links.parts() | ray_node.parts(settings)
-    parts |= {"best": lambda: searches.best(turns_of), "seeds": lambda: searches.seeds(turns_of)}
+    parts |= levers.parts(turns_of, asked.sets or levers.SETS) | links.parts() | ray_node.parts(settings)
+    amount = searches.Amount(sets=asked.sets or searches.SETS, search_s=asked.search_s)
+    parts |= {name: partial(getattr(searches, name), turns_of, amount) for name in ("best", "seeds")}
+    parts |= searches.zoo_parts(turns_of, amount)
     parts |= {"worlds": worlds.rows}
     wanted = {
         name: part
@@ -218,7 +225,10 @@ def main(arguments: Sequence[str]) -> int:
     for name, part in wanted.items():
         rows = part()
         print(*rows, sep="\n", flush=True)
-        if settings.full or not name.startswith((protocol.NAME, ray_node.NAME)):
+        full = settings.full if name.startswith((protocol.NAME, ray_node.NAME)) else True
+        if name.startswith(OF_SETS):
+            full = not (asked.sets or asked.search_s)
+        if full:
             document.put(
                 ROOT / "docs/benchmarks.md",
                 INTRODUCTION,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bounds import met
 from levers import TURN_EPOCHS, TURN_S, ratio
@@ -14,21 +18,15 @@ from programs import Bare, Program
 from trainspeed.conduct.context import Context, new_id
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.study import measure
+from trainspeed.core.format import minutes
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.trial import Trial
-from trainspeed.judge.verdict import MARGIN, judge
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, judge
 from trainspeed.search.findings import Findings
 from trainspeed.studies.switches.plan import STUDY, findings, plan_switches
 from turns import of_a_set
 
 HERE = Path(__file__).parent
-# Framework -> the script, and the levers that a search of a few minutes can try: those of an environment cost a worker,
-# and torch.compile half a minute a run.
-SCRIPTS = {"torch": "best_torch.py", "tensorflow": "best_tensorflow.py"}
-LEVERS = {
-    "torch": ("layout", "precision", "optimizer", "flush_denormal", "math_mode"),
-    "tensorflow": ("layout", "precision", "compile", "steps_per_call", "pure_bf16", "uint8"),
-}
 # Name -> further arguments of the script. The search has bf16 among its levers, and so have these.
 BY_HAND = {
     "by hand": (),
@@ -36,9 +34,17 @@ BY_HAND = {
     "by hand, bf16": ("bf16",),
     "by hand, bf16, compiled": ("bf16", "compiled"),
 }
+ZOO_BY_HAND = {
+    "by hand": (),
+    "by hand, bf16": ("bf16",),
+    "by hand, oneDNN in bf16": ("math",),
+    "by hand, bf16, compiled": ("bf16", "compiled"),
+}
 WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": 64}  # as quick has it
+ZOO_WORK = {"batch_size": 16, "image_size": 32, "images_per_epoch": 32}
 CONFIRM_BLOCKS = 9
-BEST_S, SEEDS_S = 140.0, 200.0  # seconds of a search
+BEST_S, SEEDS_S, ZOO_S = 140.0, 200.0, 220.0  # seconds of a search
+ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
 # Sets of fresh processes, each with luck of its own, and rounds of turns in each; `best` chooses the script by hand in
 # a set before these, which counts for nothing else.
 SETS, ROUNDS = 9, 8
@@ -48,12 +54,100 @@ AGREE = 0.03  # between the speeds of what two searches kept
 Measure = Callable[..., dict[str, list[float]]]
 
 
-def search(framework: str, *, seed: int, budget_s: float) -> Findings:
-    """Return what a search of so many seconds finds for cnn10, with the plain setting of the notebook on switches."""
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A model in a framework, and the best script by hand that trains it.
+
+    Attributes:
+        levers: That a search of a few minutes can try: those of an environment cost a worker, and torch.compile half a
+            minute a run.
+        by_hand: Name -> further arguments of the script.
+        search_s: Seconds of the search.
+        limit_s: Of all that is measured of it: where 9 sets do not fit by the time of the first one, there are 6.
+    """
+
+    framework: str
+    script: str
+    levers: Sequence[str]
+    model: str = "cnn10"
+    work: Mapping[str, int] = field(default_factory=lambda: WORK)
+    by_hand: Mapping[str, Sequence[str]] = field(default_factory=lambda: BY_HAND)
+    search_s: float = BEST_S
+    limit_s: float = math.inf
+
+    @property
+    def name(self) -> str:
+        return self.framework if self.model == "cnn10" else f"{self.framework}, {self.model}"
+
+
+JOBS = {
+    "torch": Job(
+        framework="torch",
+        script="best_torch.py",
+        levers=("layout", "precision", "optimizer", "flush_denormal", "math_mode"),
+    ),
+    "tensorflow": Job(
+        framework="tensorflow",
+        script="best_tensorflow.py",
+        levers=("layout", "precision", "compile", "steps_per_call", "pure_bf16", "uint8"),
+    ),
+}
+OF_ZOO: Mapping[str, Any] = {
+    "work": ZOO_WORK,
+    "by_hand": ZOO_BY_HAND,
+    "search_s": ZOO_S,
+    "limit_s": ZOO_LIMIT_S,
+}
+ZOO_JOBS = {
+    "torch": Job(
+        framework="torch",
+        model="timm/resnet18",
+        script="best_timm.py",
+        levers=("layout", "precision", "optimizer", "math_mode"),
+        **OF_ZOO,
+    ),
+    "tensorflow": Job(
+        framework="tensorflow",
+        model="keras/MobileNetV2",
+        script="best_keras_zoo.py",
+        levers=("precision", "steps_per_call", "pure_bf16"),
+        **OF_ZOO,
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amount:
+    """How much is measured.
+
+    Attributes:
+        sets: Of fresh processes.
+        search_s: Seconds of each search; None: as usual.
+    """
+
+    sets: int = SETS
+    search_s: float | None = None
+
+
+USUAL = Amount()
+
+
+def zoo_parts(measured: Measure, amount: Amount = USUAL) -> dict[str, Callable[[], list[str]]]:
+    """Return name -> what measures a model of a library and returns its rows.
+
+    Args:
+        measured: `run.turns_of`.
+    """
+    there = {name: job for name, job in ZOO_JOBS.items() if find_interpreter(name)}
+    return {f"zoo {name}": partial(_best_of, job, measured, amount) for name, job in there.items()}
+
+
+def search(job: Job, *, seed: int, budget_s: float) -> Findings:
+    """Return what a search of so many seconds finds for a job, with the plain setting of the notebook on switches."""
     plan = plan_switches(
-        frameworks=[framework],
-        models=["cnn10"],
-        levers=LEVERS[framework],
+        frameworks=[job.framework],
+        models=[job.model],
+        levers=job.levers,
         already_on=0,
         blocks=1,
         batch_blocks=0,
@@ -64,7 +158,7 @@ def search(framework: str, *, seed: int, budget_s: float) -> Findings:
         dataset="digits",
         seed=seed,
         budget_s=budget_s,
-        **WORK,
+        **job.work,
     )
     with tempfile.TemporaryDirectory() as folder:
         context = Context(id=new_id(), out=Path(folder))
@@ -74,49 +168,59 @@ def search(framework: str, *, seed: int, budget_s: float) -> Findings:
     return found
 
 
-def best(measured: Measure) -> list[str]:
+def best(measured: Measure, amount: Amount = USUAL) -> list[str]:
     """Return the rows on the plain setting, what a search finds, and a script by hand, of each framework.
 
     Args:
         measured: `run.turns_of`.
     """
-    return [row for name in SCRIPTS if find_interpreter(name) for row in _best_of(name, measured)]
+    there = [job for name, job in JOBS.items() if find_interpreter(name)]
+    return [row for job in there for row in _best_of(job, measured, amount)]
 
 
-def _best_of(framework: str, measured: Measure) -> list[str]:
-    found = search(framework, seed=SEEDS[0], budget_s=BEST_S)
-    print(f"{framework}: the search kept {_kept(found)}", flush=True)
+def _best_of(job: Job, measured: Measure, amount: Amount) -> list[str]:
+    began, budget_s = time.monotonic(), amount.search_s or job.search_s
+    limit = f", {minutes(job.limit_s)} in all" if job.limit_s < math.inf else ""
+    print(f"{job.name}: a search of {minutes(budget_s)}, then scripts{limit}", flush=True)
+    found = search(job, seed=SEEDS[0], budget_s=budget_s)
+    print(f"{job.name}: the search kept {_kept(found)}", flush=True)
     try:
-        return _beside_scripts(framework, found, measured)
+        return _beside_scripts(job, found, measured, amount.sets, began + job.limit_s)
     except SystemExit as problem:  # the other framework's rows are worth having without these
-        return [f"| {framework}: the search's best and the best script | not measured: {problem} | | |"]
+        return [f"| {job.name}: the search's best and the best script | not measured: {problem} | | |"]
 
 
-def _beside_scripts(framework: str, found: Findings, measured: Measure) -> list[str]:
-    pilot = measured(partial(_programs, framework, {}, tuple(BY_HAND)), sets=1, **TURNS)
-    seconds = of_a_set({name: pilot[name] for name in BY_HAND})
+def _beside_scripts(job: Job, found: Findings, measured: Measure, sets: int, deadline_s: float) -> list[str]:
+    began = time.monotonic()
+    pilot = measured(partial(_programs, job, {}, tuple(job.by_hand)), sets=1, **TURNS)
+    seconds = of_a_set({name: pilot[name] for name in job.by_hand})
     script = min(seconds, key=seconds.__getitem__)
     trials = {"plain": found.start} | ({"found": found.best} if found.kept else {})
-    seconds = measured(partial(_programs, framework, trials, (script,)), sets=SETS, **TURNS)
+    now = time.monotonic()
+    set_s = (now - began) * (1 + len(trials)) / len(job.by_hand)
+    sets = sets if now + sets * set_s <= deadline_s else min(sets, MIN_BLOCKS)
+    print(f"{job.name}: {sets} sets, about {minutes(sets * set_s)}", flush=True)
+    seconds = measured(partial(_programs, job, trials, (script,)), sets=sets, **TURNS)
     plain, by_hand = seconds["plain"], seconds[script]
     own = seconds["found"] if found.kept else plain
     against = judge(by_hand, own)
     gain = ratio(judge(plain, own)) if found.kept else "it is the plain setting"
     return [
-        f"| {framework}: the search's best ({_kept(found)}) / plain | {gain} | printed | |",
-        f"| {framework}: the best script ({script}) / plain | {ratio(judge(plain, by_hand))} | printed | |",
-        f"| {framework}: throughput of the search's best / the best script by hand | {ratio(against)} | "
+        f"| {job.name}: the search's best ({_kept(found)}) / plain | {gain} | printed | |",
+        f"| {job.name}: the best script ({script}) / plain | {ratio(judge(plain, by_hand))} | printed | |",
+        f"| {job.name}: throughput of the search's best / the best script by hand | {ratio(against)} | "
         f"at least {1 - MARGIN:.2f} | {met(against, at_least=1 - MARGIN)} |",
     ]
 
 
-def seeds(measured: Measure) -> list[str]:
+def seeds(measured: Measure, amount: Amount = USUAL) -> list[str]:
     """Return the rows on two searches that differ in their seed alone, which are timed where they kept different sets.
 
     Args:
         measured: `run.turns_of`.
     """
-    one, two = (search("torch", seed=seed, budget_s=SEEDS_S) for seed in SEEDS)
+    job, budget_s = JOBS["torch"], amount.search_s or SEEDS_S
+    one, two = (search(job, seed=seed, budget_s=budget_s) for seed in SEEDS)
     claims = [
         f"| torch: what the search with seed {seed} kept ({_kept(found)}) / plain, as it claims | "
         f"{_claimed(found)} | printed | |"
@@ -125,7 +229,7 @@ def seeds(measured: Measure) -> list[str]:
     if one.best.spec == two.best.spec:
         return [*claims, "| torch: two searches kept the same set | yes | printed | |"]
     trials = {"plain": one.start, "one": one.best, "two": two.best}
-    seconds = measured(partial(_programs, "torch", trials), sets=SETS, **TURNS)
+    seconds = measured(partial(_programs, job, trials), sets=amount.sets, **TURNS)
     agreement = judge(seconds["one"], seconds["two"])
     gains = [
         f"| torch: the same with seed {seed}, measured anew | {ratio(judge(seconds['plain'], seconds[name]))} | "
@@ -142,21 +246,17 @@ def seeds(measured: Measure) -> list[str]:
 
 
 def _programs(
-    framework: str, trials: Mapping[str, Trial], by_hand: Sequence[str] = ("by hand",)
+    job: Job, trials: Mapping[str, Trial], by_hand: Sequence[str] = ("by hand",)
 ) -> dict[str, Program]:
     """Return the scripts by hand, of which the first one sets the pace, and a run of each trial."""
-    script = str(HERE / SCRIPTS[framework])
-    bare = partial(Bare, framework, script, _work(), environment=MALLOC_THRESHOLDS)
-    programs: dict[str, Program] = {name: bare(extras=BY_HAND[name]) for name in by_hand}
+    work = tuple(job.work[name] for name in ("batch_size", "images_per_epoch", "image_size"))
+    bare = partial(Bare, job.framework, str(HERE / job.script), work, environment=MALLOC_THRESHOLDS)
+    programs: dict[str, Program] = {name: bare(extras=job.by_hand[name]) for name in by_hand}
     first: Ours | None = None
     for name, trial in trials.items():
         programs[name] = Ours(trial.in_block(0), ROUNDS, sibling=first)
         first = first or programs[name]
     return programs
-
-
-def _work() -> Sequence[int]:
-    return WORK["batch_size"], WORK["images_per_epoch"], WORK["image_size"]
 
 
 def _kept(found: Findings) -> str:
