@@ -1,8 +1,7 @@
 """keras.applications' MobileNetV2 as fast as it can be trained by hand on a CPU. Prints the seconds of each epoch.
 
 Not with Keras's `fit`: an epoch is one call, and its images are gathered within it. Further arguments: bf16 has it
-computed in bfloat16 by Keras's policy, math has oneDNN round float32 to it in convolutions and products, compiled has
-the step compiled by XLA.
+computed in bfloat16 by Keras's policy, math has oneDNN round float32 to it in convolutions and products.
 """
 
 import os
@@ -30,7 +29,7 @@ optimizer = keras.optimizers.Adam(1e-4, epsilon=1e-7)
 optimizer.build(model.trainable_variables)
 
 
-@tf.function(jit_compile="compiled" in switched_on)
+@tf.function(jit_compile=False)
 def step(images: tf.Tensor, labels: tf.Tensor) -> None:
     with tf.GradientTape() as tape:
         logits = tf.cast(model(images, training=True), tf.float32)

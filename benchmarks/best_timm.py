@@ -1,7 +1,6 @@
 """timm's ResNet-18 as fast as it can be trained by hand on a CPU. Prints the seconds of each epoch.
 
-Further arguments: bf16 has model and loss computed in bfloat16 by autocast, math has oneDNN round float32 to it in
-convolutions and products, compiled has model and loss compiled.
+Further arguments: bf16 has model and loss computed in bfloat16 by autocast, compiled has model and loss compiled.
 """
 
 import sys
@@ -16,9 +15,6 @@ batch, count, epochs, size = map(int, sys.argv[1:5])
 switched_on = sys.argv[5:]
 torch.manual_seed(0)
 torch.set_flush_denormal(True)
-if "math" in switched_on:
-    torch.backends.mkldnn.conv.fp32_precision = "bf16"
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16"
 x, y = epoch_of(load_data_set("digits", size), count, 0)
 x = torch.from_numpy(x).permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
 y = torch.from_numpy(y).long()

@@ -16,7 +16,7 @@ from programs import Bare, Program
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.levers.lever import Setting
-from trainspeed.judge.verdict import Judgement, judge
+from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
 
 HERE = Path(__file__).parent
 AGREE = 0.03  # between what both say that a lever is worth
@@ -100,13 +100,17 @@ def parts(
 
 def _rows(case: LeverCase, measure: Callable[..., dict[str, list[float]]], sets: int) -> list[str]:
     turns = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": TURN_EPOCHS}
-    return rows_of(case, measure(partial(case.programs, ROUNDS), sets=sets, **turns))
+    seconds = measure(partial(case.programs, ROUNDS), sets=sets, **turns)
+    return rows_of(case, seconds, "sets of processes" if sets >= MIN_BLOCKS else "rounds")
 
 
-def rows_of(case: LeverCase, seconds: Mapping[str, list[float]]) -> list[str]:
+def rows_of(
+    case: LeverCase, seconds: Mapping[str, list[float]], unit: str = "sets of processes"
+) -> list[str]:
     """Return the rows on a lever: what both say that it is worth, and the bare script against itself.
 
     Args:
+        unit: What each number of a program is of.
         seconds: Program -> seconds of an epoch in each set of processes.
     """
     without = [math.sqrt(one * two) for one, two in zip(seconds["bare"], seconds["bare again"], strict=True)]
@@ -119,7 +123,7 @@ def rows_of(case: LeverCase, seconds: Mapping[str, list[float]]) -> list[str]:
     return [
         f"| {case.name}: {ratio(by_ours)} by ours, {ratio(by_script)} by bare scripts; ours / theirs | "
         f"{ratio(agreement)} | within {AGREE:.0%} | {met(agreement, at_least=1 / (1 + AGREE), at_most=1 + AGREE)} |",
-        f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)}, {noise.blocks} sets of processes | "
+        f"| {case.name}: the bare script against itself (A/A) | {ratio(noise)}, {noise.blocks} {unit} | "
         "the resolution | |",
     ]
 
