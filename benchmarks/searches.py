@@ -18,7 +18,7 @@ from programs import Bare, Program
 from trainspeed.conduct.context import Context, new_id
 from trainspeed.conduct.machine import find_interpreter
 from trainspeed.conduct.study import measure
-from trainspeed.core.format import minutes
+from trainspeed.core.format import counted, minutes
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.trial import Trial
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, judge
@@ -203,7 +203,7 @@ def _beside_scripts(job: Job, found: Findings, measured: Measure, sets: int, dea
     start_s = (now - began) / len(job.by_hand) - ROUNDS * max(CHOICE_TURN_S, TURN_EPOCHS * first)
     set_s = (1 + len(trials)) * (start_s + ROUNDS * max(TURN_S, TURN_EPOCHS * own_s))
     sets = sets if now + sets * set_s <= deadline_s else min(sets, MIN_BLOCKS)
-    print(f"{job.name}: {sets} sets, about {minutes(sets * set_s)}", flush=True)
+    print(f"{job.name}: {counted(sets, 'set')}, about {minutes(sets * set_s)}", flush=True)
     seconds = measured(partial(_programs, job, trials, (script,)), sets=sets, **TURNS)
     plain, by_hand = seconds["plain"], seconds[script]
     own = seconds["found"] if found.kept else plain
