@@ -59,3 +59,12 @@ def test_a_whole_page_keeps_them_together_and_reads_as_before(tmp_path):
     assert soup.td.get_text() == f"2.1{NO_BREAK}GB/s"
     assert soup.select_one(".scroll")["aria-label"] == "In 9 blocks"
     assert plain.td.get_text() == "2.1 GB/s" and "In 9 blocks" in page_text(tmp_path / "layout.html")
+
+
+def test_a_table_of_many_columns_may_break_them_else_it_is_wider_than_paper(tmp_path):
+    table = f"<table><caption>After 2.1 s</caption><tr>{'<td>2.1 s</td>' * 15}</tr></table>"
+    export(tmp_path, code("t", outputs=[displayed("text/html", table)]))
+    soup = BeautifulSoup((tmp_path / "layout.html").read_text(), "html.parser")
+
+    assert {cell.get_text() for cell in soup.find_all("td")} == {"2.1 s"}
+    assert soup.caption.get_text() == f"After 2.1{NO_BREAK}s"

@@ -85,10 +85,20 @@ def name_words(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> list[str
 
 def pair(baseline: AnyTrial, candidate: AnyTrial) -> str:
     """Return two trials by all in which they differ: "bf16 vs fp32, PyTorch, cnn10, batch 16"."""
+    differ = [f.name for f in baseline.factors.values() if f.words(baseline) != f.words(candidate)]
+    versus = _versus(baseline, candidate) or ["measured twice"]
+    return ", ".join(versus + baseline.describe(without=differ))
+
+
+def switched_on(baseline: AnyTrial, candidate: AnyTrial) -> list[str]:
+    """Return in what a trial differs from a plain one, in words: ["channels_last", "bf16", "fused optimizer"]."""
+    return [versus.partition(" vs ")[0] for versus in _versus(baseline, candidate)]
+
+
+def _versus(baseline: AnyTrial, candidate: AnyTrial) -> list[str]:
     differ = [f for f in baseline.factors.values() if f.words(baseline) != f.words(candidate)]
     along = {field for factor in differ for field in factor.with_fields}
-    versus = [factor.versus(baseline, candidate) for factor in differ if factor.name not in along]
-    return ", ".join((versus or ["measured twice"]) + baseline.describe(without=[f.name for f in differ]))
+    return [factor.versus(baseline, candidate) for factor in differ if factor.name not in along]
 
 
 def measured(judgement: Judgement, quantity: str = "time") -> str:

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup, Tag
 
 from trainspeed.report.anchors import link_charts, link_verdicts, name_headings
 from trainspeed.report.picture_size import picture_size
-from trainspeed.report.units import keep_units
+from trainspeed.report.units import WIDE, keep_units
 
 NO_ALT = "No description has been provided for this image"  # what nbconvert writes
 TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of paper in a size that can be read
@@ -31,24 +31,30 @@ def polish(soup: BeautifulSoup, pictures: Path) -> list[str]:
     name_headings(soup)
     link_charts(soup)
     link_verdicts(soup)
+    tables = soup.find_all("table")
+    for table in tables:
+        _mark_wide(table)
     keep_units(soup)
-    for table in soup.find_all("table"):
+    for table in tables:
         _polish_table(soup, table)
     return _polish_images(soup, pictures)
 
 
+def _mark_wide(table: Tag) -> None:
+    """Let a table of many columns be set in small letters."""
+    columns = max((len(row.find_all(["th", "td"])) for row in table.find_all("tr")), default=0)
+    if columns >= WIDE_FROM:
+        table["class"] = [*table.get("class", []), WIDE]
+        table["style"] = f"--columns: {columns}"
+
+
 def _polish_table(soup: BeautifulSoup, table: Tag) -> None:
-    """Put a table into a box that scrolls by touch, mouse or keyboard; set one of many columns in small letters."""
+    """Put a table into a box that scrolls by touch, mouse or keyboard."""
     table.attrs.pop("border", None)
-    rows = table.find_all("tr")
-    for row in rows:
+    for row in table.find_all("tr"):
         row.attrs.pop("style", None)  # pandas right-aligns all headings there
     if table.caption:  # it stays in sight, and within the page, where the table is wider
         table.caption.append(_wrapped(soup, table.caption))
-    columns = max((len(row.find_all(["th", "td"])) for row in rows), default=0)
-    if columns >= WIDE_FROM:
-        table["class"] = [*table.get("class", []), "wide"]
-        table["style"] = f"--columns: {columns}"
     if "scroll" not in table.parent.get("class", []):
         caption = " ".join(table.caption.get_text(" ").split()) if table.caption else "Table"
         attrs = {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": caption}

@@ -9,6 +9,7 @@ from bs4 import BeautifulSoup, NavigableString
 NO_BREAK = "\N{NO-BREAK SPACE}"
 # Text that is code, or no text of the page: what is copied from it has the spaces that were written.
 LEFT_ALONE = ("pre", "code", "kbd", "samp", "style", "script", "math", "svg", "title", "textarea")
+WIDE = "wide"  # class of tables of many columns
 NUMBER = r"(?<![\w.,])[-+−]?\d(?:[\d.,]*\d)?"
 UNITS = (
     "%",
@@ -26,10 +27,15 @@ SIGN = re.compile(r"(?<!\S)([<>≤≥≈=±×]) (?=[-+−]?\d)")
 
 
 def keep_units(soup: BeautifulSoup) -> None:
-    """Put a no-break space between each number of a page's text and its unit, in place; code is left as it is."""
+    """Put a no-break space between each number of a page's text and its unit, in place.
+
+    Code is left as it is, and so are the cells of a table of many columns, which would be wider than paper.
+    """
     for text in soup.find_all(string=True):
         kept = kept_together(text)
-        if kept != text and type(text) is NavigableString and not text.find_parent(LEFT_ALONE):
+        if kept == text or type(text) is not NavigableString or text.find_parent(LEFT_ALONE):
+            continue
+        if not (cell := text.find_parent(("td", "th"))) or not cell.find_parent(class_=WIDE):
             text.replace_with(kept)
 
 

@@ -3,6 +3,8 @@
 import math
 from dataclasses import replace
 
+import pytest
+
 from front_data import NOTHING, of_runs, report_of, runs_of, shows, verdicts_of, write_notebook, write_report
 from study_data import MACHINE, control_runs, make_run
 from trainspeed.core.notes import CoresBusy
@@ -14,7 +16,7 @@ from trainspeed.search.unmeasured import UnmeasuredStage, as_values
 from trainspeed.studies.summary.collect import ReportSummary, read_report
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
-from trainspeed.studies.summary.text import all_doubts, not_measured, without_result
+from trainspeed.studies.summary.text import all_doubts, doubt_text, not_measured, without_result
 
 IN_TRAIN = Failure(stage="train", error="OutOfMemoryError")
 WHOLE = tuple(
@@ -175,3 +177,19 @@ def test_a_doubt_is_told_once_and_the_folders_own_come_first(tmp_path):
     assert all_doubts(ReportSummary(out=tmp_path, doubts=("line 3 is cut off",)), measured) == [
         "line 3 is cut off"
     ]
+
+
+@pytest.mark.parametrize(
+    ("doubts", "said"),
+    [
+        ({}, "no reason to doubt it"),
+        ({"layout": 1}, "1 reason to doubt it"),
+        ({"layout": 1, "amp": 1}, "1 of 3 doubts is about it"),
+        ({"amp": 1}, "no reason to doubt it, 2 for other parts"),
+    ],
+)
+def test_of_the_doubts_those_about_the_headline_are_counted(doubts, said):
+    runs = tuple(make_run(study=study) for study in doubts)
+    best = replace(verdicts_of(runs_of("layout"))[0], study="layout")
+
+    assert doubt_text(report_of(best, runs=runs), NOTHING, (), {"layout"}).startswith(f"[{said}](#doubts)")

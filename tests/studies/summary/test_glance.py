@@ -165,6 +165,17 @@ def test_the_machine_is_one_line(machine, sentence):
     assert fact("Machine", machine=machine) == sentence
 
 
+def test_the_machine_has_the_versions_of_what_was_measured_on_it():
+    runs = [
+        make_run(framework=name, versions={name: "2.9", "cuda": "none"}) for name in ("torch", "tensorflow")
+    ]
+
+    assert (
+        fact("Machine", *runs, machine={"cpu": "Xeon"})
+        == "Xeon, no GPU used; PyTorch 2.9 and TensorFlow 2.9."
+    )
+
+
 @pytest.mark.parametrize(
     ("machine", "share", "taker"),
     [(ON_CPU, "20 %", "process, without framework and data"), (ON_GPU, "50 %", "run")],

@@ -6,6 +6,7 @@ from statistics import median
 import pytest
 
 from front_data import report_of, runs_of, verdicts_of
+from trainspeed.core.run import Role
 from trainspeed.judge.verdict import Outcome, judge_difference
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import recipe_sentences
@@ -32,8 +33,8 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
     (said,) = headline(report_of(verdict(3.0), verdict(1.5, study="layout", factor="recipe")))
 
     assert said == (
-        "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) in 6 fresh blocks with [these lines](#pytorch-cnn10); "
-        "accuracy not checked."
+        "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) in 6 fresh blocks with "
+        "[channels\\_last](#pytorch-cnn10); accuracy not checked."
     )
 
 
@@ -54,7 +55,7 @@ def test_what_pays_together_is_told_with_its_accuracy_as_the_search_says_it(low,
     points = replace(points, judgement=replace(whole.judgement, **size, outcome=Outcome.UNDECIDED))
 
     (front,) = headline(report_of(whole, points))
-    assert front.endswith(f" in 6 fresh blocks with [these lines](#pytorch-cnn10); accuracy {said}.")
+    assert front.endswith(f" in 6 fresh blocks with [channels\\_last](#pytorch-cnn10); accuracy {said}.")
     (below,) = recipe_sentences(report_of(whole, points))
     assert below.endswith(f"; accuracy {said} (+1.2 points, {low:+.1f} to +3.3).")
 
@@ -66,12 +67,15 @@ def test_an_open_accuracy_is_told_with_its_size_and_what_its_interval_rules_out(
 
     (below,) = recipe_sentences(report_of(whole, points))
     assert below.endswith("; accuracy undecided (-1.4 points, -2.2 to +0.0, so not higher).")
+    (front,) = headline(report_of(whole, points))
+    assert front.endswith("; accuracy undecided, not higher.")
 
 
 def test_a_gain_has_the_throughput_that_it_starts_from_where_its_runs_are_there():
     runs = runs_of("layout")
     best = verdicts_of(runs)[0]
     rates = [run.images_per_s for run in runs if run.trial.spec == best.baseline.spec]
+    best = replace(best, baseline=replace(best.baseline, dataset="auto"))  # as it was asked for
 
     (said,) = headline(report_of(best, runs=tuple(runs)))
     assert f"**1.30 times as fast** (1.30 to 1.31), from {median(rates):.3g} images/s: " in said
@@ -80,6 +84,14 @@ def test_a_gain_has_the_throughput_that_it_starts_from_where_its_runs_are_there(
     assert f"; from {median(rates):.3g} images/s" in recipe_sentences(whole)[0]
     assert "images/s" not in headline(report_of(verdict(9.0, study="conv2d"), runs=tuple(runs)))[0]
     assert "images/s" not in headline(report_of(best))[0]
+
+
+def test_of_what_pays_together_the_throughput_is_that_of_its_fresh_blocks():
+    fresh = [replace(run, label=Role.RECIPE, epoch_s=(1.0, 0.5, 0.5)) for run in runs_of("layout")]
+    whole = report_of(verdict(1.5, factor="recipe"), runs=(*runs_of("layout"), *fresh))
+    rate = median(run.images_per_s for run in fresh)
+
+    assert f"; from {rate:.3g} images/s" in recipe_sentences(whole)[0]
 
 
 def test_else_the_largest_gain_that_fresh_blocks_confirm_before_a_larger_one_that_was_found_once():
@@ -222,8 +234,8 @@ def test_the_largest_gain_of_several_searches_comes_first_in_every_list_and_each
     report = report_of(small, large)
 
     one, other = headline(report)
-    assert one.startswith("PyTorch, cnn10: **1.70 times") and "[these lines](#pytorch-cnn10)" in one
-    assert other.startswith("TensorFlow") and "[these lines](#keras-on-tensorflow-cnn10)" in other
+    assert one.startswith("PyTorch, cnn10: **1.70 times") and "[channels\\_last](#pytorch-cnn10)" in one
+    assert other.startswith("TensorFlow") and "[channels\\_last](#keras-on-tensorflow-cnn10)" in other
     assert [trial.framework for _, trial in to_paste(report)] == ["torch", "tensorflow"]
     assert [said[:7] for said in recipe_sentences(report)] == ["**1.70x", "**1.30x"]
 

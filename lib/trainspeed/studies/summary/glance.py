@@ -134,13 +134,14 @@ def fact_sentences(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()
 ) -> list[Marked]:
     """Return how sure the headline is, what lacked memory or a result, and how long that took."""
+    headline = {gain.verdict.study for gain in headline_gains(report, confirmed)}
     lacking = len(without_result(report, measured))
     gaps = [f"{counted(lacking, 'thing')}"] if lacking else []
     if unasked := len(report.missing):
         gaps.append(f"{counted(unasked, 'notebook')} that {'was' if unasked == 1 else 'were'} not asked for")
     missing = ", and ".join(gaps) or "nothing that was asked for"
     return [
-        Marked(f"**How sure**: {doubt_text(report, measured, confirmed)}."),
+        Marked(f"**How sure**: {doubt_text(report, measured, confirmed, headline)}."),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),
@@ -161,10 +162,20 @@ def setting_sentences(
     return [
         *([] if linked else [Marked(f"**To paste**: {paste}.")]),
         Marked(
-            f"**Machine**: {escape(machine_name(machine)) if machine else 'nothing was measured here yet'}."
+            f"**Machine**: {escape(_machine(report, machine)) if machine else 'nothing was measured here yet'}."
         ),
         *_epochs(report),
     ]
+
+
+def _machine(report: ReportSummary, machine: Mapping[str, Any]) -> str:
+    """Return the machine's name and the versions of the frameworks that were measured on it."""
+    used = [
+        f"{NAMES[name]} {versions[name]}"
+        for name, versions in report.runs.versions.items()
+        if name in versions
+    ]
+    return "; ".join([machine_name(machine), *([listed(sorted(used))] if used else [])])
 
 
 def _epochs(report: ReportSummary) -> list[Marked]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from trainspeed.core.factors import RECIPE
-from trainspeed.core.format import NAMES, counted, model_of, percent, three
+from trainspeed.core.format import NAMES, counted, listed, model_of, percent, three
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.text import interval_of, leaning_of, size_of, switched_on
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.snippets.code import program_anchor
 from trainspeed.studies.summary.accuracy import equality_in, gain_accuracy
@@ -21,6 +21,7 @@ from trainspeed.studies.summary.gains import plain_images_per_s, study_link, und
 from trainspeed.studies.summary.worth import possible, worthwhile
 
 MOST = 3  # sentences on recipes
+MOST_NAMED = 4  # switches of one: it is read on a phone, too
 UNDECIDED = "#undecided-and-what-would-decide-it"
 PASTED = ("layout", "precision", "compile")  # factors whose gain is a line or two in a program
 
@@ -139,8 +140,12 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     """Return in a line what pays together; what it starts from and the points of accuracy are in the list below."""
     where = escape(_place(verdict.candidate))
     blocks = f"({interval_of(verdict)}) in {counted(verdict.blocks, 'fresh block')}"
-    lines = f"[these lines](#{program_anchor(verdict.candidate)})"
-    accuracy = equality_in(gain_accuracy(verdict, report))
+    switched = switched_on(verdict.baseline, verdict.candidate)
+    named = switched[:MOST_NAMED] + [f"{len(switched) - MOST_NAMED} more"] * (len(switched) > MOST_NAMED)
+    lines = f"[{escape(listed(named))}](#{program_anchor(verdict.candidate)})"
+    points = gain_accuracy(verdict, report)
+    leaning = leaning_of(points, points.quantity) if points else ""
+    accuracy = f"{equality_in(points)}{leaning and f', {leaning}'}"
     return Marked(
         f"{where}: **{verdict.speedup:.2f} times as fast** {blocks} with {lines}; accuracy {accuracy}."
     )

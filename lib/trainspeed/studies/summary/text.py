@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.factors import RECIPE
@@ -200,14 +200,28 @@ def _trials_of(runs: Sequence[Run]) -> str:
     return f"{len(trials)} trials ({names})"
 
 
-def doubt_text(report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()) -> Marked:
-    """Return how many reasons there are to distrust the page, and what was measured again, each with a link."""
-    doubts = len(all_doubts(report, measured, confirmed))
-    told = (
-        f"[{counted(doubts, 'reason')} to doubt it](#doubts)"
-        if doubts
-        else "[no reason to doubt it](#doubts)"
+def doubt_text(
+    report: ReportSummary,
+    measured: Measured,
+    confirmed: Sequence[Confirmed] = (),
+    headline: Collection[str] = (),
+) -> Marked:
+    """Return how many reasons there are to distrust the headline, or else the page, and what was measured again.
+
+    Args:
+        headline: The studies that the headline is from; none where it tells no gain.
+    """
+    doubts = _doubts(report, measured, confirmed)
+    touching = sum(
+        not headline or not studies or not studies.isdisjoint(headline) for studies in doubts.values()
     )
+    others = len(doubts) - touching
+    if touching and others:
+        told = f"{touching} of {len(doubts)} doubts {'is' if touching == 1 else 'are'} about it"
+    else:
+        told = f"{counted(touching, 'reason') if touching else 'no reason'} to doubt it"
+        told += f", {others} for other parts" * (others > 0)
+    told = f"[{told}](#doubts)"
     gains = [one for one in confirmed if one.first.outcome is Outcome.FASTER]
     again = sum(one.again is not None for one in gains)
     which = "the largest gain" + "s" * (again > 1)
@@ -229,7 +243,15 @@ def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
     Args:
         confirmed: What became of some of the gains in fresh blocks: noise is no doubt about one on which these decide.
     """
-    doubts = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
+    return [*_doubts(report, measured, confirmed)]
+
+
+def _doubts(
+    report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed]
+) -> dict[str, frozenset[str]]:
+    """Return each doubt with the studies that it is about; none of them where it is about all."""
+    of_all = [*report.doubts, *_doubts_about_machines((*report.runs, *measured.runs))]
+    doubts = dict.fromkeys(of_all, frozenset())
     known = {verdict.study for verdict in report.verdicts}
     same: dict[tuple, dict[str, DoubtedRuns]] = {}
     checks = () if checks_here(report)[1] else report.checks  # of another system they are not counted on
@@ -241,13 +263,14 @@ def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Co
         # The short form of a check compares nothing; what is measured again was held against the controls at first.
         control = controls(runs) or (None if study in (CHECK, SUMMARY) else [])
         own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in seen]
-        doubts += [f"{study}: {doubt}" for doubt in whole_study_doubts(runs, control, own)]
+        about = frozenset() if study == CHECK else frozenset({study})  # the instrument is that of all
+        doubts |= {f"{study}: {doubt}": about for doubt in whole_study_doubts(runs, control, own)}
         if study not in known and study not in (CHECK, SUMMARY):
-            doubts.append(f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook.")
+            doubts[f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook."] = about
         for one in doubted_runs(runs):
             same.setdefault((one.note.kind, one.note.subject), {})[study] = one
-    doubts += [_doubt_of_runs(own) for own in same.values()]
-    return list(dict.fromkeys((*doubts, *measured.doubts)))
+    doubts |= {_doubt_of_runs(own): frozenset(own) for own in same.values()}
+    return doubts | dict.fromkeys(measured.doubts, frozenset())
 
 
 def _doubt_of_runs(by_study: Mapping[str, DoubtedRuns]) -> str:
