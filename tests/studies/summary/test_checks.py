@@ -10,7 +10,8 @@ from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.studies.summary.collect import read_report
-from trainspeed.studies.summary.text import all_doubts, check_sentences, not_measured
+from trainspeed.studies.summary.doubts import all_doubts
+from trainspeed.studies.summary.text import check_sentences, not_measured
 
 RUN = Run(
     session=SESSION,

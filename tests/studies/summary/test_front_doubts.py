@@ -15,8 +15,9 @@ from trainspeed.search.findings import Stage
 from trainspeed.search.unmeasured import UnmeasuredStage, as_values
 from trainspeed.studies.summary.collect import ReportSummary, read_report
 from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.doubts import all_doubts, doubt_text
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
-from trainspeed.studies.summary.text import all_doubts, doubt_text, not_measured, without_result
+from trainspeed.studies.summary.text import not_measured, without_result
 
 IN_TRAIN = Failure(stage="train", error="OutOfMemoryError")
 WHOLE = tuple(

@@ -14,6 +14,7 @@ from trainspeed.core.machine_text import cores_of, machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
+from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.answer import Answer, answers
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.memory import memory_share, memory_use
@@ -23,10 +24,11 @@ from trainspeed.show.answer import OUTCOMES
 from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
+from trainspeed.studies.summary.doubts import doubt_text
 from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
-from trainspeed.studies.summary.text import doubt_text, without_result
+from trainspeed.studies.summary.text import without_result
 
 MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
 HELD = "; confirmed in"  # how a remark on what was confirmed begins
@@ -173,7 +175,7 @@ def _machine(report: ReportSummary, machine: Mapping[str, Any]) -> str:
     used = [
         f"{NAMES[name]} {versions[name]}"
         for name, versions in report.runs.versions.items()
-        if name in versions
+        if name in FRAMEWORKS and name in versions
     ]
     return "; ".join([machine_name(machine), *([listed(sorted(used))] if used else [])])
 
