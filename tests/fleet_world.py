@@ -126,7 +126,7 @@ class FakeCluster:
     def nodes(self, machine: str, most: int | None = None, *, after: int = 0) -> list[FakeNode]:
         return [*self.machines.get(machine, [])][:most]
 
-    def told(self, nodes) -> str:
+    def connection(self, nodes) -> str:
         return json.dumps([node.name for node in nodes]) if nodes else ""
 
     def renewed(self, nodes) -> list[FakeNode]:
