@@ -82,7 +82,7 @@ def arm(fields: dict[str, Any]) -> dict[str, Any]:
     trial = Trial(**(FIELDS | fields))
     pin(trial.devices)
     capture_only()
-    os.environ["TRAINSPEED_CPU_FLAGS"] = "avx512f avx512_bf16"  # where a CPU lacks them, they are computed in other ways
+    os.environ["TRAINSPEED_CPU_FLAGS"] = "avx512f avx512_bf16"  # a CPU without them computes it, too
     # Of a step of Adam along a gradient that is 0 but for rounding, rounding decides.
     torch_parts.recipe = lambda model: dataclasses.replace(
         hyperparameters.recipe(model), **({} if model == "cnn_keras" else SGD)
