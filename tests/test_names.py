@@ -16,8 +16,6 @@ OF_PARAMETERS = HOUSE_WORDS - {"found"}
 KEPT = {
     "core.result.built_beside",  # a field of the ledger
     "monitor.__main__.NOT_FOUND",  # as in HTTP: the file does not exist
-    "worker.request.beside",  # planned with `aside`
-    "conduct.gangs.BESIDE_TURNS",
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

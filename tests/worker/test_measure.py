@@ -45,7 +45,7 @@ def loads(*, others_s=0.0, steal_s=0.0):
 @pytest.fixture
 def result_of(monkeypatch):
     """Return a function that measures a trial here and returns its result."""
-    monkeypatch.setattr(child, "pin", lambda cores, aside: None)  # not the process of the tests
+    monkeypatch.setattr(child, "pin", lambda cores, core_offset: None)  # not the process of the tests
     monkeypatch.setattr(child, "limit_memory", lambda allowance: None)
     trial = tiny_trial()
 

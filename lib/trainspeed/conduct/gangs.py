@@ -17,7 +17,7 @@ from trainspeed.worker.request import Request
 
 # What an arm does beside its turns, each for as long as one at most: all until it first rests, its end, and what is
 # looked up then.
-BESIDE_TURNS = 3
+PHASES_WITHOUT_TURNS = 3
 
 
 class Followers(Protocol):
@@ -96,7 +96,7 @@ class GangRuns:
         try:
             if self._gangs is None:
                 raise GangIncomplete(f"it is for {planned.trial.nodes} nodes, and there is no other")
-            followers = self._gangs.begin(request, timeout_s * arms * (rounds + BESIDE_TURNS))
+            followers = self._gangs.begin(request, timeout_s * arms * (rounds + PHASES_WITHOUT_TURNS))
         except GangIncomplete as problem:
             return ForkedRun.ended(Status.CRASHED, str(problem), _node_lost("start"))
         run = worker.begin(replace(request, gang=followers.gang), timeout_s)

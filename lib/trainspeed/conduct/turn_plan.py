@@ -90,11 +90,13 @@ def _kinds(group: Sequence[Planned]) -> frozenset[Any]:
 
 
 def places_of(arms: int, at_once: int, ends_at_once: int | None) -> list[dict[str, int | None]]:
-    """Return the fields `beside` and `aside` of the request of each arm: see `measure_in_turns`."""
+    """Return the fields `others_built` and `core_offset` of the request of each arm: see `measure_in_turns`."""
     if ends_at_once is None:
-        return [{"beside": 0, "aside": None}] * arms
+        return [{"others_built": 0, "core_offset": None}] * arms
     together = (min(at_once, arms - number + number % at_once) for number in range(arms))
-    return [{"beside": own - 1, "aside": number % ends_at_once} for number, own in enumerate(together)]
+    return [
+        {"others_built": own - 1, "core_offset": number % ends_at_once} for number, own in enumerate(together)
+    ]
 
 
 def _is_movable(trial: AnyTrial) -> bool:

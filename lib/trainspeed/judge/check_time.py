@@ -55,10 +55,10 @@ def _left_over(values: Values) -> Finding:
 def as_fast_as_bare_loop(runs: RunSet) -> list[Check]:
     """Return whether an epoch takes as long as in a plain script of the framework, with the same model."""
     expected = f"1, within {_percent(MARGIN)}"
-    return of_probe(runs, "epoch", name="As fast as a bare loop", expected=expected, find=_beside_bare)
+    return of_probe(runs, "epoch", name="As fast as a bare loop", expected=expected, find=_against_bare)
 
 
-def _beside_bare(values: Values) -> Finding:
+def _against_bare(values: Values) -> Finding:
     judged = judge(values["bare_s"], values["ours_s"])
     measured = (
         f"{fixed(judged.speedup, 3)}{_ends((judged.low, judged.high) if judged.low else None)} times as fast"

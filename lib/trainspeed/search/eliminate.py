@@ -194,9 +194,9 @@ class Elimination:
     def _fit(self, number: int) -> Model | None:
         labels = [round_label(n, blocks) for n in range(1, number + 1) if (blocks := self.blocks_of(n))]
         arms = self.known.arms(Role.FEASIBLE, Role.RACE, Role.SCREEN, *labels)
-        return model([arm for arm in arms if self._told_by(arm)], self._able)
+        return model([arm for arm in arms if self._explains(arm)], self._able)
 
-    def _told_by(self, arm: Arm) -> bool:
+    def _explains(self, arm: Arm) -> bool:
         """Whether the switches that are still in the search, with what they come with, are all that an arm has on."""
         with_own = (self.known.on_with([switch]) for switch in self._able if switch in arm.on)
         return arm.on == frozenset().union(*with_own)

@@ -51,13 +51,13 @@ def again_groups(known: Known, found: Sequence[Feasible], blocks: int) -> list[A
         for one in found
         if (on := known.on_with([one.switch])) in once
         and on not in final
-        and not _told_at_first(one, known, behind)
+        and not _timed_at_first(one, known, behind)
     ]
     again = alone_groups(known, open_, blocks, Role.FEASIBLE)
     return [replace(group, seed=group.seed + behind) for group in again]
 
 
-def _told_at_first(one: Feasible, known: Known, behind: int) -> bool:
+def _timed_at_first(one: Feasible, known: Known, behind: int) -> bool:
     """Whether a switch gave a time beside a plain trial in its first group."""
     own = feasible(one.switch, known, most_seed=known.start.seed + behind - 1)
     return own.alone is not None

@@ -119,17 +119,17 @@ def all_cores() -> list[int]:
     return [int(core) for core in os.environ.get(CORES, "").split(",") if core] or usable_cores()
 
 
-def move_to_own_cores(count: int | None, aside: int = 0) -> None:
+def move_to_own_cores(count: int | None, core_offset: int = 0) -> None:
     """Move this process with all its threads to the cores that are the first `count` CPU devices.
 
     Args:
         count: None where it may run on all: then it stays where it is.
-        aside: How many cores before those.
+        core_offset: How many cores before those.
     """
     if count is None:
         return
     cores = all_cores()
-    own = set(cores[len(cores) - aside - count : len(cores) - aside])
+    own = set(cores[len(cores) - core_offset - count : len(cores) - core_offset])
     moved = False
     while not moved:  # a thread that has not been moved yet may start another one
         moved = True

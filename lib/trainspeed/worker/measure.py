@@ -131,8 +131,8 @@ def _measure(
     epoch_s = training.train(pace.another)
     pace.end()
     stages.waited(pace.waited_s)
-    if request.aside:  # what is looked up now is not timed, and the others of its block do the same
-        move_to_own_cores(trial.cores, request.aside)
+    if request.core_offset:  # what is looked up now is not timed, and the others of its block do the same
+        move_to_own_cores(trial.cores, request.core_offset)
     notes += [*training.notes, *meter.notes(), *pace.notes()]
 
     def read(what: str, look_up: Callable[[], Any]) -> Any:
@@ -159,7 +159,7 @@ def _measure(
         waiting_cores=pace.waiting_cores,
         waiting_gpu=meter.waiting.share,
         no_waiting_gpu=meter.waiting.unknown,
-        built_beside=request.beside,
+        built_beside=request.others_built,
         compiled_anew=True,  # by `run_folder`, and JAX's backend
         skipped_steps=read("number of skipped steps", training.skipped_steps) if trained else None,
         tf32=training.tf32,
@@ -182,8 +182,8 @@ def _take_device(request: Request) -> None:
     """Keep this process to the devices of the trial."""
     show_gpus(request.gpu_uuids if request.device == "gpu" else ())
     if request.device == "cpu":
-        pin(request.trial.cores, (request.beside and request.aside) or 0)
-        limit_memory(allowance_bytes() // (1 + request.beside))
+        pin(request.trial.cores, (request.others_built and request.core_offset) or 0)
+        limit_memory(allowance_bytes() // (1 + request.others_built))
 
 
 def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> InTurns | Alone:
@@ -191,7 +191,7 @@ def _pace(request: Request, channel: Channel, whole: TakeTurn, meter: Meter) -> 
     in_turns = request.turns and not (request.gang and request.gang.follows)
     if not in_turns:
         return Alone(whole, meter)
-    settle = None if request.aside is None else partial(move_to_own_cores, request.trial.cores)
+    settle = None if request.core_offset is None else partial(move_to_own_cores, request.trial.cores)
     return InTurns(channel, request.requested_at, meter, settle)
 
 
@@ -278,15 +278,15 @@ class _Stages:
             )
 
 
-def pin(cores: int | None, aside: int = 0) -> None:
+def pin(cores: int | None, core_offset: int = 0) -> None:
     """Keep this process on this many cores, one thread each: that is what a CPU device is; None: wherever it is.
 
     Args:
-        aside: How many cores before its own it is kept to, until it moves to those.
+        core_offset: How many cores before its own it is kept to, until it moves to those.
     """
     if (allowed := usable_cores()) and cores is not None:
         if cores > len(allowed):
             raise Unsupported(f"{cores} devices asked for; this machine has {len(allowed)} CPU cores to use")
         os.environ[CORES] = ",".join(map(str, allowed))  # for the workers of an input pipeline
-        end = len(allowed) - aside
+        end = len(allowed) - core_offset
         os.sched_setaffinity(0, allowed[end - cores : end])

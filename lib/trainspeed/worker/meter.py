@@ -55,7 +55,7 @@ class Meter:
         self._looks: Counter[int] = Counter()
         self._faults: Counter[tuple[int, str]] = Counter()
         self._seen_us: dict[int, int] = {}
-        self._strangers: dict[int, float] = {}
+        self._shared_percent: dict[int, float] = {}
         self.sm_clock_mhz: float | None = None
         self.throttle_reasons: str | None = None
         self.waiting = WaitingGpu(gpu_uuids)
@@ -80,7 +80,7 @@ class Meter:
         self.sm_clock_mhz = self._nvml.sm_clock_mhz(self._gpu_uuids)
         self.look(loaded=seconds >= MIN_SPAN_S)
         for gpu, percent in self._foreign_loads().items():
-            self._strangers[gpu] = max(percent, self._strangers.get(gpu, 0.0))
+            self._shared_percent[gpu] = max(percent, self._shared_percent.get(gpu, 0.0))
         self._spans.append((load, host_load()))
 
     def rest(self) -> None:
@@ -146,7 +146,7 @@ class Meter:
             notes.append(CpuTimeStolen(share=stolen))
         for (gpu, fault), count in sorted(self._faults.items()):
             notes.append(GpuSlowedDown(gpu=gpu, reason=fault, share=count / self._looks[gpu]))
-        for gpu, percent in sorted(self._strangers.items()):
+        for gpu, percent in sorted(self._shared_percent.items()):
             notes.append(GpuShared(gpu=gpu, load_percent=percent))
         return notes
 
@@ -180,8 +180,8 @@ class Meter:
             if self._runner_pid is None:
                 continue
             ours = {load.pid: descends_from(load.pid, self._runner_pid) for load in loads}
-            strangers = [one.percent for one in loads if ours[one.pid] is False]
-            if strangers and True in ours.values() and (mean := fmean(strangers)) > BUSY_PERCENT:
+            others = [one.percent for one in loads if ours[one.pid] is False]
+            if others and True in ours.values() and (mean := fmean(others)) > BUSY_PERCENT:
                 foreign[gpu.index] = mean
         return foreign
 

@@ -21,11 +21,11 @@ class Request:
         evaluate: Whether to measure the test accuracy.
         inspect: Whether to look up the layer table and the effective layout.
         turns: Whether to train or call a turn at a time, as the runner says, instead of all in a row.
-        beside: How many other arms build and train their first epoch at the same time, each on a core of its own
+        others_built: How many other arms build and train their first epoch at the same time, each on a core of its own
             or all on all cores; 0 where it does so alone.
-        aside: How many cores before its own it does that on where others do so beside it, before it moves to its own
-            and rests, and what comes after its turns; None where it stays on its own and trains two epochs before it
-            rests.
+        core_offset: How many cores before its own it does that on where others do so at the same time, before it moves
+            to its own and rests, and what comes after its turns; None where it stays on its own and trains two epochs
+            before it rests.
         calls_s: How long the whole calls of a convolution that takes no turns last together, about; `trial.calls` of
             them are made in any case.
         default_allocation: Whether to leave the framework's memory allocation at its default.
@@ -41,8 +41,8 @@ class Request:
     evaluate: bool = False
     inspect: bool = False
     turns: bool = False
-    beside: int = 0
-    aside: int | None = None
+    others_built: int = 0
+    core_offset: int | None = None
     calls_s: float = 0.0
     default_allocation: bool = False
     gpu_uuids: tuple[str, ...] = ()

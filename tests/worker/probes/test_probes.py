@@ -19,7 +19,7 @@ PROBE = Probe(framework="torch", name="epoch")
 @pytest.fixture
 def measured(monkeypatch):
     """A function that measures a probe with this code and returns the last event."""
-    monkeypatch.setattr(child, "pin", lambda cores, aside: None)  # not the process of the tests
+    monkeypatch.setattr(child, "pin", lambda cores, core_offset: None)  # not the process of the tests
     monkeypatch.setattr(child, "limit_memory", lambda allowance: None)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # a run sets it
 

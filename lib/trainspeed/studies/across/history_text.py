@@ -281,11 +281,9 @@ def unrepeated_sentences(
             f"{counted(never, 'trial')} {'has' if never == 1 else 'have'} no time in any of several sessions, or never "
             "in two of one machine."
         )
-    strangers: Mapping[str, object] = common.data
+    unlike: Mapping[str, object] = common.data
     without = [
-        session.label
-        for session in sessions
-        if session.label in strangers and session.label not in common.runs
+        session.label for session in sessions if session.label in unlike and session.label not in common.runs
     ]
     if without:
         sentences.append(f"No trial of any other session was measured on {listed(without)}.")

@@ -147,14 +147,14 @@ def without_untrained(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
         if accuracy < arm[0].learned_from:
             sentences[framework, model] = (
                 f"{NAMES[framework]}, {model_of(model)}: {percent(accuracy)} in {precision_of(baseline)} is "
-                f"{_beside_chance(accuracy, arm[0])}: it has not learned yet, so accuracy is not compared. Train "
+                f"{_against_chance(accuracy, arm[0])}: it has not learned yet, so accuracy is not compared. Train "
                 "more epochs."
             )
     learned = [run for run in runs if (run.trial.framework, run.trial.model) not in sentences]
     return learned, list(sentences.values())
 
 
-def _beside_chance(accuracy: float, run: Run) -> str:
+def _against_chance(accuracy: float, run: Run) -> str:
     """Return whether an accuracy is what guessing gets, with the interval of that where the images are known."""
     chance = f"{100 * run.chance:.3g} %"
     if run.trial.folds is None:

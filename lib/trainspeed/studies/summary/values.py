@@ -218,7 +218,7 @@ def read_values(path: Path) -> ReportValues:
 
 def recorded_verdicts(values: ReportValues) -> list[RecordedVerdict]:
     """Return the verdicts of a report; what another version wrote is left out."""
-    return [told for told in map(_told, values.verdicts) if told]
+    return [known for known in map(_recorded, values.verdicts) if known]
 
 
 def verdict_of(element: Mapping[str, Any] | None) -> Verdict | None:
@@ -230,7 +230,7 @@ def verdict_of(element: Mapping[str, Any] | None) -> Verdict | None:
         return None
 
 
-def _told(element: Mapping[str, Any]) -> RecordedVerdict | None:
+def _recorded(element: Mapping[str, Any]) -> RecordedVerdict | None:
     verdict, again = verdict_of(element), verdict_of(element.get("fresh_blocks"))
     if verdict is None or element.get("table") not in {*FrontTable}:
         return None

@@ -178,8 +178,8 @@ def _cost_cells(
     return {
         "setting": name,
         "peak memory": gigabytes(cost.peak_memory_bytes, 2),
-        "first epoch s": digits(cost.first_epoch_s) + (_beside(beside.first_epoch_s) if beside else ""),
-        "later epochs s": digits(cost.epoch_s) + (_beside(beside.epoch_s) if beside else ""),
+        "first epoch s": digits(cost.first_epoch_s) + (_of_plain(beside.first_epoch_s) if beside else ""),
+        "later epochs s": digits(cost.epoch_s) + (_of_plain(beside.epoch_s) if beside else ""),
         "pays after": pays,
     }
 
@@ -195,7 +195,7 @@ def _pays_after(epochs: float | None, judged: Judgement | None) -> str:
     return "at once" if epochs < AT_ONCE else f"{epochs:.0f} epochs"
 
 
-def _beside(seconds: float) -> str:
+def _of_plain(seconds: float) -> str:
     return f" (plain beside it: {digits(seconds)})"
 
 

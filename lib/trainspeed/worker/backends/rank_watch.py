@@ -65,7 +65,7 @@ class RankWatch:
         self._grace_s, self._give_up, self._look_again_s = grace_s, give_up, look_again_s
         self._elsewhere = elsewhere
         self._report: str | None = None
-        self._told, self._asked = threading.Event(), threading.Event()
+        self._failed_or_ended, self._asked = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._watch, name="rank watch", daemon=True)
         self._thread.start()
 
@@ -75,7 +75,7 @@ class RankWatch:
         From now on it is for the caller to end this process.
         """
         self._asked.set()
-        self._told.wait(wait_s)
+        self._failed_or_ended.wait(wait_s)
         return self._report
 
     def end(self, wait_s: float) -> str | None:
@@ -100,15 +100,15 @@ class RankWatch:
             while self._ranks or (self._elsewhere and not self._asked.is_set()):
                 for key, _ in reports.select(self._look_again_s):
                     if text := os.read(key.fd, REPORT_BYTES).decode(errors="replace"):
-                        self._tell(text)
+                        self._record_error(text)
                     else:  # it is ending
                         reports.unregister(key.fd)
                         self._reap(key.data, 0)
                 for rank in [*self._ranks]:
                     self._reap(rank, os.WNOHANG)
                 if self._elsewhere and not self._asked.is_set() and (text := self._elsewhere()):
-                    self._tell(text)
-        self._told.set()
+                    self._record_error(text)
+        self._failed_or_ended.set()
 
     def _reap(self, rank: int, how: int) -> None:
         """Take note of a rank's end, where it has ended."""
@@ -125,18 +125,18 @@ class RankWatch:
         os.set_blocking(pipe, False)
         with contextlib.suppress(BlockingIOError):  # its own children hold the pipe open
             if text := os.read(pipe, REPORT_BYTES).decode(errors="replace"):
-                self._tell(text)
+                self._record_error(text)
         code = os.waitstatus_to_exitcode(status)
         if code < 0:
-            self._tell(f"rank {rank} was killed by {signal.Signals(-code).name}")
+            self._record_error(f"rank {rank} was killed by {signal.Signals(-code).name}")
         elif code:
-            self._tell(f"rank {rank} ended with exit code {code}")
+            self._record_error(f"rank {rank} ended with exit code {code}")
 
-    def _tell(self, text: str) -> None:
+    def _record_error(self, text: str) -> None:
         if self._report is not None:
             return
         self._report = text
-        self._told.set()
+        self._failed_or_ended.set()
         if not self._asked.wait(self._grace_s):
             self.kill()
             self._give_up(text)
