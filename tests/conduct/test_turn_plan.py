@@ -49,12 +49,12 @@ def test_from_the_second_block_on_arms_begin_at_once_each_on_a_core():
     assert planned(many).side_by_side(many, many, ROUNDS) == 4, "as many as there are cores"
 
 
-def test_where_nothing_is_to_be_decided_they_do_so_at_once_and_all_may_end_so():
-    """Nobody asks for the first epochs of the sizes of a chart, which have one block each."""
+@pytest.mark.parametrize("rounds", [ROUNDS, FEW_ROUNDS])
+def test_in_the_first_block_they_begin_alone_and_end_at_once(rounds):
+    """The sizes of a chart, which have one block each, have a chart of their first epochs, too."""
     group, plan = group_of(*PAIR), TurnPlan(device="cpu", turn_s=5.0)
 
-    assert plan.side_by_side(group, group, FEW_ROUNDS) == 2
-    assert (plan.side_by_side(group, group, ROUNDS), plan.end_at_once(group, group)) == (1, 2)
+    assert (plan.side_by_side(group, group, rounds), plan.end_at_once(group, group)) == (1, 2)
 
 
 def test_arms_that_use_all_cores_begin_at_once_too_but_torchs_whose_threads_would_spin():

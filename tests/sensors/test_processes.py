@@ -37,7 +37,7 @@ def test_a_process_moves_with_all_its_threads(monkeypatch):
         thread.start()
         move_to_own_cores(1)
         here = os.sched_getaffinity(0)
-        move_to_own_cores(1, aside=1)
+        move_to_own_cores(1, core_offset=1)
         aside = os.sched_getaffinity(0)
         move_to_own_cores(None)
     finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trainspeed.conduct.plan import Planned
-from trainspeed.conduct.turns import FEW_ROUNDS, epochs_of_a_turn, turn_of_calls
+from trainspeed.conduct.turns import epochs_of_a_turn, turn_of_calls
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.trial import PLAIN_PIPELINES, Trial
 from trainspeed.sensors.processes import usable_cores
@@ -51,13 +51,13 @@ class TurnPlan:
     def side_by_side(self, some: Sequence[Planned], group: Sequence[Planned], rounds: int) -> int:
         """Return how many arms are built and train their first epoch at once, as many as may end at once, or one.
 
-        One in the first block of what is to be decided: it tells how long that takes alone.
+        One in the first block: it tells how long that takes alone.
 
         Args:
             some: Those that are alive together.
             group: All that are compared.
         """
-        first = rounds != FEW_ROUNDS and _key(group, rounds) not in self._epochs
+        first = _key(group, rounds) not in self._epochs
         return 1 if first else self.end_at_once(some, group) or 1
 
     def end_at_once(self, some: Sequence[Planned], group: Sequence[Planned]) -> int | None:

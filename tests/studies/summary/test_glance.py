@@ -17,6 +17,7 @@ from front_data import (
     write_page,
 )
 from study_data import MACHINE, make_run
+from trainspeed.core.notes import CoresBusy
 from trainspeed.core.run import Status
 from trainspeed.core.trial import ALL_CORES, AS_SET
 from trainspeed.judge.memory import memory_use
@@ -242,6 +243,19 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
     slower = [Confirmed(first=verdict(0.8), again=verdict(0.8))]
     said = fact("How sure", own=own, confirmed=slower)
     assert "; no gain was, but what is undecided or slower was measured [again](#" in said
+
+
+def test_a_doubt_about_the_study_that_found_the_headline_is_about_it_though_fresh_blocks_confirm_it():
+    best = replace(verdict(2.0), study="layout")
+    held = [Confirmed(first=best, again=replace(best, study="summary"))]
+    busy = [make_run(study=study, notes=(CoresBusy(cores=0.5),)) for study in ("layout", "amp")]
+
+    own = fact("How sure", busy[0], verdicts=[best], confirmed=held)
+    assert own.startswith("[2 reasons to doubt it](#doubts)"), "its runs, and no control"
+    both = fact("How sure", *busy, verdicts=[best], confirmed=held)
+    assert both.startswith("[2 of 4 doubts are about it]("), both
+    other = fact("How sure", busy[1], verdicts=[best], confirmed=held)
+    assert other.startswith("[no reason to doubt it, "), other
 
 
 def test_a_notebook_that_was_not_asked_for_is_no_thing_with_a_reason():

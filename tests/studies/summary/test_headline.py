@@ -86,6 +86,17 @@ def test_a_gain_has_the_throughput_that_it_starts_from_where_its_runs_are_there(
     assert "images/s" not in headline(report_of(best))[0]
 
 
+def test_what_fresh_blocks_confirm_has_the_throughput_of_its_own_study():
+    runs = runs_of("layout")
+    best = verdicts_of(runs)[0]
+    rates = [run.images_per_s for run in runs if run.trial.spec == best.baseline.spec]
+    slow = [replace(run, epoch_s=(9.0, 8.0, 8.0)) for run in runs_of("multi_gpu")]
+    held = Confirmed(first=best, again=replace(best, study="summary"))
+
+    (said,) = headline(report_of(best, runs=(*runs, *slow)), [held])
+    assert f", from {median(rates):.3g} images/s: " in said
+
+
 def test_of_what_pays_together_the_throughput_is_that_of_its_fresh_blocks():
     fresh = [replace(run, label=Role.RECIPE, epoch_s=(1.0, 0.5, 0.5)) for run in runs_of("layout")]
     whole = report_of(verdict(1.5, factor="recipe"), runs=(*runs_of("layout"), *fresh))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -12,6 +13,7 @@ import pytest
 
 from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import Trial
+from trainspeed.worker.pipelines import workers
 from trainspeed.worker.pipelines.batches import Batches, batches_of
 from trainspeed.worker.pipelines.workers import Processes
 
@@ -130,6 +132,7 @@ HOLD = """
 import sys
 import numpy as np
 from trainspeed.worker.pipelines.batches import Batches
+from trainspeed.worker.pipelines import workers
 from trainspeed.worker.pipelines.workers import Processes
 
 x = np.zeros((8, 8, 8, 3), np.float32)
@@ -162,3 +165,25 @@ def _command(process: psutil.Process) -> str:
         return " ".join(process.cmdline())
     except psutil.Error:  # it ended while it was looked at
         return ""
+
+
+class SlowToStart:
+    """An executor that starts one worker for all jobs that it is given at once, as where the first is idle again."""
+
+    def __init__(self, *_args, **_more):
+        self._processes = {}
+
+    def submit(self, _job):
+        if not getattr(self, "given", False):
+            self._processes[len(self._processes)] = SimpleNamespace(is_alive=lambda: True)
+        self.given = True
+        return SimpleNamespace(result=self._result)
+
+    def _result(self):
+        self.given = False
+
+
+def test_all_workers_are_there_before_the_first_epoch(batches, monkeypatch):
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", SlowToStart)
+
+    assert Processes(batches, 3).alive == 3

@@ -87,7 +87,7 @@ def _doubts(
             doubts[f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook."] = about
         for one in doubted_runs(runs):
             same.setdefault((one.note.kind, one.note.subject), {})[study] = one
-    doubts |= {_doubt_of_runs(own): frozenset(own) for own in same.values()}
+    doubts |= {_doubt_of_runs(own): frozenset() if CHECK in own else frozenset(own) for own in same.values()}
     return doubts | dict.fromkeys(measured.doubts, frozenset())
 
 

@@ -58,15 +58,14 @@ def recipe_sentences(report: ReportSummary) -> list[str]:
 
 
 def plain_images_per_s(verdict: Verdict, report: ReportSummary) -> float | None:
-    """Return the median throughput of a training's baseline; None where its runs are not there.
+    """Return the median throughput of a training's baseline in its study; None where its runs are not there.
 
-    Of what a search kept, in the fresh blocks that its size is from; of what was confirmed, in its study's own blocks.
+    Of what a search kept, in the fresh blocks that its size is from.
     """
     if verdict.baseline.phase.calls:
         return None
-    plain = report.runs.ok().of([verdict.baseline])
-    own = plain.of_study(verdict.study)
-    own = own.role(Role.RECIPE) or own or plain
+    own = report.runs.ok().of_study(verdict.study).of([verdict.baseline])
+    own = own.role(Role.RECIPE) or own
     known = [run.images_per_s for run in own if run.images_per_s]
     return median(known) if known else None
 

@@ -136,7 +136,7 @@ def fact_sentences(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()
 ) -> list[Marked]:
     """Return how sure the headline is, what lacked memory or a result, and how long that took."""
-    headline = {gain.verdict.study for gain in headline_gains(report, confirmed)}
+    headline = {study for gain in headline_gains(report, confirmed) for study in gain.studies}
     lacking = len(without_result(report, measured))
     gaps = [f"{counted(lacking, 'thing')}"] if lacking else []
     if unasked := len(report.missing):

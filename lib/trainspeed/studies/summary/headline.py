@@ -49,6 +49,11 @@ class Gain:
     finding: HeadlineOutcome
     again: Confirmed | None = None
 
+    @property
+    def studies(self) -> set[str]:
+        """The studies whose runs it is from: that which found it, and the fresh blocks."""
+        return {self.verdict.study, *([self.again.first.study] if self.again else [])}
+
 
 def headline_gains(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Gain]:
     """Return the gains of the headline: what pays together, the largest first, or else the best gain; may be none."""
@@ -130,12 +135,6 @@ def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed
     return next((c for c in confirmed if c.first == verdict and c.again), None)
 
 
-def _times(verdict: Verdict, report: ReportSummary) -> str:
-    plain = plain_images_per_s(verdict, report)
-    at_first = "" if plain is None else f", from {three(plain)} images/s"
-    return f"**{verdict.speedup:.2f} times as fast** ({interval_of(verdict)}){at_first}"
-
-
 def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     """Return in a line what pays together; what it starts from and the points of accuracy are in the list below."""
     where = escape(_place(verdict.candidate))
@@ -157,7 +156,10 @@ def _place(trial: Trial) -> str:
 
 def _gain(gain: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
-    size, name = _times(gain.verdict, report), escape(gain.verdict.name)
+    plain = plain_images_per_s(gain.again.first if gain.again else gain.verdict, report)
+    at_first = "" if plain is None else f", from {three(plain)} images/s"
+    size = f"**{gain.verdict.speedup:.2f} times as fast** ({interval_of(gain.verdict)}){at_first}"
+    name = escape(gain.verdict.name)
     largest = " Of those, it was the largest at first."
     largest = largest if gain.finding is HeadlineOutcome.CONFIRMED else ""
     return Marked(f"{size}: {name}; {how_sure(gain.finding, gain.verdict, gain.again)}.{largest}")

@@ -31,8 +31,11 @@ class Processes:
         self._executor = ProcessPoolExecutor(
             workers, mp_context=START, initializer=_begin, initargs=(without_data, *shared)
         )
-        for ready in [self._executor.submit(os.getpid) for _ in range(workers)]:
-            ready.result()
+        while (
+            self.alive < workers
+        ):  # with a job, the executor starts a worker only where none is idle at that moment
+            for ready in [self._executor.submit(os.getpid) for _ in range(workers)]:
+                ready.result()
 
     def __call__(self, epoch: int, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Wait for one batch and return it.
