@@ -69,6 +69,16 @@ def test_two_switches_that_need_each_other_are_told_with_each_ones_sizes():
     )
 
 
+def test_of_a_pair_what_lies_within_the_noise_has_no_size():
+    of = whole().screen
+    half = of.estimates[0].log  # all of what it saves with the other one on
+    (pair, *_) = whole().interactions
+    found = whole(screen=replace(of, band=0.01), interactions=(replace(pair, log=2 * half, se=0.001),))
+    (sentence,) = text.pair_sentences([found])
+
+    assert "with bf16 on and does nothing that stands out of the noise with it off" in sentence
+
+
 def test_where_nothing_was_measured_in_combination_no_pair_is_said_to_be_without_effect():
     assert text.pair_sentences([replace(nothing_yet(), rounds=())]) == [
         "PyTorch, cnn10: not measured: there was neither a screen nor an elimination."

@@ -155,7 +155,8 @@ def _pair(found: Findings, interaction: Interaction) -> str:
     if one in alone:
         # An estimate of the screen is the mean of both: with the other one on, and with it off.
         apart, beside = alone[one] - half, alone[one] + half
-        text = f"{one.words} {_does(beside)} with {other.words} on and {_does(apart)} with it off"
+        with_on, with_off = (_does(log, found.screen.band) for log in (beside, apart))
+        text = f"{one.words} {with_on} with {other.words} on and {with_off} with it off"
     else:
         which = "more" if interaction.log > 0 else "less"
         size = percent(abs(math.expm1(-abs(interaction.log))))
@@ -166,8 +167,11 @@ def _pair(found: Findings, interaction: Interaction) -> str:
     return f"{text}."
 
 
-def _does(log: float) -> str:
+def _does(log: float, band: float) -> str:
+    """Return what a switch does to the time; of what lies within the band of noise no size."""
     change = change_percent(log)
+    if abs(log) < band:
+        return "does nothing that stands out of the noise"
     return f"{'costs' if change > 0 else 'saves'} {fixed(abs(change), 1, ' %')}"
 
 
