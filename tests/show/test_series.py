@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from showing_data import found
-from trainspeed.show.series import marks, nudged, series
+from trainspeed.show.series import marks, nudged, series, series_legend
 
 mpl.use("Agg")
 
@@ -30,6 +30,21 @@ def bars_of(ax):
     """Return the ends of every interval that is a bar."""
     (bars,) = [artist for artist in ax.collections if artist.get_gid() == "interval"]
     return [part[:, 1].tolist() for part in bars.get_segments() if part.size and not np.isnan(part).any()]
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ([{1: 6, 2: 6}], "; band: 95 % interval of the median"),
+        ([{1: 6, 2: 1}], "; pale bar: 95 % interval of the median"),
+        ([{1: 6, 2: 6}, {1: 6}], "; band or pale bar: 95 % interval of the median"),
+        ([{1: 5, 2: 1}], ""),
+    ],
+)
+def test_the_legend_names_the_intervals_as_they_are_drawn(counts, said):
+    panels = [rows({x: [1.0] * runs for x, runs in sizes.items()}) for sizes in counts]
+
+    assert series_legend(panels) == "dot: one run; line: median" + said
 
 
 def test_the_line_goes_through_the_medians_and_every_run_is_a_dot():

@@ -25,8 +25,25 @@ STEP_PT, IN_A_ROW = 9, 4  # between the marks of runs that failed, and how many 
 
 def series_legend(panels: Iterable[pd.DataFrame]) -> str:
     """Return what the marks of `series` mean; the interval only where an arm has enough runs at some x."""
-    sure = any((rows.groupby(["arm", "x"])["value"].count() >= verdict.MIN_BLOCKS).any() for rows in panels)
-    return "dot: one run; line: median" + ("; band: 95 % interval of the median" if sure else "")
+    styles = {
+        _interval_style(arm["x"]) for rows in panels for _, arm in rows.dropna(subset="value").groupby("arm")
+    }
+    names = [name for style, name in (("band", "band"), ("bars", "pale bar")) if style in styles]
+    return "dot: one run; line: median" + (
+        f"; {' or '.join(names)}: 95 % interval of the median" if names else ""
+    )
+
+
+def _interval_style(x: pd.Series) -> str | None:
+    """Return how `series` draws the intervals of an arm: "band", "bars", or None where no x has enough runs.
+
+    Args:
+        x: Of each run.
+    """
+    counts = x.value_counts()
+    if counts.empty or counts.max() < verdict.MIN_BLOCKS:
+        return None
+    return "band" if len(counts) > 1 and counts.min() >= verdict.MIN_BLOCKS else "bars"
 
 
 def nudged(data: pd.DataFrame, arms: Sequence[str], factor: float) -> pd.DataFrame:
@@ -51,11 +68,11 @@ def series(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> Axes:
         look = dict(looks[arm])
         dots = look | {"linestyle": "none", "markersize": 5, "alpha": 0.8}
         ax.plot(rows["x"], rows["value"], gid="runs", **dots)
-        counts = rows.groupby("x")["value"].count()
-        band = len(counts) > 1 and counts.min() >= verdict.MIN_BLOCKS
+        style = _interval_style(rows["x"])
+        band = style == "band"
         bars = {"elinewidth": 7, "ecolor": to_rgba(look["color"], 0.3), "gid": "interval"}
         errors = {
-            "errorbar": interval if counts.max() >= verdict.MIN_BLOCKS else None,
+            "errorbar": interval if style else None,
             "err_style": "band" if band else "bars",
             "err_kws": {"alpha": 0.18, "linewidth": 0, "gid": "interval"} if band else bars,
         }

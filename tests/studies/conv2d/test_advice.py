@@ -56,13 +56,13 @@ def with_word(sentences, word):
 def test_the_device_that_wins_is_to_be_used():
     said = advised(world(torch=1.0, opencv=2.0))
 
-    assert f"For {CASE}, use the device: PyTorch is 2.00x as fast as OpenCV filter2D." in said
+    assert f"For {CASE}, use the device: PyTorch is 2.00x (2.00 to 2.00) as fast as OpenCV filter2D." in said
 
 
 def test_the_cpu_that_wins_is_to_be_stayed_on():
     said = advised(world(torch=2.0, opencv=0.5))
 
-    assert f"For {CASE}, stay on the CPU: OpenCV filter2D is 4.00x as fast as PyTorch." in said
+    assert f"For {CASE}, stay on the CPU: OpenCV filter2D is 4.00x (4.00 to 4.00) as fast as PyTorch." in said
 
 
 def test_of_two_that_are_equally_fast_the_simpler_one_will_do():
@@ -106,7 +106,7 @@ def test_where_no_gpu_was_used_libraries_are_compared_and_no_device(opencv, fast
 def test_cpu_cores_that_share_the_images_are_called_so():
     runs = on_cores(make_runs(CORE, lambda t, _: {1: 4.0, 2: 1.0, 4: 2.0}[t.devices]))
 
-    assert "TensorFlow (graph): share the images over 2 CPU cores (4.00x)." in advised(runs)
+    assert "TensorFlow (graph): share the images over 2 CPU cores: 4.00x (4.00 to 4.00)." in advised(runs)
 
 
 def test_a_gpu_that_was_used_is_a_device():
@@ -133,7 +133,7 @@ def test_where_nothing_was_measured_nothing_is_advised():
 def test_the_number_of_devices_that_won_most_is_to_share_the_images():
     runs = make_runs(CORE, lambda t, _: {1: 4.0, 2: 1.0, 4: 2.0}[t.devices])
 
-    assert "TensorFlow (graph): share the images over 2 devices (4.00x)." in advised(runs)
+    assert "TensorFlow (graph): share the images over 2 devices: 4.00x (4.00 to 4.00)." in advised(runs)
 
 
 def test_devices_that_gain_nothing_are_not_to_be_used():
@@ -155,7 +155,8 @@ def test_data_are_to_stay_where_that_is_faster():
     (said,) = with_word(advised(world(resident=0.25)), "round trip")
 
     assert said.endswith(
-        "that takes 25 % of a round trip in TensorFlow (graph) and 25 % of a round trip in PyTorch."
+        "that takes 25 % (25 % to 25 %) of a round trip in TensorFlow (graph) and 25 % (25 % to 25 %) of a round trip "
+        "in PyTorch."
     )
 
 
@@ -173,10 +174,28 @@ def test_a_slow_first_call_is_to_be_made_before(first, said):
         sentences
         == [
             "Make a call before the one that counts: in PyTorch the first one of a process takes "
-            f"{first / 2:.1f} times as long as a later one."
+            f"{first / 2:.1f} times ({first / 2:.1f} to {first / 2:.1f}) as long as a later one."
         ]
         * said
     )
+
+
+def test_a_first_call_of_too_few_blocks_for_an_interval_says_that_it_has_none():
+    (said,) = with_word(advised(world(torch=2.0, first=20.0, blocks=5)), "before the one that counts")
+
+    assert said.endswith("takes 10.0 times (no interval) as long as a later one.")
+
+
+def test_the_interval_of_a_slower_device_is_turned_around_with_its_factor():
+    """OpenCV takes 1 s, PyTorch 4 s times a noise of up to 1.5: OpenCV is 4 to 6 times as fast."""
+    (said,) = with_word(advised(make_runs(CORE, lambda t, b: noisy(t, b), first=0.1)), "stay on the CPU")
+
+    assert said == f"For {CASE}, stay on the CPU: OpenCV filter2D is 5.00x (4.00 to 6.00) as fast as PyTorch."
+
+
+def noisy(trial, block):
+    """Return the seconds of a call: of OpenCV 1, of PyTorch 4, 5 and 6 in turn, of others 8."""
+    return {"opencv": 1.0, "torch": 4.0 + block % 3}.get(trial.library, 8.0)
 
 
 def swept(a, b, c, *, blocks=BLOCKS, factor="images"):

@@ -180,6 +180,13 @@ class TestCrossover:
         (ax,) = plot_sweeps({"images": make_sweep()}, [make_crossover(low=None, high=None)]).axes
         assert found(ax, "crossover") and not ax.patches
         assert "grey" not in texts(ax, "note")[0]
+        assert "no interval: by medians alone" in texts(ax, "note")[0].replace("\n", " ")
+
+    def test_one_of_two_without_an_interval_is_said_to_be_the_one_without_grey(self):
+        pairs = [make_crossover(), make_crossover(factor="channels", low=None, high=None)]
+        axes = plot_sweeps({"images": make_sweep(), "channels": make_sweep()}, pairs).axes
+        note = texts(axes[-1], "note")[0].replace("\n", " ")
+        assert "grey: uncertainty; without grey: by medians alone" in note
 
     @pytest.mark.parametrize("kind", [kind for kind in CrossoverKind if kind is not CrossoverKind.SINGLE])
     def test_what_was_not_found_is_not_drawn(self, kind):

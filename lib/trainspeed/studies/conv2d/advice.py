@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 from trainspeed.core.convolution import Conv2dTrial, library_of
-from trainspeed.core.format import listed, percent
+from trainspeed.core.format import interval, listed, percent
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import CrossoverKind
 from trainspeed.judge.text import what_decides
-from trainspeed.judge.verdict import Outcome
+from trainspeed.judge.verdict import Outcome, median_interval
 from trainspeed.snippets import code
 from trainspeed.studies.conv2d.calls import Calls, calls_of, first_call_s
 from trainspeed.studies.conv2d.findings import (
@@ -46,23 +47,31 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
     decided = [s for s in sweeps if s.crossover.kind == CrossoverKind.SINGLE and s.crossover.low]
     sentences += [_images_per_call(sweep) for sweep in decided if sweep.factor == "images"]
     if device := best.get("device"):
-        ratio = calls_of(runs)[device].median(lambda run: first_call_s(run) / run.median_call_s)
-        if ratio >= WARM_UP_FROM:
-            sentences.append(
-                f"Make a call before the one that counts: in {library_of(device)} the first one of a process takes "
-                f"{ratio:.1f} times as long as a later one."
-            )
+        sentences += _warm_up(calls_of(runs)[device])
     return [*sentences, _without_gpu(runs)] if sentences and cores else sentences
+
+
+def _warm_up(calls: Calls) -> list[str]:
+    """Return that the first call takes much longer than a later one, where it does."""
+    ratios = [*calls.by_block(lambda run: first_call_s(run) / run.median_call_s).values()]
+    if median(ratios) < WARM_UP_FROM:
+        return []
+    ends = median_interval(ratios)
+    sure = f"{interval(*ends, 1)}" if ends else "no interval"
+    return [
+        f"Make a call before the one that counts: in {library_of(calls.trial)} the first one of a process takes "
+        f"{median(ratios):.1f} times ({sure}) as long as a later one."
+    ]
 
 
 def _stay(verdicts: Iterable[Verdict], *, cores: bool) -> list[str]:
     """Return that data had better stay where they are, where that is decided of a library."""
     where = "in the library's own memory" if cores else "on the device"
-    takes = [
-        f"{percent(1 / verdict.speedup)} of a round trip in {library_of(verdict.candidate)}"
-        for verdict in verdicts
-        if verdict.outcome == Outcome.FASTER
-    ]
+    takes = []
+    for verdict in verdicts:
+        if verdict.outcome == Outcome.FASTER:
+            share, *ends = (percent(1 / times) for times in (verdict.speedup, verdict.high, verdict.low))
+            takes.append(f"{share} ({' to '.join(ends)}) of a round trip in {library_of(verdict.candidate)}")
     if not takes:
         return []
     return [f"Keep images and results {where} from call to call where you can: that takes {listed(takes)}."]
@@ -88,20 +97,23 @@ def _processor(verdict: Verdict, *, cores: bool) -> str:
     device, cpu = library_of(verdict.candidate), library_of(verdict.baseline)
     case = Calls(verdict.candidate).names["case"]
     if cores and verdict.outcome in (Outcome.FASTER, Outcome.SLOWER):
-        won = verdict.outcome is Outcome.FASTER
-        fast, slow = (device, cpu) if won else (cpu, device)
-        times = verdict.speedup if won else 1 / verdict.speedup
-        return f"For {case}, use {fast}: it is {times:.2f}x as fast as {slow}."
+        fast, slow = (device, cpu) if verdict.outcome is Outcome.FASTER else (cpu, device)
+        return f"For {case}, use {fast}: it is {_times(verdict)} as fast as {slow}."
     return {
-        Outcome.FASTER: (f"For {case}, use the device: {device} is {verdict.speedup:.2f}x as fast as {cpu}."),
-        Outcome.SLOWER: (
-            f"For {case}, stay on the CPU: {cpu} is {1 / verdict.speedup:.2f}x as fast as {device}."
-        ),
+        Outcome.FASTER: f"For {case}, use the device: {device} is {_times(verdict)} as fast as {cpu}.",
+        Outcome.SLOWER: f"For {case}, stay on the CPU: {cpu} is {_times(verdict)} as fast as {device}.",
         Outcome.SAME: f"For {case}, {device} and {cpu} are equally fast: take what is simpler.",
         Outcome.UNDECIDED: (
             f"Whether {device} or {cpu} is faster for {case} is undecided{what_decides([verdict])}."
         ),
     }[verdict.outcome]
+
+
+def _times(verdict: Verdict) -> str:
+    """Return by what factor the faster one is faster, with the interval: "2.71x (2.70 to 2.78)"."""
+    if verdict.outcome is Outcome.SLOWER:
+        return f"{1 / verdict.speedup:.2f}x ({interval(1 / verdict.high, 1 / verdict.low)})"
+    return f"{verdict.speedup:.2f}x ({interval(verdict.low, verdict.high)})"
 
 
 def _device_counts(verdicts: Sequence[Verdict], device: str) -> list[str]:
@@ -117,7 +129,7 @@ def _device_counts(verdicts: Sequence[Verdict], device: str) -> list[str]:
         if wins:
             best = max(wins, key=lambda v: v.speedup)
             sentences.append(
-                f"{library}: share the images over {best.candidate.devices} {device}s ({best.speedup:.2f}x)."
+                f"{library}: share the images over {best.candidate.devices} {device}s: {_times(best)}."
             )
             sentences += _more_than_shared(best, device)
         elif all(v.outcome in (Outcome.SAME, Outcome.SLOWER) for v in alike):

@@ -149,10 +149,12 @@ def _note(rows: Iterable[pd.DataFrame], pairs: Mapping[str, Sequence[Sweep]]) ->
         sizes = [SWEEPS[first.factor].axis.partition(" in ")[0] for first in firsts]
         names = [f"{size}: {name}" for size, name in zip(sizes, names, strict=True)]
     if firsts:
-        sure = any(first.crossover.low is not None for first in firsts)
-        notes.append(
-            f"dashed: equally fast ({'; '.join(dict.fromkeys(names))})" + "; grey: uncertainty" * sure
+        bands = {first.crossover.low is not None for first in firsts}
+        grounds = "; grey: uncertainty" * (True in bands)
+        grounds += f"; {'without grey' if True in bands else 'no interval'}: by medians alone" * (
+            False in bands
         )
+        notes.append(f"dashed: equally fast ({'; '.join(dict.fromkeys(names))}){grounds}")
     if any(len(alike) > 1 for alike in pairs.values()):
         notes.append("marks at the top edge: the same for further pairs")
     return "\n".join(textwrap.fill(note, NOTE_LETTERS) for note in notes)
