@@ -39,6 +39,14 @@ def test_what_was_left_out_is_named_by_what_tells_it_from_the_rest():
     assert left_out_in_short(replace(covered, groups=groups[:2])) == []
 
 
+def test_what_differs_in_what_is_run_is_named_in_the_words_of_a_reader():
+    arms = tuple(make_trial(part=part).as_dict() for part in ("both", "compute"))
+    group = GroupCoverage(part="parts", core=True, trials=arms, blocks=0, most=6)
+    covered = Coverage(session="s", study="amp", budget_s=60.0, spent_s=60.0, groups=(group,))
+
+    assert left_out_in_short(covered)[0].startswith("No time for part of the training of PyTorch, cnn10: ")
+
+
 @pytest.mark.parametrize(
     ("blocks", "told"),
     [

@@ -13,7 +13,7 @@ from trainspeed.show.cells import styled
 
 MOST_NAMED = 3  # groups that a sentence names; the table has all
 WORDS_ALONE, MOST_WORDS = 2, 3  # of a group's name: those that it has anyway, and all
-DIFFERENCES = {"part": "what is timed", "levers": "what is switched on", "augment": "augmentation"}
+DIFFERENCES = {"part": "part of the training", "levers": "what is switched on", "augment": "augmentation"}
 
 
 def coverage_sentences(coverage: Coverage | None) -> list[str]:

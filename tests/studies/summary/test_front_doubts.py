@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from front_data import NOTHING, of_runs, report_of, runs_of, shows, verdicts_of, write_notebook, write_report
-from study_data import MACHINE, control_runs, make_run
+from study_data import MACHINE, control_runs, make_run, make_trial
+from trainspeed.core.coverage import Coverage, GroupCoverage
+from trainspeed.core.files import SUMMARY
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.result import Failure
 from trainspeed.core.run import Role, Status
@@ -47,7 +49,9 @@ def test_equal_reasons_are_told_once_however_many_runs_and_numbers():
 
 def test_what_the_page_itself_did_not_get_is_told_too():
     failed = make_run(study="summary", status=Status.CRASHED, reason="Aborted")
-    assert "crashed: Aborted" in not_measured(report_of(notebooks=WHOLE), of_runs(failed))[0]
+    (told,) = not_measured(report_of(notebooks=WHOLE), of_runs(failed))
+    assert told.startswith("confirmations of this page: ")
+    assert "crashed: Aborted" in told
     assert not_measured(report_of(notebooks=WHOLE), of_runs(make_run())) == []
 
 
@@ -194,3 +198,12 @@ def test_of_the_doubts_those_about_the_headline_are_counted(doubts, said):
     best = replace(verdicts_of(runs_of("layout"))[0], study="layout")
 
     assert doubt_text(report_of(best, runs=runs), NOTHING, (), {"layout"}).startswith(f"[{said}](#doubts)")
+
+
+def test_what_the_page_itself_had_no_time_for_is_told_by_what_a_reader_calls_it():
+    group = GroupCoverage(part="again", core=True, trials=(make_trial().as_dict(),), blocks=0, most=6)
+    covered = Coverage(session="s", study=SUMMARY, budget_s=60.0, spent_s=60.0, groups=(group,))
+
+    (told,) = without_result(report_of(notebooks=WHOLE), replace(NOTHING, coverage=covered))
+
+    assert told.startswith("confirmations of this page: No time for ")

@@ -220,9 +220,10 @@ def test_the_time_is_that_of_all_notebooks_and_of_the_confirmations_with_the_day
     own = make_run(stages_s={"start": 5.0, "train": 35.0}, started_at="2026-11-22T11:00:00+00:00")
 
     assert (
-        fact("Time", *runs, own=[own], notebooks=ran) == "[4 min 00 s](#notebooks), 2026-11-20 to 2026-11-22."
+        fact("Time", *runs, own=[own], notebooks=ran)
+        == "[4 min 00 s](#notebooks) in the notebooks, 2026-11-20 to 2026-11-22."
     )
-    assert fact("Time", runs[0], notebooks=ran) == "[3 min 20 s](#notebooks), 2026-11-20."
+    assert fact("Time", runs[0], notebooks=ran) == "[3 min 20 s](#notebooks) in the notebooks, 2026-11-20."
     assert fact("Time", make_run()) == "[not known](#notebooks)."
 
 

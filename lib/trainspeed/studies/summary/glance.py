@@ -35,6 +35,7 @@ HELD = "; confirmed in"  # how a remark on what was confirmed begins
 FEW_STEPS = 100  # of an epoch; those of real trainings have hundreds and more
 
 NO_GAIN = "no gain over a plain script"
+NOT_KNOWN = "not known"
 
 
 def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Marked]:
@@ -204,10 +205,10 @@ def _span(numbers: Sequence[int], noun: str) -> str:
 def _time(report: ReportSummary, measured: Measured) -> str:
     """Return how long the runs took, with what the notebooks did beside them, and on which days that was."""
     took = [ran.seconds for ran in report.notebooks if ran.name != SUMMARY and ran.seconds is not None]
-    time = minutes(sum(took) + measured.wall_s) if took or measured.wall_s else "not known"
+    time = minutes(sum(took) + measured.wall_s) if took or measured.wall_s else NOT_KNOWN
     days = sorted({run.started_at[:10] for run in (*report.runs, *measured.runs) if run.started_at})
     when = f", {escape(' to '.join(dict.fromkeys((days[0], days[-1]))))}" if days else ""
-    return f"[{time}](#notebooks){when}"
+    return f"[{time}](#notebooks){' in the notebooks' * (time != NOT_KNOWN)}{when}"
 
 
 def _memory(runs: Sequence[Run], report: ReportSummary) -> str:

@@ -170,15 +170,20 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
             failed.setdefault((run.study, kind_of_failure(run)), []).append(run)
     for (study, _), runs in failed.items():
         reason = (runs[0].reason or "no reason given").rstrip(".")
-        ended.append(f"{study}: {_trials_of(runs)}: {runs[0].status}: {reason}.")
+        ended.append(f"{_called(study)}: {_trials_of(runs)}: {runs[0].status}: {reason}.")
     coverage = {**report.coverage, **({SUMMARY: measured.coverage} if measured.coverage else {})}
     for study, covered in coverage.items():
-        ended += [f"{study}: {sentence}" for sentence in left_out_in_short(covered)]
+        ended += [f"{_called(study)}: {sentence}" for sentence in left_out_in_short(covered)]
     sure = {place_of(v.candidate) for v in report.recipes if v.quantity == "time" and v.low is not None}
     for ran in report.notebooks:
         budget = f"`make report NOTEBOOKS={ran.name} BUDGET={_longer(ran, report)}`"
         ended += [f"{ran.name}: {open_}: {budget}." for open_ in open_questions(ran.unmeasured, sure)]
     return ended
+
+
+def _called(study: str) -> str:
+    """Return what a reader calls a study: the page's own measuring has no page of its name."""
+    return "confirmations of this page" if study == SUMMARY else study
 
 
 def _longer(ran: ReportNotebook, report: ReportSummary) -> str:
