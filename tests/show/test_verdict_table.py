@@ -88,6 +88,18 @@ def test_the_largest_batch_stands_next_to_the_smallest_that_did_not_fit(frame):
     assert list(rows(table)[0]) == ["framework", "model", "layout", "largest batch that ran"]
 
 
+def test_a_largest_batch_that_is_the_same_for_all_is_still_in_the_table():
+    runs = [
+        make_run(framework=name, layout=layout)
+        for name in ("torch", "jax")
+        for layout in ("channels_first", "channels_last")
+    ]
+
+    assert [row["largest batch that ran"] for row in rows(tables.largest_batch_table(to_frame(runs)))] == [
+        "32"
+    ] * 4
+
+
 def test_a_model_that_never_ran_has_no_largest_batch():
     row = rows(tables.largest_batch_table(to_frame([failed_run("oom", "x", batch_size=8)])))[0]
     assert (row["largest batch that ran"], row["smallest batch that did not fit"]) == ("none ran", "8")
@@ -124,6 +136,14 @@ def test_failures_are_counted_with_their_reason():
         "count": "2",
     }
     assert crash["what"].endswith("batch 32, A again") and crash["reason"] == "—"
+
+
+def test_a_trial_that_failed_beside_other_sizes_too_is_one_row():
+    """Else the table has more rows than the front page has trials, and a word that only the ledger knows."""
+    runs = [failed_run("unsupported", "no GPU", label=label) for label in ("", "anchor")]
+    (row,) = rows(tables.failures_table(to_frame(runs)))
+
+    assert (row["what"], row["count"]) == ("PyTorch cnn10, channels_last, batch 32", "2")
 
 
 def test_no_failure_is_no_table():

@@ -18,7 +18,7 @@ from trainspeed.core.frame import ARTICLE_EPOCHS
 from trainspeed.core.layer_table import aligned
 from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
 from trainspeed.core.phase import PHASES
-from trainspeed.core.run import DATA_ROLES
+from trainspeed.core.run import DATA_ROLES, Role
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import lost_blocks
 from trainspeed.show.cells import Anchored, styled, styled_failures
@@ -107,7 +107,10 @@ def largest_batch_table(frame: pd.DataFrame) -> Styler:
             cells["smallest batch that did not fit"] = "none" if oom.empty else f"{oom.min()}"
         rows.append(names | cells)
     caption = "Largest batch size by memory"
-    return styled(rows, "largest", caption if lacked else f"{caption}: no batch ran out of memory")
+    caption = caption if lacked else f"{caption}: no batch ran out of memory"
+    return styled(
+        rows, "largest", caption, say_once=False
+    )  # where all are equal, that is what there is to read
 
 
 def layout_effect_table(frame: pd.DataFrame) -> Styler:
@@ -211,7 +214,9 @@ def _what(row: pd.Series, names: list[str]) -> str:
     if phase and phase.ceiling:
         return f"{framework}, {phase.words}, {row['precision']}"
     arm = [f"{framework} {row['model']}", row["layout"], f"batch {row['batch_size']}"]
-    purpose = [] if pd.isna(row["label"]) or row["label"] in DATA_ROLES else [row["label"]]
+    # A trial that runs once more beside other sizes is the same trial: its runs are counted together.
+    unnamed = pd.isna(row["label"]) or row["label"] in {*DATA_ROLES, Role.ANCHOR}
+    purpose = [] if unnamed else [row["label"]]
     return ", ".join([*arm, *(factor_text(name, row[name]) for name in names), *purpose])
 
 
