@@ -59,4 +59,15 @@ def test_devices_on_several_nodes_have_a_panel_and_a_forecast_of_their_own():
         "strong scaling, 1 node: batch 64",
         "strong scaling, 2 nodes: batch 64",
     ]
-    assert [list(line(ax, "forecast").get_ydata()[1:]) for ax in figure.axes] == [[1.0] * 3, [2.0] * 3]
+    assert [list(line(ax, "forecast").get_ydata()) for ax in figure.axes] == [[1.0] * 4, [2.0] * 3]
+
+
+def test_a_line_of_several_nodes_joins_no_point_of_one_node():
+    """From one device of one node to two of two nodes, two things change: devices and nodes."""
+    rows = make_rows().query("scaling == 'strong' and framework == 'torch'")
+    rows = pd.concat([rows.assign(nodes=1), rows.assign(nodes=2, speedup=[1.2, 1.9])])
+
+    one, two = plot_scaling(rows).axes
+
+    assert list(line(one, "PyTorch ddp").get_ydata()) == [1.0, 1.8, 3.0]
+    assert list(line(two, "PyTorch ddp, 2 nodes").get_ydata()) == [1.2, 1.9]

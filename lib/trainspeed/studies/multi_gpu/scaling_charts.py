@@ -45,7 +45,8 @@ def plot_scaling(
 ) -> Figure:
     """Draw speed-up over devices: a line per framework, strategy and batch size, a panel per kind of scaling.
 
-    Every line starts at one device with 1, by definition. One number of devices makes no lines: a row of dots each,
+    A line starts at one device with 1, by definition; one of several nodes at what was measured of them, as from one
+    device to those the number of nodes changes, too. One number of devices makes no lines: a row of dots each,
     with the interval, beside what one device does and the ideal. Where `rows` holds
     several models, layouts, precisions or settings of the compiler, each has a panel of its own.
 
@@ -172,9 +173,10 @@ def _panel(
     """Draw one panel and return how the measured lines look."""
     start, ideal_end = (100, 100) if of_ideal else (1, most)  # every line starts at one device
     ax.plot([1, most], [start, ideal_end], gid="ideal", label="ideal", **IDEAL)
-    for _, group in expected.groupby([name for name in ("framework", "strategy") if name in expected]):
+    alike = [name for name in ("framework", "strategy", "nodes") if name in expected]
+    for _, group in expected.groupby(alike):
         look = FORECAST | {"color": framework_colour(group.iloc[0]["framework"])}
-        path = [1, *group["devices"]], [start, *group["speedup"]]
+        path = _from_one(group, group["devices"], start)
         ax.plot(*path, linewidth=1.8, label="forecast", gid="forecast", **look)
     series = list(rows.groupby("label", sort=False))
     shift, looks = min(MAX_SHIFT, SHIFT * (most - 1)), {}
@@ -185,9 +187,16 @@ def _panel(
         looks[label] = line | {"marker": marker}
         x = group["devices"] + (number - (len(series) - 1) / 2) * shift
         group = group.assign(x=x, y=group["speedup"])
-        ax.plot([1, *x], [start, *group["y"]], linewidth=1.8, label=label, gid="line", **line)
+        ax.plot(*_from_one(group, x, start), linewidth=1.8, label=label, gid="line", **line)
         marks(ax, group, along="y", look=looks[label], gid="speedup")
     return looks
+
+
+def _from_one(rows: pd.DataFrame, x: pd.Series, start: float) -> tuple[list[float], list[float]]:
+    """Return the points of a line over devices: from one device on, where that is on as many nodes."""
+    if "nodes" in rows and rows["nodes"].iloc[0] > 1:
+        return [*x], [*rows["speedup"]]
+    return [1, *x], [start, *rows["speedup"]]
 
 
 def _rows(ax: Axes, rows: pd.DataFrame, of_ideal: bool) -> dict[str, Look]:
