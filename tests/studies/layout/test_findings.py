@@ -45,6 +45,12 @@ def test_a_framework_that_ran_as_asked_has_one_short_sentence():
     )
 
 
+def test_frameworks_that_ran_as_asked_share_the_sentence():
+    assert one(executed_layout_sentences([*ran("torch", FIRST, LAST), *ran("tensorflow", FIRST, LAST)])) == (
+        "TensorFlow and PyTorch: the convolutions ran in the layout that was asked for, in both arms."
+    )
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_framework_that_ran_one_layout_for_both_compares_transposes(layout):
     sentence = one(executed_layout_sentences(ran("tensorflow", layout, layout)))

@@ -12,7 +12,7 @@ from itertools import combinations
 import pandas as pd
 
 from trainspeed.core import layer_table
-from trainspeed.core.format import NAMES, fixed, model_of
+from trainspeed.core.format import NAMES, fixed, listed, model_of
 from trainspeed.core.markdown import escape
 from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
@@ -89,12 +89,12 @@ def executed_layout_sentences(runs: Sequence[Run]) -> list[str]:
             key = run.trial.framework, run.trial.compile
             arms = layouts_run.setdefault(key, {FIRST: set(), LAST: set()})
             arms[run.trial.layout].add(layouts_text(run.effective_layout))
-    sentences = []
+    as_asked, sentences = [], []
     for (framework, compiled), arms in sorted(layouts_run.items()):
         name = NAMES[framework] + (" (compiled)" if compiled else "")
         first, last = (" or ".join(sorted(layouts)) or "not found out" for layouts in arms.values())
         if arms == {FIRST: {FIRST}, LAST: {LAST}}:
-            sentences.append(f"{name}: the convolutions ran in the layout that was asked for, in both arms.")
+            as_asked.append(name)
         elif arms[FIRST] == arms[LAST] and len(arms[FIRST]) == 1:
             sentences.append(
                 f"{name}: both arms ran their convolutions as {first}, whatever was asked for. A "
@@ -103,6 +103,9 @@ def executed_layout_sentences(runs: Sequence[Run]) -> list[str]:
             )
         else:
             sentences.append(f"{name}: {FIRST} ran as {first}, {LAST} ran as {last}.")
+    if as_asked:
+        told = f"{listed(as_asked)}: the convolutions ran in the layout that was asked for, in both arms."
+        sentences.insert(0, told)
     return sentences
 
 
