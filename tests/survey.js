@@ -79,6 +79,17 @@
   });
   const tables = all("table").filter(shown);
 
+  // Headings with a word that stands in two lines: what may be broken at a hyphen, a slash or a mark is several words.
+  const torn = (word) => new Set([...word.getClientRects()].map((line) => Math.round(line.top))).size > 1;
+  const words = (node) => [...node.data.matchAll(/[\p{L}\p{N}]+/gu)].map(({ index, 0: word }) => {
+    const range = document.createRange();
+    range.setStart(node, index);
+    range.setEnd(node, index + word.length);
+    return range;
+  });
+  const texts_of = (element) => [...element.childNodes].flatMap((node) => (node.nodeType === Node.TEXT_NODE ? [node] : texts_of(node)));
+  const tornHeadings = all("h1, h2, h3, h4, th").filter((heading) => shown(heading) && texts_of(heading).flatMap(words).some(torn));
+
   // Targets that are too small for a finger and have another one within reach, unless they stand in a sentence:
   // https://www.w3.org/TR/WCAG22/#target-size-minimum
   const TARGET_PX = 24;
@@ -112,6 +123,7 @@
     width: width,
     pageScrolls: document.documentElement.scrollWidth - width,
     wide: wide.map(named),
+    tornHeadings: tornHeadings.map(named),
     unboxed: all("table").filter((table) => shown(table) && !table.closest(".scroll")).map(named),
     scrolling: all(".scroll").filter((box) => shown(box) && box.scrollWidth > box.clientWidth).map(named),
     pictures: all("img").filter(shown).map((image) => {

@@ -152,6 +152,17 @@ def test_the_page_never_scrolls_sideways_but_wide_tables_do_by_themselves(views,
     assert broken.schemes["light"]["wide"] and broken.schemes["light"]["unboxed"]
 
 
+def test_where_there_is_room_long_texts_wrap_before_a_table_scrolls(seen_at):
+    tables = {page: seen.schemes["light"]["scrolling"] for page, seen in seen_at(max(WIDTHS_PX)).items()}
+    assert tables.pop(sample_page.NAME), "a table of 15 columns"
+    assert {page: scrolling for page, scrolling in tables.items() if scrolling} == {}
+
+
+def test_no_heading_is_broken_within_a_word(views, broken):
+    assert found(views, "tornHeadings") == []
+    assert broken.schemes["light"]["tornHeadings"]
+
+
 def test_all_text_has_the_contrast_of_wcag_aa_in_light_and_dark(views, broken):
     """Badges, code and its colours, what was folded; 4.5 to 1, and 3 to 1 for large text."""
     assert found(views, "pale") == []

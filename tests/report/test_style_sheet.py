@@ -12,5 +12,11 @@ def test_on_paper_the_first_column_of_a_table_does_not_stick():
     assert f"{selector} {{ position: static; background: none; }}" in PRINT
 
 
+def test_on_paper_a_heading_and_its_introduction_stand_with_what_they_introduce():
+    """A section whose code is folded has nothing else between its introduction and what follows."""
+    rules = [line.partition(" {")[0] for line in PRINT.splitlines() if "break-after: avoid" in line]
+    assert any(".markdown:has(> :is(h2, h3, h4)):not(:last-child)" in selector for selector in rules)
+
+
 def test_code_that_goes_on_to_the_right_has_the_shade_of_tables():
     assert ".scroll, pre {\n  background:\n" in SCREEN
