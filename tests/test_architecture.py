@@ -17,7 +17,7 @@ from trainspeed.core.paths import ROOT
 PACKAGE = Path(trainspeed.__file__).parent
 FRAMEWORKS = ("tensorflow", "torch", "jax", "keras")
 DRAWING = ("matplotlib", "seaborn")
-# The only packages that may import a framework.
+# All that may import a framework.
 OF_FRAMEWORKS = {
     "worker.backends",
     "worker.convolution",
@@ -25,6 +25,7 @@ OF_FRAMEWORKS = {
     "worker.models",
     "worker.pipelines",
     "worker.probes",
+    "worker.torch_cuda",
 }
 
 
@@ -73,6 +74,24 @@ def test_only_what_runs_in_a_worker_imports_a_framework():
 
 def test_only_the_modules_of_the_driver_import_pynvml():
     assert importers(sources(), "pynvml") == {"sensors.nvml", "sensors.interconnect"}
+
+
+def uses_of(source, module):
+    """Return where a source reads an attribute of `torch.cuda` or another module of two parts."""
+    first, second = module.split(".")
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute) and node.attr == second
+        if isinstance(node.value, ast.Name) and node.value.id == first
+    ]
+
+
+def test_cuda_is_asked_through_torch_in_one_module():
+    """Switches of cuDNN are levers, and have their places among them."""
+    assert {module for module, source in sources().items() if uses_of(source, "torch.cuda")} == {
+        "worker.torch_cuda"
+    }
 
 
 def test_only_charts_and_tables_draw():

@@ -16,6 +16,7 @@ from trainspeed.core.levers.host import AS_SET
 from trainspeed.core.library_model import is_library_model
 from trainspeed.core.result import CONVOLUTIONS, PRODUCTS
 from trainspeed.core.trial import ZOO, Trial
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.backends import torch_ranks
 from trainspeed.worker.backends.base import Backend, Training
 from trainspeed.worker.backends.torch_ceilings import CeilingRun
@@ -94,10 +95,9 @@ def _reach(indices: Iterable[int]) -> None:
         for index in indices:
             (torch.ones(1, device=torch.device("cuda", index)) + 1).item()
 
-    # Before torch 2.13 this begins with CUDA, which a fork cannot use again.
-    architectures = tuple(torch.cuda.get_arch_list()) if indices else ()
+    architectures = torch_cuda.architectures() if indices else ()
     build = Build(framework="PyTorch", cuda=torch.version.cuda, architectures=architectures)
-    reach(build, torch.cuda.device_count, first_step)
+    reach(build, torch_cuda.count, first_step)
 
 
 def _training(
@@ -111,12 +111,11 @@ def _training(
     """
     if device.type == "cuda":
         _reach([local_rank] if trial.strategy == "ddp" else range(trial.devices))
-    capability = torch.cuda.get_device_capability(local_rank) if device.type == "cuda" else None
+        device = torch.device("cuda", local_rank)
+    capability = torch_cuda.capability(device)
     check_precision(arithmetic_of(trial), capability)
     if device.type == "cuda":
-        device = torch.device("cuda", local_rank)
-        torch.cuda.set_device(device)
-        torch.cuda.reset_peak_memory_stats(device)
+        torch_cuda.use(device)
     elif AS_SET not in trial.levers:
         torch.set_num_threads(1)
     set_tf32(tf32_flag(trial.precision))

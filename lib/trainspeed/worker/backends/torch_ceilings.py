@@ -13,6 +13,7 @@ from torch.nn import functional
 from trainspeed.core.phase import CONV, MATMUL, Phase
 from trainspeed.core.result import Inspection
 from trainspeed.core.trial import Trial
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.backends.base import Training
 from trainspeed.worker.timing import Another, RepeatedWork, time_epochs
 
@@ -68,11 +69,10 @@ class CeilingRun(Training):
         return time_epochs(self._epoch, self._synchronize, another=another)
 
     def _synchronize(self) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
+        torch_cuda.synchronize(self.device)
 
     def peak_memory_bytes(self) -> int | None:
-        return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else None
+        return torch_cuda.peak_memory_bytes(self.device)
 
     def inspect(self) -> Inspection:
         return self._work

@@ -24,6 +24,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.paths import ROOT
 from trainspeed.core.scrub import scrubber
 from trainspeed.sensors.processes import die_with_parent, usable_cores
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.backends.base import PassedOn, Training
 from trainspeed.worker.backends.rank_variables import meeting_point, own_interface
 from trainspeed.worker.backends.rank_watch import (
@@ -274,7 +275,7 @@ def _connect(local_rank: int, device: torch.device, limit_s: float) -> distribut
     """
     os.environ.update(own_interface(os.environ))
     if device.type == "cuda":
-        torch.cuda.set_device(local_rank)
+        torch_cuda.make_current(local_rank)
         for name, value in NCCL_VARIABLES.items():
             os.environ.setdefault(name, value)
     backend, limit = "nccl" if device.type == "cuda" else "gloo", timedelta(seconds=limit_s)

@@ -9,6 +9,7 @@ from torch import distributed
 
 from trainspeed.core.phase import EXCHANGE, LATENCY, LINK
 from trainspeed.core.trial import LATENCY_BYTES, Trial
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.sums_by_size import SumsBySize
 from trainspeed.worker.timing import RepeatedWork
@@ -42,8 +43,7 @@ def sums_of(
         return lambda: distributed.all_reduce(message)
 
     def finish() -> None:
-        if device.type == "cuda":
-            torch.cuda.synchronize(device)
+        torch_cuda.synchronize(device)
 
     if trial.phase is LINK:
         return SumsBySize(sum_of, synchronize, finish=finish, agree=of_rank_zero)

@@ -17,6 +17,7 @@ from torch.nn import functional
 from trainspeed.core.phase import COMPUTE, FIT, INPUT
 from trainspeed.core.result import Inspection, LinkSum, Seen
 from trainspeed.core.trial import Trial
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.backends import torch_parts
 from trainspeed.worker.backends.base import Training, evaluation_batch
 from trainspeed.worker.backends.torch_sums import SUM_PHASES, sums_of
@@ -205,8 +206,8 @@ class TorchTraining(Training):
     def _synchronize(self) -> None:
         """Wait for every device: this process's own, then the other ranks."""
         if self.device.type == "cuda":
-            for index in range(self.trial.devices) if self.ranks == 1 else [self.device.index]:
-                torch.cuda.synchronize(index)
+            own = range(self.trial.devices) if self.ranks == 1 else [self.device.index]
+            torch_cuda.synchronize(*(torch.device("cuda", index) for index in own))
         if self.ranks > 1:
             distributed.barrier()
 
@@ -229,7 +230,7 @@ class TorchTraining(Training):
         return float(right) / len(labels), float(loss) / len(labels)
 
     def peak_memory_bytes(self) -> int | None:
-        return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else None
+        return torch_cuda.peak_memory_bytes(self.device)
 
     def parameters(self) -> int:
         """Return the number of trainable parameters."""

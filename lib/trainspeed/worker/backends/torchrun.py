@@ -12,13 +12,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import torch
 from torch import distributed
 
 
 def main() -> None:
     """Be one rank: train the trial in a JSON file, and print the epochs' seconds on rank 0."""
     from trainspeed.core.trial import Trial
+    from trainspeed.worker import torch_cuda
     from trainspeed.worker.backends.rank_variables import of_slurm
     from trainspeed.worker.backends.torch_backend import BACKEND
     from trainspeed.worker.data.folds import data_set_of, images_of
@@ -27,10 +27,8 @@ def main() -> None:
     os.environ.update(of_slurm(os.environ))
     trial = Trial.from_dict(json.loads(Path(sys.argv[1]).read_text()))
     images = images_of(replace(trial, dataset=data_set_of(trial)))
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    training = BACKEND.start(
-        trial, images, device="gpu" if device == "cuda" else "cpu", default_allocation=False
-    )
+    device = "gpu" if torch_cuda.is_available() else "cpu"
+    training = BACKEND.start(trial, images, device=device, default_allocation=False)
     epoch_s = training.train(in_a_row(trial.epochs))
     if os.environ["RANK"] == "0":
         print(json.dumps({"epoch_s": epoch_s, "final_loss": training.final_loss}))

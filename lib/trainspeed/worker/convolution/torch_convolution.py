@@ -10,6 +10,7 @@ import torch
 from torch.nn import functional
 
 from trainspeed.core.convolution import Conv2dTrial
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.convolution.reference import padding
 
 _Share = tuple[torch.Tensor, torch.Tensor]  # images and filters on one device
@@ -36,7 +37,7 @@ class TorchConvolution:
             torch.backends.cudnn.benchmark = True
             for device in self._devices:
                 torch.zeros(1, device=device)
-                torch.cuda.synchronize(device)
+            torch_cuda.synchronize(*self._devices)
         else:
             torch.set_num_threads(1)
             if len(self._devices) > 1:
@@ -67,9 +68,7 @@ class TorchConvolution:
         return functional.conv2d(functional.pad(images, around), filters)
 
     def wait(self, value: object) -> None:
-        if self._devices[0].type == "cuda":  # a CPU queues nothing
-            for device in self._devices:
-                torch.cuda.synchronize(device)
+        torch_cuda.synchronize(*self._devices)
 
     def fetch(self, computed: Sequence[torch.Tensor]) -> list[np.ndarray]:
         return [result.permute(0, 2, 3, 1).cpu().numpy() for result in computed]

@@ -12,6 +12,7 @@ from trainspeed.core.format import counted
 from trainspeed.core.levers.host import AS_SET, HALF_THREADS, ONE_THREAD, THREAD_VARIABLES, half_of
 from trainspeed.core.levers.lever import OFF
 from trainspeed.core.result import Seen
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.levers import process
 from trainspeed.worker.levers.hook import Hook
 from trainspeed.worker.levers.host import check_threads, threads_seen
@@ -45,12 +46,11 @@ def _placement_seen(_value: str, _training: Any) -> Seen:
 
 
 def _gpu_allocator_seen(_value: str, _training: Any) -> Seen:
-    backend = torch.cuda.get_allocator_backend()
+    backend, segments = torch_cuda.allocator()
     if backend != "native":
         return (
             "cuda_async" if backend == "cudaMallocAsync" else backend
         ), f"the allocator's backend is {backend}"
-    segments = torch.cuda.memory_snapshot()
     growing = sum(bool(segment.get("is_expandable")) for segment in segments)
     how = f"{growing} of {counted(len(segments), 'segment')} of its memory can grow"
     return ("expandable" if growing else "segments of fixed sizes"), how

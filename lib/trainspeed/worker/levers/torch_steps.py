@@ -12,6 +12,7 @@ from torch import nn
 from trainspeed.core.format import counted
 from trainspeed.core.levers.lever import OFF, ON
 from trainspeed.core.result import Seen
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.levers.hook import Hook, Options, Step
 from trainspeed.worker.precision import check_precision
 
@@ -64,7 +65,7 @@ def _cast(_model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Te
 
 
 def _check_bf16(_value: str, device: str) -> None:
-    check_precision("bf16", torch.cuda.get_device_capability() if device == "gpu" else None)
+    check_precision("bf16", torch_cuda.capability(torch.device("cuda" if device == "gpu" else "cpu")))
 
 
 def _bf16_seen(_value: str, training: Any) -> Seen:

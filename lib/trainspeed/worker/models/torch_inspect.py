@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from trainspeed.core import layer_table
 from trainspeed.core.result import EffectivePrecision
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.kernels import split_of
 
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d)
@@ -134,7 +135,7 @@ def layout_of(output: torch.Tensor) -> str | None:
 
 def profile_of(step: Callable[[], None], synchronize: Callable[[], None]) -> Mapping[str, Any]:
     """Return how a step's device time splits: see `kernels.split_of`; on a CPU by the names of torch's operators."""
-    on_gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
+    on_gpu = torch_cuda.is_in_use()
     step()
     synchronize()
     activity = ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import torch
 
 from trainspeed.core.trial import WITH_WORKERS, Trial
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.data.eight_bits import BRIGHTEST, Statistics
 from trainspeed.worker.failures import Unsupported
 from trainspeed.worker.pipelines.torch_pipelines import Batch
@@ -25,7 +26,7 @@ UNPINNED_BY_WORKERS = (IN_LOOP, NON_BLOCKING, PAGEABLE)  # ways in which a loade
 
 
 class Streams(Protocol):
-    """What an upload beside the computing needs of a device: see `SideStream`."""
+    """What an upload beside the computing needs of a device: see `torch_cuda.SideStream`."""
 
     def uploading(self) -> AbstractContextManager:
         """Return a context in which copies are queued beside what computes."""
@@ -35,31 +36,6 @@ class Streams(Protocol):
 
     def take(self, mark: Any, batch: Batch) -> None:
         """Let what computes from here on wait for the copies before a mark, and keep their memory until then."""
-
-
-class SideStream:
-    """A stream of a GPU for copies alone.
-
-    Source: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams
-    """
-
-    def __init__(self, device: torch.device) -> None:
-        self.stream = torch.cuda.Stream(device)
-
-    def uploading(self) -> AbstractContextManager:
-        """Queue copies on the stream."""
-        return torch.cuda.stream(self.stream)
-
-    def mark(self) -> torch.cuda.Event:
-        """Return an event behind the copies."""
-        return self.stream.record_event()
-
-    def take(self, mark: torch.cuda.Event, batch: Batch) -> None:
-        """Wait on the device, not in this thread."""
-        current = torch.cuda.current_stream(self.stream.device)
-        current.wait_event(mark)
-        for part in batch:
-            part.record_stream(current)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +85,7 @@ class Upload:
         *,
         way: str | None = None,
         watched: bool = False,
-        streams: Callable[[torch.device], Streams] = SideStream,
+        streams: Callable[[torch.device], Streams] = torch_cuda.SideStream,
     ) -> None:
         """
         Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
 from trainspeed.core.result import TF32_WORK
+from trainspeed.worker import torch_cuda
 from trainspeed.worker.backends.torch_backend import set_tf32
 from trainspeed.worker.models.torch_inspect import profile_of
 from trainspeed.worker.precision import tf32_work
@@ -42,21 +44,19 @@ def epoch(where: Surroundings) -> Values:
                 images = x[chosen].contiguous(memory_format=FORMAT)
                 functional.cross_entropy(model(images), y[chosen]).backward()
                 optimizer.step()
-            if on_gpu:
-                torch.cuda.synchronize()
+            torch_cuda.synchronize(device)
             seconds.append(time.perf_counter() - started_s)
         return seconds
 
     matrix = torch.randn(SIDES[where.device], SIDES[where.device], device=device)
-    events: list[torch.cuda.Event] = []
+    marks: list[Any] = []
 
     def before() -> None:
         if on_gpu:
-            events.append(torch.cuda.Event(enable_timing=True))
-            events[-1].record()
+            marks.append(torch_cuda.time_mark())
 
     def device_s() -> Sequence[float]:
-        return [begin.elapsed_time(end) / 1000 for begin, end in zip(events[::2], events[1::2], strict=True)]
+        return [torch_cuda.elapsed_s(*pair) for pair in zip(marks[::2], marks[1::2], strict=True)]
 
     loops = Loops(
         training=training,
@@ -75,7 +75,7 @@ def arithmetic(where: Surroundings) -> Values:
     """Return the bits of `arithmetic.measure_arithmetic`."""
     training, *_ = started("torch", where)
     device = training.device
-    capability = torch.cuda.get_device_capability(device) if device.type == "cuda" else None
+    capability = torch_cuda.capability(device)
 
     def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return (torch.from_numpy(a).to(device) @ torch.from_numpy(b).to(device)).cpu().numpy()
@@ -113,8 +113,7 @@ def work(where: Surroundings) -> Values:
 
     def multiply() -> None:
         torch.mm(matrix, matrix)
-        if where.device == "gpu":
-            torch.cuda.synchronize()
+        torch_cuda.synchronize(device)
 
     return measure_work(
         CountedWork(training=training, count=count, multiply=multiply, side=side), trial.steps_per_epoch
@@ -127,8 +126,7 @@ def memory(where: Surroundings) -> Values:
 
     def allocate(size_bytes: int) -> torch.Tensor:
         held = torch.ones(size_bytes, dtype=torch.uint8, device=training.device)
-        if where.device == "gpu":
-            torch.cuda.synchronize()
+        torch_cuda.synchronize(training.device)
         return held
 
     return measure_memory(where, allocate, training.peak_memory_bytes)
@@ -148,9 +146,9 @@ def energy(where: Surroundings) -> Values:
 
     def multiply() -> None:
         torch.mm(matrix, matrix)
-        torch.cuda.synchronize()
+        torch_cuda.synchronize(training.device)
 
-    return measure_energy(where, multiply, f"GPU-{torch.cuda.get_device_properties(training.device).uuid}")
+    return measure_energy(where, multiply, torch_cuda.uuid(training.device))
 
 
 PROBES: dict[str, Measure] = {
