@@ -257,6 +257,12 @@ def test_a_doubt_about_the_study_that_found_the_headline_is_about_it_though_fres
     assert both.startswith("[2 of 4 doubts are about it]("), both
     other = fact("How sure", busy[1], verdicts=[best], confirmed=held)
     assert other.startswith("[no reason to doubt it, "), other
+    again = make_run(study="summary", notes=(CoresBusy(cores=0.5),))
+    open_ = [Confirmed(first=best, again=replace(verdict(1.0), study="summary"))]
+    fresh = fact("How sure", own=[again], verdicts=[best], confirmed=open_)
+    assert fresh.startswith("[1 reason to doubt it](#doubts)"), (
+        "what fresh blocks did not confirm is the headline's"
+    )
 
 
 def test_a_notebook_that_was_not_asked_for_is_no_thing_with_a_reason():

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from search_findings import nothing_yet, whole
 from study_data import make_run
 from trainspeed.conduct import machine
 from trainspeed.conduct.plan import schedule
@@ -17,7 +18,7 @@ from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
 from trainspeed.search.switch import Switch, combined
 from trainspeed.studies.switches import plan as plan_module
-from trainspeed.studies.switches.plan import findings, plan_switches
+from trainspeed.studies.switches.plan import findings, largest_first, plan_switches
 
 PARAMETERS = {
     "frameworks": ["torch", "tensorflow"],
@@ -192,6 +193,14 @@ def test_what_was_asked_for_and_did_not_run_is_not_asked_for_again():
     plain = [replace(make_run(study="switches", label=first.label), trial=first.trials[0])]
 
     assert Role.FEASIBLE not in {part.label for part in plan.more(plain)}
+
+
+def test_the_search_that_gained_most_comes_first_and_those_without_a_gain_last():
+    more = whole()
+    total = replace(more.confirmation.total, speedup=more.confirmation.total.speedup - 0.1)
+    less = whole(confirmation=replace(more.confirmation, total=total))
+
+    assert largest_first([nothing_yet(), less, more]) == [more, less, nothing_yet()]
 
 
 def test_without_a_run_nothing_is_found():

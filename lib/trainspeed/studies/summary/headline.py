@@ -51,8 +51,9 @@ class Gain:
 
     @property
     def studies(self) -> set[str]:
-        """The studies whose runs it is from: that which found it, and the fresh blocks."""
-        return {self.verdict.study, *([self.again.first.study] if self.again else [])}
+        """The studies whose runs it is from: that which found it, and fresh blocks, whatever they said."""
+        both = (self.again.first, self.again.again) if self.again else ()
+        return {verdict.study for verdict in (self.verdict, *both) if verdict}
 
 
 def headline_gains(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Gain]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -194,8 +194,17 @@ def _parts(start: Trial, blocks: int) -> TrialSet:
 
 
 def findings(plan: SwitchesPlan, runs: Sequence[Run]) -> list[Findings]:
-    """Return what each search found, as far as these runs go; nothing without a run."""
-    return [replace(search, runs=tuple(runs)).findings for search in plan.searches] if runs else []
+    """Return what each search found, as far as these runs go, the largest gain first; nothing without a run."""
+    return (
+        largest_first(replace(search, runs=tuple(runs)).findings for search in plan.searches) if runs else []
+    )
+
+
+def largest_first(found: Iterable[Findings]) -> list[Findings]:
+    """Return what searches found in the order of the front page: by what fresh blocks say, and those without last."""
+    return sorted(
+        found, key=lambda one: (one.confirmation and one.confirmation.total.speedup) or 0.0, reverse=True
+    )
 
 
 def _ladder(start: Trial, blocks: int) -> TrialSet | None:
