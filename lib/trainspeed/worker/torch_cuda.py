@@ -19,8 +19,8 @@ def synchronize(*devices: torch.device) -> None:
             torch.cuda.synchronize(device)
 
 
-def peak_memory_bytes(device: torch.device) -> int | None:
-    """Return the most that the allocator had in use on a GPU since `use`; None for a CPU."""
+def most_allocated_bytes(device: torch.device) -> int | None:
+    """Return the most that the allocator had in use on a GPU since `make_ready`; None for a CPU."""
     return torch.cuda.max_memory_allocated(device) if device.type == "cuda" else None
 
 
@@ -34,11 +34,10 @@ def make_current(index: int) -> None:
     torch.cuda.set_device(index)
 
 
-def use(device: torch.device) -> None:
+def make_ready(device: torch.device) -> None:
     """Make a GPU the current one, and count its peak of memory from here on."""
     torch.cuda.set_device(device)
     torch.cuda.reset_peak_memory_stats(device)
-    return device
 
 
 def is_available() -> bool:
@@ -76,13 +75,13 @@ def allocator() -> tuple[str, Sequence[Mapping[str, Any]]]:
 
 
 def time_mark() -> torch.cuda.Event:
-    """Return a mark behind what is queued on the current GPU; `elapsed_s` reads the device's own timer at two."""
+    """Return a mark behind what is queued on the current GPU; `seconds_between` reads the device's own timer at two."""
     event = torch.cuda.Event(enable_timing=True)
     event.record()
     return event
 
 
-def elapsed_s(begin: torch.cuda.Event, end: torch.cuda.Event) -> float:
+def seconds_between(begin: torch.cuda.Event, end: torch.cuda.Event) -> float:
     """Return the seconds between two marks that the GPU has passed, by its own timer."""
     return begin.elapsed_time(end) / 1000
 

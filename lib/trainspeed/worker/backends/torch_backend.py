@@ -115,7 +115,7 @@ def _training(
     capability = torch_cuda.capability(device)
     check_precision(arithmetic_of(trial), capability)
     if device.type == "cuda":
-        torch_cuda.use(device)
+        torch_cuda.make_ready(device)
     elif AS_SET not in trial.levers:
         torch.set_num_threads(1)
     set_tf32(tf32_flag(trial.precision))

@@ -72,7 +72,7 @@ class CeilingRun(Training):
         torch_cuda.synchronize(self.device)
 
     def peak_memory_bytes(self) -> int | None:
-        return torch_cuda.peak_memory_bytes(self.device)
+        return torch_cuda.most_allocated_bytes(self.device)
 
     def inspect(self) -> Inspection:
         return self._work

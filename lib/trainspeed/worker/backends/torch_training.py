@@ -230,7 +230,7 @@ class TorchTraining(Training):
         return float(right) / len(labels), float(loss) / len(labels)
 
     def peak_memory_bytes(self) -> int | None:
-        return torch_cuda.peak_memory_bytes(self.device)
+        return torch_cuda.most_allocated_bytes(self.device)
 
     def parameters(self) -> int:
         """Return the number of trainable parameters."""

@@ -56,7 +56,7 @@ def epoch(where: Surroundings) -> Values:
             marks.append(torch_cuda.time_mark())
 
     def device_s() -> Sequence[float]:
-        return [torch_cuda.elapsed_s(*pair) for pair in zip(marks[::2], marks[1::2], strict=True)]
+        return [torch_cuda.seconds_between(*pair) for pair in zip(marks[::2], marks[1::2], strict=True)]
 
     loops = Loops(
         training=training,
