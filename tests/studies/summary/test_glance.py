@@ -44,7 +44,7 @@ def fact(name, *runs, own=(), machine=MACHINE, confirmed=(), verdicts=(), **repo
     about = report_of(*verdicts, runs=runs, **report)
     facts = [
         *fact_sentences(about, measured, confirmed),
-        *setting_sentences(about, machine, confirmed),
+        *setting_sentences(about, machine),
     ]
     (said,) = [said for said in facts if said.startswith(f"**{name}**: ")]
     return said.removeprefix(f"**{name}**: ")
@@ -233,7 +233,7 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
 
     assert fact("To paste", verdicts=[best], confirmed=held) == "[the lines of the headline](#code-to-paste)."
     assert fact("To paste", verdicts=[best]) == "nothing ([why](#code-to-paste))."
-    told = setting_sentences(report_of(best, verdict(1.5, factor="recipe")), MACHINE)
+    told = fact_sentences(report_of(best, verdict(1.5, factor="recipe")), NOTHING)
     assert not [said for said in told if "To paste" in said], "the headline leads to the lines"
     never = "(#doubts); no gain was measured [again](#confirmed-in-fresh-blocks)"
     assert never in fact("How sure", verdicts=[best]) and "gain" not in fact("How sure")

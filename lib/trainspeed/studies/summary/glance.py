@@ -136,14 +136,23 @@ def _verdicts(answer: Answer) -> list[Verdict]:
 def fact_sentences(
     report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()
 ) -> list[Marked]:
-    """Return how sure the headline is, what lacked memory or a result, and how long that took."""
-    headline = {study for gain in headline_gains(report, confirmed) for study in gain.studies}
+    """Return what there is to paste, how sure the headline is, what lacked memory or a result, and how long it took."""
+    told = headline_gains(report, confirmed)
+    headline = {study for gain in told for study in gain.studies}
+    # The headline itself leads to the lines of what a search kept.
+    linked = any(gain.finding is HeadlineOutcome.TOGETHER for gain in told)
+    paste = (
+        "[the lines of the headline](#code-to-paste)"
+        if to_paste(report, confirmed)
+        else "nothing ([why](#code-to-paste))"
+    )
     lacking = len(without_result(report, measured))
     gaps = [f"{counted(lacking, 'thing')}"] if lacking else []
     if unasked := len(report.missing):
         gaps.append(f"{counted(unasked, 'notebook')} that {'was' if unasked == 1 else 'were'} not asked for")
     missing = ", and ".join(gaps) or "nothing that was asked for"
     return [
+        *([] if linked else [Marked(f"**To paste**: {paste}.")]),
         Marked(f"**How sure**: {doubt_text(report, measured, confirmed, headline)}."),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),
@@ -151,19 +160,9 @@ def fact_sentences(
     ]
 
 
-def setting_sentences(
-    report: ReportSummary, machine: Mapping[str, Any], confirmed: Sequence[Confirmed] = ()
-) -> list[Marked]:
-    """Return what there is to paste, where the headline does not lead to it; on what and how long was trained."""
-    told = headline_gains(report, confirmed)
-    linked = any(gain.finding is HeadlineOutcome.TOGETHER for gain in told)
-    paste = (
-        "[the lines of the headline](#code-to-paste)"
-        if to_paste(report, confirmed)
-        else "nothing ([why](#code-to-paste))"
-    )
+def setting_sentences(report: ReportSummary, machine: Mapping[str, Any]) -> list[Marked]:
+    """Return on what and how long was trained."""
     return [
-        *([] if linked else [Marked(f"**To paste**: {paste}.")]),
         Marked(
             f"**Machine**: {escape(_machine(report, machine)) if machine else 'nothing was measured here yet'}."
         ),
