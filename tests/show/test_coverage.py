@@ -39,6 +39,16 @@ def test_what_was_left_out_is_named_by_what_tells_it_from_the_rest():
     assert left_out_in_short(replace(covered, groups=groups[:2])) == []
 
 
+def test_what_two_nodes_had_no_time_for_is_asked_of_both_again():
+    arms = tuple(make_trial(strategy="ddp", devices=2, nodes=nodes).as_dict() for nodes in (1, 2))
+    group = GroupCoverage(part="core", core=True, trials=arms, blocks=0, most=6)
+    covered = Coverage(session="s", study="multi_gpu", budget_s=60.0, spent_s=60.0, groups=(group,))
+
+    command = "make fleet FLEET=fleet.yaml NODES=2"
+    assert f"Give it more (`{command} BUDGET=…`" in coverage_sentences(covered)[1]
+    assert left_out_in_short(covered)[0].endswith(f"`{command} NOTEBOOKS=multi_gpu BUDGET=…`.")
+
+
 def test_what_differs_in_what_is_run_is_named_in_the_words_of_a_reader():
     arms = tuple(make_trial(part=part).as_dict() for part in ("both", "compute"))
     group = GroupCoverage(part="parts", core=True, trials=arms, blocks=0, most=6)

@@ -17,6 +17,7 @@ from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.next_step import NextStep, next_step
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, size_in_short, size_of
 from trainspeed.judge.verdict import CONFIDENCE, MIN_BLOCKS, Outcome, expected_false
+from trainspeed.show.coverage import command_for
 
 MOST_NAMED = 4  # settings with one outcome that a sentence names
 MOST_LOOKS = 3  # things that are compared in too few blocks that a line names
@@ -186,8 +187,7 @@ def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | Non
     """Return the command that measures so many blocks, as `code`: with a file of parameters where it takes one."""
     spent_s = (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0)
     asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
-    nodes = max((verdict.candidate.nodes for verdict in step.open), default=1)
-    command = "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
+    command = command_for(verdict.candidate for verdict in step.open)
     said = f"`{command} NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
     if step.blocks <= asked:
         return f"{said}`"

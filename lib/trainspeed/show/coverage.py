@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 
 from pandas.io.formats.style import Styler
 
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.format import counted, listed, minutes
 from trainspeed.show.cells import styled
@@ -36,7 +37,7 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
         ]
         sentences.append(
             f"No time for {len(left)} of {counted(len(coverage.groups), 'group')} of trials that take turns{where}: "
-            f"{'; '.join(told)}. Give it more (`make report BUDGET=…`; `make plan` says what that adds)."
+            f"{'; '.join(told)}. Give it more (`{command_for(_arms(left))} BUDGET=…`; `make plan` says what that adds)."
         )
     return sentences
 
@@ -53,7 +54,18 @@ def left_out_in_short(coverage: Coverage) -> list[str]:
     )
     more = len(names) - MOST_NAMED
     told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
-    return [f"No time for {told}: `make report NOTEBOOKS={coverage.study} BUDGET=…`."] if names else []
+    command = command_for(_arms(coverage.left_out))
+    return [f"No time for {told}: `{command} NOTEBOOKS={coverage.study} BUDGET=…`."] if names else []
+
+
+def command_for(trials: Iterable[AnyTrial]) -> str:
+    """Return the command that measures trials on as many nodes as the one of them that takes most."""
+    nodes = max((trial.nodes for trial in trials), default=1)
+    return "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
+
+
+def _arms(groups: Iterable[GroupCoverage]) -> list[AnyTrial]:
+    return [arm for group in groups for arm in group.arms]
 
 
 def _words_of(coverage: Coverage) -> list[Collection[str]]:
