@@ -187,9 +187,10 @@ def _calls_s(trial: Conv2dTrial, rounds: int, turn_s: float, device: str) -> flo
     before_s = START_S + one_s + max(one_s, WARM_UP_S)
     if device == "gpu" and not trial.on_cpu:
         before_s += CONTEXT_S + JOIN_S * (trial.devices - 1) + KERNELS_S[trial.framework]
-    one_turn_s = max(turn_of_calls(turn_s, trial.calls, rounds=rounds).calls * one_s, turn_s)
+    # One is not timed: before the stages, and at the beginning of each turn.
+    one_turn_s = one_s + max(turn_of_calls(turn_s, trial.calls, rounds=rounds).calls * one_s, turn_s)
     if trial.library not in CPU_LIBRARIES:
-        before_s += max(one_s, min(MAX_STAGED * one_s, STAGED_S))
+        before_s += one_s + max(one_s, min(MAX_STAGED * one_s, STAGED_S))
         one_turn_s += max(one_s, RESIDENT_SHARE * turn_s)
     return before_s + rounds * one_turn_s
 

@@ -187,7 +187,7 @@ def test_a_whole_call_waits_for_nothing_but_its_result(fake_clock):
     turns = Turns([TakeTurn(calls=3)], convolution.log)
     timed(fake_clock, convolution, turns=turns)
 
-    assert turns.logs[1][:9] == ["send", "compute", "fetch"] * 3
+    assert turns.logs[1][:12] == ["send", "compute", "fetch"] * 4, "one that is not timed, and three"
 
 
 def test_without_transfers_there_are_whole_calls_only(fake_clock):
@@ -213,7 +213,7 @@ def test_calls_that_stay_on_the_device_are_timed_together_and_divided_by_their_n
     measured = timed(fake_clock, convolution, turns=turns)
 
     assert measured.resident_s == (kernel_s,)
-    assert turns.logs[1][9:] == ["compute"] * together + ["wait"], "after three whole calls"
+    assert turns.logs[1][12:] == ["compute"] * together + ["wait"], "after four whole calls"
 
 
 # How many calls.
@@ -241,6 +241,34 @@ def test_a_loop_ends_when_its_time_or_its_number_is_reached(fake_clock, call_s, 
 )
 def test_a_turn_has_as_many_calls_as_fit_one_at_least_or_what_was_asked_for(one_s, least, calls):
     assert count_in(1.0, one_s, least) == calls
+
+
+class SlowAfterRest(FakeConvolution):
+    """Takes 1 s for its first call of a turn, and for the one before its staged calls, else 1/16 s."""
+
+    rested = False
+
+    def compute(self, sent):
+        self._seconds = seconds(kernel=1.0 if self.rested else 1 / 16)
+        self.rested = False
+        return super().compute(sent)
+
+
+def test_what_a_call_takes_longer_after_a_rest_is_timed_in_no_turn_and_in_no_stage(fake_clock):
+    convolution = SlowAfterRest(fake_clock)
+    gives = Turns([TakeTurn(calls=1)] * 4, convolution.log)
+
+    def rest(**measured):
+        convolution.rested = True
+        return gives(**measured)
+
+    def begin(stage):
+        convolution.rested = stage == "warm"
+
+    measured = timed(fake_clock, convolution, turns=rest, begin=begin)
+
+    assert len(measured.call_s) == 4
+    assert {*measured.call_s, *measured.resident_s, *measured.warm_s[KERNEL]} == {1 / 16}
 
 
 class SlowAtFirst(FakeConvolution):

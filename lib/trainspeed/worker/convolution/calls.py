@@ -80,7 +80,8 @@ def time_calls(
 
     The first call runs stage by stage and its result is checked. Warm calls follow: stage by stage; then, in each
     turn, whole ones and some with data that stay on the device. Only these two let the device work while the next
-    thing is queued.
+    thing is queued. Before those that are timed, of a turn too, comes one that is not: while others had their turns, a
+    cache was filled anew and memory was given back, which is no part of a warm call.
 
     Args:
         make: Returns the convolution. It may list and set up devices, which takes seconds on some: that is part of
@@ -109,6 +110,7 @@ def time_calls(
     begin("warm")
     warm_s: dict[str, list[float]] = {stage: [] for stage in STAGES}
     if convolution.transfers:
+        round_trip(convolution, images, filters)
         repeat(lambda: _staged(convolution, images, filters, warm_s, clock), MAX_STAGED, clock, STAGED_S)
     measured = _in_turns(convolution, images, filters, sent, warm_s[KERNEL], rest, clock)
     return CallTimes(**measured, warm_s=warm_s if convolution.transfers else {}, placement=placement)
@@ -138,6 +140,7 @@ def _in_turns(
     call_s, resident_s = (), ()
     turn = rest()
     while turn is not None:
+        whole()
         whole_s = repeat(whole, count_in(turn.seconds, one_s, turn.calls), clock)
         groups_s = []
         if convolution.transfers:
