@@ -52,7 +52,7 @@ def test_the_comments_of_what_was_switched_are_promised_and_are_there():
         assert "### What to paste" in text
         assert "a comment says what each switch does to the numbers" in text
         (gain,) = values.headline.gains
-        assert any(": same numbers" in line for line in gain.lines)
+        assert any(": same numbers but for the order of sums" in line for line in gain.lines)
 
 
 def test_the_table_has_interval_outcome_and_what_fresh_blocks_say(text):

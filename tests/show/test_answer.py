@@ -190,7 +190,7 @@ def test_what_a_search_brings_is_not_said_to_be_measured_once_more():
         for several in (verdicts, [replace(v, factor="recipe") for v in verdicts])
     ]
 
-    assert ["What the front page calls confirmed was measured once more." in text for text in told] == [
+    assert ["Only what the front page calls confirmed was measured once more." in text for text in told] == [
         True,
         False,
     ]

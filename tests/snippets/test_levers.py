@@ -68,10 +68,15 @@ FIELDS_SWITCHED = [
     (
         "torch",
         {"layout": "channels_last"},
-        "layout: channels_last: same numbers",
+        "layout: channels_last: same numbers but for the order of sums",
         "images = images.contiguous(",
     ),
-    ("torch", {"layout": "channels_first"}, "layout: channels_first: same numbers", "model = make_model()"),
+    (
+        "torch",
+        {"layout": "channels_first"},
+        "layout: channels_first: same numbers but for the order of sums",
+        "model = make_model()",
+    ),
     ("torch", {"compile": True}, "compiled: other rounding", "model = torch.compile("),
     ("torch", {"pipeline": "threads"}, "input pipeline: threads: other rounding", "def order()"),
     ("torch", {"strategy": "ddp"}, "strategy: ddp: other rounding", "# Without a GPU"),
@@ -79,7 +84,7 @@ FIELDS_SWITCHED = [
     (
         "tensorflow",
         {"layout": "channels_first"},
-        "layout: channels_first: same numbers",
+        "layout: channels_first: same numbers but for the order of sums",
         "keras.config.set_image",
     ),
     ("tensorflow", {"compile": True}, "compiled: other rounding", "model.compile("),
@@ -92,7 +97,12 @@ FIELDS_SWITCHED = [
         "augmentation on the device: other rounding",
         "augment = [",
     ),
-    ("jax", {"strategy": "data_parallel"}, "strategy: data_parallel: same numbers", "# Without a GPU"),
+    (
+        "jax",
+        {"strategy": "data_parallel"},
+        "strategy: data_parallel: same numbers but for the order of sums",
+        "# Without a GPU",
+    ),
 ]
 
 
@@ -192,7 +202,7 @@ def test_with_ddp_it_stands_before_torchrun():
 def test_a_lever_that_slows_down_says_so(kind, said):
     lever = Lever(name="sync", words="a wait in each step", kind=kind, numbers=Numbers.SAME)
 
-    assert comment_of(lever, "on") == f"# a wait in each step: same numbers; {said}"
+    assert comment_of(lever, "on") == f"# a wait in each step: same numbers but for the order of sums; {said}"
 
 
 def test_a_lever_that_the_plain_setting_has_too_needs_no_line():

@@ -134,7 +134,7 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
     chosen = (
         "What all switches together bring is from blocks that chose none of them."
         if any(verdict.factor == RECIPE for verdict in sure)
-        else "What the front page calls confirmed was measured once more."
+        else "Only what the front page calls confirmed was measured once more."
     )
     return f"{told} Comparisons in all: {all_of_them}. {chosen}"
 

@@ -46,7 +46,7 @@ PLACES = (
     TEMPLATE,
 )
 NUMBERS = {
-    Numbers.SAME: "same numbers",
+    Numbers.SAME: "same numbers but for the order of sums",
     Numbers.ROUNDING: "other rounding",
     Numbers.MODEL: "changes the training",
 }

@@ -44,6 +44,17 @@ def test_a_card_says_what_is_of_an_earlier_session():
     assert [*told.values()] == ["; from an earlier session"]
 
 
+def test_a_card_says_of_what_does_not_pay_alone_that_it_pays_with_others():
+    open_ = verdict()
+    open_ = replace(open_, judgement=replace(open_.judgement, outcome=Outcome.UNDECIDED))
+    whole = replace(verdict(1.7), study="switches", factor="recipe")
+
+    assert [*cards.remarked([open_], report_of(open_, whole), {}).values()] == [
+        "; kept in the set that pays together"
+    ]
+    assert [*cards.remarked([open_], report_of(open_), {}).values()] == [""]
+
+
 def test_a_card_has_the_question_the_answer_and_a_chart_that_is_described(capsys):
     shown = []
     with pytest.MonkeyPatch.context() as patch:

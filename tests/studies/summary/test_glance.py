@@ -111,7 +111,7 @@ def test_a_gain_that_fresh_blocks_neither_confirmed_nor_refuted_says_so():
         ("layout", (), "(1.30x), on 1 core."),
         ("layout", (ALL_CORES,), "(1.30x), on all cores."),
         ("layout", (AS_SET,), "(1.30x), on as many threads as the environment sets."),
-        ("devices", (), "(1.30x): 2 cores against 1, no gain over a plain script."),
+        ("devices", (), "(1.30x): 2 cores against 1, not against a plain script."),
     ],
 )
 def test_a_line_says_on_how_many_cores_that_is_and_nothing_of_a_gpu(factor, levers, said):
@@ -126,11 +126,11 @@ def test_a_line_says_on_how_many_cores_that_is_and_nothing_of_a_gpu(factor, leve
 
 def test_the_length_of_the_epochs_is_that_of_what_is_told():
     longer = verdict(1.1, candidate=replace(verdict().candidate, images_per_epoch=3200))
-    told = "each timed epoch had 128 to 3,200 images (4 to 100 steps); longer epochs were not measured."
+    told = "those of the comparisons above had 128 to 3,200 images (4 to 100 steps); longer epochs were not measured."
     assert fact("Epochs", make_run(images_per_epoch=64), verdicts=[verdict(), longer]) == told
-    told = "each timed epoch had only 128 images (4 steps); longer epochs were not measured."
+    told = "those of the comparisons above had only 128 images (4 steps); longer epochs were not measured."
     assert fact("Epochs", verdicts=[verdict()]) == told
-    told = "each timed epoch had only 128 images (4 steps)."
+    told = "those of the comparisons above had only 128 images (4 steps)."
     assert fact("Epochs", make_run(images_per_epoch=3200), verdicts=[verdict()]) == told
     facts = setting_sentences(report_of(*verdicts_of(runs_of("conv2d"))), MACHINE)
     assert not [said for said in facts if "Epochs" in said]
@@ -241,6 +241,9 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
     some = [*held, Confirmed(first=best, again=None, reason="there was no time")]
     assert "; the largest gain was measured [again](#" in fact("How sure", own=own, confirmed=held)
     assert "; 1 of the 2 largest gains was measured [again](#" in fact("How sure", own=own, confirmed=some)
+    whole = [best, replace(verdict(1.5), study="switches", factor="recipe")]
+    told = fact("How sure", own=own, confirmed=some, verdicts=whole)
+    assert "; 1 of the 2 largest gains of layout was measured [again](#" in told
     slower = [Confirmed(first=verdict(0.8), again=verdict(0.8))]
     said = fact("How sure", own=own, confirmed=slower)
     assert "; no gain was, but what is undecided or slower was measured [again](#" in said

@@ -160,6 +160,27 @@ def test_what_no_number_of_blocks_decides_is_one_sentence_for_all_studies():
     ]
 
 
+def test_what_is_too_small_by_itself_and_pays_with_others_is_not_to_be_left_out():
+    near = replace(verdict(1.02).judgement, speedup=1.019, low=1.0, high=1.04, outcome=Outcome.UNDECIDED)
+    alone = replace(verdict(), judgement=near)
+    whole = replace(verdict(1.7), study="switches", factor="recipe")
+
+    assert undecided_sentences(report_of(alone, whole)) == [
+        "Differences too small for the noise here, for which more than 45 blocks would be needed: layout (1); by "
+        "themselves: they are part of what pays together."
+    ]
+
+
+def test_a_gain_of_a_precision_is_told_with_its_accuracy():
+    faster, points, *_ = verdicts_of(runs_of("amp"))
+
+    (said,) = switch_sentences(report_of(faster))
+    assert said.endswith("; accuracy not compared.")
+    (said,) = switch_sentences(report_of(faster, points))
+    assert "; accuracy " in said and "not compared" not in said
+    assert "accuracy" not in switch_sentences(report_of(verdict(1.3)))[0]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [

@@ -6,7 +6,7 @@ import pytest
 
 from front_data import runs_of, verdicts_of
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.worth import worthwhile
+from trainspeed.studies.summary.worth import is_part, worthwhile
 
 GPU = {"device": "gpu"}
 
@@ -55,6 +55,17 @@ def test_what_trainspeed_alone_sets_is_no_gain_over_a_script_that_never_had_it(l
 def test_several_cores_are_no_gain_over_a_script_that_has_them_all(device, gains):
     devices = verdict(factor="devices")
     assert len(worthwhile([devices], [devices], {"device": device})) == gains
+
+
+def test_what_is_undecided_by_itself_may_be_part_of_what_pays_together():
+    alone = judged(verdict(), Outcome.UNDECIDED)
+    whole = replace(alone, factor="recipe")
+    other = replace(whole, candidate=replace(whole.baseline, precision="bf16"))
+    elsewhere = replace(whole, candidate=replace(whole.candidate, model="wrn28_1"))
+
+    assert is_part(alone, [other, whole])
+    assert not is_part(alone, [other, elsewhere]), "another switch, another model"
+    assert not is_part(judged(alone, Outcome.FASTER), [whole]), "that one pays by itself"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FASTER, Outcome.UNDECIDED, Outcome.SLOWER, None])

@@ -83,6 +83,16 @@ def test_a_pair_has_its_size_below_the_diagonal_and_a_small_one_no_sign():
     assert [text.get_text() for text in with_gid(ax, "pair")] == ["-9", "0"]
 
 
+def test_a_switch_without_a_pair_below_or_beside_it_has_no_empty_row_or_column():
+    pairs = pair_rows([whole()])
+    first = dict(pairs[pairs["value"].notna()].iloc[0])
+    rows = [first | {"one": "a", "other": "c"}, first | {"one": "b", "other": "c"}]
+    (ax, *_) = combination_charts.plot_interactions(pd.DataFrame(rows)).axes
+
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["c"]
+
+
 def test_the_bars_lead_from_plain_to_the_total():
     ax = waterfall.plot_way(best_waterfall_rows([whole()])).axes[0]
 

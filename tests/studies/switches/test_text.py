@@ -95,6 +95,13 @@ def test_the_parts_of_a_step_limit_what_a_switch_can_save():
     ]
 
 
+def test_where_the_input_takes_next_to_nothing_there_is_no_limit_to_what_computing_can_save():
+    row = ("PyTorch, cnn10", 2.0, 1.8, 0.0, 0.2, 0.0, 0.01)
+
+    (said,) = text.time_sentences(pd.DataFrame([row], columns=PART_COLUMNS))
+    assert said.endswith("So switches of the input can save 10 % at most.")
+
+
 def test_an_epoch_that_is_nearly_all_computing_is_a_sentence_and_no_chart():
     nothing = ("PyTorch, cnn10", 2.0, 2.0, 0.0, 0.0, float("nan"), 0.1)
     little = ("JAX, cnn10", 2.0, 1.94, 0.02, 0.04, 0.0, 0.1)

@@ -19,6 +19,16 @@ def gain_accuracy(verdict: Verdict, report: ReportSummary) -> Verdict | None:
     return next((v for v in points if (v.study, v.baseline, v.candidate) == pair), None)
 
 
+def switch_accuracy(verdict: Verdict, report: ReportSummary) -> str:
+    """Return what is known of the accuracy beside a gain in time by a precision, to be put after it; else nothing."""
+    if verdict.factor != "precision":
+        return ""
+    pair = (verdict.study, verdict.baseline, verdict.candidate)
+    points = (v for v in report.verdicts if v.quantity == "accuracy")
+    found = next((v for v in points if (v.study, v.baseline, v.candidate) == pair), None)
+    return f"; {accuracy_words(found)}" if found else "; accuracy not compared"
+
+
 def equality_in(points: Verdict | None) -> Equality:
     """Return whether an accuracy was kept, as the page of the search says it."""
     return equality_of(points.judgement) if points else Equality.UNCHECKED

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
-from trainspeed.core.format import NAMES, counted
+from trainspeed.core.format import NAMES, counted, listed
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked
 from trainspeed.core.run import Run
@@ -22,7 +22,7 @@ def doubt_text(
     report: ReportSummary,
     measured: Measured,
     confirmed: Sequence[Confirmed] = (),
-    headline: Collection[str] = (),
+    headline: Set[str] = frozenset(),
 ) -> Marked:
     """Return how many reasons there are to distrust the headline, or else the page, and what was measured again.
 
@@ -45,6 +45,9 @@ def doubt_text(
     which = "the largest gain" + "s" * (again > 1)
     if again < len(gains):
         which = f"{again} of the {len(gains)} largest gains"
+    studies = dict.fromkeys(one.first.study for one in gains)
+    if headline and studies and headline.isdisjoint(studies):
+        which += f" of {listed(studies)}"  # the headline's own size is of fresh blocks
     link = "measured [again](#confirmed-in-fresh-blocks)"
     if again:
         luck = f"; {which} {'was' if again == 1 else 'were'} {link}"

@@ -17,10 +17,15 @@ from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, pair, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
-from trainspeed.studies.summary.accuracy import accuracy_words, gain_accuracy, open_accuracy_sentences
+from trainspeed.studies.summary.accuracy import (
+    accuracy_words,
+    gain_accuracy,
+    open_accuracy_sentences,
+    switch_accuracy,
+)
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
-from trainspeed.studies.summary.worth import is_default, is_on_cores
+from trainspeed.studies.summary.worth import is_default, is_on_cores, is_part
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
@@ -85,7 +90,12 @@ def switch_sentences(
     if gains:
         again = {c.first: _in_fresh_blocks(c) for c in confirmed}
         largest = [
-            _linked(report, verdict, again.get(verdict, ""), name=_short(verdict, unsaid))
+            _linked(
+                report,
+                verdict,
+                again.get(verdict, "") + escape(switch_accuracy(verdict, report)),
+                name=_short(verdict, unsaid),
+            )
             for verdict in gains[:MAX_SENTENCES]
         ]
         return [*largest, *_rest(gains, "smaller gain"), *_convolutions(report, single, confirmed)]
@@ -147,7 +157,7 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
 
     What no reasonable number of blocks decides is said in one sentence for all studies.
     """
-    sentences, near, drifted = [], {}, []
+    sentences, near, kept, drifted = [], {}, {}, []
     compared = [*report.switches, *(verdict for verdict in report.recipes if verdict.quantity == "time")]
     for study in dict.fromkeys(verdict.study for verdict in compared):
         own = [verdict for verdict in compared if verdict.study == study]
@@ -157,15 +167,20 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
         if step and step.open:
             sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, report.coverage.get(study))}")
         if step and step.near:
-            near[study] = len(step.near)
+            parts = sum(is_part(verdict, report.kept) for verdict in step.near)
+            near |= {study: len(step.near) - parts} if parts < len(step.near) else {}
+            kept |= {study: parts} if parts else {}
         if step and step.many_drifted:
             drifted.append(f"{study} ({step.drifted} of {step.of} runs)")
-    if near:
-        counts = ", ".join(f"{study} ({number})" for study, number in near.items())
-        sentences.append(
-            f"Differences too small for the noise here, for which more than {MOST_BLOCKS} blocks would be needed: "
-            f"{counts}. Take what is simpler."
-        )
+    for counts, end in (
+        (near, ". Take what is simpler"),
+        (kept, "; by themselves: they are part of what pays together"),
+    ):
+        if counts:
+            sentences.append(
+                f"Differences too small for the noise here, for which more than {MOST_BLOCKS} blocks would be needed: "
+                f"{', '.join(f'{study} ({number})' for study, number in counts.items())}{end}."
+            )
     if drifted:
         sentences.append(
             "The epoch time drifted during many runs of what is undecided, which may be why its intervals are wide: "

@@ -34,7 +34,7 @@ MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
 HELD = "; confirmed in"  # how a remark on what was confirmed begins
 FEW_STEPS = 100  # of an epoch; those of real trainings have hundreds and more
 
-NO_GAIN = "no gain over a plain script"
+NO_GAIN = "not against a plain script"
 NOT_KNOWN = "not known"
 
 
@@ -192,7 +192,7 @@ def _epochs(report: ReportSummary) -> list[Marked]:
     longer = any(run.trains and run.trial.images_per_epoch > images[-1] for run in report.runs)
     end = "" if longer else "; longer epochs were not measured"
     size = f"{only}{_span(images, 'image')} ({_span(steps, 'step')})"
-    return [Marked(f"**Epochs**: each timed epoch had {size}{end}.")]
+    return [Marked(f"**Epochs**: those of the comparisons above had {size}{end}.")]
 
 
 def _span(numbers: Sequence[int], noun: str) -> str:

@@ -75,5 +75,22 @@ def is_default(verdict: Verdict) -> bool:
     return verdict.factor == "layout" and trial.layout == DEFAULT_LAYOUT[trial.framework]
 
 
+def is_part(verdict: Verdict, kept: Iterable[Verdict]) -> bool:
+    """Whether what a verdict by itself does not call faster is part of what pays together, for the same model.
+
+    Args:
+        kept: As `ReportSummary.kept`.
+    """
+    if verdict.outcome is Outcome.FASTER or verdict.candidate.phase.calls:
+        return False
+    name, own = verdict.factor, verdict.candidate
+    return any(
+        (own.framework, own.model) == (one.candidate.framework, one.candidate.model)
+        and hasattr(own, name)
+        and getattr(own, name) == getattr(one.candidate, name) != getattr(one.baseline, name)
+        for one in kept
+    )
+
+
 def _pair(verdict: Verdict) -> tuple:
     return verdict.study, verdict.baseline, verdict.candidate

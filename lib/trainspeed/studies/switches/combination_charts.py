@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -37,39 +36,41 @@ def plot_interactions(pairs: pd.DataFrame) -> Figure:
         return nothing("No two switches were measured together often enough.").get_figure()
     names = list(dict.fromkeys(known["where"]))
     of_each = [_square(known[known["where"] == name]) for name in names]
-    heights = [CELL_IN * (len(square) - 1) + HEAD_IN for square, _ in of_each]
+    heights = [CELL_IN * len(square) + HEAD_IN for square in of_each]
     title = "Which switches need each other?"
     figure, axes = panels(len(names), title, height_in=heights, share_x=False, share_y=False)
     most = max(LEAST_LARGEST, known["value"].abs().max())
-    for ax, name, (square, switches) in zip(axes, names, of_each, strict=True):
-        _heat_map(ax, square, switches, most)
+    for ax, name, square in zip(axes, names, of_each, strict=True):
+        _heat_map(ax, square, most)
         ax.set_title(name)
     note_below(axes[-1], "% of a step's time; less than 0: together they save more")
     return figure
 
 
-def _square(pairs: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
-    """Return the values below the diagonal, and the names in order."""
+def _square(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the values below the diagonal, without switches that have none there; rows and columns by name."""
     switches = list(dict.fromkeys([*pairs["one"], *pairs["other"]]))
-    square = np.full((len(switches), len(switches)), np.nan)
+    square = pd.DataFrame(np.nan, index=switches, columns=switches)
     for one, other, value in pairs[["one", "other", "value"]].itertuples(index=False):
-        places = sorted((switches.index(one), switches.index(other)))
-        square[places[1], places[0]] = value
-    return square, switches
+        column, row = sorted((one, other), key=switches.index)
+        square.loc[row, column] = value
+    return square.dropna(how="all").dropna(how="all", axis="columns")
 
 
-def _heat_map(ax: Axes, square: np.ndarray, switches: Sequence[str], most: float) -> None:
-    # The first row and the last column of a triangle are empty.
-    shown = square[1:, :-1]
+def _heat_map(ax: Axes, square: pd.DataFrame, most: float) -> None:
+    shown = square.to_numpy()
     ax.imshow(shown, cmap=COLOURS, vmin=-most, vmax=most, aspect="auto", gid="pairs")
     for (row, column), value in np.ndenumerate(shown):
         if not np.isnan(value):
             colour = "white" if abs(value) > PALE_SHARE * most else "black"
             look = {"ha": "center", "va": "center", "fontsize": SMALL_PT, "color": colour, "gid": "pair"}
             ax.text(column, row, f"{round(value) + 0:+d}" if round(value) else "0", **look)
-    labels = [textwrap.shorten(name, NAME_LETTERS, placeholder=" …") for name in switches]
-    ax.set_yticks(range(len(labels) - 1), labels[1:], fontsize=SMALL_PT)
-    ax.set_xticks(range(len(labels) - 1), labels[:-1], fontsize=SMALL_PT, rotation=40, ha="right")
+    rows, columns = (
+        [textwrap.shorten(name, NAME_LETTERS, placeholder=" …") for name in names]
+        for names in (square.index, square.columns)
+    )
+    ax.set_yticks(range(len(rows)), rows, fontsize=SMALL_PT)
+    ax.set_xticks(range(len(columns)), columns, fontsize=SMALL_PT, rotation=40, ha="right")
     ax.grid(visible=False)
     for side in ax.spines.values():
         side.set_visible(False)

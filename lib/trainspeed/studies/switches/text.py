@@ -19,6 +19,7 @@ from trainspeed.studies.switches.answer import MORE_TIME, confirmed_accuracy, wi
 from trainspeed.studies.switches.costs import besides_computing
 from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, switch_names
 
+TELLING = 0.05  # of an epoch: where the input alone takes less, computing is all that can be saved
 CLASSES = {Numbers.SAME: "same numbers", Numbers.ROUNDING: "other rounding", Numbers.MODEL: "another model"}
 # Column of `costs.time_parts` -> what it is called.
 PIECES = {
@@ -85,8 +86,8 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
             continue
         sentences.append(
             f"{row['where']}: an epoch takes {digits(epoch_s)} s: {pieces}. The input alone takes "
-            f"{digits(row['input_s'])} s. So switches of the input can save {of_input} at most, those of the computing "
-            f"{of_compute}."
+            f"{digits(row['input_s'])} s. So switches of the input can save {of_input} at most"
+            f"{f', those of the computing {of_compute}' if row['input_s'] >= TELLING * epoch_s else ''}."
         )
     return sentences
 
