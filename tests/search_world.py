@@ -50,6 +50,7 @@ class World:
         together: Numbers of two levers -> the same, of both beyond their sum.
         silent: Levers that are asked for in vain: nothing changes, and that is seen.
         fails: Levers with which a run ends so.
+        clashes: Sets of levers that are refused together.
         sd: Standard deviation of a run's log time within its group.
         drift: Of a group's level.
         outliers: Share of the runs that take 10 to 40 % more.
@@ -63,6 +64,7 @@ class World:
     together: dict[tuple[int, int], float] = field(default_factory=dict)
     silent: frozenset[int] = frozenset()
     fails: dict[int, Status] = field(default_factory=dict)
+    clashes: tuple[frozenset[int], ...] = ()
     sd: float = 0.016
     drift: float = 0.03
     outliers: float = 0.02
@@ -84,7 +86,11 @@ class World:
         numbers = {n for n, size in self.gains.items() if size} | {n for pair in self.together for n in pair}
         able = [number for number in numbers if number not in self.fails and number not in self.silent]
         sets = (own for size in range(len(able) + 1) for own in combinations(able, size))
-        return max(map(self.speed, sets))
+        return max(self.speed(own) for own in sets if not self.refuses(own))
+
+    def refuses(self, on: Sequence[int]) -> bool:
+        """Whether a run with these on fails, though each runs alone."""
+        return any(clash <= set(on) for clash in self.clashes)
 
     def run(self, planned: Planned) -> Run:
         """Return what a run gives."""
@@ -95,6 +101,8 @@ class World:
         level = random.Random(place).gauss(0, self.drift)
         draw = random.Random(f"{place}:{trial.levers}{':again' * again}")
         status = next((self.fails[number] for number in on if number in self.fails), Status.OK)
+        if status is Status.OK and self.refuses(on):
+            status = Status.UNSUPPORTED
         if status is Status.OK and draw.random() < self.crashes:
             status = Status.CRASHED
         slow = math.log(draw.uniform(1.1, 1.4)) if draw.random() < self.outliers else 0.0

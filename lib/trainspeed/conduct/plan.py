@@ -19,7 +19,15 @@ from trainspeed.core.trial import FRAMEWORKS, Trial
 P = ParamSpec("P")
 MAX_BLOCKS = 1000  # 6 to 10 decide most comparisons
 # Looked at for their time alone: what a search keeps is evaluated in fresh blocks.
-TIMED_ONLY = {Role.FEASIBLE, Role.SLOW_WAY, Role.RACE, Role.SCREEN, Role.ELIMINATE, Role.PLAIN_AGAIN}
+TIMED_ONLY = {
+    Role.FEASIBLE,
+    Role.SLOW_WAY,
+    Role.RACE,
+    Role.SCREEN,
+    Role.ELIMINATE,
+    Role.TOGETHER,
+    Role.PLAIN_AGAIN,
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,6 +58,7 @@ class Role(StrEnum):
     SLOW_WAY = "slow way"  # what a plain script has, switched off; what slows it down, switched on
     RACE = "race: "  # switches that exclude each other
     SCREEN = "screen: "  # many switches at once, in mirror pairs
+    TOGETHER = "together"  # what is promising, once: do these go together?
     ELIMINATE = "eliminate: "  # all that are promising, and each left out
     RECIPE = "recipe"  # all switches together, in fresh blocks
     PLAIN_AGAIN = "plain again"  # the plain trial of those blocks once more: half of an A/A control

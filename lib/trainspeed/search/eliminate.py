@@ -19,6 +19,7 @@ from trainspeed.search.findings import Estimate, Round
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.model import Model, model
 from trainspeed.search.switch import Set, Switch
+from trainspeed.search.together import Together
 
 # Gain, as a logarithm, below which a switch is not worth a line, and standard errors that it has to be sure by: what a
 # null reaches once in 70 times, and there are several rounds in which it may.
@@ -41,25 +42,36 @@ def may_pay(estimate: Estimate) -> bool:
     return estimate.log > PROMISING * estimate.se
 
 
-def best_set(found: Model, able: Collection[Switch], enough: Pays) -> Set:
+def best_set(found: Model, able: Collection[Switch], enough: Pays, together: Together) -> Set:
     """Return the switches that are fastest together, each of which brings enough on top of the others.
 
     Args:
         able: Those that may be on.
         enough: Decides that.
+        together: Knows what does not go together.
     """
     ran = [switch for switch in found.switches if switch in able]
-    involved = list(dict.fromkeys(s for pair in found.pairs for s in pair if s in ran))[:MOST_INVOLVED]
+    mutual = dict.fromkeys(s for pair in found.pairs for s in pair)
+    mutual |= dict.fromkeys(s for s in ran if s in together.involved)
+    involved = [s for s in mutual if s in ran][:MOST_INVOLVED]
     single = [s for s in ran if s not in involved and found.brings([s], ()).log > 0]
     sets = (list(own) for size in range(len(involved) + 1) for own in combinations(involved, size))
+    sets = (own for own in sets if not own or not together.clash_in(own))
     # Of two sets that are as fast, the smaller one.
     on = [*single, *max(sets, key=lambda own: found.speed([*single, *own]) - LEAST * len(own) / 10)]
+    while clash := together.clash_in(on):  # more are involved than are looked at
+        worst = min((s for s in on if s in clash), key=lambda s: found.brings([s], on).log)
+        on = list(without_switches(on, [worst]))
     while failing := [one for switch in on if not enough(one := _part(found, switch, on))]:
         worst = min(failing, key=lambda one: one.log / one.se)
         on = list(without_switches(on, worst.switches))
     # What comes with another one is not added without it.
     whole = {s for s in ran if not any(covers(s, other) for other in ran if other != s and other not in on)}
-    while adding := [s for s in ran if s in whole and s not in on and enough(found.brings([s], on))]:
+    while adding := [
+        s
+        for s in ran
+        if s in whole and s not in on and enough(found.brings([s], on)) and not together.clash_in([*on, s])
+    ]:
         on.append(max(adding, key=lambda switch: found.brings([switch], on).log))
     return tuple(switch for switch in ran if switch in on)
 
@@ -110,9 +122,11 @@ class Elimination:
         found = self._model(0)
         if found is None:
             return ()
-        on = best_set(found, self.entered, may_pay)
+        together = self._together(0)
+        on = best_set(found, self.entered, may_pay, together)
         levers = {name for switch in on for name in switch.levers}
-        return (*on, *(switch for switch in self.late if set(switch.needs) <= levers))
+        late = (switch for switch in self.late if set(switch.needs) <= levers)
+        return (*on, *(switch for switch in late if not together.clash_in([*on, switch])))
 
     @cached_property
     def _replayed(self) -> tuple[list[Round], Set, int | None]:
@@ -127,7 +141,7 @@ class Elimination:
             if not arms:
                 return rounds, on, number
             found = self._model(number)
-            after = best_set(found, self._able, pays)
+            after = best_set(found, self.able, pays, self._together(number))
             estimates = [_part(found, switch, on) for switch in on if switch in found.switches]
             new = Round(
                 number=number,
@@ -144,7 +158,8 @@ class Elimination:
         return rounds, on, None
 
     @property
-    def _able(self) -> Set:
+    def able(self) -> Set:
+        """The switches that may be on."""
         return (*self.entered, *self.late)
 
     @property
@@ -168,7 +183,7 @@ class Elimination:
         found = self._model(0)
         if self.rounds or found is None:
             return self.on
-        return best_set(found, self._able, pays)
+        return best_set(found, self.able, pays, self._together(0))
 
     @cached_property
     def estimates(self) -> Mapping[Switch, Estimate]:
@@ -192,13 +207,21 @@ class Elimination:
         return self._models[number]
 
     def _fit(self, number: int) -> Model | None:
-        labels = [round_label(n, blocks) for n in range(1, number + 1) if (blocks := self.blocks_of(n))]
-        arms = self.known.arms(Role.FEASIBLE, Role.RACE, Role.SCREEN, *labels)
-        return model([arm for arm in arms if self._explains(arm)], self._able)
+        arms = self.known.arms(*self._labels(number))
+        return model([arm for arm in arms if self._explains(arm)], self.able)
+
+    def _labels(self, number: int) -> list[str]:
+        """Return the labels of all runs up to a round."""
+        rounds = [round_label(n, blocks) for n in range(1, number + 1) if (blocks := self.blocks_of(n))]
+        return [Role.FEASIBLE, Role.RACE, Role.SCREEN, *rounds]
+
+    def _together(self, number: int) -> Together:
+        """Return what all runs up to a round say of what can be on together: what came later changes no round."""
+        return Together(self.known, self.known.of(*self._labels(number)))
 
     def _explains(self, arm: Arm) -> bool:
         """Whether the switches that are still in the search, with what they come with, are all that an arm has on."""
-        with_own = (self.known.on_with([switch]) for switch in self._able if switch in arm.on)
+        with_own = (self.known.on_with([switch]) for switch in self.able if switch in arm.on)
         return arm.on == frozenset().union(*with_own)
 
     def blocks_of(self, number: int) -> int | None:

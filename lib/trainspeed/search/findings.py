@@ -166,6 +166,18 @@ class Interaction:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Clash:
+    """Switches that fail together, each of which runs alone.
+
+    Attributes:
+        reason: Why such a run failed.
+    """
+
+    switches: Set
+    reason: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Round:
     """A round of the backward elimination: all that are still on, and each left out.
 
@@ -211,6 +223,7 @@ class Findings:
             their speed-ups are below 1.
         rest: What fresh blocks say of those that are left, where they threw something out; None where they did not, or
             had no arm of these.
+        clashes: What does not go together.
         decisions: Switch -> what became of it.
         kept: What the recipe has, the largest gain first.
         best: The trial with all of these.
@@ -230,6 +243,7 @@ class Findings:
     rounds: tuple[Round, ...]
     confirmation: Confirmation | None
     rest: Remainder | None = None
+    clashes: tuple[Clash, ...] = ()
     decisions: Mapping[Switch, Decision]
     kept: Set
     best: Trial

@@ -73,8 +73,10 @@ class Search(Stages):
             return Decision.EXCLUDED if excluded else Decision.LOST_RACE
         if switch in self.promising:
             return Decision.UNCONFIRMED
+        if switch in self.elimination.left:
+            return Decision.EXCLUDED
         if self.screen is None:
-            return Decision.UNDECIDED
+            return Decision.EXCLUDED if switch in self.together.involved else Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
 
     def _of_race(self, switch: Switch) -> list[Race]:
@@ -123,6 +125,7 @@ class Search(Stages):
             rounds=self.elimination.rounds,
             confirmation=self.confirmation,
             rest=self.rest,
+            clashes=self.together.found,
             decisions=self.decisions,
             kept=self.kept,
             best=combined(self.start, self.kept),

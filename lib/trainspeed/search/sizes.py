@@ -27,6 +27,7 @@ from trainspeed.search.known import Known
 from trainspeed.search.race import BLOCKS as RACE_BLOCKS
 
 ELIMINATE_BLOCKS = 15
+TOGETHER_RUNS = 2  # of what is promising, beside the plain trial, where no screen tells that it goes together
 SPARE = 1.1  # of what runs take by themselves: starting, writing, a second round of the elimination
 
 
@@ -55,6 +56,7 @@ class Sizes:
             Role.RACE: self.races * (raced + math.ceil(raced / 5)),
             Role.SCREEN: 2 * self.columns,
             Role.ELIMINATE: PARTS * self.eliminate,
+            Role.TOGETHER: 0 if self.columns else TOGETHER_RUNS,
             Role.RECIPE: (2 + left_out) * self.confirm,
             Role.PLAIN_AGAIN: self.confirm,
         }

@@ -30,8 +30,9 @@ from trainspeed.search.findings import (
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.race import race, race_groups, rivals
 from trainspeed.search.screen import columns_of, screen, screen_groups
-from trainspeed.search.sizes import SPARE, Sizes, sizes_for
+from trainspeed.search.sizes import SPARE, TOGETHER_RUNS, Sizes, sizes_for
 from trainspeed.search.switch import Candidates, Set, Switch, combined
+from trainspeed.search.together import Together
 
 FEASIBLE_BLOCKS = 1
 OF_ENVIRONMENT = 2  # switches in a screen that are read at import: 4 workers
@@ -164,8 +165,21 @@ class Stages:
 
     @property
     def promising(self) -> Set:
-        """What the elimination leaves on."""
-        return self.elimination.left
+        """What the elimination leaves on; where it does not go together, the best that does."""
+        found = self.elimination
+        if found.model is None or not self.together.clash_in(found.left):
+            return found.left
+        return eliminate.best_set(found.model, found.able, eliminate.pays, self.together)
+
+    @cached_property
+    def together(self) -> Together:
+        """What all runs say of switches that are on together."""
+        return Together(self.known, self.known.ran)
+
+    def _speed(self, switches: Sequence[Switch]) -> float:
+        """Return by how much these speed up by all runs so far, as a logarithm."""
+        found = self.elimination.model
+        return found.speed(switches) if found else 0.0
 
     @cached_property
     def confirmation(self) -> Confirmation | None:
@@ -204,6 +218,7 @@ class Stages:
         if self._columns and self._screened:
             yield screen_groups(known, self._screened, self._columns)
         yield from self._rounds()
+        yield self.together.groups(self.promising, self._speed)
 
     def _first_looks(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the feasibility: as many as leave time for fresh blocks of what is found."""
@@ -213,7 +228,7 @@ class Stages:
             return
         for group in groups:
             runs = [one.run.busy_s for one in self.known.ran]
-            ahead = len(group.arms) + 3 * min(MIN_BLOCKS, self.confirm_blocks)
+            ahead = len(group.arms) + TOGETHER_RUNS + 3 * min(MIN_BLOCKS, self.confirm_blocks)
             if not runs or SPARE * (sum(runs) + fmean(runs) * ahead) <= self.budget_s:
                 yield [group]
 

@@ -11,7 +11,7 @@ from search_findings import (
     whole,
 )
 from trainspeed.core.markdown import escape
-from trainspeed.search.findings import Effect
+from trainspeed.search.findings import Clash, Effect
 from trainspeed.studies.switches import text
 from trainspeed.studies.switches.costs import PART_COLUMNS, worth_drawing
 
@@ -77,6 +77,15 @@ def test_of_a_pair_what_lies_within_the_noise_has_no_size():
     (sentence,) = text.pair_sentences([found])
 
     assert "with bf16 on and does nothing that stands out of the noise with it off" in sentence
+
+
+def test_what_does_not_go_together_is_told_with_the_reason():
+    of = whole()
+    clash = Clash(switches=of.confirmation.on[:2], reason="bf16 was asked for, but float32 ran")
+    first, *_ = text.pair_sentences([replace(of, clashes=(clash,))])
+
+    names = ", ".join(switch.words for switch in clash.switches)
+    assert first == f"PyTorch, cnn10: {names} do not go together: bf16 was asked for, but float32 ran."
 
 
 def test_where_nothing_was_measured_in_combination_no_pair_is_said_to_be_without_effect():

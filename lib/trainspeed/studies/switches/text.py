@@ -136,9 +136,14 @@ def _assumed(screen: Screen) -> str:
 
 
 def pair_sentences(found: Iterable[Findings]) -> list[str]:
-    """Return what two switches do to each other, a sentence for each interaction that is beyond its own noise."""
+    """Return what does not go together, and each interaction of two switches that is beyond its own noise."""
     sentences = []
     for one in found:
+        sentences += [
+            f"{where(one)}: {switch_names(clash.switches)} do not go together"
+            f"{f': {clash.reason}' if clash.reason else ''}."
+            for clash in one.clashes
+        ]
         if one.screen is None and not one.rounds:
             sentences.append(f"{where(one)}: not measured: there was neither a screen nor an elimination.")
         sentences += [
