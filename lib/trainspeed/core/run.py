@@ -68,10 +68,9 @@ class Role(StrEnum):
         """Return the role of a label; a label that is no role's is read as a recipe's step."""
         if label in cls._value2member_map_:
             return cls(label)
-        return next((role for role in _WITH_NAME if label.startswith(role)), cls.RECIPE_STEP)
+        return next((r for r in cls if r.endswith(": ") and label.startswith(r)), cls.RECIPE_STEP)
 
 
-_WITH_NAME = tuple(role for role in Role if role.endswith(": "))
 AGAIN = {Role.CONTROL: Role.CONTROL_AGAIN, Role.RECIPE: Role.PLAIN_AGAIN}  # halves of an A/A control
 DATA_ROLES = frozenset({Role.DATA, Role.CONTROL, Role.BISECTED})  # of verdicts, tables and charts
 
