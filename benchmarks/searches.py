@@ -43,7 +43,7 @@ NOT_COMPILED = {
 WORK = {"batch_size": 16, "image_size": 16, "images_per_epoch": 64}  # as quick has it
 ZOO_WORK = {"batch_size": 16, "image_size": 32, "images_per_epoch": 32}
 CONFIRM_BLOCKS = 9
-BEST_S, SEEDS_S, ZOO_S = 600.0, 200.0, 220.0  # seconds of a search: the first one has compilers among its levers
+BEST_S, SEEDS_S, ZOO_S = 600.0, 200.0, 220.0  # seconds of a search; of the first, compilers are levers
 # Of PyTorch, what costs no half a minute of each run, as torch.compile does.
 QUICK_LEVERS = ("layout", "precision", "optimizer", "flush_denormal", "math_mode")
 ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
