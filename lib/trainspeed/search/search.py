@@ -125,7 +125,7 @@ class Search(Stages):
             rounds=self.elimination.rounds,
             confirmation=self.confirmation,
             rest=self.rest,
-            clashes=self.together.found,
+            clashes=self.together.refusals,
             decisions=self.decisions,
             kept=self.kept,
             best=combined(self.start, self.kept),

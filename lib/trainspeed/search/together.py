@@ -75,7 +75,7 @@ class Together:
         return any(on <= ran for ran in self._ended)
 
     @property
-    def found(self) -> tuple[Clash, ...]:
+    def refusals(self) -> tuple[Clash, ...]:
         """The clashes, for a page."""
         return tuple(Clash(switches=self._ordered(on), reason=why) for on, why in self.clashes.items())
 
