@@ -52,7 +52,7 @@ def best_set(found: Model, able: Collection[Switch], enough: Pays, together: Tog
     """
     ran = [switch for switch in found.switches if switch in able]
     mutual = dict.fromkeys(s for pair in found.pairs for s in pair)
-    mutual |= dict.fromkeys(s for s in ran if s in together.involved)
+    mutual |= dict.fromkeys(together.involved)
     involved = [s for s in mutual if s in ran][:MOST_INVOLVED]
     single = [s for s in ran if s not in involved and found.brings([s], ()).log > 0]
     sets = (list(own) for size in range(len(involved) + 1) for own in combinations(involved, size))

@@ -73,11 +73,17 @@ class Search(Stages):
             return Decision.EXCLUDED if excluded else Decision.LOST_RACE
         if switch in self.promising:
             return Decision.UNCONFIRMED
-        if switch in self.elimination.left:
+        if self._is_shut_out(switch):
             return Decision.EXCLUDED
         if self.screen is None:
-            return Decision.EXCLUDED if switch in self.together.involved else Decision.UNDECIDED
+            return Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
+
+    def _is_shut_out(self, switch: Switch) -> bool:
+        """Whether a switch that was faster alone does not go together with what is promising."""
+        faster = switch in self._alone and self._alone[switch].log > 0
+        own = (*self.promising, switch)
+        return faster and (switch in self.elimination.left or self.together.clash_in(own) is not None)
 
     def _of_race(self, switch: Switch) -> list[Race]:
         pairs = zip(self._rivals, self.races, strict=True)

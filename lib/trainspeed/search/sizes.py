@@ -27,7 +27,9 @@ from trainspeed.search.known import Known
 from trainspeed.search.race import BLOCKS as RACE_BLOCKS
 
 ELIMINATE_BLOCKS = 15
-TOGETHER_RUNS = 2  # of what is promising, beside the plain trial, where no screen tells that it goes together
+TOGETHER_RUNS = (
+    2  # of what is promising and of the plain trial, where no screen tells whether it goes together
+)
 SPARE = 1.1  # of what runs take by themselves: starting, writing, a second round of the elimination
 
 

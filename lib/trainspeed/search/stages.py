@@ -163,23 +163,26 @@ class Stages:
             return False
         return True
 
-    @property
+    @cached_property
     def promising(self) -> Set:
-        """What the elimination leaves on; where it does not go together, the best that does."""
+        """What the elimination leaves on, as far as it goes together."""
+        found, best = self.elimination, self.elimination.left
+        if found.model is None:
+            return best
+        if self.together.clash_in(best):
+            best = eliminate.best_set(found.model, found.able, eliminate.pays, self.together)
+        return self.together.choose(best, self._strongest, found.model.speed)
+
+    @property
+    def _strongest(self) -> Set:
+        """What the elimination leaves on, whether or not it goes together, the strongest first."""
         found = self.elimination
-        if found.model is None or not self.together.clash_in(found.left):
-            return found.left
-        return eliminate.best_set(found.model, found.able, eliminate.pays, self.together)
+        return tuple(sorted(found.left, key=lambda s: -found.model.speed((s,)))) if found.model else ()
 
     @cached_property
     def together(self) -> Together:
         """What all runs say of switches that are on together."""
         return Together(self.known, self.known.ran)
-
-    def _speed(self, switches: Sequence[Switch]) -> float:
-        """Return by how much these speed up by all runs so far, as a logarithm."""
-        found = self.elimination.model
-        return found.speed(switches) if found else 0.0
 
     @cached_property
     def confirmation(self) -> Confirmation | None:
@@ -211,14 +214,15 @@ class Stages:
     def _before_fresh(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the stages that say what the fresh blocks are made of."""
         known = self.known
-        yield from self._first_looks()
-        yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
-        if self._sizes.races and not known.of(Role.SCREEN, Role.ELIMINATE):
-            yield [group for own in self._rivals for group in race_groups(known, own)]
-        if self._columns and self._screened:
-            yield screen_groups(known, self._screened, self._columns)
-        yield from self._rounds()
-        yield self.together.groups(self.promising, self._speed)
+        if not known.of(Role.TOGETHER):
+            yield from self._first_looks()
+            yield again_groups(known, self.feasible, FEASIBLE_BLOCKS)
+            if self._sizes.races and not known.of(Role.SCREEN, Role.ELIMINATE):
+                yield [group for own in self._rivals for group in race_groups(known, own)]
+            if self._columns and self._screened:
+                yield screen_groups(known, self._screened, self._columns)
+            yield from self._rounds()
+        yield self.together.groups(self.promising, self._strongest)
 
     def _first_looks(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the feasibility: as many as leave time for fresh blocks of what is found."""

@@ -85,7 +85,7 @@ def test_what_does_not_go_together_is_told_with_the_reason():
     first, *_ = text.pair_sentences([replace(of, clashes=(clash,))])
 
     names = ", ".join(switch.words for switch in clash.switches)
-    assert first == f"PyTorch, cnn10: {names} do not go together: bf16 was asked for, but float32 ran."
+    assert first == f"PyTorch, cnn10: {names} failed together: bf16 was asked for, but float32 ran."
 
 
 def test_where_nothing_was_measured_in_combination_no_pair_is_said_to_be_without_effect():

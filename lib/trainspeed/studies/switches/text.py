@@ -140,11 +140,11 @@ def pair_sentences(found: Iterable[Findings]) -> list[str]:
     sentences = []
     for one in found:
         sentences += [
-            f"{where(one)}: {switch_names(clash.switches)} do not go together"
+            f"{where(one)}: {switch_names(clash.switches)} failed together"
             f"{f': {clash.reason}' if clash.reason else ''}."
             for clash in one.clashes
         ]
-        if one.screen is None and not one.rounds:
+        if one.screen is None and not one.rounds and not one.clashes:
             sentences.append(f"{where(one)}: not measured: there was neither a screen nor an elimination.")
         sentences += [
             f"{where(one)}: {_pair(one, interaction)}"
