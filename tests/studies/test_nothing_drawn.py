@@ -49,3 +49,15 @@ def test_what_was_not_measured_is_said_and_not_drawn(name, cells, given, capsys)
 
     assert not drawn
     assert "Markdown" in capsys.readouterr().out, "a sentence is shown"
+
+
+MARKS_OF_SOME_CHARTS = ("dotted", "shaded", "vertical line", "grey band around", "hollow mark has too few")
+
+
+@pytest.mark.parametrize("name", ["conv2d", "multi_gpu"])
+def test_prose_names_no_mark_that_only_some_of_its_charts_have(name):
+    """What a chart has drawn, its own note and legend say."""
+    cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells
+    prose = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+    assert not [mark for mark in MARKS_OF_SOME_CHARTS if mark in prose]
