@@ -28,7 +28,7 @@ def stage_rows(runs: Iterable[Run], trials: Iterable[Conv2dTrial]) -> pd.DataFra
     """Return a row for the first call of each framework's trial that ran, and one for its warm calls.
 
     Columns: library, devices, temperature ("cold" or "warm"), then seconds, medians over the blocks: import,
-    whole (a warm call that waits at its end alone: never the sum of its stages, each of which was waited for),
+    whole (the call as tables have it: a warm one waits at its end alone, while each of its stages was waited for),
     context, to_device, kernel, from_device, gather. NaN where a call has no such stage.
     """
     calls = calls_of(runs)
@@ -37,7 +37,14 @@ def stage_rows(runs: Iterable[Run], trials: Iterable[Conv2dTrial]) -> pd.DataFra
         if one.runs:
             cold = pd.DataFrame([{"import": run.import_s, **run.stages_s} for run in one.runs])
             warm_s = {stage: one.median(warm_stage_s(stage)) for stage in STAGES}
-            rows.append({**one.names, "temperature": "cold", **cold.astype(float).median()})
+            rows.append(
+                {
+                    **one.names,
+                    "temperature": "cold",
+                    "whole": one.median(first_call_s),
+                    **cold.astype(float).median(),
+                }
+            )
             rows.append({**one.names, "temperature": "warm", "whole": one.median(), **warm_s})
     return pd.DataFrame(rows, columns=STAGE_COLUMNS).astype(dict.fromkeys(STAGE_COLUMNS[3:], float))
 
