@@ -93,12 +93,13 @@ class TestTimeVsBatch:
         ]
 
     def test_variants_are_lines_of_their_own(self):
-        """Two precisions are never pooled: each is named and has its own marker fill."""
+        """Two precisions are never pooled: each is named and has its own marker and fill."""
         runs = [make_run(batch_size=size, precision=p) for size in (8, 16) for p in ("fp32", "bf16")]
         figure = batch_charts.plot_time_vs_batch(to_frame(runs))
         ax = figure.axes[0]
         assert legend(figure) == ["fp32", "bf16"]
-        assert [dots.get_fillstyle() for dots in found(ax, "runs")] == ["full", "none"]
+        looks = [(dots.get_marker(), dots.get_fillstyle()) for dots in found(ax, "runs")]
+        assert looks == [("o", "full"), ("s", "none")]
 
     def test_a_precision_of_one_framework_only_is_in_its_name(self):
         """bf16 in PyTorch against fp32 in TensorFlow must not read as framework against framework."""

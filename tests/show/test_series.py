@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from showing_data import found
-from trainspeed.show.series import marks, nudged, series, series_legend
+from showing_data import found, texts
+from trainspeed.show.series import mark_failures, marks, nudged, series, series_legend
 
 mpl.use("Agg")
 
@@ -90,3 +90,12 @@ def test_a_mark_without_an_interval_is_hollow(along):
 @pytest.mark.parametrize(("count", "ends"), [(6, [1, 6]), (9, [2, 8])])
 def test_the_interval_is_that_of_the_verdicts(count, ends):
     assert bars_of(drawn({1: range(1, count + 1), 2: [5.0]})) == [ends]
+
+
+@pytest.mark.parametrize(("failed", "words"), [(["b"], ["b: OOM"]), (["a", "b"], ["OOM"])])
+def test_a_failure_has_the_name_of_the_one_arm_that_failed(failed, words):
+    runs = [(arm, x, "OOM" if arm in failed else None) for arm in "ab" for x in (8, 16, 32)]
+    ax = plt.subplots()[1]
+    mark_failures(pd.DataFrame(runs, columns=["arm", "x", "failure"]), looks={"a": LOOK, "b": LOOK}, ax=ax)
+
+    assert texts(ax, "failure") == words

@@ -33,7 +33,15 @@ from trainspeed.show.rows import (
     succeeded,
 )
 from trainspeed.show.series import handles, mark_failures, nudged, series, series_legend
-from trainspeed.show.theme import FILLS, LAYOUT_STYLES, framework_colour, framework_name, status_name
+from trainspeed.show.theme import (
+    FILLS,
+    LAYOUT_STYLES,
+    VARIANT_STYLES,
+    Look,
+    framework_colour,
+    framework_name,
+    status_name,
+)
 
 COLUMNS = ("framework", "layout", "model", "status", "label", "batch_size")
 # What y may be: the title, and the axis with the direction that is better.
@@ -140,14 +148,7 @@ def _by_batch(
         data.groupby("model", sort=False)["model"].count().sort_values(ascending=False, kind="stable").index
     )
     sizes, arms = sorted(data["x"].unique()), list(data["arm"].unique())
-    looks = {
-        row["arm"]: {
-            "color": framework_colour(row["framework"]),
-            "fillstyle": FILLS[row["fill"] % len(FILLS)],
-            **LAYOUT_STYLES[row["layout"]],
-        }
-        for row in data.drop_duplicates("arm").to_dict("records")
-    }
+    looks = _looks(data)
     moved = nudged(data, arms, SMALL_NUDGE)
     of_model = {model: data["model"] == model for model in models}
     # One size makes no line: the arms are rows of dots.
@@ -186,6 +187,20 @@ def _by_batch(
     if len(lone) < len(models):
         legend_below(figure, handles(looks))
     return figure
+
+
+def _looks(data: pd.DataFrame) -> dict[str, Look]:
+    """Return a look per arm: colour by framework; line and marker by layout, or where all have one by variant."""
+    by_variant = data["layout"].nunique() == 1 and data["fill"].nunique() > 1
+    looks = {}
+    for row in data.drop_duplicates("arm").to_dict("records"):
+        variant = VARIANT_STYLES[row["fill"] % len(VARIANT_STYLES)]
+        looks[row["arm"]] = {
+            "color": framework_colour(row["framework"]),
+            "fillstyle": FILLS[row["fill"] % len(FILLS)],
+            **(variant if by_variant else LAYOUT_STYLES[row["layout"]]),
+        }
+    return looks
 
 
 def _limit(axis: Axis, values: pd.Series, *, ratio: bool) -> None:

@@ -109,10 +109,15 @@ def handles(looks: Mapping[str, Look]) -> list[Line2D]:
 def mark_failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) -> float:
     """Mark above the panel which arms failed at which size, and how; return the height it takes, in points.
 
+    Where all that failed is one arm of several, the word has its name.
+
     Args:
         data: One row per run: arm, x (a size, the same for all arms), failure (OOM, …, or None).
     """
     cells = []
+    failing = data.loc[data["failure"].notna(), "arm"].unique()
+    name = f"{failing[0]}: " if len(failing) == 1 and data["arm"].nunique() > 1 else ""
+    first, last = data["x"].min(), data["x"].max()
     for x, rows in data.groupby("x"):
         failed = rows[rows["failure"].notna()]
         arms = list(failed["arm"].unique())
@@ -126,7 +131,11 @@ def mark_failures(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes) ->
         sizes, up_pt = [x for x, *_ in group], rows_of_marks * STEP_PT + 4
         above = {"xycoords": ax.get_xaxis_transform(), "xytext": (0, up_pt), "textcoords": "offset points"}
         middle = math.sqrt(sizes[0] * sizes[-1])
-        ax.annotate(text, (middle, 1), ha="center", fontsize=SMALL_PT, color=".15", gid="failure", **above)
+        if name:  # which takes room
+            share = math.log(middle / first) / math.log(last / first) if last > first else 0.5
+            above["ha"] = "left" if share < 1 / 3 else "right" if share > 2 / 3 else "center"
+        look = {"ha": "center", "fontsize": SMALL_PT, "color": ".15", "gid": "failure"}
+        ax.annotate(name + text, (middle, 1), **{**look, **above})
         highest = max(highest, up_pt + (text.count("\n") + 1) * 1.3 * SMALL_PT)
     return highest
 

@@ -52,6 +52,15 @@ LAYOUT_STYLES: Mapping[str, Look] = {
     "channels_first": {"linestyle": "-", "marker": "o"},
     "channels_last": {"linestyle": (0, (4, 2)), "marker": "s"},
 }
+# Of the first, second, … variant of a framework, where all lines have one layout.
+VARIANT_STYLES: tuple[Look, ...] = (
+    {"linestyle": "-", "marker": "o"},
+    {"linestyle": (0, (4, 2)), "marker": "s"},
+    {"linestyle": (0, (1, 1)), "marker": "^"},
+    {"linestyle": (0, (6, 2, 1, 2)), "marker": "D"},
+    {"linestyle": (0, (8, 3)), "marker": "v"},
+    {"linestyle": (0, (3, 1, 1, 1, 1, 1)), "marker": "P"},
+)
 FILLS = ("full", "none", "left", "right", "top", "bottom")  # marker fill of the first, second, … variant
 # No colour of a framework. The edge tells fp16 from bf16, which are alike in brightness; bars have a hatch.
 PRECISION_STYLES: Mapping[str, Look] = {
