@@ -47,6 +47,15 @@ def test_the_answer_names_each_setting_by_what_tells_it_from_the_others():
     )
 
 
+@pytest.mark.parametrize(("on_cores", "ratio", "said"), [(True, 1.3, 1), (True, 0.8, 0), (False, 1.3, 0)])
+def test_what_several_cores_gain_is_said_to_be_over_one(on_cores, ratio, said):
+    (verdict,) = judged(layout_pair([ratio] * 6))
+    (answer,) = answers([replace(verdict, factor="devices")])
+
+    text = answer_text(answer, on_cores=on_cores)
+    assert text.count(". That is over one core: a plain script has them all.") == said
+
+
 def test_what_is_undecided_says_what_its_interval_rules_out():
     """From 1.01 to 1.05 it is no loss to switch it on, although it may be a gain of less than the margin."""
     up = [1.01, 1.02, 1.03, 1.03, 1.04, 1.05]

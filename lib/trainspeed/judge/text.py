@@ -12,6 +12,8 @@ from trainspeed.core.run import Run
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
+DEVICES = "devices"  # factor of a comparison of several devices with one
+OVER_ONE_CORE = "over one core: a plain script has them all"  # what cores gain that are a device each
 OUTCOME_WORDS = {Outcome.SAME: "the same within the margin"}
 NO_EFFECT = {"time": 1.0, "accuracy": 0.0}
 # What an interval rules out that lies above no effect, and below it.

@@ -15,7 +15,15 @@ from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.next_step import NextStep, next_step
-from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, size_in_short, size_of
+from trainspeed.judge.text import (
+    DEVICES,
+    OUTCOME_WORDS,
+    OVER_ONE_CORE,
+    interval_of,
+    name_words,
+    size_in_short,
+    size_of,
+)
 from trainspeed.judge.verdict import CONFIDENCE, MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.coverage import command_for
 
@@ -29,13 +37,19 @@ OUTCOMES = {Outcome.SAME: OUTCOME_WORDS[Outcome.SAME]}
 NOTHING = f"Nothing is decided: no comparison has {MIN_BLOCKS} blocks or more."
 
 
-def answer_text(answer: Answer) -> Marked:
-    """Return one comparison's answer as Markdown: outcome by outcome, the settings and the sizes."""
+def answer_text(answer: Answer, *, on_cores: bool = False) -> Marked:
+    """Return one comparison's answer as Markdown: outcome by outcome, the settings and the sizes.
+
+    Args:
+        on_cores: Whether a device is a CPU core: what several gain over one is nothing that a plain script has not.
+    """
     said = [
         f"**{OUTCOMES.get(outcome, str(outcome))}** for {_named(settings)}"
         for outcome, settings in answer.settings.items()
     ]
-    return Marked(f"{escape(answer.versus)}: {'; '.join(said)}.")
+    gained = answer.settings.get(Outcome.FASTER, ())
+    over_one = on_cores and any(verdict.factor == DEVICES for _, verdict in gained)
+    return Marked(f"{escape(answer.versus)}: {'; '.join(said)}.{f' That is {OVER_ONE_CORE}.' * over_one}")
 
 
 def first_looks(verdicts: Sequence[Verdict]) -> list[Marked]:

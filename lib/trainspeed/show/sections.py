@@ -40,16 +40,19 @@ def run(measured: Measured, *more: str) -> None:
         notebook.show_folded("What there was no time for", left_out_table(measured.coverage))
 
 
-def answer(verdicts: Sequence[Verdict], control: Sequence[Verdict], alt: str) -> None:
+def answer(
+    verdicts: Sequence[Verdict], control: Sequence[Verdict], alt: str, *, on_cores: bool = False
+) -> None:
     """Show what was decided, a sentence for each comparison, and the chart that carries it.
 
     The chart has, and its title counts, what has an interval; where nothing has one, all there is.
 
     Args:
         alt: What the chart shows, for readers who cannot see it.
+        on_cores: Whether a device is a CPU core: see `answer_text`.
     """
     sure = [verdict for verdict in verdicts if verdict.low is not None]
-    said = [answer_text(one) for one in answers(sure)]
+    said = [answer_text(one, on_cores=on_cores) for one in answers(sure)]
     text = "\n\n".join([*said, *first_looks(verdicts)]) if said else NOTHING
     display(Markdown(text), metadata=notebook.of_verdicts(sure))
     shown = [*(sure or verdicts), *control]

@@ -44,6 +44,16 @@ def test_a_card_says_what_is_of_an_earlier_session():
     assert [*told.values()] == ["; from an earlier session"]
 
 
+@pytest.mark.parametrize(
+    ("device", "said"), [("cpu", "; over one core: a plain script has them all"), ("gpu", "")]
+)
+def test_a_card_says_that_what_several_cores_gain_is_over_one(device, said):
+    cores = verdict(1.8, factor="devices")
+    runs = tuple(runs_of("multi_gpu", machine={"device": device, "cpu": "Test CPU"}))
+
+    assert [*cards.remarked([cores], report_of(cores, runs=runs), {}).values()] == [said]
+
+
 def test_a_card_says_of_what_does_not_pay_alone_that_it_pays_with_others():
     open_ = verdict()
     open_ = replace(open_, judgement=replace(open_.judgement, outcome=Outcome.UNDECIDED))

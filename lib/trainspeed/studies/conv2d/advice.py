@@ -41,7 +41,7 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
         for v in of_processors
         if {"device": v.candidate, "cpu": v.baseline} == best
     ]
-    sentences += _device_counts(device_verdicts(runs), "CPU core" if cores else "device")
+    sentences += _device_counts(device_verdicts(runs), cores=cores)
     sentences += _stay(residency_verdicts(runs, core), cores=cores)
     # A crossover without an interval is not decided.
     decided = [s for s in sweeps if s.crossover.kind == CrossoverKind.SINGLE and s.crossover.low]
@@ -116,20 +116,24 @@ def _times(verdict: Verdict) -> str:
     return f"{verdict.speedup:.2f}x ({interval(verdict.low, verdict.high)})"
 
 
-def _device_counts(verdicts: Sequence[Verdict], device: str) -> list[str]:
+def _device_counts(verdicts: Sequence[Verdict], *, cores: bool) -> list[str]:
     """Return how many devices should share the images, for each library where that is decided.
 
     Args:
-        device: What a device is called.
+        cores: Whether a device is a CPU core: several are no more than a plain script has.
     """
-    sentences = []
+    sentences, device = [], "CPU core" if cores else "device"
     for library in dict.fromkeys(library_of(v.candidate) for v in verdicts):
         alike = [v for v in verdicts if library_of(v.candidate) == library]
         wins = [v for v in alike if v.outcome == Outcome.FASTER]
         if wins:
             best = max(wins, key=lambda v: v.speedup)
+            several = f"{best.candidate.devices} {device}s"
             sentences.append(
-                f"{library}: share the images over {best.candidate.devices} {device}s: {_times(best)}."
+                f"{library}: {several} that share the images are {_times(best)} as fast as one with one thread; a "
+                "plain script has all cores."
+                if cores
+                else f"{library}: share the images over {several}: {_times(best)}."
             )
             sentences += _more_than_shared(best, device)
         elif all(v.outcome in (Outcome.SAME, Outcome.SLOWER) for v in alike):

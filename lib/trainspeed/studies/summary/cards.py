@@ -15,7 +15,7 @@ from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import counted
 from trainspeed.judge.answer import ORDER, Answer, answers
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import size_of
+from trainspeed.judge.text import OVER_ONE_CORE, size_of
 from trainspeed.judge.verdict import MARGIN, Outcome
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.show.axes import ratio_axis
@@ -26,7 +26,7 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
 from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.notebooks import ReportNotebook
-from trainspeed.studies.summary.worth import is_part
+from trainspeed.studies.summary.worth import is_on_cores, is_part
 
 MOST_ROWS = 5  # of a card's chart
 MOST_NAMED = 2  # settings with one outcome
@@ -66,8 +66,8 @@ def _place(verdicts: Sequence[Verdict]) -> tuple[bool, bool]:
 def remarked(
     verdicts: Sequence[Verdict], report: ReportSummary, again: Mapping[Verdict, Confirmed]
 ) -> dict[Verdict, str]:
-    """Return the verdicts with what a card has to say beside each: what fresh blocks say of it, how old it is, and
-    whether it is part of what pays together.
+    """Return the verdicts with what a card has to say beside each: what fresh blocks say of it, how old it is,
+    that it is over one core, and whether it is part of what pays together.
 
     What fresh blocks refuted is undecided: one measurement says so, the other one not.
     """
@@ -77,6 +77,8 @@ def remarked(
         still = one and verdict.outcome is one.again.outcome is Outcome.UNDECIDED
         said = [f"{one.word} in fresh blocks"] if one and not still else []
         said += ["from an earlier session"] if report.is_older(verdict.session) else []
+        over_one = verdict.outcome is Outcome.FASTER and is_on_cores(verdict, report.machine)
+        said += [OVER_ONE_CORE] if over_one else []
         said += ["kept in the set that pays together"] if is_part(verdict, report.kept) else []
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)

@@ -14,7 +14,7 @@ from trainspeed.judge.answer import where_measured
 from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.next_step import next_step
-from trainspeed.judge.text import OUTCOME_WORDS, interval_of, name_words, pair, size_of
+from trainspeed.judge.text import OUTCOME_WORDS, OVER_ONE_CORE, interval_of, name_words, pair, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
 from trainspeed.studies.summary.accuracy import (
@@ -148,7 +148,7 @@ def _no_gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[str
         elif is_default(verdict):
             why[verdict] = f"; {NAMES[verdict.candidate.framework]} has it by itself: leave it so"
         elif is_on_cores(verdict, report.machine):
-            why[verdict] = "; over one core: a plain script has them all"
+            why[verdict] = f"; {OVER_ONE_CORE}"
     return [_linked(report, verdict, why[verdict]) for verdict in [*why][:MAX_SENTENCES]]
 
 

@@ -9,6 +9,7 @@ from trainspeed.core.factors import RECIPE
 from trainspeed.core.levers.lever import LEVERS_FACTOR, LeverKind
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.text import DEVICES
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
 
@@ -60,7 +61,7 @@ def is_over_plain(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
 
 def is_on_cores(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
     """Whether it is about several CPU cores, each a device, against one."""
-    return verdict.factor == "devices" and machine.get("device") == "cpu"
+    return verdict.factor == DEVICES and machine.get("device") == "cpu"
 
 
 def is_default(verdict: Verdict) -> bool:
