@@ -1,12 +1,13 @@
 """Runs as a set: roles, sessions, trials."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from study_data import make_run, make_trial
 from trainspeed.core.run import DATA_ROLES, Role, Status
-from trainspeed.core.runs import RunSet
+from trainspeed.core.runs import Measured, RunSet
 
 
 def run_set(*runs):
@@ -65,3 +66,12 @@ def test_a_median_is_of_the_runs_that_ended_well_and_have_the_value():
 
     assert value == runs[1].median_epoch_s
     assert run_set(failed).medians(lambda run: run.median_epoch_s) == {}
+
+
+@pytest.mark.parametrize(("epoch_s", "said"), [((1.0, 2.0), True), ((), False)])
+def test_how_much_was_timed_is_said_only_where_something_was(epoch_s, said):
+    """A probe times nothing that is compared."""
+    run = replace(make_run(), epoch_s=epoch_s, stages_s={"build": 3.0})
+    measured = Measured((run,), "check", "20260101", out=Path(), folder=Path())
+
+    assert measured.wall_s and ("inside what was timed" in measured.summary()) == said

@@ -5,7 +5,7 @@ import pytest
 from trainspeed.core.probe import Probe
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.check_list import all_checks, checks_sentence, faults, reasons, summary
+from trainspeed.judge.check_list import all_checks, checks_sentence, faults, open_sentences, reasons, summary
 from trainspeed.judge.checks import Check, CheckOutcome, Finding, of_probe, within
 
 
@@ -85,3 +85,13 @@ def test_the_first_sentence_answers_whether_the_instrument_is_right(outcomes, sa
         for name, outcome in zip("AB", outcomes, strict=False)
     ]
     assert checks_sentence(checks) == said
+
+
+def test_what_is_too_noisy_to_tell_is_a_doubt():
+    ok, open_ = (
+        Check(name=name, measured="", expected="", outcome=outcome)
+        for name, outcome in (("A", CheckOutcome.OK), ("B", CheckOutcome.UNDECIDED))
+    )
+    (said,) = open_sentences([ok, open_])
+
+    assert said.startswith("Too noisy here to tell: B. ") and open_sentences([ok]) == []

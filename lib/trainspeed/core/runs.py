@@ -187,9 +187,13 @@ class Measured(RunSet):
         ]
 
     def summary(self) -> str:
-        """Return what was measured, how long it took and how much of that was timed epochs."""
+        """Return what was measured, how long it took and how much of that was timed, if anything was."""
         ok = self.ok()
         timed_s = sum(run.timed_s for run in ok)
-        share = f", {percent(timed_s / self.wall_s)} of it inside what was timed" if self.wall_s else ""
+        share = (
+            f", {percent(timed_s / self.wall_s)} of it inside what was timed"
+            if self.wall_s and timed_s
+            else ""
+        )
         failed = f", {len(self) - len(ok)} without a result" if len(ok) < len(self) else ""
         return f"{len(ok)} runs measured{failed} in {minutes(self.wall_s)}{share}."

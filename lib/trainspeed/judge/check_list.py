@@ -80,6 +80,17 @@ def reasons(checks: Sequence[Check]) -> list[str]:
     return [*(f"Not ok: {fault}" for fault in faults(checks)), *told]
 
 
+def open_sentences(checks: Iterable[Check]) -> list[str]:
+    """Return in a sentence which checks are undecided, and what decides them; nothing where none is."""
+    open_ = [named(check) for check in checks if check.outcome is CheckOutcome.UNDECIDED]
+    if not open_:
+        return []
+    return [
+        f"Too noisy here to tell: {listed(open_)}. No fault was found there, and none is ruled out: run `make check` "
+        "while nothing else runs."
+    ]
+
+
 def named(check: Check) -> str:
     """Return a check's name, with its framework if it has one."""
     return f"{check.name} ({NAMES[check.framework]})" if check.framework else check.name

@@ -60,15 +60,13 @@ def as_fast_as_bare_loop(runs: RunSet) -> list[Check]:
 
 def _against_bare(values: Values) -> Finding:
     judged = judge(values["bare_s"], values["ours_s"])
-    measured = (
-        f"{fixed(judged.speedup, 3)}{_ends((judged.low, judged.high) if judged.low else None)} times as fast"
-    )
+    measured = f"{fixed(judged.speedup, 3)}{_ends(_outwards(judged))} times as fast"
     others = _others_share(values)
     reasons = {
         Outcome.SLOWER: "an epoch as it is measured takes longer than in a plain script",
         Outcome.FASTER: "an epoch as it is measured takes less time than in a plain script: it does less, or is not "
         "waited for",
-        Outcome.UNDECIDED: _noisy(others) + _ruled_out(judged),
+        Outcome.UNDECIDED: f"{measured}, where 1 within {_percent(MARGIN)} was wanted; {_noisy(others)}",
     }
     outcomes = {Outcome.SAME: CheckOutcome.OK, Outcome.UNDECIDED: CheckOutcome.UNDECIDED}
     outcome = outcomes.get(judged.outcome, CheckOutcome.NOT_OK)
@@ -79,31 +77,27 @@ def _against_bare(values: Values) -> Finding:
 
 
 def _others_share(values: Values) -> float | None:
-    """Return the share of the time for which others had the cores; None where that is not known."""
+    """Return the share of the time for which others had the probe's cores; None where that is not known."""
     shares = values.get("others_share")  # older ledgers have how long threads waited, for whomever
     return max(0.0, median(shares)) if shares else None  # two clocks tick apart: a little below 0 is 0
 
 
 def _noisy(others: float | None) -> str:
-    """Return why something is undecided, given the share of the time for which others had the cores."""
+    """Return why something is undecided, given the share of the time for which others had the probe's cores."""
     if others is None:
         return NOISY
-    if others > MARGIN:
-        return f"others had the cores for {_percent(others)} of the time: {NOISY}"
-    return f"others had the cores for {_percent(others)} of the time: rounds differ as much by themselves"
+    had = f"others had the probe's own cores for {_percent(others)} of the time"
+    return f"{had}: {NOISY}" if others > MARGIN else f"{had}: its rounds differ as much by themselves"
 
 
-def _ruled_out(judged: Judgement) -> str:
-    """Return what the interval rules out all the same; "" without one."""
+def _outwards(judged: Judgement) -> tuple[float, float] | None:
+    """Return the interval with its ends rounded away from each other; None without one.
+
+    What is undecided lies beyond the margin, and must not look as if it did not.
+    """
     if judged.low is None:
-        return ""
-    sides = {"slower": 1 / judged.low - 1, "faster": judged.high - 1}
-    # Rounded up: what is undecided lies beyond the margin, and must not look as if it did not.
-    parts = [
-        f"not more than {math.ceil(1000 * share - 1e-6) / 10:g} % {word}" if share > 0 else f"not {word}"
-        for word, share in sides.items()
-    ]
-    return f"; {' and '.join(parts)}"
+        return None
+    return math.floor(1000 * judged.low + 1e-6) / 1000, math.ceil(1000 * judged.high - 1e-6) / 1000
 
 
 def agrees_with_stopwatch(runs: RunSet) -> list[Check]:

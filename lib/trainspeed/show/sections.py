@@ -122,15 +122,22 @@ def monitor(measured: Measured) -> None:
     show(plot_monitor(samples, spans), alt=alt)
 
 
-def doubts(measured: Measured, control: Sequence[Verdict] | None, verdicts: Sequence[Verdict] = ()) -> None:
+def doubts(
+    measured: Measured,
+    control: Sequence[Verdict] | None,
+    verdicts: Sequence[Verdict] = (),
+    *,
+    more: Sequence[str] = (),
+) -> None:
     """Show the reasons to distrust a study.
 
     Args:
         control: Its A/A controls; None where it compares nothing.
         verdicts: What it compared.
+        more: Further reasons, of the study itself.
     """
     _explain("Reasons to distrust what is above, each with a remedy.")
-    sentences = [*measured.doubts, *study_doubts(measured.runs, control, verdicts)]
+    sentences = [*more, *measured.doubts, *study_doubts(measured.runs, control, verdicts)]
     notebook.show_sentences(sentences, otherwise="None found.")
 
 
