@@ -8,7 +8,13 @@ from conv2d_data import BLOCKS, PAIR, grid, look, make_run, make_runs, make_tria
 from conv2d_data import SWEEP_SIZE as SIZES
 from trainspeed.core.convolution import CPU_LIBRARIES
 from trainspeed.judge.crossover import CrossoverKind
-from trainspeed.studies.conv2d.sweeps import crossovers, halved_sentences, worth_telling
+from trainspeed.studies.conv2d.sweeps import (
+    crossovers,
+    grown,
+    halved_sentences,
+    not_grown_sentences,
+    worth_telling,
+)
 from trainspeed.studies.conv2d.trials import library_trial
 
 # Crossovers: an overhead and a cost for each unit on the device, a larger cost on the CPU.
@@ -169,6 +175,22 @@ def test_a_sweep_without_runs_says_so():
 
 
 # In words.
+
+
+def test_what_did_not_grow_is_one_sentence_for_all_pairs():
+    pairs, sizes = (["torch", "jax"], ["opencv"]), {"images": [1, 8], "channels": [1, 8], "filter_size": [3]}
+    looked = grid(*pairs, sizes, **SIZES)
+    runs = make_runs(
+        [trial for sweep in looked.sweeps("images") for n in (1, 8) for trial in sweep.at(n)], 1.0
+    )
+    found = crossovers(runs, looked)
+
+    assert {sweep.factor for sweep in grown(found)} == {"images"}
+    assert not_grown_sentences(found) == [
+        "Not known here: from what number of channels or size of the filter on which library is faster; no two sizes "
+        "were measured."
+    ]
+    assert not_grown_sentences(grown(found)) == grown(crossovers([], looked)) == []
 
 
 def test_of_the_other_pairs_only_those_with_a_crossover_are_worth_telling():

@@ -184,6 +184,7 @@ def test_sizes_are_whole_numbers_in_the_table_of_crossovers():
     sweeps = crossovers(runs, grid(*pair, sizes, **SWEEP_SIZE))
 
     assert cells(crossovers_table(sweeps))[0]["sizes tried"] == "1 to 64"
+    assert crossovers_table([]) is None
 
 
 def test_failures_are_counted_by_trial_status_and_reason():

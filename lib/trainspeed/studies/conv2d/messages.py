@@ -16,10 +16,9 @@ from trainspeed.judge.verdict import Outcome, judge
 from trainspeed.show.messages import of_comparisons
 from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired
 from trainspeed.studies.conv2d.sweep_charts import QUESTION
-from trainspeed.studies.conv2d.sweeps import SWEEPS, Sweep
+from trainspeed.studies.conv2d.sweeps import LEAST_SIZES, SWEEPS, Sweep
 from trainspeed.studies.conv2d.trials import on_device
 
-LEAST_SIZES = 2  # of "at every size tried from …"
 CALL_QUESTION = "What is a call made of?"
 
 

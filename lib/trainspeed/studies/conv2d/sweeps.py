@@ -12,7 +12,7 @@ from trainspeed.conduct.estimates import call_s
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.errors import UserError, check_name, check_whole
-from trainspeed.core.format import counted
+from trainspeed.core.format import counted, listed
 from trainspeed.core.run import Role, Run
 from trainspeed.judge.comparison import paired_s
 from trainspeed.judge.crossover import (
@@ -35,6 +35,7 @@ class Growth(NamedTuple):
     axis: str
 
 
+LEAST_SIZES = 2  # below, nothing has grown
 SWEEPS = {
     "images": Growth("images", "Number of images", "images in a call"),
     "channels": Growth("channels", "Number of channels", "channels"),
@@ -176,6 +177,26 @@ def halved_sentences(runs: Iterable[Run]) -> list[str]:
     more = counted(len(sizes), "more size")
     return [
         f"{more} {'was' if len(sizes) == 1 else 'were'} measured, each to halve the bracket of a crossover."
+    ]
+
+
+def grown(sweeps: Iterable[Sweep]) -> list[Sweep]:
+    """Return the sweeps over what grew: of which some pair was measured at two sizes or more."""
+    sweeps = list(sweeps)
+    tried = {s.factor for s in sweeps if len(s.crossover.points) + len(s.crossover.left_out) >= LEAST_SIZES}
+    return [sweep for sweep in sweeps if sweep.factor in tried]
+
+
+def not_grown_sentences(sweeps: Iterable[Sweep]) -> list[str]:
+    """Return of what too few sizes were measured to say from which on a library is faster; nothing where of none."""
+    sweeps = list(sweeps)
+    of_some = {sweep.factor for sweep in grown(sweeps)}
+    missing = dict.fromkeys(SWEEPS[s.factor].title.lower() for s in sweeps if s.factor not in of_some)
+    if not missing:
+        return []
+    return [
+        f"Not known here: from what {listed(missing, last='or')} on which library is faster; no two sizes were "
+        "measured."
     ]
 
 

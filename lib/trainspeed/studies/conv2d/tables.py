@@ -98,8 +98,8 @@ def call_roofline_table(rows: pd.DataFrame) -> Styler:
     return styled(cells, "conv2d_roofline", "How far from the limit", columns=["library"])
 
 
-def crossovers_table(sweeps: Iterable[Sweep]) -> Styler:
-    """Return a row per sweep and pair: from what size on the device is faster, and how sure that is."""
+def crossovers_table(sweeps: Iterable[Sweep]) -> Styler | None:
+    """Return a row per sweep and pair: from what size on the device is faster, how sure that is; None without any."""
     cells = []
     for sweep in sweeps:
         low, high, points = sweep.crossover.low, sweep.crossover.high, sweep.crossover.points
@@ -113,6 +113,8 @@ def crossovers_table(sweeps: Iterable[Sweep]) -> Styler:
                 "sizes tried": f"{points[0].size:,.0f} to {points[-1].size:,.0f}" if points else MISSING,
             }
         )
+    if not cells:
+        return None
     columns = ["what grows", "device", "against", "device is faster", "uncertainty", "sizes tried"]
     return styled(cells, "crossovers", "From what size on a device is faster", columns=columns)
 
