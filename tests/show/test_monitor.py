@@ -6,7 +6,8 @@ import pytest
 
 from showing_data import START, found, make_samples, make_spans, texts
 from trainspeed.show import monitor
-from trainspeed.show.theme import FRAMEWORK_COLOURS
+from trainspeed.show.fitting import fit_figure
+from trainspeed.show.theme import FRAMEWORK_COLOURS, NARROW_IN, WIDE_IN
 
 mpl.use("Agg")
 
@@ -42,6 +43,16 @@ class TestMonitor:
         assert monitor_figure.axes[-1].get_xlabel() == "seconds since the start of the first run"
         assert found(monitor_figure.axes[0], "gpu0")[0].get_xdata()[0] == -5
         assert found(monitor_figure.axes[1], "gpu0")[0].get_ydata().max() == 30
+
+    def test_the_time_axis_has_the_same_ticks_at_every_width(self):
+        """A tick that comes with the last layout of a narrow chart would be cut off at its edge."""
+        figure = monitor.plot_monitor(make_samples(), make_spans(6))
+        ticks = []
+        for width_in in (WIDE_IN, NARROW_IN):
+            fit_figure(figure, width_in)
+            figure.draw_without_rendering()
+            ticks.append(list(figure.axes[-1].get_xticks()))
+        assert ticks[0] == ticks[1]
 
     def test_long_recordings_count_minutes(self):
         figure = monitor.plot_monitor(make_samples(seconds=1200, step=5), make_spans(4, seconds=1200))

@@ -28,6 +28,7 @@ DEVICE = re.compile(r"(.*?)(\d*)", re.DOTALL)  # its kind and its number
 MOST_NAMED = 4  # devices that the title names
 MAX_NAMES = 12  # more runs than this are shaded without a number
 MAX_AXIS_IN_SECONDS_S = 300  # a longer time axis counts minutes
+MOMENTS = 8  # on the time axis, at most, beside its start
 MAX_TICKS = 200  # more epoch ends than this would be a solid bar: left out
 NUMBER_SHARE = 0.033  # of the time axis, for the number of a run
 DENSE = 500  # samples per line from which a thinner line shows more
@@ -108,6 +109,8 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
     for ax, panel in zip(axes, recorded, strict=True):
         _draw_lines(ax, panel, samples, devices)
         _shade(ax, spans)
+    # As many ticks whatever the width: one that comes with the last layout has no room left at the edge.
+    axes[-1].xaxis.set_major_locator(MaxNLocator(MOMENTS, steps=[1, 2, 5, 10]))
     axes[-1].set_xlabel(f"{'minutes' if long else 'seconds'} since the start of the first run")
     notes = _meanings(samples)
     if 0 < len(epoch_ends) <= MAX_TICKS:

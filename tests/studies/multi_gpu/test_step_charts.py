@@ -73,6 +73,7 @@ def test_pipelines_have_a_panel_per_place_and_a_row_each():
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["arrays", "generator"]
     whole = next(line for line in figure.axes[0].lines if line.get_label() == "whole steps")
     assert list(whole.get_xdata()) == [1.1, 4.0]
+    assert figure.axes[0].get_xlim()[0] < 0, "a mark at 0 is whole"
 
 
 @pytest.mark.parametrize("rows", [(), [("PyTorch, cnn_keras, 1 device", "arrays", None, None, None)]])

@@ -27,6 +27,7 @@ PART_LOOKS = {
     "whole steps": {"marker": "o", "color": OKABE_ITO["vermillion"], "markersize": 7, "linestyle": "none"},
 }
 BAR_ROW_IN, MARK_ROW_IN = 0.5, 0.32  # height of a row of a panel: of a bar, of marks
+EDGE = 0.04  # of the longest time, left and right of the marks
 PANEL_EDGES_IN = 0.7  # height of a panel's title and labels
 
 
@@ -78,7 +79,8 @@ def plot_pipelines(balances: pd.DataFrame, *, title: str = "What holds a trainin
         ax.set_yticks(rows, group["pipeline"])
         ax.set(title=where, ylim=(len(group) - 0.4, -0.6))
         ax.grid(axis="y", visible=False)
-    axes[-1].set_xlim(0, seconds.max(axis=None) * 1.05)
+    longest_s = seconds.max(axis=None)
+    axes[-1].set_xlim(-EDGE * longest_s, (1 + EDGE) * longest_s)  # a mark at 0 is whole
     axes[-1].set_xlabel("seconds per epoch (less is better)")
     note_below(axes[-1], "medians over the blocks; a missing mark was not measured")
     legend_below(figure, handles(PART_LOOKS))
