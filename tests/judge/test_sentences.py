@@ -113,7 +113,8 @@ def test_a_judgement_in_words(ratios, expected):
     ("points", "expected"),
     [
         ([-2.2, -1.4, -1.4, -1.4, -1.4, 0.0], "undecided, but not higher; measure more blocks"),
-        ([0.0, 0.2, 0.4, 0.4, 0.6, 0.9], "undecided, but not lower; measure more blocks"),
+        ([0.0, 0.2, 0.4, 0.4, 0.6, 0.9], "not lower"),
+        ([-0.2, 0.2, 0.4, 0.4, 0.6, 0.9], "at most 0.5 points lower"),
         ([-0.9, 0.2, 0.4, 0.4, 0.6, 0.9], "undecided, measure more blocks"),
     ],
 )

@@ -11,10 +11,10 @@ from trainspeed.judge.verdict import ACCURACY_MARGIN, MIN_BLOCKS, Judgement
 
 
 class Equality(StrEnum):
-    """What fresh blocks say of a candidate's accuracy beside its baseline's."""
+    """What fresh blocks say of a candidate's accuracy beside its baseline's; `text.accuracy_in_words` makes words."""
 
-    EQUAL = "no worse than by the margin"
-    WORSE = "worse by more than the margin"
+    EQUAL = "no worse"  # by no more than the margin
+    WORSE = "worse"  # by more than the margin
     OPEN = "undecided"
     UNCHECKED = "not checked"  # no accuracy was asked for, or the baseline learned nothing that could be lost
 

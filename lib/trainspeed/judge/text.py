@@ -10,14 +10,15 @@ from trainspeed.core.format import counted, fixed, interval, percent
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
+from trainspeed.judge.equivalence import Equality, equality_of, margin_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
 DEVICES = "devices"  # factor of a comparison of several devices with one
 OVER_ONE_CORE = "over one core: a plain script has them all"  # what cores gain that are a device each
 OUTCOME_WORDS = {Outcome.SAME: "the same within the margin"}
 NO_EFFECT = {"time": 1.0, "accuracy": 0.0}
-# What an interval rules out that lies above no effect, and below it.
-RULED_OUT = {"time": ("not slower", "not faster"), "accuracy": ("not lower", "not higher")}
+# What an interval rules out that lies above no effect, and below it; an accuracy that is above it is not undecided.
+RULED_OUT = {"time": ("not slower", "not faster"), "accuracy": ("", "not higher")}
 
 
 def sentence(
@@ -110,8 +111,9 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     size = size_of(judgement, quantity, points=" points in test accuracy")
     if judgement.low is None:
         return f"{size}, no interval: undecided, measure {MIN_BLOCKS} blocks or more"
-    outcome = OUTCOME_WORDS.get(judgement.outcome, str(judgement.outcome))
-    if judgement.outcome is Outcome.UNDECIDED:
+    outcome = outcome_word(judgement, quantity)
+    outcome = OUTCOME_WORDS.get(outcome, outcome)
+    if outcome == Outcome.UNDECIDED:
         leaning = leaning_of(judgement, quantity)
         outcome = f"{judgement.outcome}{leaning and f', but {leaning}'}"
         needed = blocks_to_decide if quantity == "time" else blocks_for_margin
@@ -121,8 +123,30 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
     return f"{size} ({ends}): {outcome}"
 
 
+def outcome_word(judgement: Judgement, quantity: str = "time") -> str:
+    """Return an outcome as a table has it; that of an accuracy as `accuracy_in_words` says it."""
+    return accuracy_in_words(judgement) if quantity == "accuracy" else str(judgement.outcome)
+
+
+def accuracy_in_words(judgement: Judgement | None) -> str:
+    """Return what is known of an accuracy: "better", "not lower", "at most 0.5 points lower", "undecided", …
+
+    That it was kept needs no interval that lies between both margins: see `equivalence.equality_of`.
+    """
+    equality = equality_of(judgement)
+    if equality is not Equality.EQUAL:
+        return str(equality)
+    points = f"{margin_of(judgement):g} points"
+    words = {Outcome.BETTER: str(Outcome.BETTER), Outcome.SAME: f"the same within {points}"}
+    kept = "not lower" if judgement.low >= NO_EFFECT["accuracy"] else f"at most {points} lower"
+    return words.get(judgement.outcome, kept)
+
+
 def leaning_of(judged: Judgement | Judged, quantity: str = "time") -> str:
-    """Return what the interval of an undecided verdict rules out: "not slower", or "not higher"; "" where nothing."""
+    """Return what the interval of an undecided verdict rules out: "not slower", or "not higher"; "" where nothing.
+
+    What `accuracy_in_words` says is not said once more.
+    """
     if judged.outcome is not Outcome.UNDECIDED or judged.low is None:
         return ""
     if judged.low >= NO_EFFECT[quantity]:

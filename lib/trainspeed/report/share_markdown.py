@@ -15,7 +15,7 @@ from trainspeed.core.machine_text import machine_parts
 from trainspeed.core.markdown import INLINE_CODE, MARKUP, visible
 from trainspeed.judge.checks import CheckOutcome
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of, name_words, size_of
+from trainspeed.judge.text import interval_of, name_words, outcome_word, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.studies.summary.confirmation import counts_of
 from trainspeed.studies.summary.gains import shared_words_of
@@ -186,7 +186,8 @@ def _table(recorded: Sequence[RecordedVerdict], most: int) -> list[str]:
         return []
     shared = shared_words_of([one.verdict for one in recorded])
     above = [f"All of them: {escape_markdown(', '.join(shared))}."] if shared and most else []
-    lines = ["| comparison | speed-up | interval | outcome | blocks |", "|---|--:|--:|---|--:|"]
+    size = "speed-up" + " or difference" * any(one.verdict.quantity == "accuracy" for one in recorded)
+    lines = [f"| comparison | {size} | interval | outcome | blocks |", "|---|--:|--:|---|--:|"]
     for one in recorded[:most]:
         verdict = one.verdict
         fresh = f"; in fresh blocks: {size_of(one.again.again)}, {one.again.word}" if one.again else ""
@@ -194,7 +195,7 @@ def _table(recorded: Sequence[RecordedVerdict], most: int) -> list[str]:
             escape_markdown(_name(verdict, shared), in_table=True),
             size_of(verdict, verdict.quantity),
             interval_of(verdict, verdict.quantity) or MISSING,
-            f"{_marked(str(verdict.outcome))}{fresh}",
+            f"{_marked(outcome_word(verdict.judgement, verdict.quantity))}{fresh}",
             str(verdict.blocks),
         ]
         lines.append(f"| {' | '.join(cells)} |")

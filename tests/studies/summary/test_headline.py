@@ -41,10 +41,11 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
 @pytest.mark.parametrize(
     ("low", "margin", "said"),
     [
-        (-0.1, 0.5, "no worse than by the margin"),
+        (-0.1, 0.5, "at most 0.5 points lower"),
+        (0.1, 0.5, "not lower"),
         (-1.7, 0.5, "undecided"),
         (-0.1, 0.05, "undecided"),
-        (-1.7, 2.0, "no worse than by the margin"),
+        (-1.7, 2.0, "at most 2 points lower"),
     ],
 )
 def test_what_pays_together_is_told_with_its_accuracy_as_the_search_says_it(low, margin, said):

@@ -13,7 +13,7 @@ from first_screen import QUESTIONS, WIDTHS_PX, where_answered
 from front_data import SESSION, STUDIES
 from made_up_report import write_ledger, write_summary
 from page_text import read_page
-from trainspeed.judge.text import size_of
+from trainspeed.judge.text import outcome_word, size_of
 from trainspeed.show.notebook import read_elements
 from trainspeed.studies.summary.collect import read_report
 from trainspeed.studies.summary.tables import other_verdicts
@@ -118,13 +118,16 @@ def test_every_verdict_of_every_notebook_is_a_row_of_one_table(page, report, ver
     assert sorted(map(repr, told)) == sorted(map(repr, verdicts))
     assert [(row["comparison"], row["notebook"]) for row in rows] == [(v.name, v.study) for v in told]
     assert all(
-        row["outcome"] == str(v.outcome) for row, v in zip(rows, told, strict=True) if v.low is not None
+        row["outcome"] == outcome_word(v.judgement, v.quantity)
+        for row, v in zip(rows, told, strict=True)
+        if v.low is not None
     )
     assert {row["notebook"] for row in rows} == set(STUDIES)
     assert table(page, "Every verdict")[1].find_parent("details") is None
     assert all(table(page, caption)[1].find_parent("details") for caption in [*groups][1:])
     for row, verdict in zip(rows, told, strict=True):
-        size = float(re.match(r"[-+\d.]+", row["speed-up"])[0])
+        size = row["speed-up" if verdict.quantity == "time" else "difference, points"]
+        size = float(re.match(r"[-+\d.]+", size)[0])
         assert size == pytest.approx(verdict.speedup, abs=0.06 if verdict.quantity == "accuracy" else 0.006)
 
 

@@ -6,9 +6,11 @@ import pytest
 from bs4 import BeautifulSoup
 
 from front_data import OLDER, SESSION, runs_of, verdicts_of, write_report
+from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary, in_order, read_report
+from trainspeed.studies.summary.confirmation import counts_of
 from trainspeed.studies.summary.notebooks import ReportNotebook
-from trainspeed.studies.summary.tables import all_verdicts_table, notebook_table
+from trainspeed.studies.summary.tables import all_verdicts_table, notebook_table, other_verdicts
 
 HOSTILE = 'x"><img src=//evil onerror=go()>'
 
@@ -32,17 +34,17 @@ def test_every_verdict_has_a_row_with_size_outcome_interval_blocks_and_notebook(
     assert texts(all_verdicts_table(in_order(front.verdicts), front)) == [
         [
             "channels_last vs channels_first, PyTorch, cnn10, batch 32",
-            "1.50×",
+            "1.50x",
             "faster",
             "1.50 to 1.51",
             "6",
             "layout",
         ],
-        ["bf16 vs fp32, PyTorch, cnn10, channels_first, batch 32", "0.50×", "undecided", "—", "2", "amp"],
+        ["bf16 vs fp32, PyTorch, cnn10, channels_first, batch 32", "0.50x", "undecided", "—", "2", "amp"],
         [
             "channels_last vs channels_first, PyTorch, cnn10, batch 32",
             "+0.0 points",
-            "same",
+            "the same within 0.5 points",
             "+0.0 to +0.0",
             "6",
             "layout",
@@ -56,6 +58,20 @@ def test_every_verdict_has_a_row_with_size_outcome_interval_blocks_and_notebook(
             "amp",
         ],
     ]
+
+
+def test_verdicts_on_accuracy_have_a_table_of_their_own_in_points_that_says_what_the_headline_says(front):
+    """An accuracy that is kept, and may be higher, is not "undecided" in one place and kept in another."""
+    (points,) = (v for v in front.verdicts if v.quantity == "accuracy" and v.blocks == 6)
+    size = {"speedup": 2.2, "low": -0.3, "high": 23.1, "outcome": Outcome.UNDECIDED}
+    kept = replace(points, judgement=replace(points.judgement, **size))
+    several = other_verdicts(replace(front, verdicts=(kept,)))
+
+    assert several == {"Accuracy: 1": [kept]}
+    styler = all_verdicts_table([kept], front, caption="Accuracy")
+    assert "difference, points" in [cell.get_text() for cell in rows_of(styler)[1].thead("th")]
+    assert texts(styler)[0][1:4] == ["+2.2", "at most 0.5 points lower", "-0.3 to +23.1"]
+    assert counts_of([kept, points]) == ["1 the same within 0.5 points", "1 at most 0.5 points lower"]
 
 
 def test_every_row_leads_to_where_the_verdict_comes_from(front):

@@ -41,7 +41,7 @@ def test_the_answer_names_what_to_switch_on_its_class_and_what_most_of_it_is():
     assert answer(whole()) == (
         "PyTorch, cnn10: channels_last (=), bf16 (≈) and fused optimizer (=): all together 1.70x (95 % interval 1.70 "
         "to 1.71): faster, in 9 fresh blocks. Most of it is channels_last: without, a step takes 35 % longer. Accuracy "
-        "is no worse than by the margin (-0.1 points, interval -0.1 to +0.0)."
+        "is the same within 0.5 points (-0.1 points, interval -0.1 to +0.0)."
     )
 
 
@@ -98,11 +98,11 @@ def test_an_accuracy_of_a_model_that_learned_nothing_was_not_checked():
 def test_what_fresh_blocks_spoil_is_named_as_not_to_be_kept_and_what_is_left_with_its_size():
     assert answer(without_bf16()) == (
         "PyTorch, cnn10: channels_last (=) and fused optimizer (=): together 1.40x (95 % interval 1.40 to 1.40): "
-        "faster, in 9 fresh blocks. Accuracy is no worse than by the margin (+0.1 points, interval +0.1 to +0.2). Not "
+        "faster, in 9 fresh blocks. Accuracy is the same within 0.5 points (+0.1 points, interval +0.1 to +0.2). Not "
         "to be kept: bf16 (hurts accuracy); with that, all together 1.70x (95 % interval 1.70 to 1.71): faster."
     )
     assert text.accuracy_sentences([without_bf16()])[1].startswith(
-        "PyTorch, cnn10, channels_last, fused optimizer: Accuracy is no worse"
+        "PyTorch, cnn10, channels_last, fused optimizer: Accuracy is the same"
     )
 
 
@@ -119,7 +119,7 @@ def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
     worse = replace(without_bf16().rest, time=speedup(1.2), accuracy=points(-3.0), equality=Equality.WORSE)
     assert answer(replace(found, rest=worse)).endswith(
         "What is left is faster without these, but less accurate: 1.20x (95 % interval 1.20 to 1.20): faster; accuracy "
-        "is worse by more than the margin."
+        "is worse."
     )
     assert text.fate_sentences([found])[0].endswith(
         "channels_last, fused optimizer: a search without bf16 decides: name the others in `levers`."

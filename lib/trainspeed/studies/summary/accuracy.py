@@ -7,7 +7,7 @@ from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.equivalence import Equality, equality_of, margin_of
 from trainspeed.judge.next_step import NextStep, more_seconds
-from trainspeed.judge.text import size_in_short
+from trainspeed.judge.text import accuracy_in_words, size_in_short
 from trainspeed.show.answer import how_to_measure
 from trainspeed.studies.summary.collect import ReportSummary
 
@@ -29,21 +29,20 @@ def switch_accuracy(verdict: Verdict, report: ReportSummary) -> str:
     return f"; {accuracy_words(found)}" if found else "; accuracy not compared"
 
 
-def equality_in(points: Verdict | None) -> Equality:
-    """Return whether an accuracy was kept, as the page of the search says it."""
-    return equality_of(points.judgement) if points else Equality.UNCHECKED
-
-
 def accuracy_words(points: Verdict) -> str:
-    """Return the same in words, with the size and the interval."""
+    """Return whether an accuracy was kept, as the page of the search says it, with the size and the interval."""
     size = f" ({size_in_short(points, points.quantity)})" if points.blocks else ""
-    return f"accuracy {equality_in(points)}{size}"
+    return f"accuracy {accuracy_in_words(points.judgement)}{size}"
 
 
 def open_accuracy_sentences(report: ReportSummary) -> list[str]:
     """Return what would decide whether accuracies were kept, where that is undecided: a sentence or two for a study."""
     kept = [gain_accuracy(verdict, report) for verdict in report.kept]
-    open_ = [points for points in kept if points and equality_in(points) is Equality.OPEN and points.blocks]
+    open_ = [
+        points
+        for points in kept
+        if points and equality_of(points.judgement) is Equality.OPEN and points.blocks
+    ]
     needed = {points: blocks_for_margin(points) for points in open_}
     sentences = []
     for study in dict.fromkeys(points.study for points in open_):

@@ -17,7 +17,7 @@ from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict, verdict_between
-from trainspeed.judge.text import OUTCOME_WORDS, interval_of, size_of
+from trainspeed.judge.text import OUTCOME_WORDS, interval_of, outcome_word, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 # Seeds of fresh blocks, which no block of a study has: each pair has those from one of so many steps on, so that a
@@ -104,12 +104,15 @@ def counts_of(
         bold: Whether the outcome is emphasized, as Markdown.
     """
     lost = [one.first for one in confirmed if one.unconfirmed]
-    said = []
+    by_word: dict[str, list[Verdict]] = {}
     for outcome in ORDER:
-        own = [verdict for verdict in verdicts if verdict.outcome is outcome]
+        for verdict in (one for one in verdicts if one.outcome is outcome):
+            by_word.setdefault(outcome_word(verdict.judgement, verdict.quantity), []).append(verdict)
+    said = []
+    for outcome, own in sorted(by_word.items(), key=lambda one: one[0] == Outcome.UNDECIDED):
         failed = sum(verdict in lost for verdict in own)
         word = f"**{outcome}**" if bold else outcome
-        said += [f"{len(own)} {word}" + (f" ({failed} not confirmed)" if failed else "")] if own else []
+        said.append(f"{len(own)} {word}" + (f" ({failed} not confirmed)" if failed else ""))
     return said
 
 

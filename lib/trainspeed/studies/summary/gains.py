@@ -14,7 +14,15 @@ from trainspeed.judge.answer import where_measured
 from trainspeed.judge.blocks_needed import MOST_BLOCKS
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.next_step import next_step
-from trainspeed.judge.text import OUTCOME_WORDS, OVER_ONE_CORE, interval_of, name_words, pair, size_of
+from trainspeed.judge.text import (
+    OUTCOME_WORDS,
+    OVER_ONE_CORE,
+    interval_of,
+    name_words,
+    outcome_word,
+    pair,
+    size_of,
+)
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.show.answer import decided_by
 from trainspeed.studies.summary.accuracy import (
@@ -262,7 +270,8 @@ def _in_fresh_blocks(confirmed: Confirmed) -> str:
 
 def _linked(report: ReportSummary, verdict: Verdict, more: str = "", *, name: str | None = None) -> str:
     size, ends = size_of(verdict, verdict.quantity), interval_of(verdict, verdict.quantity)
-    outcome = OUTCOME_WORDS[Outcome.SAME] if verdict.outcome is Outcome.SAME else verdict.outcome
+    outcome = outcome_word(verdict.judgement, verdict.quantity)
+    outcome = OUTCOME_WORDS.get(outcome, outcome)
     page = report.place_of(verdict)
     study = study_link(verdict.study, page)
     older = ", from an earlier session" if report.is_older(verdict.session) else ""

@@ -11,10 +11,10 @@ from trainspeed.core.format import NAMES, counted, listed, model_of, percent, th
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of, leaning_of, size_of, switched_on
+from trainspeed.judge.text import accuracy_in_words, interval_of, leaning_of, size_of, switched_on
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Outcome
 from trainspeed.snippets.code import program_anchor
-from trainspeed.studies.summary.accuracy import equality_in, gain_accuracy
+from trainspeed.studies.summary.accuracy import gain_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import plain_images_per_s, study_link, undecided_sentences
@@ -144,8 +144,9 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     named = switched[:MOST_NAMED] + [f"{len(switched) - MOST_NAMED} more"] * (len(switched) > MOST_NAMED)
     lines = f"[{escape(listed(named))}](#{program_anchor(verdict.candidate)})"
     points = gain_accuracy(verdict, report)
+    accuracy = accuracy_in_words(points and points.judgement)
     leaning = leaning_of(points, points.quantity) if points else ""
-    accuracy = f"{equality_in(points)}{leaning and f', {leaning}'}"
+    accuracy += leaning and f", {leaning}"
     return Marked(
         f"{where}: **{verdict.speedup:.2f} times as fast** {blocks} with {lines}; accuracy {accuracy}."
     )

@@ -11,13 +11,14 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.format import MISSING, minutes
 from trainspeed.core.markdown import visible
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.text import interval_of, outcome_word, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.show.cells import said_once, styled, with_sentences
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
-WHOLE_COLUMNS = ("speed-up", "95 % interval")  # whose cells are never broken
+WHOLE_COLUMNS = ("speed-up", "difference, points", "95 % interval")  # whose cells are never broken
+FEW_BLOCKS = f"fewer than {MIN_BLOCKS} blocks"
 # At most as wide as the page: words break, so that size and outcome are in sight on a phone; the rest scrolls.
 PAGE_WIDTH = {"selector": "", "props": "width: auto"}
 FITTING = (
@@ -51,12 +52,16 @@ def verdicts_by_table(report: ReportSummary) -> dict[FrontTable, list[Verdict]]:
 def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
     """Return the verdicts that are no headline under what they are, in order; kinds without any are left out."""
     captions = {
-        FrontTable.CALLS: "Single convolutions",
-        FrontTable.OTHERS: "Frameworks, accuracy, all switches together, controls",
-        FrontTable.FEW: f"First looks, in fewer than {MIN_BLOCKS} blocks",
+        FrontTable.CALLS: ("Single convolutions", "Accuracy of single convolutions"),
+        FrontTable.OTHERS: ("Frameworks, all switches together, controls", "Accuracy"),
+        FrontTable.FEW: (f"First looks, in {FEW_BLOCKS}", f"First looks at accuracy, in {FEW_BLOCKS}"),
     }
-    kinds = {captions[table]: several for table, several in verdicts_by_table(report).items()}
-    return {f"{name}: {len(several)}": several for name, several in kinds.items() if several}
+    kinds = {}
+    for table, several in verdicts_by_table(report).items():
+        for caption, in_points in zip(captions[table], (False, True), strict=True):
+            own = [verdict for verdict in several if (verdict.quantity == "accuracy") is in_points]
+            kinds |= {f"{caption}: {len(own)}": own} if own else {}
+    return kinds
 
 
 def all_verdicts_table(
@@ -64,20 +69,24 @@ def all_verdicts_table(
 ) -> Styler:
     """Return a row per verdict: what was compared (a link to where), size, outcome, interval, blocks, notebook.
 
+    Verdicts on accuracy have tables of their own, as their sizes are points.
+
     Without any interval nothing is decided, and there is neither a column for it nor one for the outcome.
     """
+    in_points = bool(verdicts) and all(verdict.quantity == "accuracy" for verdict in verdicts)
+    size = "difference, points" if in_points else "speed-up"
     rows = [
         {
             "comparison": verdict.name,
-            "speed-up": size_of(verdict, verdict.quantity, times="×"),
-            "outcome": str(verdict.outcome),
+            size: size_of(verdict, verdict.quantity, points=" points" * (not in_points)),
+            "outcome": outcome_word(verdict.judgement, verdict.quantity),
             "95 % interval": interval_of(verdict, verdict.quantity),
             "blocks": verdict.blocks,
             "notebook": verdict.study + ", earlier session" * report.is_older(verdict.session),
         }
         for verdict in verdicts
     ]
-    columns = ["comparison", "speed-up", "outcome", "95 % interval", "blocks", "notebook"]
+    columns = ["comparison", size, "outcome", "95 % interval", "blocks", "notebook"]
     if rows and all(verdict.low is None for verdict in verdicts):  # as the caption says
         columns = [name for name in columns if name not in ("outcome", "95 % interval")]
         rows = [{name: row[name] for name in columns} for row in rows]

@@ -10,7 +10,7 @@ from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.markdown import Marked
 from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.equivalence import Equality
-from trainspeed.judge.text import interval_of, leaning_of, measured, size_of
+from trainspeed.judge.text import accuracy_in_words, interval_of, leaning_of, measured, size_of
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.claims import Confirmation, Remainder
 from trainspeed.search.findings import Decision, Findings
@@ -122,7 +122,7 @@ def _left(found: Findings) -> str:
         return lead
     points = ""
     if found.rest.equality is Equality.WORSE:
-        points = f"; accuracy is {found.rest.equality}"
+        points = f"; accuracy is {accuracy_in_words(found.rest.accuracy)}"
         if found.rest.time.outcome is Outcome.FASTER:
             lead = "is faster without these, but less accurate"
     return f"{lead}: {measured(found.rest.time)}{points}"
@@ -170,7 +170,7 @@ def confirmed_accuracy(confirmed: Confirmation | Remainder) -> str:
     remedy = f": {_decided_by(judgement)}" if equality is Equality.OPEN else ""
     leaning = leaning_of(judgement, "accuracy")
     size = f"{size_of(judgement, 'accuracy')}{ends}{leaning and f', so {leaning}'}"
-    return f"Accuracy is {equality} ({size}){remedy}"
+    return f"Accuracy is {accuracy_in_words(judgement)} ({size}){remedy}"
 
 
 def _decided_by(accuracy: Judgement) -> str:

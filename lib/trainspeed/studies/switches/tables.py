@@ -15,8 +15,7 @@ from trainspeed.core.levers.lever import LeverKind, text_of
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.equivalence import Equality
-from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.text import accuracy_in_words, interval_of, size_of
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.findings import Effect, Feasible, Findings
 from trainspeed.search.switch import combined
@@ -72,7 +71,7 @@ def leave_one_out_table(found: Sequence[Findings]) -> Styler | None:
                 "interval": _change_interval(left.time.turned),
                 "with it": str(left.time.outcome if took_hold(one, left.switches) else NOT_IN_EFFECT),
                 "class": ", ".join(dict.fromkeys(CLASSES[switch.numbers] for switch in left.switches)),
-                "accuracy by it": _points(left.accuracy, left.equality),
+                "accuracy by it": _points(left.accuracy),
             }
             rows.append(_where(one, found) | cells)
     caption = "Leave one out of all that were kept, in fresh blocks; the intervals hold all at once"
@@ -112,7 +111,7 @@ def accuracy_table(found: Sequence[Findings]) -> Styler | None:
             "switches": switch_names(checked.switches) or MISSING,
             "difference": size_of(checked.judgement, "accuracy") if checked.judgement else MISSING,
             "95 % interval": interval_of(checked.judgement, "accuracy") if checked.judgement else MISSING,
-            "accuracy is": str(checked.equality),
+            "accuracy is": accuracy_in_words(checked.judgement),
         }
         for one in found
         for checked in one.accuracy
@@ -218,9 +217,9 @@ def _change_interval(judgement: Judgement | None) -> str:
     return f"{low} to {high} %"
 
 
-def _points(judgement: Judgement | None, equality: Equality) -> str:
+def _points(judgement: Judgement | None) -> str:
     size = "" if judgement is None else f" ({size_of(judgement, 'accuracy')})"
-    return f"{equality}{size}"
+    return f"{accuracy_in_words(judgement)}{size}"
 
 
 def _effect(feasible: Feasible) -> str:
