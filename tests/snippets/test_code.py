@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+from dataclasses import replace
 
 import pytest
 from bs4 import BeautifulSoup
@@ -147,6 +148,17 @@ def test_a_page_gives_each_program_the_anchor_that_links_lead_to(model):
     name_headings(soup)
 
     assert [heading["id"] for heading in soup.find_all("h3")] == [program_anchor(trial) for trial in trials]
+
+
+def test_a_comment_says_what_was_confirmed_only_together_with_the_others():
+    plain = trial_of(layout="channels_first")
+    best = replace(plain, layout="channels_last", precision="bf16").pulled("optimizer", "fused")
+    (program,) = program_blocks([[plain, best]], {best: {"precision"}})
+    comments = [line.strip() for line in program.splitlines() if "#" in line and ": " in line]
+    together = [line for line in comments if line.endswith("; confirmed only together with the others")]
+
+    assert [line.split(":")[0] for line in together] == ["# layout", "# fused optimizer"]
+    assert "only together" not in program_blocks([[plain, best]])[0]
 
 
 def test_the_comments_are_promised_only_where_something_was_switched():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,16 +16,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from trainspeed.core.files import slug
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES
-from trainspeed.core.levers.registry import LEVERS, is_switched
+from trainspeed.core.levers.registry import is_switched
 from trainspeed.core.markdown import escape, visible
 from trainspeed.core.trial import KERAS_POLICIES, STRICT, Trial
 from trainspeed.snippets.keras_lines import JAX, TENSORFLOW
-from trainspeed.snippets.lever_lines import LeverLines, comment_of
+from trainspeed.snippets.lever_lines import LeverLines
 from trainspeed.snippets.torch_lines import TORCH
 
 PASTED = {"torch": TORCH, "tensorflow": TENSORFLOW, "jax": JAX}
 KERAS = {"tensorflow": "Keras on TensorFlow", "jax": "Keras on JAX"}
 TRAILING_COMMENT = re.compile(r"(?<=\S)  #.*$")
+NOTHING_SAID: Mapping[Trial, Collection[str]] = {}
 TORCH_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 
 
@@ -55,31 +56,32 @@ def lines(setting: str, **values: Any) -> str:
     return text
 
 
-def program_of(trial: Trial, plain: Trial | None = None) -> str:
+def program_of(trial: Trial, plain: Trial | None = None, confirmed: Collection[str] | None = None) -> str:
     """Return a Python program that trains as the trial does.
 
     Args:
         plain: What the trial's settings were switched on from: what was switched has a comment that says what it does
             to the numbers. Levers that it had too are left out, as a plain script has them;
             and so is strict fp32: a line that forbids TF32 would make the reader's script slower than it is.
+        confirmed: As of `LeverLines`.
     Raises:
         LookupError: A lever of the trial has no lines.
     """
     strict = plain is not None and trial.precision == plain.precision == STRICT
     template = "torch" if trial.framework == "torch" else "keras"
-    levers = LeverLines(trial, PASTED[trial.framework], plain)
+    levers = LeverLines(trial, PASTED[trial.framework], plain, confirmed)
     precision = DEFAULT_PRECISION if strict else trial.precision
-    comment = comment_of(LEVERS["precision"], precision)
+    comment = levers.comment("precision", precision)
     return lines(template, trial=trial, precision=precision, levers=levers, precision_comment=comment)
 
 
-def changed_lines(trial: Trial, plain: Trial) -> list[str]:
+def changed_lines(trial: Trial, plain: Trial, confirmed: Collection[str] | None = None) -> list[str]:
     """Return the lines of a trial's program that the plain one's has not, in their order, with their comments.
 
     Raises:
         LookupError: A lever of the trial has no lines.
     """
-    before, after = (program_of(one, plain).splitlines() for one in (plain, trial))
+    before, after = (program_of(one, plain, confirmed).splitlines() for one in (plain, trial))
     # A line whose comment alone is another one is no line to paste: its body may be the same.
     told, pasted = ([TRAILING_COMMENT.sub("", line) for line in program] for program in (before, after))
     steps = difflib.SequenceMatcher(a=told, b=pasted, autojunk=False).get_opcodes()
@@ -87,13 +89,19 @@ def changed_lines(trial: Trial, plain: Trial) -> list[str]:
     return [line for span in spans for line in span if line]
 
 
-def program_blocks(recipes: Iterable[Sequence[Trial]]) -> list[str]:
+def program_blocks(
+    recipes: Iterable[Sequence[Trial]], confirmed: Mapping[Trial, Collection[str]] = NOTHING_SAID
+) -> list[str]:
     """Return Markdown with a program for each recipe, in their order, each below a heading of its own.
 
     Args:
         recipes: The plain trial of each, then what it became with every switch, the last one with all.
+        confirmed: The last trial of a recipe -> levers as of `LeverLines`; of others nothing is said.
     """
-    return [block(f"### {escape(_heading(trial))}", program_of(trial, plain)) for plain, *_, trial in recipes]
+    return [
+        block(f"### {escape(_heading(trial))}", program_of(trial, plain, confirmed.get(trial)))
+        for plain, *_, trial in recipes
+    ]
 
 
 def program_anchor(trial: Trial) -> str:

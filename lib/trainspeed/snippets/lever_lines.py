@@ -8,7 +8,7 @@ the others.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from trainspeed.core.levers.host import MALLOC_THRESHOLDS
 from trainspeed.core.levers.lever import ON, Lever, LeverKind, Numbers, text_of
@@ -58,6 +58,7 @@ KINDS = {
 }
 # Read as the program is loaded, before its first line: set where it is started.
 LOADED = ("LD_", "GLIBC_", "MALLOC_", "TCMALLOC_", "KMP_", "OMP_", "GOMP_")
+ONLY_TOGETHER = "; confirmed only together with the others"
 IN_TEMPLATE: Lines = {TEMPLATE: ""}  # the template itself has what such a lever changes
 
 
@@ -68,11 +69,20 @@ class LeverLines:
         pasted: Those of its framework.
         plain: What was switched on from: the reader's program has its levers anyway, and each field of the trial that
             is another one has its comment; None for a program of which that is not known.
+        confirmed: The levers of which it was confirmed what they bring beside the others: the comments of the others
+            say so. None: nothing is said of it.
     Raises:
         LookupError: A lever has neither lines nor variables.
     """
 
-    def __init__(self, trial: Trial, pasted: Pasted, plain: Trial | None = None) -> None:
+    def __init__(
+        self,
+        trial: Trial,
+        pasted: Pasted,
+        plain: Trial | None = None,
+        confirmed: Collection[str] | None = None,
+    ) -> None:
+        self._confirmed = confirmed
         without = plain.levers if plain else ()
         switched = (name for name, lever in LEVERS.items() if plain and lever.of_field)
         self._fields = {
@@ -94,13 +104,18 @@ class LeverLines:
         """Return the value of a lever; None where it is left alone."""
         return self._values.get(name)
 
+    def comment(self, name: str, value: str) -> str:
+        """Return the comment of a lever, and whether it was confirmed only together with the others."""
+        alone = self._confirmed is None or name in self._confirmed
+        return f"{comment_of(LEVERS[name], value)}{'' if alone else ONLY_TOGETHER}"
+
     def comments(self, *names: str) -> list[str]:
         """Return the comments of those of these levers that the trial has."""
-        return [comment_of(LEVERS[name], self._values[name]) for name in names if name in self._values]
+        return [self.comment(name, self._values[name]) for name in names if name in self._values]
 
     def fields(self, *names: str) -> list[str]:
         """Return the comments of those of these fields that were switched."""
-        return [comment_of(LEVERS[name], self._fields[name]) for name in names if name in self._fields]
+        return [self.comment(name, self._fields[name]) for name in names if name in self._fields]
 
     def at(self, place: str) -> list[str]:
         """Return the lines of a place; where it is a lever's first, its comment stands before them."""

@@ -54,14 +54,27 @@ def test_a_card_says_that_what_several_cores_gain_is_over_one(device, said):
     assert [*cards.remarked([cores], report_of(cores, runs=runs), {}).values()] == [said]
 
 
-def test_a_card_says_of_what_does_not_pay_alone_that_it_pays_with_others():
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (None, "in the code, as the set was measured with it; its own share was not measured"),
+        (Outcome.FASTER, "in the code, as it is faster beside the others there"),
+        (Outcome.SLOWER, "in the code, as the set was measured with it; its own share there: slower"),
+    ],
+)
+def test_a_card_says_of_what_does_not_pay_alone_why_the_code_has_it(share, said):
+    """Else the code has a line that the page calls undecided, and of which another page says to leave it."""
     open_ = verdict()
     open_ = replace(open_, judgement=replace(open_.judgement, outcome=Outcome.UNDECIDED))
     whole = replace(verdict(1.7), study="switches", factor="recipe")
+    alone = report_of(open_, whole)
+    whole = replace(whole, candidate=replace(whole.candidate, precision="bf16"))
+    of_share = replace(open_, study="switches", candidate=whole.candidate)
+    of_share = replace(of_share, judgement=replace(of_share.judgement, outcome=share))
+    report = report_of(open_, whole, *([of_share] if share else []))
 
-    assert [*cards.remarked([open_], report_of(open_, whole), {}).values()] == [
-        "; kept in the set that pays together"
-    ]
+    assert [*cards.remarked([open_], alone, {}).values()] == ["; in the code, as the search confirmed it"]
+    assert [*cards.remarked([open_], report, {}).values()] == [f"; {said}"]
     assert [*cards.remarked([open_], report_of(open_), {}).values()] == [""]
 
 

@@ -85,6 +85,11 @@ def is_switched(plain: Any, trial: Any) -> bool:
     return any(value not in (None, before) for value, before in values)
 
 
+def levers_apart(one: Any, other: Any) -> frozenset[str]:
+    """Return the names of the levers, fields or others, in which two `core.trial.Trial` differ."""
+    return frozenset(lever.name for lever in LEVERS.values() if lever.value_of(one) != lever.value_of(other))
+
+
 def in_environment(levers: Iterable[Setting]) -> tuple[Setting, ...]:
     """Return those of these levers that set a variable before their framework is imported."""
     return tuple((name, value) for name, value in levers if LEVERS[name].environment.get(value))

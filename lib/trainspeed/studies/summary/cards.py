@@ -26,7 +26,7 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
 from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.notebooks import ReportNotebook
-from trainspeed.studies.summary.worth import is_on_cores, is_part
+from trainspeed.studies.summary.worth import is_on_cores, part_words
 
 MOST_ROWS = 5  # of a card's chart
 MOST_NAMED = 2  # settings with one outcome
@@ -79,7 +79,7 @@ def remarked(
         said += ["from an earlier session"] if report.is_older(verdict.session) else []
         over_one = verdict.outcome is Outcome.FASTER and is_on_cores(verdict, report.machine)
         said += [OVER_ONE_CORE] if over_one else []
-        said += ["kept in the set that pays together"] if is_part(verdict, report.kept) else []
+        said += filter(None, [part_words(verdict, report.kept, report.verdicts)])
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
             verdict = replace(verdict, judgement=open_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ from trainspeed.studies.summary.accuracy import gain_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import plain_images_per_s, study_link, undecided_sentences
-from trainspeed.studies.summary.worth import possible, worthwhile
+from trainspeed.studies.summary.worth import confirmed_shares, possible, worthwhile
 
 MOST = 3  # sentences on recipes
 MOST_NAMED = 4  # switches of one: it is read on a phone, too
@@ -98,6 +98,12 @@ def to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list
     if not (held and held.holds) or best.candidate.phase.calls or best.factor not in PASTED:
         return []
     return [(best.baseline, best.candidate)]
+
+
+def confirmed_levers(report: ReportSummary) -> Mapping[Trial, Collection[str]]:
+    """Return the levers that each search confirmed beside the others, as `snippets.code.program_blocks` takes them."""
+    found = {verdict.candidate: confirmed_shares(verdict, report.verdicts) for verdict in report.kept}
+    return {trial: levers for trial, levers in found.items() if levers is not None}
 
 
 def nothing_to_paste(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> Marked:

@@ -33,6 +33,7 @@ from trainspeed.studies.summary.doubts import all_doubts
 from trainspeed.studies.summary.gains import undecided_sentences
 from trainspeed.studies.summary.headline import (
     HeadlineOutcome,
+    confirmed_levers,
     finding_of,
     headline_gains,
     nearest_gain,
@@ -241,6 +242,7 @@ def _recorded(element: Mapping[str, Any]) -> RecordedVerdict | None:
 
 def _gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[GainValues]:
     pasted = {(plain.spec, trial.spec): (plain, trial) for plain, trial in to_paste(report, confirmed)}
+    levers = confirmed_levers(report)
     gains = []
     for told in headline_gains(report, confirmed):
         verdict = told.verdict
@@ -250,8 +252,8 @@ def _gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[GainVa
                 name=verdict.name,
                 finding=told.finding,
                 verdict=verdict.as_dict(),
-                lines=changed_lines(trial, plain) if trial else None,
-                program=program_of(trial, plain) if trial else None,
+                lines=changed_lines(trial, plain, levers.get(trial)) if trial else None,
+                program=program_of(trial, plain, levers.get(trial)) if trial else None,
             )
         )
     return gains

@@ -15,6 +15,7 @@ from trainspeed.show.waterfall import QUESTION, REST, STEP, TOTAL, WAY_COLUMNS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.headline import HeadlineOutcome, headline_gains
+from trainspeed.studies.summary.worth import shares
 
 MOST = 3  # recipes, as in the headline
 ALL_TOGETHER = "all switches together"
@@ -34,7 +35,7 @@ def waterfall_rows(report: ReportSummary) -> pd.DataFrame:
     switch was left out by itself there is the total alone; the totals of several such searches share a panel.
     """
     rows = []
-    ways = {recipe: _steps(report, recipe) for recipe in recipes(report)}
+    ways = {recipe: shares(recipe, report.verdicts) for recipe in recipes(report)}
     if len(ways) > 1 and not any(ways.values()):
         totals = [
             (ALL_TOGETHER, _place(one.candidate), TOTAL, 1.0, one.speedup, one.low, one.high) for one in ways
@@ -68,13 +69,6 @@ def single_gains(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> 
     """Return the gain of the headline where it is a single switch, to be drawn in place of a way; may be none."""
     told = headline_gains(report, confirmed)
     return [gain.verdict for gain in told if gain.finding is not HeadlineOutcome.TOGETHER]
-
-
-def _steps(report: ReportSummary, recipe: Verdict) -> Sequence[Verdict]:
-    """Return the verdicts on leaving one switch out of all that this search kept, the largest gain first."""
-    of_best = (v for v in report.verdicts if v.study == recipe.study and v.candidate == recipe.candidate)
-    alone = [v for v in of_best if v.quantity == "time" and v.row.choice and v.factor != recipe.factor]
-    return sorted((v for v in alone if v.speedup), key=lambda verdict: -verdict.speedup)
 
 
 def _words(step: Verdict) -> str:

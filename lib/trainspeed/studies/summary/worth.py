@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.levers.lever import LEVERS_FACTOR, LeverKind
-from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.levers.registry import LEVERS, levers_apart
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import DEVICES
 from trainspeed.judge.verdict import Outcome
@@ -82,15 +82,55 @@ def is_part(verdict: Verdict, kept: Iterable[Verdict]) -> bool:
     Args:
         kept: As `ReportSummary.kept`.
     """
+    return whole_of(verdict, kept) is not None
+
+
+def whole_of(verdict: Verdict, kept: Iterable[Verdict]) -> Verdict | None:
+    """Return what pays together of which it is part; None where it is none; arguments as of `is_part`."""
     if verdict.outcome is Outcome.FASTER or verdict.candidate.phase.calls:
-        return False
+        return None
     name, own = verdict.factor, verdict.candidate
-    return any(
-        (own.framework, own.model) == (one.candidate.framework, one.candidate.model)
+    parts = (
+        one
+        for one in kept
+        if (own.framework, own.model) == (one.candidate.framework, one.candidate.model)
         and hasattr(own, name)
         and getattr(own, name) == getattr(one.candidate, name) != getattr(one.baseline, name)
-        for one in kept
     )
+    return next(parts, None)
+
+
+def shares(recipe: Verdict, every: Iterable[Verdict]) -> list[Verdict]:
+    """Return the verdicts on leaving one switch out of all that a search kept, the largest gain first.
+
+    Args:
+        every: All verdicts of the report.
+    """
+    of_best = (v for v in every if v.study == recipe.study and v.candidate == recipe.candidate)
+    alone = (v for v in of_best if v.quantity == "time" and v.row.choice and v.factor != RECIPE)
+    return sorted((v for v in alone if v.speedup), key=lambda verdict: -verdict.speedup)
+
+
+def confirmed_shares(recipe: Verdict, every: Iterable[Verdict]) -> Collection[str] | None:
+    """Return the levers that are faster beside all others that a search kept; None where it kept a single one."""
+    if len(levers_apart(recipe.baseline, recipe.candidate)) < 2:
+        return None
+    faster = (v for v in shares(recipe, every) if v.outcome is Outcome.FASTER)
+    return {name for verdict in faster for name in levers_apart(verdict.baseline, verdict.candidate)}
+
+
+def part_words(verdict: Verdict, kept: Iterable[Verdict], every: Iterable[Verdict]) -> str:
+    """Return why the code to paste has what a verdict by itself does not call faster; nothing where it has it not."""
+    if (whole := whole_of(verdict, kept)) is None:
+        return ""
+    if confirmed_shares(whole, every) is None:
+        return "in the code, as the search confirmed it"
+    own = next((share for share in shares(whole, every) if share.factor == verdict.factor), None)
+    if own is None:
+        return "in the code, as the set was measured with it; its own share was not measured"
+    if own.outcome is Outcome.FASTER:
+        return "in the code, as it is faster beside the others there"
+    return f"in the code, as the set was measured with it; its own share there: {own.outcome}"
 
 
 def _pair(verdict: Verdict) -> tuple:

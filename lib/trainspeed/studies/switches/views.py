@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ from trainspeed.core.run import Run
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import measured, pair
-from trainspeed.judge.verdict import Judgement
+from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.claims import WaterfallBar
 from trainspeed.search.findings import Decision, Estimate, Findings
 from trainspeed.search.switch import Set, Switch, combined
@@ -171,6 +171,20 @@ def kept_recipes(found: Iterable[Findings]) -> list[tuple[Trial, Trial]]:
     """Return (plain trial, the trial with all that was kept) of each search that kept something, the fastest first."""
     kept = sorted((one for one in found if one.kept), key=lambda one: -(_kept_speedup(one) or 0.0))
     return [(one.start, one.best) for one in kept]
+
+
+def confirmed_levers(found: Iterable[Findings]) -> Mapping[Trial, Collection[str]]:
+    """Return the levers that are faster beside the others, as `snippets.code.program_blocks` takes them."""
+    return {
+        one.best: {
+            name
+            for left in (one.confirmation.left_out if one.confirmation else ())
+            if len(left.switches) == 1 and left.time.outcome is Outcome.FASTER
+            for name in left.switches[0].levers
+        }
+        for one in found
+        if len(one.kept) > 1
+    }
 
 
 def _kept_speedup(found: Findings) -> float | None:
