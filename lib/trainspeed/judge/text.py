@@ -98,6 +98,12 @@ def switched_on(baseline: AnyTrial, candidate: AnyTrial) -> list[str]:
     return [versus.partition(" vs ")[0] for versus in _versus(baseline, candidate)]
 
 
+def switched_in_short(baseline: AnyTrial, candidate: AnyTrial) -> str:
+    """Return the same as a number, or by its name where it is one: "3 switches", or "bf16"."""
+    switched = switched_on(baseline, candidate)
+    return switched[0] if len(switched) == 1 else counted(len(switched), "switch", "switches")
+
+
 def _versus(baseline: AnyTrial, candidate: AnyTrial) -> list[str]:
     differ = [f for f in baseline.factors.values() if f.words(baseline) != f.words(candidate)]
     along = {field for factor in differ for field in factor.with_fields}

@@ -37,7 +37,19 @@ def test_the_bars_lead_from_plain_to_the_total_the_largest_step_first():
 
 
 def test_its_title_says_how_many_times_as_fast():
-    assert waterfall_title(report_of(*KEPT)) == "1.70 times as fast with all switches together"
+    assert waterfall_title(report_of(*KEPT)) == "1.70 times as fast with 3 switches"
+
+
+def test_the_title_of_two_searches_says_what_each_kept():
+    """One that kept a single switch did not have all of them together."""
+    (best,) = (v for v in KEPT if v.factor == "recipe" and v.quantity == "time")
+    baseline = replace(best.baseline, framework="tensorflow", layout="channels_last")
+    one = replace(best, baseline=baseline, candidate=replace(baseline, precision="bf16"))
+
+    assert waterfall_title(report_of(*KEPT, one)) == (
+        "What was kept: 1.70 times as fast in PyTorch, cnn10 (3 switches) and 1.70 times as fast in TensorFlow, cnn10 "
+        "(bf16)"
+    )
 
 
 @pytest.mark.parametrize(

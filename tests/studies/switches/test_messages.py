@@ -44,18 +44,18 @@ def test_where_a_lever_has_several_values_they_are_what_is_counted():
 @pytest.mark.parametrize(
     ("verdicts", "said"),
     [
-        ([RECIPE], "All switches together: 1.70 times as fast"),
+        ([RECIPE], "What was kept: 1.70 times as fast with 3 switches"),
         ([of(Outcome.SLOWER)], "All switches together: not faster, but slower"),
         ([of(Outcome.SAME)], "All switches together: no faster than without"),
         ([of(Outcome.UNDECIDED)], QUESTION),
         ([of(Outcome.UNDECIDED), of(Outcome.UNDECIDED, "tensorflow")], QUESTION),
         (
             [RECIPE, of(Outcome.UNDECIDED, "tensorflow")],
-            "All switches together: 1.70 times as fast in PyTorch, cnn10; undecided in TensorFlow, cnn10",
+            "All switches together: 1.70 times as fast with 3 switches in PyTorch, cnn10; undecided in TensorFlow, cnn10",
         ),
         (
             [RECIPE, of(Outcome.SLOWER, "tensorflow"), of(Outcome.SLOWER, "jax")],
-            "All switches together: 1.70 times as fast in PyTorch, cnn10; "
+            "All switches together: 1.70 times as fast with 3 switches in PyTorch, cnn10; "
             "not faster, but slower in TensorFlow, cnn10 and JAX, cnn10",
         ),
         ([], QUESTION),
@@ -69,7 +69,7 @@ def test_the_way_says_of_each_panel_how_many_times_as_fast_or_asks(verdicts, sai
 def test_a_panel_without_a_verdict_is_named():
     searches = [whole(), whole(make_trial(model="cnn_keras", dataset="digits"))]
     assert best_waterfall_title(searches, [RECIPE]) == (
-        "All switches together: 1.70 times as fast in PyTorch, cnn10; without a verdict in PyTorch, cnn_keras"
+        "What was kept: 1.70 times as fast with 3 switches in PyTorch, cnn10; without a verdict in PyTorch, cnn_keras"
     )
 
 
@@ -78,8 +78,10 @@ def test_what_was_thrown_out_is_no_part_of_what_is_said_to_be_together():
     verdicts = switch_verdicts(found, [make_run(study="switches")])
 
     assert (
-        best_waterfall_title(found[:1], verdicts[:1]) == "Switches together: 1.40 times as fast without bf16"
+        best_waterfall_title(found[:1], verdicts[:1])
+        == "What was kept: 1.40 times as fast with 2 switches, without bf16"
     )
     assert best_waterfall_title(found, verdicts) == (
-        "Switches together: 1.40 times as fast without bf16 in PyTorch, cnn10; 1.70 times as fast in PyTorch, cnn_keras"
+        "What was kept: 1.40 times as fast with 2 switches, without bf16 in PyTorch, cnn10; 1.70 times as fast with 3 "
+        "switches in PyTorch, cnn_keras"
     )

@@ -10,7 +10,7 @@ import pandas as pd
 from trainspeed.core.format import NAMES, listed, model_of
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import size_of
+from trainspeed.judge.text import size_of, switched_in_short
 from trainspeed.show.waterfall import QUESTION, REST, STEP, TOTAL, WAY_COLUMNS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -18,7 +18,7 @@ from trainspeed.studies.summary.headline import HeadlineOutcome, headline_gains
 from trainspeed.studies.summary.worth import shares
 
 MOST = 3  # recipes, as in the headline
-ALL_TOGETHER = "all switches together"
+ALL_TOGETHER = "all that was kept"
 SMALLEST_REST = 1.005  # what is less, either way, is written as 1.00
 
 
@@ -57,12 +57,16 @@ def waterfall_rows(report: ReportSummary) -> pd.DataFrame:
 
 
 def waterfall_title(report: ReportSummary) -> str:
-    """Return what the searches found: how many times as fast with everything that they kept."""
+    """Return what the searches found: how many times as fast with what they kept, by number or name."""
     kept = recipes(report)
     if len(kept) == 1:
-        return f"{size_of(kept[0], times='')} times as fast with all switches together"
-    found = [f"{size_of(v, times='')} times as fast in {_place(v.candidate)}" for v in kept]
-    return f"All switches together: {listed(found)}" if found else QUESTION
+        return f"{size_of(kept[0], times='')} times as fast with {_kept(kept[0])}"
+    found = [f"{size_of(v, times='')} times as fast in {_place(v.candidate)} ({_kept(v)})" for v in kept]
+    return f"What was kept: {listed(found)}" if found else QUESTION
+
+
+def _kept(recipe: Verdict) -> str:
+    return switched_in_short(recipe.baseline, recipe.candidate)
 
 
 def single_gains(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Verdict]:

@@ -9,7 +9,7 @@ import pandas as pd
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, listed, model_of
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import size_of
+from trainspeed.judge.text import size_of, switched_in_short
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.findings import Findings
 from trainspeed.search.unmeasured import where
@@ -43,7 +43,7 @@ def effects_title(effects: pd.DataFrame) -> str:
 
 
 def best_waterfall_title(found: Sequence[Findings], verdicts: Iterable[Verdict]) -> str:
-    """Return how many times as fast everything that was kept makes it, in each panel; the question if none is decided.
+    """Return how many times as fast what was kept makes it, in each panel; the question if none is decided.
 
     Args:
         found: The searches whose way is drawn below: see `views.best_waterfall_rows`.
@@ -51,11 +51,15 @@ def best_waterfall_title(found: Sequence[Findings], verdicts: Iterable[Verdict])
     told = {_where(v): v for v in verdicts if v.factor == RECIPE and v.quantity == "time"}
     if all(verdict.outcome is Outcome.UNDECIDED for verdict in told.values()):
         return QUESTION
-    without = {where(one): f" without {switch_names(spoiled(one))}" for one in found if one.rest and one.kept}
+    without = {
+        where(one): f", without {switch_names(spoiled(one))}" for one in found if one.rest and one.kept
+    }
     said: dict[str, list[str]] = {}
     for place in dict.fromkeys([*(where(one) for one in found if is_drawn(one)), *told]):
         said.setdefault(_together(told.get(place)) + without.get(place, ""), []).append(place)
-    lead = "Switches together" if without else "All switches together"
+    faster = all(verdict.outcome is Outcome.FASTER for verdict in told.values())
+    others = "Switches together" if without else "All switches together"
+    lead = "What was kept" if faster else others
     if len(said) == 1:
         return f"{lead}: {next(iter(said))}"
     return f"{lead}: {'; '.join(f'{words} in {listed(places)}' for words, places in said.items())}"
@@ -66,7 +70,8 @@ def _together(verdict: Verdict | None) -> str:
     if verdict is None:
         return "without a verdict"
     if verdict.outcome is Outcome.FASTER:
-        return f"{size_of(verdict, times='')} times as fast"
+        kept = switched_in_short(verdict.baseline, verdict.candidate)
+        return f"{size_of(verdict, times='')} times as fast with {kept}"
     return NOT_FASTER.get(verdict.outcome, str(verdict.outcome))
 
 
