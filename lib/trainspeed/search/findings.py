@@ -36,19 +36,19 @@ class Effect(StrEnum):
 
 
 class Decision(StrEnum):
-    """What became of a switch."""
+    """What became of a switch: words that stand before a colon and its name, or behind its name."""
 
     KEPT = "kept"
     KEPT_UNCHECKED = "kept, accuracy not checked"
     KEPT_OPEN = "kept, accuracy undecided"
     UNCONFIRMED = "promising, not confirmed"  # the fresh blocks are missing
-    NOT_FASTER = "did not look faster in combination"
-    NOT_FASTER_ALONE = "did not look faster alone"
-    UNDECIDED = "undecided: measured alone, for lack of time"
+    NOT_FASTER = "dropped, as not faster in combination"
+    NOT_FASTER_ALONE = "dropped, as not faster alone"
+    UNDECIDED = "undecided, as only measured alone for lack of time"
     HURTS = "hurts accuracy"
     SLOWER = "slower in fresh blocks"
-    LOST_RACE = "another value looked faster"
-    EXCLUDED = "does not go together with a faster one"
+    LOST_RACE = "dropped, as another value looked faster"
+    EXCLUDED = "dropped, as not to be had beside a faster one"
     NOT_IN_EFFECT = "asked for, not in effect"
     FAILED = "not measured here"
     OPEN = "not tried for lack of time"

@@ -122,7 +122,7 @@ def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
         "is worse."
     )
     assert text.fate_sentences([found])[0].endswith(
-        "channels_last, fused optimizer: a search without bf16 decides: name the others in `levers`."
+        "channels_last, fused optimizer; a search without bf16 decides: name the others in `levers`."
     )
 
 

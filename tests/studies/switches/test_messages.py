@@ -51,7 +51,8 @@ def test_where_a_lever_has_several_values_they_are_what_is_counted():
         ([of(Outcome.UNDECIDED), of(Outcome.UNDECIDED, "tensorflow")], QUESTION),
         (
             [RECIPE, of(Outcome.UNDECIDED, "tensorflow")],
-            "All switches together: 1.70 times as fast with 3 switches in PyTorch, cnn10; undecided in TensorFlow, cnn10",
+            "All switches together: 1.70 times as fast with 3 switches in PyTorch, cnn10; undecided in TensorFlow, "
+            "cnn10",
         ),
         (
             [RECIPE, of(Outcome.SLOWER, "tensorflow"), of(Outcome.SLOWER, "jax")],

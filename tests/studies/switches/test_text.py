@@ -11,7 +11,7 @@ from search_findings import (
     whole,
 )
 from trainspeed.core.markdown import escape
-from trainspeed.search.findings import Clash, Effect
+from trainspeed.search.findings import Clash, Decision, Effect
 from trainspeed.studies.switches import text
 from trainspeed.studies.switches.costs import PART_COLUMNS, worth_drawing
 
@@ -127,6 +127,13 @@ def test_an_epoch_that_is_nearly_all_computing_is_a_sentence_and_no_chart():
 
 def test_what_became_of_each_switch_that_was_dropped_is_said():
     assert text.fate_sentences([whole()]) == [
-        "PyTorch, cnn10, did not look faster in combination: compiled.",
-        "PyTorch, cnn10, asked for, not in effect: huge pages.",
+        "PyTorch, cnn10: dropped, as not faster in combination: compiled.",
+        "PyTorch, cnn10: asked for, not in effect: huge pages.",
     ]
+
+
+def test_what_lost_against_another_value_is_not_said_to_be_the_faster_one():
+    lost = replace(whole(), decisions={FUSED: Decision.LOST_RACE})
+    (said,) = text.fate_sentences([lost])
+
+    assert said == "PyTorch, cnn10: dropped, as another value looked faster: fused optimizer."

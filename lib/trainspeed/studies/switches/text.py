@@ -213,8 +213,8 @@ def fate_sentences(found: Iterable[Findings]) -> list[str]:
         for decision in Decision:
             if not decision.keeps and (switches := with_decision(one, decision)):
                 known = decision in REMEDIES and not one.failure
-                remedy = f": {_remedy(one, decision)}" if known else ""
-                sentences.append(f"{where(one)}, {decision}: {switch_names(switches)}{remedy}.")
+                remedy = f"; {_remedy(one, decision)}" if known else ""
+                sentences.append(f"{where(one)}: {decision}: {switch_names(switches)}{remedy}.")
     return sentences
 
 
