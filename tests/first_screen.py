@@ -60,7 +60,9 @@ QUESTIONS = {
     "is channels_last worth it for PyTorch here?": Question(
         rf"channels_last vs channels_first: .*{OUTCOME} for .*PyTorch", r"layout\.html"
     ),
-    "how sure is that?": Question(r"How sure: .*\b(reasons? to doubt|doubts? (is|are) about) it", "#doubts"),
+    "how sure is that?": Question(
+        r"How sure: .*\b(reasons? to doubt|doubts? (is|are) about) (the headline|this page)", "#doubts"
+    ),
     "what do I paste?": Question(
         r"import torch|import tensorflow|import keras|nothing to paste|is not a line",
         r"#(code-to-paste|pytorch-|keras-on-)",

@@ -187,10 +187,10 @@ def test_a_doubt_is_told_once_and_the_folders_own_come_first(tmp_path):
 @pytest.mark.parametrize(
     ("doubts", "said"),
     [
-        ({}, "no reason to doubt it"),
-        ({"layout": 1}, "1 reason to doubt it"),
-        ({"layout": 1, "amp": 1}, "1 of 3 doubts is about it"),
-        ({"amp": 1}, "no reason to doubt it, 2 for other parts"),
+        ({}, "no reason to doubt the headline"),
+        ({"layout": 1}, "1 reason to doubt the headline"),
+        ({"layout": 1, "amp": 1}, "1 of 3 doubts is about the headline"),
+        ({"amp": 1}, "no reason to doubt the headline, 2 for other parts"),
     ],
 )
 def test_of_the_doubts_those_about_the_headline_are_counted(doubts, said):

@@ -16,10 +16,11 @@ from front_data import (
     write_notebook,
     write_page,
 )
-from study_data import MACHINE, make_run
+from study_data import MACHINE, control_runs, make_run
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.run import Status
 from trainspeed.core.trial import ALL_CORES, AS_SET
+from trainspeed.judge.comparison import controls
 from trainspeed.judge.memory import memory_use
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook
@@ -243,10 +244,33 @@ def test_what_to_paste_what_was_not_measured_and_how_sure_lead_to_their_sections
     assert "; 1 of the 2 largest gains was measured [again](#" in fact("How sure", own=own, confirmed=some)
     whole = [best, replace(verdict(1.5), study="switches", factor="recipe")]
     told = fact("How sure", own=own, confirmed=some, verdicts=whole)
-    assert "; 1 of the 2 largest gains of layout was measured [again](#" in told
+    assert "again" not in told, "the headline is of fresh blocks"
     slower = [Confirmed(first=verdict(0.8), again=verdict(0.8))]
     said = fact("How sure", own=own, confirmed=slower)
     assert "; no gain was, but what is undecided or slower was measured [again](#" in said
+
+
+def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
+    """A number of doubts alone says nothing of how much a gain may be off."""
+    best = replace(verdict(2.0), study="layout")
+    twice = controls(control_runs([1.0, 1.0, 0.96, 0.96, 0.96, 0.96, 0.9]))
+    runs = [make_run(notes=(CoresBusy(cores=0.5),)), make_run(), make_run(study="amp")]
+
+    said = fact("How sure", *runs, verdicts=[best, *twice])
+    assert said.startswith("6 blocks (repeats in fresh processes) in [layout](layout.html); ")
+    assert (
+        "; the same setting measured twice differed by up to 4.2 %; " in said
+        and "; other processes were busy during 1 of 2 runs; " in said
+    )
+
+
+def test_what_the_headline_tells_of_a_search_is_no_line_of_its_own_below_it():
+    whole = replace(verdict(1.5), study="layout", factor="recipe")
+    other = verdict(1.2, study="conv2d")
+
+    assert study_sentences(report_of(whole)) == []
+    (line,) = study_sentences(report_of(whole, other))
+    assert line.startswith("Single convolutions")
 
 
 def test_a_doubt_about_the_study_that_found_the_headline_is_about_it_though_fresh_blocks_confirm_it():
@@ -255,15 +279,15 @@ def test_a_doubt_about_the_study_that_found_the_headline_is_about_it_though_fres
     busy = [make_run(study=study, notes=(CoresBusy(cores=0.5),)) for study in ("layout", "amp")]
 
     own = fact("How sure", busy[0], verdicts=[best], confirmed=held)
-    assert own.startswith("[2 reasons to doubt it](#doubts)"), "its runs, and no control"
+    assert "; [2 reasons to doubt the headline](#doubts)" in own, "its runs, and no control"
     both = fact("How sure", *busy, verdicts=[best], confirmed=held)
-    assert both.startswith("[2 of 4 doubts are about it]("), both
+    assert "; [2 of 4 doubts are about the headline](" in both, both
     other = fact("How sure", busy[1], verdicts=[best], confirmed=held)
-    assert other.startswith("[no reason to doubt it, "), other
+    assert "; [no reason to doubt the headline, " in other, other
     again = make_run(study="summary", notes=(CoresBusy(cores=0.5),))
     open_ = [Confirmed(first=best, again=replace(verdict(1.0), study="summary"))]
     fresh = fact("How sure", own=[again], verdicts=[best], confirmed=open_)
-    assert fresh.startswith("[1 reason to doubt it](#doubts)"), (
+    assert "; [1 reason to doubt this page](#doubts)" in fresh, (
         "what fresh blocks did not confirm is the headline's"
     )
 

@@ -33,7 +33,7 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
     (said,) = headline(report_of(verdict(3.0), verdict(1.5, study="layout", factor="recipe")))
 
     assert said == (
-        "PyTorch, cnn10: **1.50 times as fast** (1.50 to 1.51) in 6 fresh blocks with "
+        "PyTorch, cnn10, batch 32, 16 px: **1.50 times as fast** (1.50 to 1.51) in 6 fresh blocks with "
         "[channels\\_last](#pytorch-cnn10); accuracy not checked."
     )
 
@@ -246,7 +246,10 @@ def test_the_largest_gain_of_several_searches_comes_first_in_every_list_and_each
     report = report_of(small, large)
 
     one, other = headline(report)
-    assert one.startswith("PyTorch, cnn10: **1.70 times") and "[channels\\_last](#pytorch-cnn10)" in one
+    assert (
+        one.startswith("PyTorch, cnn10, batch 32, 16 px: **1.70 times")
+        and "[channels\\_last](#pytorch-cnn10)" in one
+    )
     assert other.startswith("TensorFlow") and "[channels\\_last](#keras-on-tensorflow-cnn10)" in other
     assert [trial.framework for _, trial in to_paste(report)] == ["torch", "tensorflow"]
     assert [said[:7] for said in recipe_sentences(report)] == ["**1.70x", "**1.30x"]

@@ -1,13 +1,14 @@
-"""What gives reason to doubt a front page: how many doubts, about what, and what was measured again."""
+"""How sure a front page is: what its headline rests on, how many doubts, about what, and what was measured again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from trainspeed.core.files import CHECK, SUMMARY, VERDICTS
-from trainspeed.core.format import NAMES, counted, listed
+from trainspeed.core.format import NAMES, counted, fixed, listed
 from trainspeed.core.machine_text import machine_name
 from trainspeed.core.markdown import Marked
+from trainspeed.core.notes import CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.comparison import controls
@@ -15,7 +16,29 @@ from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, note_sentence, wh
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
+from trainspeed.studies.summary.gains import study_link
+from trainspeed.studies.summary.headline import Gain
 from trainspeed.studies.summary.text import checks_here
+
+OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on other processes
+
+
+def evidence_text(report: ReportSummary, measured: Measured, told: Sequence[Gain]) -> str:
+    """Return what the headline rests on: its blocks, what noise does, and how often other processes were busy."""
+    headline = {study for gain in told for study in gain.studies}
+    runs = [run for run in (*report.runs, *measured.runs) if not headline or run.study in headline]
+    said = []
+    if blocks := sorted({gain.verdict.blocks for gain in told}):
+        number = " to ".join(dict.fromkeys((f"{blocks[0]}", f"{blocks[-1]}")))
+        pages = {ran.name: ran.page for ran in report.notebooks}
+        where = listed([study_link(study, pages.get(study)) for study in sorted(headline - {SUMMARY})])
+        said.append(f"{number} blocks (repeats in fresh processes) in {where}")
+    twice = [v for v in report.verdicts if v.is_control and (not headline or v.study in headline)]
+    if known := [max(v.speedup, 1 / v.speedup) - 1 for v in twice if v.low is not None]:
+        said.append(f"the same setting measured twice differed by up to {fixed(100 * max(known), 1, ' %')}")
+    if busy := sum(any(isinstance(note, OTHERS_BUSY) for note in run.notes) for run in runs):
+        said.append(f"other processes were busy during {busy} of {counted(len(runs), 'run')}")
+    return "; ".join(said)
 
 
 def doubt_text(
@@ -26,6 +49,8 @@ def doubt_text(
 ) -> Marked:
     """Return how many reasons there are to distrust the headline, or else the page, and what was measured again.
 
+    What a search kept was measured in fresh blocks, so that nothing has to be measured again.
+
     Args:
         headline: The studies that the headline is from; none where it tells no gain.
     """
@@ -34,20 +59,20 @@ def doubt_text(
         not headline or not studies or not studies.isdisjoint(headline) for studies in doubts.values()
     )
     others = len(doubts) - touching
+    subject = "the headline" if headline else "this page"
     if touching and others:
-        told = f"{touching} of {len(doubts)} doubts {'is' if touching == 1 else 'are'} about it"
+        told = f"{touching} of {len(doubts)} doubts {'is' if touching == 1 else 'are'} about {subject}"
     else:
-        told = f"{counted(touching, 'reason') if touching else 'no reason'} to doubt it"
+        told = f"{counted(touching, 'reason') if touching else 'no reason'} to doubt {subject}"
         told += f", {others} for other parts" * (others > 0)
     told = f"[{told}](#doubts)"
+    if report.kept:
+        return Marked(told)
     gains = [one for one in confirmed if one.first.outcome is Outcome.FASTER]
     again = sum(one.again is not None for one in gains)
     which = "the largest gain" + "s" * (again > 1)
     if again < len(gains):
         which = f"{again} of the {len(gains)} largest gains"
-    studies = dict.fromkeys(one.first.study for one in gains)
-    if headline and studies and headline.isdisjoint(studies):
-        which += f" of {listed(studies)}"  # the headline's own size is of fresh blocks
     link = "measured [again](#confirmed-in-fresh-blocks)"
     if again:
         luck = f"; {which} {'was' if again == 1 else 'were'} {link}"
@@ -55,7 +80,7 @@ def doubt_text(
         luck = f"; no gain was, but what is undecided or slower was {link}"
     else:
         luck = f"; no gain was {link}, so that it may be partly luck" if report.gains else ""
-    return Marked(told + ("" if report.kept and not measured.runs else luck))
+    return Marked(f"{told}{luck}")
 
 
 def all_doubts(report: ReportSummary, measured: Measured, confirmed: Sequence[Confirmed] = ()) -> list[str]:

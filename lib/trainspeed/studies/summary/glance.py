@@ -24,7 +24,7 @@ from trainspeed.show.answer import OUTCOMES
 from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
-from trainspeed.studies.summary.doubts import doubt_text
+from trainspeed.studies.summary.doubts import doubt_text, evidence_text
 from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
@@ -41,13 +41,22 @@ NOT_KNOWN = "not known"
 def study_sentences(report: ReportSummary, confirmed: Sequence[Confirmed] = ()) -> list[Marked]:
     """Return the answer of each study that compared something in a line, which leads to its page.
 
+    What the headline tells of a search is not told again.
+
     Args:
         confirmed: What became of some of the gains in fresh blocks; one that they refuted is no gain here.
     """
-    return [
-        _study(ran, headline_verdicts(own), report, confirmed)
+    told = [
+        gain.verdict for gain in headline_gains(report, confirmed) if gain.finding is HeadlineOutcome.TOGETHER
+    ]
+    several = [
+        (ran, own, [verdict for verdict in headline_verdicts(own) if verdict not in told])
         for ran, own in in_card_order(report)
-        if any(verdict.row.choice for verdict in own)
+    ]
+    return [
+        _study(ran, left, report, confirmed)
+        for ran, own, left in several
+        if any(verdict.row.choice for verdict in own) and (left or not headline_verdicts(own))
     ]
 
 
@@ -139,6 +148,7 @@ def fact_sentences(
     """Return what there is to paste, how sure the headline is, what lacked memory or a result, and how long it took."""
     told = headline_gains(report, confirmed)
     headline = {study for gain in told for study in gain.studies}
+    sure = [evidence_text(report, measured, told), doubt_text(report, measured, confirmed, headline)]
     # The headline itself leads to the lines of what a search kept.
     linked = any(gain.finding is HeadlineOutcome.TOGETHER for gain in told)
     paste = (
@@ -153,7 +163,7 @@ def fact_sentences(
     missing = ", and ".join(gaps) or "nothing that was asked for"
     return [
         *([] if linked else [Marked(f"**To paste**: {paste}.")]),
-        Marked(f"**How sure**: {doubt_text(report, measured, confirmed, headline)}."),
+        Marked(f"**How sure**: {'; '.join(filter(None, sure))}."),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),

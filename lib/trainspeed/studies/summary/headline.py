@@ -144,7 +144,8 @@ def _again(verdict: Verdict | None, confirmed: Sequence[Confirmed]) -> Confirmed
 
 def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     """Return in a line what pays together; what it starts from and the points of accuracy are in the list below."""
-    where = escape(_place(verdict.candidate))
+    size = (verdict.baseline.factor(name).words(verdict.baseline) for name in ("batch_size", "image_size"))
+    where = escape(", ".join([_place(verdict.candidate), *size]))
     blocks = f"({interval_of(verdict)}) in {counted(verdict.blocks, 'fresh block')}"
     switched = switched_on(verdict.baseline, verdict.candidate)
     named = switched[:MOST_NAMED] + [f"{len(switched) - MOST_NAMED} more"] * (len(switched) > MOST_NAMED)
