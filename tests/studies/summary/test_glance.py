@@ -299,7 +299,10 @@ def test_a_notebook_that_was_not_asked_for_is_no_thing_with_a_reason():
 
     assert fact("Not measured", notebooks=(*notebooks, SWITCHES)) == f"[nothing that was asked for{place}"
     assert fact("Not measured", notebooks=notebooks) == f"[1 notebook that was not asked for{place}"
-    assert fact("Not measured", failed, notebooks=(*notebooks, SWITCHES)) == f"[1 thing{place}"
+    assert (
+        fact("Not measured", failed, notebooks=(*notebooks, SWITCHES))
+        == f"[1 thing that gave no result{place}"
+    )
     assert fact("Not measured", failed, notebooks=notebooks[:2]) == (
-        f"[1 thing, and 3 notebooks that were not asked for{place}"
+        f"[1 thing that gave no result; 3 notebooks that were not asked for{place}"
     )

@@ -29,6 +29,7 @@ from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
 from trainspeed.studies.summary.text import without_result
+from trainspeed.studies.summary.untried import untried_in_short
 
 MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
 HELD = "; confirmed in"  # how a remark on what was confirmed begins
@@ -157,10 +158,11 @@ def fact_sentences(
         else "nothing ([why](#code-to-paste))"
     )
     lacking = len(without_result(report, measured))
-    gaps = [f"{counted(lacking, 'thing')}"] if lacking else []
+    gaps = [untried_in_short(report)]
+    gaps += [f"{counted(lacking, 'thing')} that gave no result"] if lacking else []
     if unasked := len(report.missing):
         gaps.append(f"{counted(unasked, 'notebook')} that {'was' if unasked == 1 else 'were'} not asked for")
-    missing = ", and ".join(gaps) or "nothing that was asked for"
+    missing = "; ".join(filter(None, gaps)) or "nothing that was asked for"
     return [
         *([] if linked else [Marked(f"**To paste**: {paste}.")]),
         Marked(f"**How sure**: {'; '.join(filter(None, sure))}."),

@@ -26,6 +26,7 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.tables import FrontTable, verdicts_by_table
+from trainspeed.studies.summary.untried import untried_sentences
 
 DATA_SETS = {
     "cifar10": "CIFAR-10",
@@ -149,8 +150,8 @@ def data_sentences(report: ReportSummary, measured: Measured) -> list[str]:
 
 
 def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
-    """Return what gave no result, once for each reason, and which notebooks are missing."""
-    told = without_result(report, measured)
+    """Return what gave no result, once for each reason; what a search could try, too; which notebooks are missing."""
+    told = [*without_result(report, measured), *untried_sentences(report)]
     if missing := report.missing:
         command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
         told.append(f"Not in this report: {', '.join(missing)}: {command}.")

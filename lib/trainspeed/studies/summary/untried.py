@@ -1,0 +1,99 @@
+"""What the searches of a report could have tried on its machine and did not: read off their runs. Decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trainspeed.core.format import NAMES, counted, listed, model_of
+from trainspeed.core.levers.registry import LEVERS, levers_apart
+from trainspeed.core.run import Role, Run
+from trainspeed.core.trial import Trial
+from trainspeed.search.switch import candidates
+from trainspeed.studies.summary.collect import ReportSummary
+
+MOST_NAMED = 3
+# What a user of the framework calls it, where that is another name.
+CALLED = {("compile", "torch"): "torch.compile", ("compile", "tensorflow"): "XLA"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Untried:
+    """What a search could have tried and had no run of.
+
+    Attributes:
+        start: Its plain trial.
+        levers: Names of levers, in the registry's order; those that refine another one come last.
+        batches: Whether larger batches were not tried either.
+    """
+
+    study: str
+    start: Trial
+    levers: tuple[str, ...]
+    batches: bool
+
+    @property
+    def names(self) -> list[str]:
+        """What the levers are called, the first few."""
+        framework = self.start.framework
+        return [CALLED.get((name, framework), LEVERS[name].words) for name in self.levers[:MOST_NAMED]]
+
+
+def untried(report: ReportSummary) -> list[Untried]:
+    """Return what each search of a framework and a model had no run of, though it is there; the fastest first."""
+    searches: dict[tuple[str, str, str], list[Run]] = {}
+    for run in report.runs:
+        if run.trains:
+            searches.setdefault((run.study, run.trial.framework, run.trial.model), []).append(run)
+    found = []
+    for (study, *_), runs in searches.items():
+        alone = list(dict.fromkeys(run.trial.spec for run in runs if run.label == Role.FEASIBLE))
+        if not alone:
+            continue
+        # From the plain one each of the others is one switch away.
+        start = min(alone, key=lambda trial: sum(len(levers_apart(trial, other)) for other in alone))
+        tried = {name for run in runs for name in levers_apart(start, run.trial)}
+        there = (s.lever for s in sorted(_there(start, runs[0].machine), key=lambda s: bool(s.needs)))
+        levers = tuple(dict.fromkeys(name for name in there if name not in tried))
+        batches = not any(run.label == Role.LADDER for run in runs)
+        found.append(Untried(study=study, start=start, levers=levers, batches=batches))
+    sizes = {(v.baseline.framework, v.baseline.model): v.speedup for v in report.kept}
+    return sorted(found, key=lambda one: -sizes.get((one.start.framework, one.start.model), 0.0))
+
+
+def _there(start: Trial, machine: Mapping) -> tuple:
+    device, gpus = machine.get("device") or "cpu", machine.get("gpus") or [{}]
+    cores = (machine.get("cores") or {}).get("logical") or 1
+    sizes = [gpu["memory_bytes"] for gpu in gpus if gpu.get("memory_bytes")]
+    count = len(gpus) if device == "gpu" else 1
+    return candidates(start, device, count, cores=cores, gpu_bytes=min(sizes, default=None)).switches
+
+
+def untried_sentences(report: ReportSummary) -> list[str]:
+    """Return what each search could have tried, by number and the first names, with the command that tries it."""
+    found = untried(report)
+    sentences = []
+    for one in found:
+        if one.levers:
+            where = f"{one.study}: {NAMES[one.start.framework]}, {model_of(one.start.model)}"
+            more = len(one.levers) - len(one.names)
+            names = "; ".join([*one.names, *([f"{more} more"] if more else [])])
+            sentences.append(
+                f"{where}: {counted(len(one.levers), 'lever')} that could be tried here had no run: {names}: "
+                f"`make report NOTEBOOKS={one.study} PARAMS=more.yaml` with `{one.study}: {{levers: []}}` in that file."
+            )
+    if found and all(one.batches for one in found):
+        sentences.append(
+            "Larger batches were not tried: an epoch had too few images for them, or there was no time "
+            "(`make report PRESET=standard`)."
+        )
+    return sentences
+
+
+def untried_in_short(report: ReportSummary) -> str:
+    """Return the first thing that each framework's search could have tried, and how many more; "" where nothing is."""
+    of_each = {one.start.framework: one for one in reversed(untried(report)) if one.levers}
+    first = [one.names[0] for one in reversed(of_each.values())]
+    more = sum(len(one.levers) for one in of_each.values()) - len(first)
+    others = [counted(more, "more switch", "more switches")] if more else []
+    return f"{listed([*first, *others])} that a search can try" if first else ""
