@@ -152,3 +152,11 @@ def test_a_run_that_failed_with_a_lever_is_a_row_that_names_it():
 
     (what,) = cells(failures_table(runs.frame), "what")
     assert what.endswith("fused optimizer")
+
+
+def test_accuracy_is_told_of_the_set_that_was_measured_not_of_one_class_in_it():
+    table = tables.accuracy_table([whole()])
+
+    assert cells(table, "switches, together") == ["channels_last, fused optimizer, bf16"]
+    assert cells(table, "class") == ["same numbers =, other rounding ≈"]
+    assert cells(table, "accuracy is") == ["the same within 0.5 points"]

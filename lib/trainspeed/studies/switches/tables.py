@@ -103,20 +103,20 @@ def in_effect_table(found: Sequence[Findings]) -> Styler | None:
 
 
 def accuracy_table(found: Sequence[Findings]) -> Styler | None:
-    """Return what each class of switches did to the test accuracy, in fresh blocks."""
-    rows = [
-        _where(one, found)
-        | {
-            "class": f"{CLASSES[checked.numbers]} {checked.numbers}",
-            "switches": switch_names(checked.switches) or MISSING,
-            "difference": size_of(checked.judgement, "accuracy") if checked.judgement else MISSING,
-            "95 % interval": interval_of(checked.judgement, "accuracy") if checked.judgement else MISSING,
-            "accuracy is": accuracy_in_words(checked.judgement),
-        }
-        for one in found
-        for checked in one.accuracy
-    ]
-    return _table(rows, "accuracy", "Accuracy by class, all that were kept against plain")
+    """Return what all that was on in the fresh blocks did to the test accuracy: they were measured together."""
+    rows = []
+    for one in found:
+        if classes := one.accuracy:
+            judged = classes[-1].judgement  # of all together: see `search.confirm.by_class`
+            cells = {
+                "switches, together": switch_names([switch for own in classes for switch in own.switches]),
+                "class": ", ".join(f"{CLASSES[own.numbers]} {own.numbers}" for own in classes),
+                "difference": size_of(judged, "accuracy") if judged else MISSING,
+                "95 % interval": interval_of(judged, "accuracy") if judged else MISSING,
+                "accuracy is": accuracy_in_words(judged),
+            }
+            rows.append(_where(one, found) | cells)
+    return _table(rows, "accuracy", "Accuracy of all switches together against plain")
 
 
 def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Styler | None:
