@@ -12,7 +12,7 @@ from search_findings import (
 )
 from trainspeed.core.markdown import escape
 from trainspeed.search.findings import Clash, Decision, Effect
-from trainspeed.studies.switches import text
+from trainspeed.studies.switches import introductions, text
 from trainspeed.studies.switches.costs import PART_COLUMNS, worth_drawing
 
 
@@ -137,3 +137,16 @@ def test_what_lost_against_another_value_is_not_said_to_be_the_faster_one():
     (said,) = text.fate_sentences([lost])
 
     assert said == "PyTorch, cnn10: dropped, as another value looked faster: fused optimizer."
+
+
+def test_what_lacks_a_screen_is_said_once_for_all_searches_and_no_screen_is_explained():
+    without = replace(whole(), screen=None, rounds=(), interactions=(), clashes=(), slow_ways=())
+
+    assert text.screen_sentences([without, without]) == [
+        "PyTorch, cnn10 and PyTorch, cnn10: no screen was measured; the estimates are those of single switches."
+    ]
+    assert text.pair_sentences([without, without]) == [
+        "PyTorch, cnn10 and PyTorch, cnn10: not measured: there was neither a screen nor an elimination."
+    ]
+    assert introductions.effects([without]) == [introductions.ALONE]
+    assert introductions.effects([replace(whole(), slow_ways=())]) == [introductions.SCREEN]

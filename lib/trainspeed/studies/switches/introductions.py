@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from trainspeed.search.findings import Findings
+
 TIME = (
     "The plain setting, in parts that took turns with one another: whole steps, the same batch again and again "
     "(compute), the input alone, transfer to the device with it, and, where an epoch has enough images, steps with "
@@ -16,6 +20,12 @@ LEAVE_ONE_OUT = (
     "The table to act on: how much longer a step takes without a switch, all others on. What adds little is a line of "
     "code that you can do without."
 )
+SCREEN = (
+    "A dot is an estimate from the screen, in which half of the other switches are on; its bar is two standard errors. "
+    "What lies within the grey band is no more than noise alone makes, by columns of the screen that stand for "
+    "nothing, or as assumed where there are too few of them."
+)
+ALONE = "A dot is an estimate from a switch alone; its bar is the 95 % interval, where there are blocks enough for one."
 LARGER_BATCH = (
     "The plain setting at larger and larger batches (Δ): where throughput stops growing, or memory ends it. At the "
     "same learning rate a larger batch trains fewer steps in an epoch, and may learn less: it is no part of what is "
@@ -23,3 +33,11 @@ LARGER_BATCH = (
     "accuracy sooner; one that is less accurate needs more epochs, and how many was not measured."
 )
 CODE = "A program with all that was kept; a comment says what each switch does to the numbers."
+
+
+def effects(found: Iterable[Findings]) -> list[str]:
+    """Return how to read the chart of what each switch does: of what is in it, and of nothing else."""
+    searches = list(found)
+    screened = [one.screen is not None for one in searches]
+    alone = not all(screened) or any(slow.enters for one in searches for slow in one.slow_ways)
+    return [SCREEN] * any(screened) + [ALONE] * alone

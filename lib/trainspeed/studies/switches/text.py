@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -109,12 +109,12 @@ def _ends_of(shares: PhaseShares) -> str:
 
 def screen_sentences(found: Iterable[Findings]) -> list[str]:
     """Return how much the screen saw, and what noise alone makes of nothing."""
-    sentences = []
+    sentences, without = [], {}
     for one in found:
         if (screen := one.screen) is None:
             alone = any(f.alone and f.alone.speedup for f in one.feasible)
             told = "; the estimates are those of single switches" if alone else ""
-            sentences.append(f"{where(one)}: no screen was measured{told}.")
+            without.setdefault(f"no screen was measured{told}", []).append(where(one))
             continue
         noise = fixed(change_percent(-screen.band), 1, " %")
         empty = counted(len(screen.empty), "empty column")
@@ -122,7 +122,12 @@ def screen_sentences(found: Iterable[Findings]) -> list[str]:
             f"{where(one)}: {counted(len(screen.estimates), 'switch', 'switches')} and {empty} in {screen.pairs} of "
             f"{counted(screen.planned, 'mirror pair')}. Noise alone makes up to {noise} of a step{_assumed(screen)}."
         )
-    return sentences
+    return [*sentences, *_said_once(without)]
+
+
+def _said_once(places: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a sentence for each thing that is said of several searches."""
+    return [f"{' and '.join(searches)}: {said}." for said, searches in places.items()]
 
 
 def _assumed(screen: Screen) -> str:
@@ -137,7 +142,7 @@ def _assumed(screen: Screen) -> str:
 
 def pair_sentences(found: Iterable[Findings]) -> list[str]:
     """Return what does not go together, and each interaction of two switches that is beyond its own noise."""
-    sentences = []
+    sentences, without = [], {}
     for one in found:
         sentences += [
             f"{where(one)}: {switch_names(clash.switches)} failed together"
@@ -145,13 +150,14 @@ def pair_sentences(found: Iterable[Findings]) -> list[str]:
             for clash in one.clashes
         ]
         if one.screen is None and not one.rounds and not one.clashes:
-            sentences.append(f"{where(one)}: not measured: there was neither a screen nor an elimination.")
+            said = "not measured: there was neither a screen nor an elimination"
+            without.setdefault(said, []).append(where(one))
         sentences += [
             f"{where(one)}: {_pair(one, interaction)}"
             for interaction in one.interactions
             if abs(interaction.log) > INTERVAL_SE * interaction.se
         ]
-    return sentences
+    return [*sentences, *_said_once(without)]
 
 
 def _pair(found: Findings, interaction: Interaction) -> str:
