@@ -211,3 +211,15 @@ def test_the_title_of_a_panel_breaks_where_it_is_narrow_and_is_whole_again_where
     assert " ".join(narrow.split()) == title and "\n" in narrow
     assert ax.get_title("left") == title
     assert figure.get_figheight() < height_in
+
+
+def test_a_label_below_panels_has_the_room_that_the_widest_names_leave_all_of_them():
+    """It was cut off where the lowest panel has short names and another one long ones."""
+    figure, (above, below) = panels(2, share_y=False)
+    above.set_yticks([0], ["channels_last, bf16,\nfused optimizer"])
+    below.set_yticks([0], ["bf16"])
+    below.set_xlabel("speed-up over the plain setting, log scale (more is better)")
+    fit_figure(figure, NARROW_IN)
+    figure.canvas.draw()
+
+    assert below.xaxis.label.get_window_extent().x1 <= figure.bbox.x1

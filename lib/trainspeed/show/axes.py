@@ -29,8 +29,7 @@ SIZES_MARGIN_PT = 88  # about as much of a panel's width is beside an axis of si
 ROW_PT, FURTHER_PT = 1.6 * SMALL_PT, 1.2 * SMALL_PT  # height of a row of a legend, and of its second line
 NOTE_LETTERS = 76  # in a line of a note
 NOTE_LETTERS_PER_IN, NOTE_LINE_IN = 13.5, 1.35 * SMALL_PT / 72
-NOTE_BELOW_PT = 25  # from a panel to its note: room of the ticks …
-LABEL_LINE_PT = 17  # … and of each line of a label
+NOTE_BELOW_PT, LABEL_LINE_PT = 25, 17  # from a panel to its note: room of its ticks, of each line of a label
 TICK_LINE_PT = 1.25 * FONT_PT  # height of a tick's label of one line
 SENTENCE_IN = 0.6  # height of a panel that only says why it is empty
 LABEL_LETTER_PT = 0.58 * FONT_PT  # width of the mean letter of a label
@@ -78,22 +77,23 @@ def break_labels(figure: Figure, axes: Sequence[Axes]) -> None:
     """Have the labels of x, and the panels' titles, break where a panel is too narrow for them."""
 
     def fit(width_in: float, columns: int) -> float:
-        width_pt = 72 * width_in / columns
-        more_pt = LABEL_LINE_PT * max(_break_label(ax, width_pt) for ax in axes)
-        return (more_pt + TITLE_LINE_PT * sum(_break_title(ax, width_pt) for ax in axes) / columns) / 72
+        own_pt = [_names_pt(ax) for ax in axes]
+        names_pt = [max(own_pt)] * len(axes) if columns == 1 else own_pt  # left edges are one below the other
+        rooms_pt = [72 * width_in / columns - max(beside_pt, 72 * LABELS_IN) for beside_pt in names_pt]
+        more_pt = LABEL_LINE_PT * max(map(_break_label, axes, rooms_pt))
+        return (more_pt + TITLE_LINE_PT * sum(map(_break_title, axes, rooms_pt)) / columns) / 72
 
     at_width(figure, fit)
 
 
-def _break_title(ax: Axes, width_pt: float) -> int:
-    """Break the title of a panel with all at its left; return how many lines that adds."""
+def _break_title(ax: Axes, room_pt: float) -> int:
+    """Break the title of a panel that is so wide; return how many lines that adds."""
     texts = (child for child in ax.get_children() if isinstance(child, Text) and child.get_text())
     title = next((text for text in texts if text.get_text() == ax.get_title("left")), None)
     if title is None:
         return 0
     whole = _whole_label(title)
-    letters = int((width_pt - max(_names_pt(ax), 72 * LABELS_IN)) / TITLE_LETTER_PT)
-    lines = [line for part in whole.split("\n") for line in textwrap.wrap(part, letters)]
+    lines = [line for p in whole.split("\n") for line in textwrap.wrap(p, int(room_pt / TITLE_LETTER_PT))]
     title.set_text("\n".join(lines))
     _whole_labels[title] = whole, title.get_text()
     return len(lines) - whole.count("\n") - 1
@@ -105,10 +105,10 @@ def _whole_label(label: Text) -> str:
     return whole if label.get_text() == broken else label.get_text()
 
 
-def _break_label(ax: Axes, width_pt: float) -> int:
-    """Break the label of x for a panel with all at its left; return how many lines that adds."""
+def _break_label(ax: Axes, room_pt: float) -> int:
+    """Break the label of x for a panel that is so wide; return how many lines that adds."""
     label, text = ax.xaxis.label, _whole_label(ax.xaxis.label)
-    letters = int((width_pt - max(_names_pt(ax), 72 * LABELS_IN)) / LABEL_LETTER_PT)
+    letters = int(room_pt / LABEL_LETTER_PT)
     fits = max(map(len, text.split("\n"))) <= letters
     label.set_text(text if fits else textwrap.fill(" ".join(text.split()), letters))
     _whole_labels[label] = text, label.get_text()
