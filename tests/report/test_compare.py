@@ -255,11 +255,11 @@ def test_its_tables_are_those_of_the_ledgers(page):
     assert list(answers["fastest"]) == list(answers["cheapest"]) == ["new"]
     speedups = "speed-up of new over old"
     times = next(table for table in tables if speedups in table)
-    assert list(times[speedups]) == ["2.00× (1.94 to 2.06)", "2.00×", "—"]
+    assert list(times[speedups]) == ["2.00x (1.94 to 2.06)", "2.00x", "—"]
     assert list(times["blocks"]) == ["6", "1", "0, 1"]
     job = next(table for table in tables if "cost of a training" in table)
     assert list(job["side"]) == ["new", "old", "third"]
-    assert list(job["per dollar / old"]) == ["1.50×", "1.00×", "—"]
+    assert list(job["per dollar / old"]) == ["1.50x", "1.00x", "—"]
     failures = next(table for table in tables if "reason" in table)
     assert list(failures["side"]) == ["old"] and list(failures["status"]) == ["OOM"]
 

@@ -19,14 +19,14 @@ def frame():
 class TestVerdicts:
     def test_speed_up_interval_and_outcome_are_text(self):
         row = cells(tables.verdict_table(make_verdicts()), outcome="faster")
-        assert (row["speed-up"], row["95 % interval"], row["blocks"]) == ("1.34×", "1.31 to 1.37", "6")
+        assert (row["speed-up"], row["95 % interval"], row["blocks"]) == ("1.34x", "1.31 to 1.37", "6")
 
     def test_no_interval_is_invented(self):
         """One block has a dot but no interval; no pair has neither."""
         hollow, none = [
             row for row in rows(tables.verdict_table(make_verdicts())) if row["95 % interval"] == "—"
         ]
-        assert (hollow["speed-up"], hollow["blocks"]) == ("1.21×", "1")
+        assert (hollow["speed-up"], hollow["blocks"]) == ("1.21x", "1")
         assert (none["speed-up"], none["blocks"]) == ("—", "0")
 
     def test_blocks_of_which_one_side_gave_no_result_are_said(self):

@@ -187,7 +187,7 @@ def ratio_axis(axis: Axis, low: float, high: float) -> None:
     """Make an axis logarithmic around 1, from low to high with a margin, with round ratios as ticks."""
     low, high = min(low, 0.97), max(high, 1 / 0.97)
     margin = (high / low) ** 0.06
-    log_axis(axis, low / margin, high * margin, unit="×")
+    log_axis(axis, low / margin, high * margin, unit="x")
 
 
 def _round_ticks(low: float, high: float, most: int) -> list[float]:

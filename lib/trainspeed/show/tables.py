@@ -76,7 +76,7 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
     rows = [
         {
             "comparison": _anchored(verdict["label"], one),
-            "speed-up": fixed(verdict["speedup"], 2, "×"),
+            "speed-up": fixed(verdict["speedup"], 2, "x"),
             "95 % interval": interval(verdict["low"], verdict["high"]),
             "blocks": fixed(verdict["blocks"], 0),
             "outcome": verdict["outcome"] + lost_blocks(getattr(one, "without_result", 0)),

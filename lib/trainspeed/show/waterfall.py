@@ -83,7 +83,7 @@ def _way(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
     ratio_axis(ax.xaxis, low, high)
     ax.axvline(1, color=".3", linewidth=1.2, zorder=1.5)
     labels = ["plain"]
-    _number(ax, "1.00×", 0, 1.0)
+    _number(ax, "1.00x", 0, 1.0)
     for y, row in enumerate(rows.to_dict("records"), 1):
         before, after = row["before"], row["after"]
         right = max(before, after)
@@ -95,7 +95,7 @@ def _way(ax: Axes, rows: pd.DataFrame, low: float, high: float) -> None:
             right = max(right, row["high"])
         if not is_total:
             ax.plot([after, after], [y + 0.3, y + 0.7], color=".5", linewidth=0.8)
-        text = f"{after:.2f}×" if is_total else f"×{after / before:.2f}"
+        text = f"{after if is_total else after / before:.2f}x"
         _number(ax, text, y, right, **({"weight": "bold"} if is_total else {}))
         labels.append(textwrap.fill(row["step"], SWITCH_LETTERS))
     ax.set_yticks(range(len(labels)), labels, fontsize=SMALL_PT)

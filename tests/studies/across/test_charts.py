@@ -42,12 +42,12 @@ def test_each_job_is_a_group_of_sides_with_the_best_on_top(sides):
     ]
     assert labels(ax) == ["B", "A", "D", "C", "B", "C", "A"]
     assert texts(ax, "value") == [
-        "2.00× (1.99 to 2.01)",
+        "2.00x (1.99 to 2.01)",
         "1 = 63.8",
-        "0.67× (2 blocks)",
-        "0.50× (0.50 to 0.50)",
+        "0.67x (2 blocks)",
+        "0.50x (0.50 to 0.50)",
         "1 = 42.6",
-        "1.00× (1.00 to 1.00)",
+        "1.00x (1.00 to 1.00)",
         "OOM",
     ]
 

@@ -151,7 +151,7 @@ def test_the_tables_have_every_session_and_every_change():
     table = changes_table(trials, ordered).data
     assert len(table) == 12
     row = table[(table["trial"] == "PyTorch, cnn10") & (table["change"] == "B")].iloc[0]
-    assert (row["since"], row["it is"], row["speed-up"]) == ("2026-11-19", "slower", "0.93×")
+    assert (row["since"], row["it is"], row["speed-up"]) == ("2026-11-19", "slower", "0.93x")
     assert (row["before ms"], row["after ms"]) == ("40.1", "43.3")
     assert not pd.isna(table).any().any()
     ordered, trials = history_of(day(1), failed_day(2, "2.15"))

@@ -125,7 +125,7 @@ def test_a_card_has_its_names_above_the_marks_and_none_behind_them_and_no_word_i
     strips = [line for line in ax.lines if line.get_gid() == "one"]
     plt.close(ax.figure)
 
-    assert [text.get_text() for text in texts["size"]] == ["1.30×", "0.50×"]
+    assert [text.get_text() for text in texts["size"]] == ["1.30x", "0.50x"]
     assert max(len(text.get_text()) for text in texts["label"]) == cards.LABEL_LETTERS
     for text, strip in zip(texts["label"], strips, strict=True):
         assert text.get_position()[1] < min(strip.get_ydata())

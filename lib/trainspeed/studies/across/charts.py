@@ -131,7 +131,7 @@ def _value(ranking: Ranking, entry: Entry) -> str:
     if entry.side == ranking.reference:
         return f"1 = {three(entry.images)}"
     ends = f"({interval(entry.low, entry.high)})" if entry.low else f"({counted(entry.blocks, 'block')})"
-    return f"{entry.speedup:.2f}× {ends}"
+    return f"{entry.speedup:.2f}x {ends}"
 
 
 def _write(ax: Axes, data: pd.DataFrame, height: float) -> None:

@@ -60,9 +60,9 @@ def _row(change: Change, named: Mapping[str, str]) -> dict[str, object]:
         "sessions": f"{len(change.before)}, {len(change.after)}",
         "before ms": _ms(change.before),
         "after ms": _ms(change.after),
-        "speed-up": size_of(change, times="×"),
+        "speed-up": size_of(change),
         "95 % interval": interval_of(change),
-        "noise": fixed(change.noise, 2, "×"),
+        "noise": fixed(change.noise, 2, "x"),
         "it is": str(change.finding),
     }
 

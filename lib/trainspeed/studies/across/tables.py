@@ -94,7 +94,7 @@ def job_table(job: Job, sides: Sequence[str]) -> Styler:
     columns = {
         "side": list(sides),
         "images per second": [digits(entry.images) for entry in fastest],
-        reference: [size_of(entry, times="×") for entry in fastest],
+        reference: [size_of(entry) for entry in fastest],
         "95 % interval": [interval_of(entry) for entry in fastest],
         "blocks": [len(entry.amounts) for entry in fastest],
         "its fastest setting": [_setting(entry) for entry in fastest],
@@ -103,7 +103,7 @@ def job_table(job: Job, sides: Sequence[str]) -> Styler:
     if job.cheapest:
         over = f"per dollar / {job.cheapest.reference}"
         columns["images per dollar"] = _cells(priced, lambda entry: digits(entry.images))
-        columns[over] = _cells(priced, lambda entry: size_of(entry, times="×"))
+        columns[over] = _cells(priced, lambda entry: size_of(entry))
         columns["its 95 % interval"] = _cells(priced, interval_of)
         columns["its cheapest setting"] = _cells(priced, _setting)
         columns["cost of a training"] = _cells(priced, lambda entry: usd(entry.usd_per_training))
@@ -131,9 +131,9 @@ def _against(of_side: Mapping[str, Sequence[TrialPair]], sides: Sequence[str]) -
         row = {"side": side, "trials": len(pairs)}
         row |= {str(outcome): counts[outcome] for outcome in (Outcome.FASTER, Outcome.SLOWER, Outcome.SAME)}
         row |= {"undecided": counts[Outcome.UNDECIDED], "no result": len(pairs) - len(sizes)}
-        row["median speed-up"] = fixed(median(sizes), 2, "×") if sizes else MISSING
-        row["least"] = fixed(min(sizes), 2, "×") if sizes else MISSING
-        rows.append(row | {"most": fixed(max(sizes), 2, "×") if sizes else MISSING})
+        row["median speed-up"] = fixed(median(sizes), 2, "x") if sizes else MISSING
+        row["least"] = fixed(min(sizes), 2, "x") if sizes else MISSING
+        rows.append(row | {"most": fixed(max(sizes), 2, "x") if sizes else MISSING})
     first = of_side[sides[0]][0].first
     return styled(
         rows, "against", f"Trials of each side against those of {first}: {counted(len(sides), 'side')}"
@@ -164,7 +164,7 @@ def times_table(study: str, pairs: Sequence[TrialPair], shown: Sequence[str]) ->
 def _speedup(pair: Judged | None) -> str:
     if pair is None or pair.speedup is None:
         return MISSING
-    return size_of(pair, times="×") + (f" ({interval_of(pair)})" if pair.low is not None else "")
+    return size_of(pair) + (f" ({interval_of(pair)})" if pair.low is not None else "")
 
 
 def _outcome(pair: Judged) -> str:

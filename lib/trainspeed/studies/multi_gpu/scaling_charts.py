@@ -238,7 +238,7 @@ def _shade(ax: Axes, measured: float, foreseen: float) -> bool:
 
 def _limit(axes: list[Axes], counts: list[float], of_ideal: bool) -> None:
     """Set x to whole numbers of devices with room at both ends, and y to start at 0, but on logarithmic axes."""
-    most, unit = counts[-1], "" if of_ideal else "×"
+    most, unit = counts[-1], "" if of_ideal else "x"
     margin = END_MARGIN * (most - 1)
     axes[-1].set_xlabel("devices")
     # Panels may share an axis: the last one's limits would cut off what others have below.

@@ -181,7 +181,7 @@ def plot_card(rows: pd.DataFrame, *, ax: Axes) -> Axes:
     look = {"transform": ax.get_yaxis_transform(), "fontsize": SMALL_PT, "va": "center"}
     for number, row in enumerate(rows.to_dict("records")):
         ax.text(0, number - LABEL_UP, row["label"], ha="left", gid="label", **look)
-        ax.text(1, number - LABEL_UP, f"{row['value']:.2f}×", ha="right", weight="bold", gid="size", **look)
+        ax.text(1, number - LABEL_UP, f"{row['value']:.2f}x", ha="right", weight="bold", gid="size", **look)
     known = rows[["value", "low", "high"]].stack()
     ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
     for y in rows["y"]:  # not behind the names
