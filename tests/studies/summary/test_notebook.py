@@ -16,7 +16,7 @@ from page_text import read_page
 from trainspeed.judge.text import outcome_word, size_of
 from trainspeed.show.notebook import read_elements
 from trainspeed.studies.summary.collect import read_report
-from trainspeed.studies.summary.tables import other_verdicts
+from trainspeed.studies.summary.tables import SWITCHES, other_verdicts
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +111,7 @@ def test_the_page_has_its_sections_in_the_order_of_a_readers_questions(page):
 def test_every_verdict_of_every_notebook_is_a_row_of_one_table(page, report, verdicts):
     """The switches of a training are in sight, the others folded."""
     front = read_report(report[0], report[0])
-    groups = {"Every verdict": front.headlines, **other_verdicts(front)}
+    groups = {SWITCHES: front.headlines, **other_verdicts(front)}
     told = [verdict for several in groups.values() for verdict in several]
     rows = [row for caption in groups for row in table(page, caption)[0]]
 
@@ -123,7 +123,7 @@ def test_every_verdict_of_every_notebook_is_a_row_of_one_table(page, report, ver
         if v.low is not None
     )
     assert {row["notebook"] for row in rows} == set(STUDIES)
-    assert table(page, "Every verdict")[1].find_parent("details") is None
+    assert table(page, SWITCHES)[1].find_parent("details") is None
     assert all(table(page, caption)[1].find_parent("details") for caption in [*groups][1:])
     for row, verdict in zip(rows, told, strict=True):
         size = row["speed-up" if verdict.quantity == "time" else "difference, points"]
@@ -133,7 +133,7 @@ def test_every_verdict_of_every_notebook_is_a_row_of_one_table(page, report, ver
 
 def test_every_row_leads_to_the_line_of_its_verdict_or_to_its_section(page, out):
     """Of everything that the four notebooks really record."""
-    groups = {"Every verdict": (front := read_report(out, out)).headlines, **other_verdicts(front)}
+    groups = {SWITCHES: (front := read_report(out, out)).headlines, **other_verdicts(front)}
     links = [row.a["href"] for caption in groups for row in table(page, caption)[1].tbody("tr")]
     told = [verdict for several in groups.values() for verdict in several]
     pages = {study: BeautifulSoup(read_page(out / f"{study}.html"), "html.parser") for study in STUDIES}

@@ -23,12 +23,12 @@ from trainspeed.studies.summary.text import checks_here
 OTHERS_BUSY = (CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile)  # notes on other processes
 
 
-def evidence_text(report: ReportSummary, measured: Measured, told: Sequence[Gain]) -> str:
+def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gain]) -> str:
     """Return what the headline rests on: its blocks, what noise does, and how often other processes were busy."""
-    headline = {study for gain in told for study in gain.studies}
+    headline = {study for gain in gains for study in gain.studies}
     runs = [run for run in (*report.runs, *measured.runs) if not headline or run.study in headline]
     said = []
-    if blocks := sorted({gain.verdict.blocks for gain in told}):
+    if blocks := sorted({gain.verdict.blocks for gain in gains}):
         number = " to ".join(dict.fromkeys((f"{blocks[0]}", f"{blocks[-1]}")))
         pages = {ran.name: ran.page for ran in report.notebooks}
         where = listed([study_link(study, pages.get(study)) for study in sorted(headline - {SUMMARY})])

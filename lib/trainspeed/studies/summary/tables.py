@@ -18,6 +18,7 @@ from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
 WHOLE_COLUMNS = ("speed-up", "difference, points", "95 % interval")  # whose cells are never broken
+SWITCHES = f"Switches, in {MIN_BLOCKS} blocks or more"
 FEW_BLOCKS = f"fewer than {MIN_BLOCKS} blocks"
 # At most as wide as the page: words break, so that size and outcome are in sight on a phone; the rest scrolls.
 PAGE_WIDTH = {"selector": "", "props": "width: auto"}
@@ -65,7 +66,7 @@ def other_verdicts(report: ReportSummary) -> dict[str, list[Verdict]]:
 
 
 def all_verdicts_table(
-    verdicts: Sequence[Verdict], report: ReportSummary, *, caption: str = "Every verdict"
+    verdicts: Sequence[Verdict], report: ReportSummary, *, caption: str = SWITCHES
 ) -> Styler:
     """Return a row per verdict: what was compared (a link to where), size, outcome, interval, blocks, notebook.
 

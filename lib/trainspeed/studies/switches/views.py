@@ -173,7 +173,7 @@ def kept_recipes(found: Iterable[Findings]) -> list[tuple[Trial, Trial]]:
     return [(one.start, one.best) for one in kept]
 
 
-def confirmed_levers(found: Iterable[Findings]) -> Mapping[Trial, Collection[str]]:
+def confirmed_by_ablation(found: Iterable[Findings]) -> Mapping[Trial, Collection[str]]:
     """Return the levers that are faster beside the others, as `snippets.code.program_blocks` takes them."""
     return {
         one.best: {
