@@ -89,7 +89,12 @@ def table(soup, caption):
     found, said = next((t, said) for (name, _, said), t in captions if name == caption)
     names = [name.get_text() for name in found.thead("th")]
     rows = [[_text(cell) for cell in row("td")] for row in found.tbody("tr")]
-    shared = {name: text for name, _, text in (part.rpartition(" ") for part in said.split(", ")) if name}
+    shared = {
+        column: part.removeprefix(f"{column} ")
+        for part in said.split(", ")
+        for column in ("difference in points", "speed-up", "outcome", "95 % interval", "blocks", "notebook")
+        if part.startswith(f"{column} ")
+    }
     return [shared | dict(zip(names, row, strict=True)) for row in rows], found
 
 
@@ -126,7 +131,7 @@ def test_every_verdict_of_every_notebook_is_a_row_of_one_table(page, report, ver
     assert table(page, SWITCHES)[1].find_parent("details") is None
     assert all(table(page, caption)[1].find_parent("details") for caption in [*groups][1:])
     for row, verdict in zip(rows, told, strict=True):
-        size = row["speed-up" if verdict.quantity == "time" else "difference, points"]
+        size = row["speed-up" if verdict.quantity == "time" else "difference in points"]
         size = float(re.match(r"[-+\d.]+", size)[0])
         assert size == pytest.approx(verdict.speedup, abs=0.06 if verdict.quantity == "accuracy" else 0.006)
 

@@ -17,7 +17,7 @@ from trainspeed.show.cells import said_once, styled, with_sentences
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
-WHOLE_COLUMNS = ("speed-up", "difference, points", "95 % interval")  # whose cells are never broken
+WHOLE_COLUMNS = ("speed-up", "difference in points", "95 % interval")  # whose cells are never broken
 SWITCHES = f"Switches, in {MIN_BLOCKS} blocks or more"
 FEW_BLOCKS = f"fewer than {MIN_BLOCKS} blocks"
 # At most as wide as the page: words break, so that size and outcome are in sight on a phone; the rest scrolls.
@@ -75,7 +75,7 @@ def all_verdicts_table(
     Without any interval nothing is decided, and there is neither a column for it nor one for the outcome.
     """
     in_points = bool(verdicts) and all(verdict.quantity == "accuracy" for verdict in verdicts)
-    size = "difference, points" if in_points else "speed-up"
+    size = "difference in points" if in_points else "speed-up"
     rows = [
         {
             "comparison": verdict.name,
