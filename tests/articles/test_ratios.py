@@ -121,6 +121,13 @@ def test_our_pipelines_are_relative_to_one_device_fed_by_threads():
     assert theirs["ms_per_step"].tolist() == pytest.approx([13, 90, 0.113 * 256, 36])
 
 
+def test_accuracies_of_models_that_trained_for_other_numbers_of_epochs_are_not_compared():
+    longer = replace(pipeline_run(1.0, pipeline="arrays"), epoch_s=(3.0, *[1.0] * 9))
+    ours = input_pipelines([pipeline_run(4.0), longer]).query("kind == 'measured'").set_index("pipeline")
+    assert ours["accuracy"].to_dict() == {"threads": 0.5, "arrays": 0.5}
+    assert ours["accuracy_points"].fillna(-1).to_dict() == {"threads": 0.0, "arrays": -1}
+
+
 def test_a_step_takes_the_time_of_the_steps_that_were_made():
     """Of 100 images at batch 32 an epoch makes 3 steps of 96: 3 s of them are 1 s a step."""
     run = pipeline_run(3.0, batch_size=32, images_per_epoch=100)

@@ -240,6 +240,15 @@ def test_accuracy_of_few_blocks_is_undecided():
     assert "-2.0 points in test accuracy, no interval: undecided, measure 6 blocks or more." in sentence
 
 
+def test_accuracy_is_compared_where_both_trained_as_many_epochs():
+    """In turns a group takes as many epochs as fill them: one that trained longer learned more by that alone."""
+    runs = accuracy_runs([2.0] * 6)
+    longer = [make_run(block=6, layout=FIRST, test_accuracy=0.5)]
+    longer += [make_run(block=6, layout=LAST, test_accuracy=0.9, epoch_s=(3.0, *[1.0] * 9))]
+    assert one(by_layout(runs + longer, quantity="accuracy")).blocks == 6
+    assert by_layout(longer, quantity="accuracy") == []
+
+
 def test_blocks_without_an_accuracy_are_left_out():
     runs = accuracy_runs([1.0]) + [run for run in layout_pair(SIX) if run.block]
     assert one(by_layout(runs, quantity="accuracy")).blocks == 1

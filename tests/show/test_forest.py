@@ -33,6 +33,13 @@ class TestAccuracy:
         assert "batch sizes 8, 16, 32, 64 together" in note and "dotted: chance" in note
         assert found(ax, "chance")[0].get_xdata()[0] == 10  # of ten classes
 
+    def test_models_that_trained_for_other_numbers_of_epochs_are_not_to_be_compared(self, frame):
+        longer = frame.assign(epochs_trained=frame["epochs_trained"].mask(frame["batch_size"] == 8, 10))
+        note = texts(forest.plot_accuracy(longer).axes[1], "note")[0].replace("\n", " ")
+        assert "after 5 to 10 epochs" in note and "compare what trained equally long" in note
+        note = texts(forest.plot_accuracy(frame).axes[1], "note")[0].replace("\n", " ")
+        assert "after 5 epochs" in note and "equally long" not in note
+
     def test_a_row_without_accuracy_says_why(self, frame):
         """A failure and a run that was not evaluated differ."""
         figure = forest.plot_accuracy(frame.assign(test_accuracy=None))

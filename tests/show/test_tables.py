@@ -198,6 +198,15 @@ class TestResults:
         row = rows(tables.results_table(to_frame([make_run(test_accuracy=None)])))[0]
         assert row["accuracy % after 5 epochs"] == "—"
 
+    def test_rows_that_trained_for_other_numbers_of_epochs_say_for_how_many(self):
+        """Turns take as many epochs as fill them, so that the trial's `epochs` are the least."""
+        longer = {"batch_size": 64, "epoch_s": (3.0, *[1.0] * 9)}
+        table = tables.results_table(to_frame([make_run(), make_run(**longer)]))
+        assert list(table.data["epochs trained"]) == ["5", "10"]
+        assert "accuracy %" in table.data
+        alike = tables.results_table(to_frame([make_run(**longer)])).data
+        assert "accuracy % after 10 epochs" in alike and "epochs trained" not in alike
+
     def test_a_named_data_set_is_in_the_heading_of_the_accuracy(self):
         """An accuracy on digits is not one on CIFAR-10."""
         table = tables.results_table(to_frame([make_run(dataset="digits")]))

@@ -110,7 +110,7 @@ def input_pipelines(runs: Iterable[Run]) -> pd.DataFrame:
     Ours are medians over blocks; there are none where one device with threads was not measured. Of several
     such arms the others are relative to the one with the most blocks, and of these to the one that is nearest
     to the article's 4 threads. Own columns: devices, pipeline, workers, batch_size, ms_per_step, accuracy,
-    accuracy_points.
+    accuracy_points (of what trained as many epochs).
     """
     arm, numbers = ["devices", "pipeline", "workers", "batch_size"], ["ms_per_step", "accuracy"]
     table = pipelines()
@@ -119,12 +119,13 @@ def input_pipelines(runs: Iterable[Run]) -> pd.DataFrame:
     rows = [
         {"series": _here(run.trial), "px": run.trial.image_size, "s": run.median_epoch_s}
         | {name: getattr(run.trial, name) for name in arm}
-        | {"ms_per_step": 1000 * run.step_s, "accuracy": run.test_accuracy}
+        | {"ms_per_step": 1000 * run.step_s, "accuracy": run.test_accuracy, "epochs": len(run.epoch_s)}
         for run in _usable(runs, framework="tensorflow", model="cnn_keras", layout="channels_last")
     ]
-    ours = pd.DataFrame(rows, columns=["series", "px", "s", *arm, *numbers])
-    ours = ours.astype(dict.fromkeys(("s", *numbers), float)).groupby(["px", "series", *arm], as_index=False)
-    ours = ours.agg(blocks=("s", "size"), **{name: (name, "median") for name in ("s", *numbers)})
+    medians = ("s", *numbers, "epochs")
+    ours = pd.DataFrame(rows, columns=["series", "px", *arm, *medians])
+    ours = ours.astype(dict.fromkeys(medians, float)).groupby(["px", "series", *arm], as_index=False)
+    ours = ours.agg(blocks=("s", "size"), **{name: (name, "median") for name in medians})
     relative = [row for _, arms in ours.groupby("px") for row in _relative_to_threads(arms)]
     data = _frame(theirs, relative, [*arm, *numbers, "accuracy_points"]).assign(framework="tensorflow")
     return data.assign(label=[_arm(row) for row in data.to_dict("records")])
@@ -136,7 +137,7 @@ def _relative_to_threads(arms: pd.DataFrame) -> list[dict]:
     if not threads:
         return []
     base = min(threads, key=lambda arm: (-arm["blocks"], abs(arm["workers"] - ARTICLE_WORKERS["threads"])))
-    points = 100 * (arms["accuracy"] - base["accuracy"])
+    points = (100 * (arms["accuracy"] - base["accuracy"])).where(arms["epochs"] == base["epochs"])
     return arms.assign(value=arms["s"] / base["s"], accuracy_points=points).to_dict("records")
 
 

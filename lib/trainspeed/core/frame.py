@@ -40,11 +40,12 @@ RUN_COLUMNS = (
     *("first_epoch_s", "median_epoch_s", "training_s", "images_per_s", "images_consumed"),
     *("test_accuracy", "chance", "peak_memory_bytes", "effective_layout", "effective_precision", "energy_j"),
     *("timed_s", "epoch_energy_j", "median_call_s", "median_resident_s", "placement", "start_s"),
-    *("notes", "started_at", "monitor", "node"),
+    *("notes", "started_at", "monitor", "node", "epochs_trained"),
 )
 DERIVED_COLUMNS: Mapping[str, Callable[[Run], Any]] = {
     "status": lambda run: str(run.status),
     "chance": lambda run: None if run.test_accuracy is None else run.chance,
+    "epochs_trained": lambda run: len(run.epoch_s) or None,
     "images_consumed": lambda run: run.images_per_epoch,
     "effective_layout": lambda run: layouts_text(run.effective_layout),
     "effective_precision": lambda run: precision_text(run.effective_precision, run.tf32),
@@ -62,9 +63,9 @@ CSV_COLUMNS = (
 def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Return one row per run: the trial's fields, the run's own, and what is derived from them.
 
-    Derived columns: first_epoch_s, median_epoch_s (of epochs 2…), images_per_s, and training_s: the
-    first epoch plus 99 medians, a projection of the articles' 100 epochs; of a run that was not built alone with the
-    first epoch of those that were. Missing values are None/NaN.
+    Derived columns: first_epoch_s, median_epoch_s (of epochs 2…), images_per_s, epochs_trained (in turns more than
+    the trial's `epochs`), and training_s: the first epoch plus 99 medians, a projection of the articles' 100 epochs; of
+    a run that was not built alone with the first epoch of those that were. Missing values are None/NaN.
     The trial's `seed` is the block's own, so it differs from block to block.
     """
     runs = tuple(runs)

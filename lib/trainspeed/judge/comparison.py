@@ -252,14 +252,17 @@ def judge_runs(
     """Return how one trial's runs compare with another's, block by block.
 
     Args:
-        quantity: "time", or "accuracy" (then the judgement's speed-up is a difference in points).
+        quantity: "time", or "accuracy" (then the judgement's speed-up is a difference in points, of models that
+            trained for as many epochs).
         accuracy_margin: Half-width of "the same" in accuracy, in points.
     """
     if quantity == "time":
         pairs = paired_s(baseline, candidate).values()
         return judge([a for a, _ in pairs], [b for _, b in pairs])
-    pairs = value_pairs(baseline, candidate, _points)
-    return judge_difference([a for a, _ in pairs], [b for _, b in pairs], margin=accuracy_margin)
+    scored = value_pairs(baseline, candidate, lambda run: None if run.test_accuracy is None else run)
+    alike = [(a, b) for a, b in scored if len(a.epoch_s) == len(b.epoch_s)]  # who trains longer learns more
+    points = [[100 * run.test_accuracy for run in side] for side in zip(*alike, strict=True)] or [[], []]
+    return judge_difference(*points, margin=accuracy_margin)
 
 
 def paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tuple[float, float]]:
@@ -277,10 +280,6 @@ def paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tup
             ratio = median(one_s[number] / other_s[number] for number in rounds)
             pairs[one.block] = ratio * other.median_s, other.median_s
     return pairs
-
-
-def _points(run: Run) -> float | None:
-    return None if run.test_accuracy is None else 100 * run.test_accuracy
 
 
 def value_pairs(

@@ -31,8 +31,10 @@ from trainspeed.show.axes import (
 from trainspeed.show.dot_rows import dot_rows, dot_rows_legend, height_in, looks_in, write_in_row
 from trainspeed.show.fitting import at_width
 from trainspeed.show.rows import (
+    ARM_COLUMNS,
     accuracy_context,
     data_rows,
+    epochs_trained,
     require,
     shared_factors,
     succeeded,
@@ -157,9 +159,7 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     Args:
         title: What the chart says, by default what it shows.
     """
-    require(
-        frame, ("framework", "layout", "model", "batch_size", "status", "label", "test_accuracy", "chance")
-    )
+    require(frame, (*ARM_COLUMNS, "status", "label", "epochs_trained", "test_accuracy", "chance"))
     data = data_rows(frame)
     data["value"] = 100 * data["test_accuracy"].astype(float).where(succeeded(data))
     models = list(data["model"].unique())
@@ -183,7 +183,9 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     together = f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""
     axes[-1].set_xlabel("test accuracy in %\n(more is better)")
     guessed = "; dotted: chance, one over the number of classes" if len(known) else ""
-    note = f"{dot_rows_legend(data)}{guessed}{together}{f';{context}' if context else ''}"
+    unequal = ": compare what trained equally long, the table of results has the epochs"
+    after = f";{context}{unequal if ' to ' in epochs_trained(data) else ''}" if context else ""
+    note = f"{dot_rows_legend(data)}{guessed}{together}{after}"
     note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
     if not data["value"].notna().any():
         axes[-1].set_xticks([])

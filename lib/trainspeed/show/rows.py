@@ -154,12 +154,26 @@ def count_failures(data: pd.DataFrame) -> str:
 
 
 def accuracy_context(data: pd.DataFrame) -> str:
-    """Return what a reader of an accuracy must know, where all rows share it: " after 5 epochs on digits"."""
-    epochs = data["epochs"].unique() if "epochs" in data else ()
+    """Return what a reader of an accuracy must know: " after 5 epochs on digits", or " after 6 to 14 epochs"."""
+    epochs = epochs_trained(data)
+    return (f" after {epochs} epochs" if epochs else "") + data_set_context(data)
+
+
+def data_set_context(data: pd.DataFrame) -> str:
+    """Return whose images all rows share: " on digits", or nothing."""
     sets = data["dataset"].unique() if "dataset" in data else ()
-    after = f" after {epochs[0]} epochs" if len(epochs) == 1 else ""
     on = DATA_SET_NAMES.get(sets[0], sets[0]) if len(sets) == 1 else "auto"
-    return after + (f" on {on}" if on != "auto" else "")
+    return f" on {on}" if on != "auto" else ""
+
+
+def epochs_trained(data: pd.DataFrame) -> str:
+    """Return for how many epochs models trained whose accuracy is known, or else all: "5", "6 to 14" or "".
+
+    Turns take as many epochs as fill their time, at least the trial's `epochs`: it is another number in each group.
+    """
+    evaluated = data["test_accuracy"].notna()
+    known = data.loc[evaluated if evaluated.any() else succeeded(data), "epochs_trained"].dropna()
+    return " to ".join(f"{epochs:g}" for epochs in sorted({known.min(), known.max()})) if len(known) else ""
 
 
 def memory_unit(values_bytes: pd.Series) -> tuple[float, str]:

@@ -26,6 +26,8 @@ from trainspeed.show.rows import (
     ARM_COLUMNS,
     accuracy_context,
     data_rows,
+    data_set_context,
+    epochs_trained,
     factor_text,
     memory_unit,
     require,
@@ -40,11 +42,15 @@ def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the block
     """Return the articles' table: a row per framework, model, layout and batch size, medians over blocks.
 
     A failed arm keeps its row, with status and reason. Each further factor that varies has a column.
+    Where models trained for different numbers of epochs before their accuracy was taken, a column says for how many.
     The training time (h:mm:ss) is a projection where fewer than 100 epochs ran; its header says so.
     """
     measured = ("first_epoch_s", "median_epoch_s", "training_s", "test_accuracy", "images_per_s")
-    require(frame, (*ARM_COLUMNS, "label", "status", "reason", "epochs", *measured, "peak_memory_bytes"))
+    told = ("label", "status", "reason", "epochs", "epochs_trained")
+    require(frame, (*ARM_COLUMNS, *told, *measured, "peak_memory_bytes"))
     data = data_rows(frame)
+    unequal = " to " in epochs_trained(data)
+    accuracy = f"accuracy %{data_set_context(data) if unequal else accuracy_context(data)}"
     projected = (data["epochs"] < ARTICLE_EPOCHS).any()
     training_time = f"{ARTICLE_EPOCHS} epochs, projected" if projected else "training time"
     divisor, unit = memory_unit(data["peak_memory_bytes"].astype(float))
@@ -56,7 +62,8 @@ def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the block
             "median epoch s (from the 2nd on)": digits(middle["median_epoch_s"]),  # first: in view on a phone
             "first epoch s": digits(middle["first_epoch_s"]),
             training_time: clock(middle["training_s"]),
-            f"accuracy %{accuracy_context(data)}": fixed(100 * middle["test_accuracy"], 1),
+            **({"epochs trained": or_nothing(epochs_trained(runs))} if unequal else {}),
+            accuracy: fixed(100 * middle["test_accuracy"], 1),
             "images/s": digits(middle["images_per_s"]),
             f"peak memory {unit}": digits(middle["peak_memory_bytes"] / divisor),
             "blocks": len(good),

@@ -89,6 +89,12 @@ def test_memory_and_accuracy_are_shown_where_two_sides_have_them():
     assert list(table["trial"]) == ["batch 32"]
     assert list(table["memory A, MB"]) == list(table["memory B, MB"]) == ["250"]
     assert (list(table["accuracy A, %"]), list(table["accuracy B, %"])) == (["50.0"], ["—"])
+    longer = blocks(1.0, **measured, epoch_s=(3.0, *[1.0] * 9))
+    table = read(tables.resources_table("layout", common_of(A=a, B=longer).trials, ["A", "B"]))
+    assert (table["accuracy A, %"][0], table["accuracy B, %"][0]) == (
+        "50.0 after 4 epochs",
+        "50.0 after 10 epochs",
+    )
     none = common_of(A=blocks(1.0), B=blocks(1.0)).trials
     assert tables.resources_table("layout", none, ["A", "B"]) is None
 

@@ -199,10 +199,25 @@ def resources_table(study: str, trials: Sequence[CommonTrial], shown: Sequence[s
     columns = {"trial": [trial.label for trial in trials]}
     for side, sizes in memory.items():
         columns[f"memory {side}, {unit}"] = _cells(sizes, lambda v: digits(v / divisor))
+    epochs = [_epochs(trial, shown) for trial in trials]
     for side, shares in accuracy.items():
-        columns[f"accuracy {side}, %"] = _cells(shares, lambda v: fixed(100 * v, 1))
+        cells = _cells(shares, lambda v: fixed(100 * v, 1))
+        columns[f"accuracy {side}, %"] = [
+            f"{cell} after {own[side]} epochs" if side in own and len({*own.values()}) > 1 else cell
+            for cell, own in zip(cells, epochs, strict=True)
+        ]
     caption = f"{study}: peak memory and test accuracy, medians over the blocks that have them"
     return styled(columns, "resources", caption) if trials else None
+
+
+def _epochs(trial: CommonTrial, shown: Sequence[str]) -> dict[str, str]:
+    """Return side -> for how many epochs its models trained before their accuracy was taken: "6", or "6 to 14"."""
+    found = {}
+    for side in shown:
+        runs = (run for run in trial.runs.get(side, ()) if run.test_accuracy is not None)
+        if epochs := [len(run.epoch_s) for run in runs]:
+            found[side] = " to ".join(map(str, sorted({min(epochs), max(epochs)})))
+    return found
 
 
 def failed_table(common: Common) -> Styler | None:
