@@ -91,7 +91,7 @@ def study_doubts(
 ) -> list[str]:
     """Return the doubts about a study, the weightiest first; arguments as of `whole_study_doubts`."""
     of_runs = [
-        f"{one.runs} of {one.of} runs ({', '.join(one.frameworks)}): {note_sentence(one.note)}"
+        in_runs(one.note, f"{one.runs} of {one.of} runs ({', '.join(one.frameworks)})")
         for one in doubted_runs(runs)
     ]
     return [*whole_study_doubts(runs, control, verdicts), *of_runs]
@@ -162,17 +162,22 @@ def run_doubts(run: Run) -> list[Note]:
     return doubts
 
 
+def in_runs(note: Note, where: str) -> str:
+    """Return a doubt in words: the cause, what to do, and which runs have it; its amounts are the largest of these."""
+    return f"{note_sentence(note).rstrip('.')}. In {where}."
+
+
 def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | GpusDiffer) -> str:
-    """Return a note in words, with what to do."""
+    """Return a note in words, with what to do: amounts as limits, as it may stand for the notes of several runs."""
     match note:
         case notes.GpuBusy():
             return (
-                f"GPU {note.gpu} was busy ({note.load_percent:.0f} % load) before the run began: another process "
+                f"GPU {note.gpu} was busy (up to {note.load_percent:.0f} % load) before the run began: another process "
                 f"uses it. {FREE_THE_GPU}"
             )
         case notes.GpuMemoryHeld():
             return (
-                f"Another process held {note.held_bytes / 1e9:.1f} GB of GPU {note.gpu}'s memory before the "
+                f"Another process held up to {note.held_bytes / 1e9:.1f} GB of GPU {note.gpu}'s memory before the "
                 f"run began, so less fits. {FREE_THE_GPU}"
             )
         case notes.GpuShared():
@@ -187,27 +192,28 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
             )
         case notes.GpuSlowedDown():
             return (
-                f"GPU {note.gpu} slowed itself down while the run was timed, in {percent(note.share)} of the looks at "
-                f"it: {SLOWED_DOWN_BY.get(note.reason, note.reason)}"
+                f"GPU {note.gpu} slowed itself down while the run was timed, in up to {percent(note.share)} of the "
+                f"looks at it: {SLOWED_DOWN_BY.get(note.reason, note.reason)}"
             )
         case notes.CoresBusy():
-            return f"Other processes kept {note.cores:.1f} CPU cores busy meanwhile: stop them."
+            return f"Other processes kept up to {note.cores:.1f} CPU cores busy meanwhile: stop them."
         case notes.CpuTimeStolen():
-            return f"The hypervisor took {percent(note.share)} of the CPU time meanwhile: use a machine of your own."
+            share = percent(note.share)
+            return f"The hypervisor took up to {share} of the CPU time meanwhile: use a machine of your own."
         case notes.BusyWhileWaiting():
             return (
-                f"It kept {note.cores:.2f} CPU cores busy while it waited for its turns, which disturbs those that "
-                "had theirs."
+                f"A run that waited for its turns kept up to {note.cores:.2f} CPU cores busy, which disturbs those "
+                "that had theirs."
             )
         case notes.GpuBusyWhileWaiting():
             return (
-                f"It kept a GPU busy for {percent(note.share)} of the time in which it waited for its turns, which "
+                f"A run that waited for its turns kept a GPU busy for up to {percent(note.share)} of that time, which "
                 "disturbs those that had theirs."
             )
         case notes.OnHeadNode():
             return (
-                "The services of the fleet's head ran beside it, and took about 2 % of a core: have the head on a "
-                "machine that measures nothing."
+                "The services of the fleet's head ran on the same machine, and took about 2 % of a core: have the head "
+                "on a machine that measures nothing."
             )
         case notes.NotAllTogether(together=1):
             return (
@@ -223,14 +229,14 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
             )
         case notes.EpochNotResident():
             return (
-                f"The images of an epoch, {gigabytes(note.images_bytes, 1)} as 32-bit floats, did not stay on the GPU, "
-                f"where they may take {gigabytes(note.limit_bytes, 1)}: every step uploaded its own, and its time "
-                "holds that. Lower images_per_epoch or image_size."
+                f"The images of an epoch, up to {gigabytes(note.images_bytes, 1)} as 32-bit floats, did not stay on "
+                f"the GPU, where they may take {gigabytes(note.limit_bytes, 1)}: every step uploaded its own, and its "
+                "time holds that. Lower images_per_epoch or image_size."
             )
         case notes.LossNotFinite():
             return f"The training loss ended as {note.loss}: the model did not learn."
         case notes.NotInspected():
-            return f"what ran was not found out: {note.error}: {note.message}"
+            return f"What ran was not found out: {note.error}: {note.message}"
         case notes.NotEvaluated():
             return f"The test accuracy could not be measured: {note.error}: {note.message}"
         case notes.NotReadAfterwards():
@@ -241,15 +247,17 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
                 f"there on is missing: {note.message}"
             )
         case notes.ConvolutionsNotSeen():
-            return f"effective layout and precision not found out: {note.error}"
+            return f"The effective layout and precision were not found out: {note.error}"
         case notes.PrecisionNotAsked():
-            return f"{' and '.join(note.asked)} was asked, convolutions ran in {' and '.join(note.ran)}"
+            return (
+                f"Convolutions ran in {' and '.join(note.ran)}, though {' and '.join(note.asked)} was asked."
+            )
         case notes.OtherNote():
             return note.text
         case StepsSkipped():
             return (
-                f"The loss scaler left out {note.skipped} of {note.steps} steps while it looked for its scale: the "
-                "accuracy is that of few steps. Train more epochs."
+                f"The loss scaler left out up to {note.skipped} of {note.steps} steps while it looked for its scale: "
+                "the accuracy is that of few steps. Train more epochs."
             )
         case PerhapsFromCache():
             return (
@@ -258,8 +266,8 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
             )
         case GpuIdle():
             return (
-                f"The GPU had nothing to do for {percent(note.share)} of the time: the host was launching steps and "
-                "feeding images, and what is compared is in part its time. Train larger batches, or compile."
+                f"The GPU had nothing to do for up to {percent(note.share)} of the time: the host was launching steps "
+                "and feeding images, and what is compared is in part its time. Train larger batches, or compile."
             )
         case EpochsDrifted():
             return (

@@ -111,14 +111,14 @@ def test_each_study_is_doubted_by_its_own_runs(tmp_path):
 
     assert len(doubts) == 2  # the control of layout is clean
     assert doubts[0].startswith("amp: No A/A control ran")
-    assert doubts[1] == f"amp: 12 of 12 runs (PyTorch): {note_sentence(noted[0].notes[0])}"
+    assert doubts[1] == f"{note_sentence(noted[0].notes[0])} In 12 of 12 runs of amp (PyTorch)."
 
 
 def test_runs_that_were_measured_again_are_doubted_too():
     """The headline's number is theirs."""
     noted = make_run(study="summary", label=Role.CONFIRMATION, notes=(CoresBusy(cores=2.5),))
     (doubt,) = all_doubts(report_of(), of_runs(noted))
-    assert doubt == f"summary: 1 of 1 runs (PyTorch): {note_sentence(noted.notes[0])}"
+    assert doubt == f"{note_sentence(noted.notes[0])} In 1 of 1 runs of summary (PyTorch)."
 
 
 def test_noise_is_no_doubt_about_what_fresh_blocks_showed(tmp_path):
@@ -138,8 +138,10 @@ def test_the_same_doubt_about_runs_of_several_studies_is_one_line_with_the_large
 
     doubts = all_doubts(report_of(runs=runs), NOTHING)
 
-    said = [doubt for doubt in doubts if "runs (PyTorch)" in doubt]
-    assert said == [f"amp: 12 of 12 runs (PyTorch); layout: 12 of 12 runs (PyTorch): {note_sentence(many)}"]
+    said = [doubt for doubt in doubts if "12 of 12 runs" in doubt]
+    where = "12 of 12 runs of amp (PyTorch); 12 of 12 runs of layout (PyTorch)"
+    assert said == [f"{note_sentence(many)} In {where}."]
+    assert "up to 2.5 CPU cores" in said[0]
 
 
 def test_runs_without_a_verdict_are_doubted(tmp_path):

@@ -13,7 +13,7 @@ from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.system import machine_differences
 from trainspeed.judge.check_list import all_checks, faults
-from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, note_sentence
+from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, in_runs
 from trainspeed.studies.across.changes import TrialHistory
 from trainspeed.studies.across.facts import MOST_NAMES
 from trainspeed.studies.across.sessions import Session
@@ -55,7 +55,7 @@ def _sentence(group: Mapping[str, DoubtedRuns]) -> str:
         counts = [f"{runs} of {of} runs of {len(group)} sides"]
     frameworks = sorted({name for one in group.values() for name in one.frameworks})
     note = max((one.note for one in group.values()), key=lambda note: note.amounts)
-    return f"{listed(counts)} ({', '.join(frameworks)}): {note_sentence(note)}"
+    return in_runs(note, f"{listed(counts)} ({', '.join(frameworks)})")
 
 
 def history_doubts(sessions: Sequence[Session], trials: Iterable[TrialHistory]) -> list[str]:

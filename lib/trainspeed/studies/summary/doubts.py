@@ -12,7 +12,7 @@ from trainspeed.core.notes import CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhi
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
 from trainspeed.judge.comparison import controls
-from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, note_sentence, whole_study_doubts
+from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, in_runs, whole_study_doubts
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -123,10 +123,10 @@ def _doubt_of_runs(by_study: Mapping[str, DoubtedRuns]) -> str:
     """Return the same doubt about runs of several studies, said once, with the largest amounts."""
     largest = max((one.note for one in by_study.values()), key=lambda note: note.amounts)
     where = [
-        f"{study}: {one.runs} of {one.of} runs ({', '.join(one.frameworks)})"
+        f"{one.runs} of {one.of} runs of {study} ({', '.join(one.frameworks)})"
         for study, one in by_study.items()
     ]
-    return f"{'; '.join(where)}: {note_sentence(largest)}"
+    return in_runs(largest, "; ".join(where))
 
 
 def _doubts_about_machines(runs: Iterable[Run]) -> list[str]:
