@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from study_data import control_runs, layout_pair
+from study_data import control_runs, layout_pair, make_trial
+from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.noise import control_doubts, noise_doubts
 
@@ -18,6 +19,19 @@ def control_of(*ratios):
 def test_without_a_control_nothing_shows_the_noise():
     (doubt,) = control_doubts([])
     assert doubt.startswith("No A/A control ran")
+
+
+def test_a_control_that_there_was_no_time_for_is_not_to_be_added_but_given_time():
+    plain, other = (make_trial(precision=name).as_dict() for name in ("default", "bf16"))
+    for trials, doubt in (
+        ((plain, plain, other), "There was no time for the A/A control, so"),
+        ((plain, other), "No A/A control ran"),
+    ):
+        group = GroupCoverage(part="core", core=True, trials=trials, blocks=0, most=6)
+        covered = Coverage(session="s", study="amp", budget_s=60.0, spent_s=60.0, groups=(group,))
+        (said,) = control_doubts([], covered)
+        assert said.startswith(doubt)
+        assert said.endswith("`make report NOTEBOOKS=amp BUDGET=…`." if "no time" in said else "Add one.")
 
 
 def test_a_control_that_covers_1_is_no_doubt():

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from trainspeed.core import notes
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import NAMES, gigabytes, percent
 from trainspeed.core.machine_text import gpu_names
 from trainspeed.core.notes import AnyNote, Note
@@ -87,30 +88,37 @@ class DoubtedRuns:
 
 
 def study_doubts(
-    runs: Sequence[Run], control: Iterable[Verdict] | None, verdicts: Iterable[Verdict] = ()
+    runs: Sequence[Run],
+    control: Iterable[Verdict] | None,
+    verdicts: Iterable[Verdict] = (),
+    coverage: Coverage | None = None,
 ) -> list[str]:
     """Return the doubts about a study, the weightiest first; arguments as of `whole_study_doubts`."""
     of_runs = [
         in_runs(one.note, f"{one.runs} of {one.of} runs ({', '.join(one.frameworks)})")
         for one in doubted_runs(runs)
     ]
-    return [*whole_study_doubts(runs, control, verdicts), *of_runs]
+    return [*whole_study_doubts(runs, control, verdicts, coverage), *of_runs]
 
 
 def whole_study_doubts(
-    runs: Sequence[Run], control: Iterable[Verdict] | None, verdicts: Iterable[Verdict] = ()
+    runs: Sequence[Run],
+    control: Iterable[Verdict] | None,
+    verdicts: Iterable[Verdict] = (),
+    coverage: Coverage | None = None,
 ) -> list[str]:
     """Return the doubts about a study that are not of single runs.
 
     Args:
         control: Its A/A controls; None where it compares nothing, so that it needs none.
         verdicts: What it compared, held against its controls.
+        coverage: What of its plan it had time for; None where it had no limit.
     """
     ok = [run for run in runs if run.status == Status.OK]
     sentences = [*system_doubts(ok), *node_doubts(ok)]
     if control is not None:
         known = list(control)
-        sentences += [*control_doubts(known), *noise_doubts(verdicts, known)]
+        sentences += [*control_doubts(known, coverage), *noise_doubts(verdicts, known)]
     return [*sentences, *ceiling_doubts(ok), *clock_doubts(ok), *link_doubts(ok)]
 
 

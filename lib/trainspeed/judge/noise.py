@@ -6,16 +6,21 @@ from collections.abc import Iterable, Sequence
 from math import log
 
 from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import interval_of, size_of
+from trainspeed.judge.text import command_for, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 
-def control_doubts(control: Sequence[Verdict]) -> list[str]:
-    """Return the doubts about the same trial, measured twice: has it an interval, and does that cover 1?"""
+def control_doubts(control: Sequence[Verdict], coverage: Coverage | None = None) -> list[str]:
+    """Return the doubts about the same trial, measured twice: has it an interval, and does that cover 1?
+
+    Args:
+        coverage: What of its plan the study had time for; None where it had no limit.
+    """
     if not control:
-        return ["No A/A control ran: nothing here shows how far apart two equal runs are. Add one."]
+        return [_no_control(coverage)]
     doubts = []
     for verdict in control:
         name = ", ".join(verdict.baseline.describe(without=("precision", "compile")))
@@ -30,6 +35,17 @@ def control_doubts(control: Sequence[Verdict]) -> list[str]:
                 "about once in 20 by chance; a smaller effect than this is not to be believed. Measure again."
             )
     return doubts
+
+
+def _no_control(coverage: Coverage | None) -> str:
+    """Return that no control ran, and what gives one: more time, where the plan has a group with a trial twice."""
+    none = "nothing here shows how far apart two equal runs are"
+    for group in coverage.left_out if coverage else ():
+        arms = group.arms
+        if len({*arms}) < len(arms):
+            command = f"{command_for(arms)} NOTEBOOKS={coverage.study} BUDGET=…"
+            return f"There was no time for the A/A control, so {none}. Give it more: `{command}`."
+    return f"No A/A control ran: {none}. Add one."
 
 
 def noise_doubts(verdicts: Iterable[Verdict], control: Iterable[Verdict]) -> list[str]:

@@ -194,6 +194,12 @@ def interval_of(judgement: Judgement | Judged, quantity: str = "time") -> str:
     return interval(judgement.low, judgement.high, 1, sign="+")
 
 
+def command_for(trials: Iterable[AnyTrial]) -> str:
+    """Return the command that measures trials on as many nodes as the one of them that takes most."""
+    nodes = max((trial.nodes for trial in trials), default=1)
+    return "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
+
+
 def _differ(field: str, one: AnyTrial, other: AnyTrial) -> bool:
     return getattr(one, field, None) != getattr(other, field, None)
 

@@ -19,13 +19,13 @@ from trainspeed.judge.text import (
     DEVICES,
     OUTCOME_WORDS,
     OVER_ONE_CORE,
+    command_for,
     interval_of,
     name_words,
     size_in_short,
     size_of,
 )
 from trainspeed.judge.verdict import CONFIDENCE, MIN_BLOCKS, Outcome, expected_false
-from trainspeed.show.coverage import command_for
 
 MOST_NAMED = 4  # settings with one outcome that a sentence names
 MOST_LOOKS = 3  # things that are compared in too few blocks that a line names
@@ -125,7 +125,7 @@ def certainty_sentences(
         sentences.append(
             f"The same setting measured twice, as if it were two: {listed(noise)}. That much is noise alone."
         )
-    doubts = len([*measured.doubts, *study_doubts(measured.runs, control, doubted)])
+    doubts = len([*measured.doubts, *study_doubts(measured.runs, control, doubted, measured.coverage)])
     sentences.append(
         Marked(f"{counted(doubts, 'reason')} to distrust this: see the [doubts](#doubts).")
         if doubts

@@ -10,6 +10,7 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.format import counted, listed, minutes
+from trainspeed.judge.text import command_for
 from trainspeed.show.cells import styled
 
 MOST_NAMED = 3  # groups that a sentence names; the table has all
@@ -56,12 +57,6 @@ def left_out_in_short(coverage: Coverage) -> list[str]:
     told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
     command = command_for(_arms(coverage.left_out))
     return [f"No time for {told}: `{command} NOTEBOOKS={coverage.study} BUDGET=…`."] if names else []
-
-
-def command_for(trials: Iterable[AnyTrial]) -> str:
-    """Return the command that measures trials on as many nodes as the one of them that takes most."""
-    nodes = max((trial.nodes for trial in trials), default=1)
-    return "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
 
 
 def _arms(groups: Iterable[GroupCoverage]) -> list[AnyTrial]:

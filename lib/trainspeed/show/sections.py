@@ -137,7 +137,11 @@ def doubts(
         more: Further reasons, of the study itself.
     """
     _explain("Reasons to distrust what is above, each with a remedy.")
-    sentences = [*more, *measured.doubts, *study_doubts(measured.runs, control, verdicts)]
+    sentences = [
+        *more,
+        *measured.doubts,
+        *study_doubts(measured.runs, control, verdicts, measured.coverage),
+    ]
     notebook.show_sentences(sentences, otherwise="None found.")
 
 

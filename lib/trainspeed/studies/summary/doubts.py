@@ -110,7 +110,8 @@ def _doubts(
         control = controls(runs) or (None if study in (CHECK, SUMMARY) else [])
         own = [verdict for verdict in report.verdicts if verdict.study == study and verdict not in seen]
         about = frozenset() if study == CHECK else frozenset({study})  # the instrument is that of all
-        doubts |= {f"{study}: {doubt}": about for doubt in whole_study_doubts(runs, control, own)}
+        told = whole_study_doubts(runs, control, own, report.coverage.get(study))
+        doubts |= {f"{study}: {doubt}": about for doubt in told}
         if study not in known and study not in (CHECK, SUMMARY):
             doubts[f"{study}: it has runs, but no verdict in {VERDICTS}: see why in its notebook."] = about
         for one in doubted_runs(runs):
