@@ -187,15 +187,24 @@ def test_a_gain_of_a_precision_is_told_with_its_accuracy():
         (
             -1.0,
             0.4,
-            "switches: the accuracy of PyTorch, cnn10 (±0.7 points) is undecided, for a margin of 0.5 points. 24 "
-            "blocks would decide it, if the difference is as large as it looks now: `make report NOTEBOOKS=switches "
-            "BUDGET=1m PARAMS=more.yaml` with `switches: {confirm_blocks: 24}` in that file.",
+            "switches: the accuracy of PyTorch, cnn10 (+0.0 points, -1.0 to +0.4) is undecided: its whole interval "
+            "would have to lie above -0.5 points. 24 blocks would decide it, if the difference is as large as it looks "
+            "now: `make report NOTEBOOKS=switches BUDGET=1m PARAMS=more.yaml` with `switches: {confirm_blocks: 24}` in "
+            "that file.",
+        ),
+        (  # only the end towards the margin counts
+            -1.0,
+            38.0,
+            "switches: the accuracy of PyTorch, cnn10 (+0.0 points, -1.0 to +38.0) is undecided: its whole interval "
+            "would have to lie above -0.5 points. 24 blocks would decide it, if the difference is as large as it looks "
+            "now: `make report NOTEBOOKS=switches BUDGET=1m PARAMS=more.yaml` with `switches: {confirm_blocks: 24}` in "
+            "that file.",
         ),
         (
             -9.0,
             8.0,
-            "switches: the accuracy of PyTorch, cnn10 (±8.5 points) is undecided, for a margin of 0.5 points; no "
-            "reasonable number of blocks here decides it.",
+            "switches: the accuracy of PyTorch, cnn10 (+0.0 points, -9.0 to +8.0) is undecided: its whole interval "
+            "would have to lie above -0.5 points; no reasonable number of blocks here decides it.",
         ),
     ],
 )

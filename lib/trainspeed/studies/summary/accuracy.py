@@ -59,11 +59,13 @@ def open_accuracy_sentences(report: ReportSummary) -> list[str]:
 
 
 def _undecided(several: list[Verdict]) -> str:
-    """Return that accuracies are undecided, how wide their intervals are, and how wide they might be."""
-    names = [f"{NAMES[v.baseline.framework]}, {model_of(v.baseline.model)}{_half(v)}" for v in several]
+    """Return that accuracies are undecided, with their intervals, and above what these would have to lie."""
+    names = [
+        f"{NAMES[v.baseline.framework]}, {model_of(v.baseline.model)} ({size_in_short(v, v.quantity)})"
+        for v in several
+    ]
     margin = margin_of(several[0].judgement)
-    return f"the accuracy of {listed(names)} is undecided, for a margin of {margin:g} points"
-
-
-def _half(points: Verdict) -> str:
-    return "" if points.low is None else f" (±{(points.high - points.low) / 2:.1f} points)"
+    interval = "its whole interval" if len(several) == 1 else "each whole interval"
+    return (
+        f"the accuracy of {listed(names)} is undecided: {interval} would have to lie above -{margin:g} points"
+    )
