@@ -1,8 +1,10 @@
 """Which of this machine's precisions is the articles' plain one, by runs that say what their 32 bits were."""
 
+from dataclasses import replace
+
 import pytest
 
-from amp_data import speedups
+from amp_data import accuracies, speedups
 from scaling_data import make_verdict
 from study_data import make_pair
 from trainspeed.articles.claims import Result, claims
@@ -14,10 +16,11 @@ SCALING, AMP = ({c.id: c for c in claims(study)} for study in ("multi_gpu", "amp
 AGREES, _, _, UNMEASURED = Result
 
 
-def of_default(tf32, **more):
+def of_default(tf32, device="gpu", **more):
     """Return runs that make fp16 2 times as fast as the default precision."""
     setting = {"framework": "tensorflow", "model": "vgg16", "image_size": 32, "tf32": tf32, **more}
-    return make_pair("precision", ("default", "fp16"), [2.0] * 6, **setting)
+    runs = make_pair("precision", ("default", "fp16"), [2.0] * 6, **setting)
+    return [replace(run, machine={**run.machine, "device": device}) for run in runs]
 
 
 @pytest.mark.parametrize(
@@ -29,6 +32,15 @@ def test_the_default_precision_is_fp32_only_where_runs_say_that_they_used_no_tf3
 
     assert check_claim(AMP["time_vgg16"], verdicts, runs).result == expected
     assert len(precision_shares(verdicts, precisions_of_32_bits(runs))) == (expected == AGREES)
+
+
+def test_what_is_about_matrix_units_of_gpus_is_not_measured_on_a_cpu():
+    """That 16 bits keep the accuracy is about numbers, which a CPU has as well."""
+    on_cpu = of_default((), device="cpu")
+    found = check_claim(AMP["sixteenth"], speedups([2.0] * 6), on_cpu)
+    assert (found.result, found.note) == (UNMEASURED, "This is about GPUs, and none was used here.")
+    assert check_claim(AMP["sixteenth"], speedups([2.0] * 6), of_default(())).result == AGREES
+    assert check_claim(AMP["accuracy"], accuracies([0.1] * 6), on_cpu).result == AGREES
 
 
 def test_a_share_of_strict_fp32_is_that_also_where_the_default_precision_is_tf32():

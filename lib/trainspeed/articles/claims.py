@@ -42,6 +42,8 @@ class Claim:
     Attributes:
         study: The study whose page shows it.
         place: The article's own words, and where they stand.
+        hardware: "GPU" where it is about GPUs or their matrix units, so that nothing else can tell; empty where any
+            device can, or its experiment says what another one tells.
         year: None where the article does not say.
         claim: The statement in English; `size` has its numbers, or what the article proposes to try.
         factor, baseline, candidate: What is compared; empty for a convolution.
@@ -56,6 +58,7 @@ class Claim:
     source: str
     place: str
     gpu: str
+    hardware: str
     year: int | None
     claim: str
     size: str
@@ -120,6 +123,13 @@ class ClaimAnswer:
     result: Result
     evidence: tuple[Evidence, ...] = ()
     note: str = ""
+
+
+def without_gpu(claim: Claim) -> ClaimAnswer:
+    """Return the answer of a machine without a GPU to a statement that is about GPUs."""
+    return ClaimAnswer(
+        claim=claim, result=Result.UNMEASURED, note="This is about GPUs, and none was used here."
+    )
 
 
 def decide(claim: Claim, evidence: Iterable[Evidence], missing: str = "") -> ClaimAnswer:

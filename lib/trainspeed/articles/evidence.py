@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from statistics import median
 
-from trainspeed.articles.claims import Claim, ClaimAnswer, Evidence, Result, decide
+from trainspeed.articles.claims import Claim, ClaimAnswer, Evidence, Result, decide, without_gpu
 from trainspeed.core.format import DEFAULT_PRECISION
 from trainspeed.core.phase import FIT
 from trainspeed.core.run import DATA_ROLES, Run, Status
@@ -30,9 +30,11 @@ def check_claim(claim: Claim, verdicts: Iterable[Verdict], runs: Iterable[Run] =
 
     Of several verdicts the one with the most blocks answers, and of these the one nearest to the article's
     devices, workers, batch and images. A statement about 8 GPUs is compared with what is here, even if that
-    is 2 CPU cores.
+    is 2 GPUs of another kind; of CPU cores it says nothing.
     """
     runs = tuple(runs)
+    if claim.hardware and runs and all(run.machine.get("device") == "cpu" for run in runs):
+        return without_gpu(claim)
     if claim.kind == "larger_batch":
         return _larger_batch(claim, runs)
     if claim.kind == "gap_closes":

@@ -66,6 +66,18 @@ def test_every_claim_is_answered_whatever_was_measured(machine, blocks):
         assert why.endswith(NO_GPU) is (machine is not GPU_MACHINE and not told)
 
 
+@pytest.mark.parametrize("machine", [CPU_MACHINE, {**GPU_MACHINE, "device": "cpu"}])
+def test_what_is_about_gpus_is_not_measured_where_none_was_used(machine):
+    """TRAINSPEED_DEVICE=cpu: there are GPUs, and the devices are cores."""
+    held = Measurements(runs=world(), machine=machine, core=CORE, grid=grid(*PAIR, {}, **SWEEP_SIZE))
+    answered = {answer.claim.id: answer for answer in claim_answers(held)}
+
+    of_gpus = {name for name, answer in answered.items() if "none was used here" in answer.note}
+    assert of_gpus == {"cpu_wins", "few_gpus_slow", "no_scaling", "stay_on_device", "memory_swap"}
+    assert {answered[name].result for name in of_gpus} == {UNMEASURED}
+    assert answered["unoptimised"].result != UNMEASURED
+
+
 def test_with_one_block_nothing_is_supported_or_refuted_by_time():
     runs = world(blocks=1, scipy_signal=1.0, torch=1.0)
 

@@ -27,7 +27,7 @@ def test_the_standard_preset_can_decide_what_the_articles_state_of_several_devic
     """Their PyTorch trained channels_first; what it gains from a second device is no matter of luck here."""
     plan, given = standard
     runs = [
-        make_run(4.0 / trial.devices, trial=trial.in_block(block), block=block)
+        make_run(4.0 / trial.devices, trial=trial.in_block(block), block=block, machine={"device": "gpu"})
         for trial in (*plan.core, *plan.articles)
         for block in range(6)
     ]

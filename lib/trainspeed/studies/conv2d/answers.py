@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from statistics import median
 from typing import Any
 
-from trainspeed.articles.claims import Claim, ClaimAnswer, Evidence, Result, claims, decide
+from trainspeed.articles.claims import Claim, ClaimAnswer, Evidence, Result, claims, decide, without_gpu
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import percent
 from trainspeed.core.run import Run
@@ -89,8 +89,9 @@ def claim_answers(measured: Measurements) -> list[ClaimAnswer]:
     """Return what this machine says of every finding and guess of the article."""
     answered = []
     for claim in claims("conv2d"):
-        answer = EXPERIMENTS[claim.id](claim, measured)
-        says_where = answer.result == Result.UNMEASURED or measured.has_gpu or "GPU" in answer.note
+        lacking = claim.hardware and not measured.has_gpu
+        answer = without_gpu(claim) if lacking else EXPERIMENTS[claim.id](claim, measured)
+        says_where = answer.result == Result.UNMEASURED or measured.has_gpu
         answered.append(answer if says_where else replace(answer, note=f"{answer.note} {NO_GPU}".strip()))
     return answered
 
@@ -192,12 +193,11 @@ def _stay(claim: Claim, measured: Measurements) -> ClaimAnswer:
 
 def _memory_swap(claim: Claim, measured: Measurements) -> ClaimAnswer:
     gpus = [gpu.get("memory_bytes") for gpu in measured.machine.get("gpus") or []]
-    memory_bytes = next(iter(gpus), None) if measured.has_gpu else measured.machine.get("memory_bytes")
+    memory_bytes = next(iter(gpus), None)
     if not memory_bytes:
         return decide(claim, [], "The memory of the device is not known.")
     needed = measured.device.device_bytes
-    where = "the GPU" if measured.has_gpu else "this machine; there is no GPU"
-    note = f"One device needs {needed / 1e6:,.3g} MB of {memory_bytes / 1e9:,.3g} GB ({where})."
+    note = f"One device needs {needed / 1e6:,.3g} MB of {memory_bytes / 1e9:,.3g} GB (the GPU)."
     if needed >= SMALL_MEMORY_SHARE * memory_bytes:
         return ClaimAnswer(claim=claim, result=Result.UNDECIDED, note=note)
     calls = measured.of(measured.device)
