@@ -102,12 +102,12 @@ def test_a_control_is_no_finding():
 @pytest.mark.parametrize(
     ("device", "more", "said"),
     [
-        ("cpu", {}, "No run alone took more than 31 % of this machine's memory"),
-        ("gpu", {}, "No run alone took more than 31 % of a GPU's memory"),
+        ("cpu", {}, "The largest run took 30 % of this machine's memory"),
+        ("gpu", {}, "The largest run took 30 % of a GPU's memory"),
         (
             "cpu",
             {"status": Status.UNSUPPORTED, "peak_memory_bytes": None},
-            "No run alone took more than 31 % of this machine's memory",
+            "The largest run took 30 % of this machine's memory",
         ),
         ("cpu", {"status": Status.OOM}, QUESTION),
         ("cpu", {"peak_memory_bytes": None}, QUESTION),
@@ -116,7 +116,7 @@ def test_a_control_is_no_finding():
     ],
 )
 def test_memory_is_said_where_every_run_fitted_and_told_what_it_took(device, more, said):
-    """30.1 % is above 30 %, and so is rounded up, as on the front page."""
+    """30.1 % is rounded as on the front page."""
     machine = {
         **MACHINE,
         "device": device,

@@ -85,9 +85,9 @@ def percent(share: float, *, sign: str = "") -> str:
     return f"{share:{sign}.0%}".replace("%", " %")
 
 
-def percent_at_most(share: float) -> str:
-    """Return a share of 1 in whole percent, rounded up: "31 %" for 0.301."""
-    return f"{math.ceil(round(100 * share, 6))} %"  # 100 * 0.07 is 7.000000000000001
+def percent_used(share: float) -> str:
+    """Return a share of 1 that is more than nothing in whole percent: "30 %" for 0.301, "less than 1 %" for 0.004."""
+    return percent(share) if round(100 * share) else "less than 1 %"
 
 
 def gigabytes(size_bytes: float | None, decimals: int = 0) -> str:

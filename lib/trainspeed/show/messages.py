@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from trainspeed.core.format import percent_at_most, three
+from trainspeed.core.format import percent_used, three
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.answer import ORDER
@@ -85,7 +85,7 @@ def _names(settings: Sequence[Sequence[str]]) -> list[str]:
 
 
 def of_memory(runs: Collection[Run], *, otherwise: str) -> str:
-    """Return how much one run took at most: "No run alone took more than 31 % of this machine's memory".
+    """Return how much one run took at most: "The largest run took 30 % of this machine's memory".
 
     Args:
         otherwise: The title where a run did not fit, or did not tell what it took.
@@ -94,7 +94,7 @@ def of_memory(runs: Collection[Run], *, otherwise: str) -> str:
     if use.fullest is None or use.out_of_memory or use.untold:
         return otherwise
     of = "this machine's" if use.fullest.machine.get("device") == "cpu" else "a GPU's"
-    return f"No run alone took more than {percent_at_most(memory_share(use.fullest))} of {of} memory"
+    return f"The largest run took {percent_used(memory_share(use.fullest))} of {of} memory"
 
 
 def of_throughput(runs: Collection[Run]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.files import SUMMARY
-from trainspeed.core.format import NAMES, counted, gigabytes, listed, minutes, model_of, percent
+from trainspeed.core.format import NAMES, counted, gigabytes, listed, minutes, model_of, percent_used
 from trainspeed.core.machine_text import cores_of, machine_name
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
@@ -231,7 +231,7 @@ def _memory(runs: Sequence[Run], report: ReportSummary) -> str:
         return f"{lack}how much was used is not known"
     if not any(run.status in (Status.OOM, Status.CRASHED) for run in runs):
         lack = "no run ran out of memory; "
-    size, share = gigabytes(use.fullest.peak_memory_bytes, 2), percent(memory_share(use.fullest))
+    size, share = gigabytes(use.fullest.peak_memory_bytes, 2), percent_used(memory_share(use.fullest))
     ran = next((ran for ran in report.notebooks if ran.name == use.fullest.study), None)
     page = f"{ran.page}#{ran.memory}" if ran and ran.page and ran.memory else ran and ran.page
     where = study_link(use.fullest.study, page)
