@@ -46,6 +46,11 @@ def test_a_hollow_mark_is_explained_where_one_is_drawn(shown, verdicts, control)
     assert "a hollow mark has too few blocks for one. Inside" in shown(sections.answer, verdicts, control)[1]
 
 
+def test_controls_are_explained_only_where_there_is_one(shown):
+    assert "controls" not in shown(sections.answer, judged(SURE), [])[1]
+    assert "The controls are" in shown(sections.answer, judged(SURE), controls(control_runs([1.0] * 6)))[1]
+
+
 def test_speedups_explain_a_hollow_mark_only_where_one_is_drawn(shown):
     assert "hollow" not in shown(sections.speedups, judged(SURE))[1]
     assert "hollow" in shown(sections.speedups, judged(SURE, FEW))[1]

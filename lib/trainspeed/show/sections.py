@@ -21,9 +21,11 @@ from trainspeed.show.theme import show
 
 HOW_TO_READ_SPEEDUPS = """
 How to read the chart: right of 1, what is named first is faster. The bar is the 95 % interval over the
-blocks{hollow}. Inside the grey band a difference is not worth switching for. The controls are one trial
-measured twice in each block: their bars show what noise alone does here.
+blocks{hollow}. Inside the grey band a difference is not worth switching for.{controls}
 """
+CONTROLS = (
+    " The controls are one trial measured twice in each block: their bars show what noise alone does here."
+)
 HOLLOW = "; a hollow mark has too few blocks for one"
 HOW_TO_READ_THE_MONITOR = """
 Sampled beside the runs by a process of its own. Load of a GPU is the share of time in which any kernel was
@@ -146,9 +148,10 @@ def doubts(
 
 
 def _explain_speedups(verdicts: Sequence[Verdict]) -> None:
-    """Show how to read a chart of these verdicts: what a hollow mark is, where one has no interval."""
+    """Show how to read a chart of these verdicts: what a hollow mark and a control are, where there is one."""
     hollow = any(verdict.low is None and verdict.speedup is not None for verdict in verdicts)
-    _explain(HOW_TO_READ_SPEEDUPS.format(hollow=HOLLOW * hollow))
+    controls = any(verdict.is_control for verdict in verdicts)
+    _explain(HOW_TO_READ_SPEEDUPS.format(hollow=HOLLOW * hollow, controls=CONTROLS * controls))
 
 
 def _explain(text: str) -> None:
