@@ -83,10 +83,12 @@ def test_costs_have_their_price_in_the_caption():
     }
 
 
-def test_without_a_price_and_a_counter_their_columns_are_left_out():
-    styler = cost_table(make_costs(None, energy_j_per_epoch=None))
+def test_without_a_price_its_columns_are_left_out_and_without_a_counter_the_table():
+    """Times alone are in the table of results."""
+    styler = cost_table(make_costs(None))
     assert styler.caption == "What a training costs"
-    assert list(cells(styler)[0]) == ["framework", "model", "precision", "training time"]
+    assert list(cells(styler)[0]) == ["framework", "model", "precision", "training time", "J per 1000 images"]
+    assert cost_table(make_costs(None, energy_j_per_epoch=None)) is None
 
 
 def test_a_run_that_failed_has_dashes():
@@ -94,4 +96,5 @@ def test_a_run_that_failed_has_dashes():
 
 
 def test_no_rows_are_a_table_without_rows():
-    assert cells(roofline_table(roofline_points([], {}))) == cells(cost_table(cost_frame([], None))) == []
+    assert cells(roofline_table(roofline_points([], {}))) == []
+    assert cost_table(cost_frame([], None)) is None

@@ -62,13 +62,15 @@ def kernel_table(runs: Iterable[Run]) -> Styler:
     return styled(rows, "kernels", "What ran, by one step after training", columns=KEY_COLUMNS)
 
 
-def cost_table(costs: pd.DataFrame) -> Styler:
-    """Return a row per arm: training time, its price, images for a dollar, energy.
+def cost_table(costs: pd.DataFrame) -> Styler | None:
+    """Return a row per arm: training time, its price, images for a dollar, energy; None without a price and a counter.
 
     Args:
         costs: As returned by `judge.cost.cost_frame`. Columns of money are left out where no price was given,
             and the column of energy where there is no counter.
     """
+    if costs[["usd_per_hour", "energy_j_per_image"]].isna().all(axis=None):
+        return None
     prices = ", ".join(f"{price:g}" for price in costs["usd_per_hour"].dropna().unique())
     rows = []
     for row in costs.to_dict("records"):
