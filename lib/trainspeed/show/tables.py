@@ -37,8 +37,13 @@ from trainspeed.show.rows import (
 )
 from trainspeed.show.theme import framework_name, status_name
 
+MEDIANS = (
+    "Medians over the blocks. A speed-up is a median over paired turns, so dividing two times of this table may give "
+    "another number"
+)
 
-def results_table(frame: pd.DataFrame, *, caption: str = "Medians over the blocks") -> Styler:
+
+def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
     """Return the articles' table: a row per framework, model, layout and batch size, medians over blocks.
 
     A failed arm keeps its row, with status and reason. Each further factor that varies has a column.
