@@ -53,7 +53,7 @@ def test_what_several_cores_gain_is_said_to_be_over_one(on_cores, ratio, said):
     (answer,) = answers([replace(verdict, factor="devices")])
 
     text = answer_text(answer, on_cores=on_cores)
-    assert text.count(". That is over one core: a plain script has them all.") == said
+    assert text.count(". That is over one core; a plain script uses all of them.") == said
 
 
 def test_what_is_undecided_says_what_its_interval_rules_out():

@@ -14,7 +14,7 @@ from trainspeed.judge.equivalence import Equality, equality_of, margin_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
 DEVICES = "devices"  # factor of a comparison of several devices with one
-OVER_ONE_CORE = "over one core: a plain script has them all"  # what cores gain that are a device each
+OVER_ONE_CORE = "over one core; a plain script uses all of them"  # what cores gain that are a device each
 OUTCOME_WORDS = {Outcome.SAME: "the same within the margin"}
 NO_EFFECT = {"time": 1.0, "accuracy": 0.0}
 # What an interval rules out that lies above no effect, and below it; an accuracy that is above it is not undecided.

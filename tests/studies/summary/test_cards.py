@@ -45,7 +45,7 @@ def test_a_card_says_what_is_of_an_earlier_session():
 
 
 @pytest.mark.parametrize(
-    ("device", "said"), [("cpu", "; over one core: a plain script has them all"), ("gpu", "")]
+    ("device", "said"), [("cpu", "; over one core; a plain script uses all of them"), ("gpu", "")]
 )
 def test_a_card_says_that_what_several_cores_gain_is_over_one(device, said):
     cores = verdict(1.8, factor="devices")

@@ -34,8 +34,8 @@ def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gai
         where = listed([study_link(study, pages.get(study)) for study in sorted(headline - {SUMMARY})])
         said.append(f"{number} blocks (repeats in fresh processes) in {where}")
     twice = [v for v in report.verdicts if v.is_control and (not headline or v.study in headline)]
-    if known := [max(v.speedup, 1 / v.speedup) - 1 for v in twice if v.low is not None]:
-        said.append(f"the same setting measured twice differed by up to {fixed(100 * max(known), 1, ' %')}")
+    if apart := [max(v.high, 1 / v.low) - 1 for v in twice if v.low is not None]:
+        said.append(f"the same setting measured twice may differ by up to {fixed(100 * max(apart), 1, ' %')}")
     if busy := sum(any(isinstance(note, OTHERS_BUSY) for note in run.notes) for run in runs):
         said.append(f"other processes were busy during {busy} of {counted(len(runs), 'run')}")
     return "; ".join(said)
