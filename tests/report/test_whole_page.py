@@ -100,6 +100,8 @@ def test_each_chart_and_table_is_missed_in_its_place(planted, name):
     drawn -= {"planted in left_out_table", "planted in plot_way"}
     # Batches were measured and a second device was not as in the articles: one has a chart alone, the other a table.
     drawn -= {"planted in batch_sizes_table", "planted in plot_second_device"}
+    # It was a CPU: none of the articles' statements on GPUs has an answer in these two.
+    drawn -= {"planted in claims_table"} if name in ("amp", "multi_gpu") else set()
     assert set(errors(planted[0], name)) == drawn
 
 

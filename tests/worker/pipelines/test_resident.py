@@ -119,7 +119,7 @@ def test_the_note_says_what_a_step_holds_then():
     sentence = note_sentence(EpochNotResident(images_bytes=6.2e9, limit_bytes=4e9))
 
     assert sentence.startswith(
-        "The images of an epoch, 6.2 GB as 32-bit floats, did not stay on the GPU, where they may take 4.0 GB"
+        "The images of an epoch, up to 6.2 GB as 32-bit floats, did not stay on the GPU, where they may take 4.0 GB"
     )
 
 

@@ -130,8 +130,7 @@ def _device_counts(verdicts: Sequence[Verdict], *, cores: bool) -> list[str]:
             best = max(wins, key=lambda v: v.speedup)
             several = f"{best.candidate.devices} {device}s"
             sentences.append(
-                f"{library}: {several} that share the images are {_times(best)} as fast as one with one thread; a "
-                "plain script has all cores."
+                f"{library}: {several} share the images: {_times(best)} over one core; a plain script uses all."
                 if cores
                 else f"{library}: share the images over {several}: {_times(best)}."
             )
