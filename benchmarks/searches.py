@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bounds import met
-from levers import TURN_EPOCHS, TURN_S, ratio
+from levers import TURN_S, ratio
 from ours import Ours
 from programs import Bare, Program
 from trainspeed.conduct.context import Context, new_id
@@ -50,6 +50,8 @@ ZOO_LIMIT_S = 720.0  # of a model of a library, its search among them
 # Sets of fresh processes, each with luck of its own, and rounds of turns in each; `best` chooses the script by hand in
 # a set before these, which counts for nothing else.
 SETS, ROUNDS = 9, 8
+# The plain setting is more than twice as slow as the best script, which sets the pace, and has a few epochs in a turn.
+TURN_EPOCHS = 12
 TURNS = {"rounds": ROUNDS, "turn_s": TURN_S, "turn_epochs": TURN_EPOCHS}
 CHOICE_TURN_S = 2.0  # where the script is chosen: a turn has to hold a few epochs of the slowest one, too
 SEEDS = (0, 50_000)  # so far apart that no block has a seed of the other search
@@ -134,14 +136,16 @@ class Amount:
 USUAL = Amount()
 
 
-def zoo_parts(measured: Measure, amount: Amount = USUAL) -> dict[str, Callable[[], list[str]]]:
-    """Return name -> what measures a model of a library and returns its rows.
+def parts(measured: Measure, amount: Amount = USUAL) -> dict[str, Callable[[], list[str]]]:
+    """Return name -> what measures the best of a search, of our model or of one of a library, and returns its rows.
 
     Args:
         measured: `run.turns_of`.
     """
-    there = {name: job for name, job in ZOO_JOBS.items() if find_interpreter(name)}
-    return {f"zoo {name}": partial(_best_of, job, measured, amount) for name, job in there.items()}
+    jobs = {f"best {name}": job for name, job in JOBS.items()}
+    jobs |= {f"zoo {name}": job for name, job in ZOO_JOBS.items()}
+    there = {name: job for name, job in jobs.items() if find_interpreter(job.framework)}
+    return {name: partial(_best_of, job, measured, amount) for name, job in there.items()}
 
 
 def search(job: Job, *, seed: int, budget_s: float) -> Findings:
@@ -170,16 +174,6 @@ def search(job: Job, *, seed: int, budget_s: float) -> Findings:
     return found
 
 
-def best(measured: Measure, amount: Amount = USUAL) -> list[str]:
-    """Return the rows on the plain setting, what a search finds, and a script by hand, of each framework.
-
-    Args:
-        measured: `run.turns_of`.
-    """
-    there = [job for name, job in JOBS.items() if find_interpreter(name)]
-    return [row for job in there for row in _best_of(job, measured, amount)]
-
-
 def _best_of(job: Job, measured: Measure, amount: Amount) -> list[str]:
     began, budget_s = time.monotonic(), amount.search_s or job.search_s
     limit = f", {minutes(job.limit_s)} in all" if job.limit_s < math.inf else ""
@@ -188,7 +182,7 @@ def _best_of(job: Job, measured: Measure, amount: Amount) -> list[str]:
     print(f"{job.name}: the search kept {_kept(found)}", flush=True)
     try:
         return _beside_scripts(job, found, measured, amount.sets, began + job.limit_s)
-    except SystemExit as problem:  # the other framework's rows are worth having without these
+    except SystemExit as problem:  # what was found is worth a row without it
         return [f"| {job.name}: the search's best and the best script | not measured: {problem} | | |"]
 
 

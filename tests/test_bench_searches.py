@@ -24,6 +24,13 @@ def searches(monkeypatch):
             del sys.modules[name]
 
 
+def best(searches, measure):
+    """Return the rows on the best of each framework's search."""
+    return [
+        row for name, part in searches.parts(measure).items() if name.startswith("best ") for row in part()
+    ]
+
+
 BY_HAND = {"by hand, compiled": 0.71, "by hand, bf16": 0.75, "by hand, bf16, compiled": 0.9}
 
 
@@ -39,11 +46,11 @@ def measured(**seconds):
 
 
 def test_the_best_of_a_search_is_judged_by_the_script_that_was_written_by_hand(searches):
-    slower = searches.best(measured(plain=1.0, found=0.8, **{"by hand": 0.7}, **BY_HAND))
+    slower = best(searches, measured(plain=1.0, found=0.8, **{"by hand": 0.7}, **BY_HAND))
     assert [row.split(" | ")[-1] for row in slower] == ["|", "|", "NO |"] * 2
     assert "the best script (by hand) / plain | 1.429 (" in slower[1]
     assert slower[0].startswith("| torch: the search's best (channels_last, ") and "1.250 (" in slower[0]
-    assert searches.best(measured(plain=1.0, found=0.7, **{"by hand": 0.7}, **BY_HAND))[-1].endswith("yes |")
+    assert best(searches, measured(plain=1.0, found=0.7, **{"by hand": 0.7}, **BY_HAND))[-1].endswith("yes |")
 
 
 def test_the_script_is_chosen_in_a_set_that_counts_for_nothing_else(searches):
@@ -54,7 +61,7 @@ def test_the_script_is_chosen_in_a_set_that_counts_for_nothing_else(searches):
         asked.append((sets, *measured(**seconds)(programs, sets=sets)))
         return measured(**seconds)(programs, sets=sets)
 
-    rows = searches.best(measure)
+    rows = best(searches, measure)
     assert [set(names[1:]) for names in asked[:2]] == [
         {"by hand", *BY_HAND},
         {"plain", "found", "by hand, bf16"},
@@ -78,7 +85,7 @@ def test_a_model_of_a_library_has_its_own_script_and_fewer_sets_where_nine_take_
         asked.append((sets, programs.args[0].script))
         return measured(**seconds)(programs, sets=sets)
 
-    rows = searches.zoo_parts(measure)["zoo torch"]()
+    rows = searches.parts(measure)["zoo torch"]()
     assert asked == [(1, "best_timm.py"), (sets, "best_timm.py")]
     assert rows[1].startswith("| torch, timm/resnet18: the best script (by hand, bf16) / plain | 1.667 (")
 
@@ -86,7 +93,7 @@ def test_a_model_of_a_library_has_its_own_script_and_fewer_sets_where_nine_take_
 def test_where_nothing_was_kept_no_ratio_is_told_of_the_plain_setting_to_itself(searches, monkeypatch):
     nothing = whole(kept=(), best=whole().start)
     monkeypatch.setattr(searches, "search", lambda framework, **_: nothing)
-    rows = searches.best(measured(plain=1.0, **{"by hand": 0.7}, **BY_HAND))
+    rows = best(searches, measured(plain=1.0, **{"by hand": 0.7}, **BY_HAND))
     assert (
         rows[0] == "| torch: the search's best (nothing kept) / plain | it is the plain setting | printed | |"
     )
@@ -99,7 +106,7 @@ def test_a_framework_whose_turns_cannot_be_paired_costs_the_other_nothing(search
             raise SystemExit("bench: only 5 rounds could be paired: measure again.")
         return measured(plain=1.0, found=0.7, **{"by hand": 0.7}, **BY_HAND)(programs, **asked)
 
-    rows = searches.best(measure)
+    rows = best(searches, measure)
     assert "| not measured: bench: only 5 rounds could be paired" in rows[0]
     assert len(rows) == 4 and rows[-1].endswith("yes |")
 
