@@ -57,6 +57,34 @@ def again_groups(known: Known, found: Sequence[Feasible], blocks: int) -> list[A
     return [replace(group, seed=group.seed + behind) for group in again]
 
 
+def look_groups(known: Known, switches: Sequence[Switch]) -> list[ArmGroup]:
+    """Return the plain trial and each of these switches alone, in one block that no other look had."""
+    behind = _behind_again(known) + _slot(known) * looks_had(known)
+    return [
+        replace(group, seed=group.seed + behind) for group in alone_groups(known, switches, 1, Role.FEASIBLE)
+    ]
+
+
+def looks_had(known: Known) -> int:
+    """Return how many looks there were at what looked quick alone: see `look_groups`."""
+    first = known.start.seed + _behind_again(known)
+    return len({(seed - first) // _slot(known) for seed in _seeds(known) if seed >= first})
+
+
+def _slot(known: Known) -> int:
+    """Return the seeds of a look at all switches."""
+    return SEEDS_APART * max(1, math.ceil(len(known.switches) / SWITCHES_PER_GROUP))
+
+
+def _behind_again(known: Known) -> int:
+    """Return what is added to the seeds of looks: before them are the first groups, and those that ran again."""
+    return 2 * _slot(known)
+
+
+def _seeds(known: Known) -> set[int]:
+    return {one.run.trial.seed for one in known.of(Role.FEASIBLE)}
+
+
 def _timed_at_first(one: Feasible, known: Known, behind: int) -> bool:
     """Whether a switch gave a time beside a plain trial in its first group."""
     own = feasible(one.switch, known, most_seed=known.start.seed + behind - 1)

@@ -10,23 +10,30 @@ What is left out where time is short, in this order:
 6. the races: what was seen of each alone decides;
 7. the screen: what was seen of each alone decides, and the fresh blocks;
 8. what was not looked at alone yet, in the reverse of the registry's order: see `stages`.
+
+Without a screen, what looked quick alone is looked at again, which takes fewer runs: little time is left for a screen
+where a few switches, such as a compiler, make every run of them long.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from trainspeed.core.run import Role
+from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.confirm import BLOCKS, LARGE, LARGES
-from trainspeed.search.design import COLUMNS, PARTS
+from trainspeed.search.design import COLUMNS, PARTS, without_switches
+from trainspeed.search.feasible import looks_had
 from trainspeed.search.findings import Feasible
 from trainspeed.search.known import Known
 from trainspeed.search.race import BLOCKS as RACE_BLOCKS
+from trainspeed.search.switch import Set, Switch
 
 ELIMINATE_BLOCKS = 15
+LOOKS = (4, 2)  # more blocks of what looked quick alone; with the first one too few for an interval
 TOGETHER_RUNS = (
     2  # of what is promising and of the plain trial, where no screen tells whether it goes together
 )
@@ -40,6 +47,7 @@ class Sizes:
     Attributes:
         races: Blocks of each race; 0 for none.
         columns: Of the screen; 0 for none.
+        looks: Blocks in which what looked quick alone is looked at again; none beside a screen.
         eliminate: Blocks of a round of the elimination; 0 for none.
         large: Switches that are left out one by one in fresh blocks; 0 for neither these nor the small ones.
         confirm: Fresh blocks that the time has to be enough for.
@@ -47,12 +55,13 @@ class Sizes:
 
     races: int
     columns: int
+    looks: int = 0
     eliminate: int
     large: int
     confirm: int
 
     def runs(self, raced: int) -> dict[str, int]:
-        """Return stage -> number of runs, where so many switches are raced."""
+        """Return stage -> number of runs, where so many switches are raced; without those that are looked at again."""
         left_out = self.large + 1 if self.large else 0
         return {
             Role.RACE: self.races * (raced + math.ceil(raced / 5)),
@@ -63,6 +72,46 @@ class Sizes:
             Role.PLAIN_AGAIN: self.confirm,
         }
 
+    def ahead_s(self, known: Known, costs: Costs, raced: Set, entered: Set, promising: Set) -> float:
+        """Return about how many seconds the runs take that are still missing.
+
+        Args:
+            raced, entered: Switches that are raced, and that may enter the screen.
+            promising: Those that the runs so far speak for: a screen that has not run yet may speak for others.
+        """
+        likely = entered if self.columns and not known.of(Role.SCREEN) else promising
+        runs = self.runs(len(raced))
+        plain_s, all_s = costs.of(()), costs.of(likely)
+        run_s = {
+            Role.RACE: costs.of(raced, 1 / len(raced)) if raced else plain_s,
+            Role.SCREEN: costs.of(entered, 1 / 2),
+            Role.ELIMINATE: all_s,
+            Role.TOGETHER: (plain_s + all_s) / 2,
+            Role.RECIPE: all_s - (all_s - plain_s) * self.confirm / runs[Role.RECIPE],
+            Role.PLAIN_AGAIN: plain_s,
+        }
+        missing_s = (max(0, runs[stage] - len(known.of(stage))) * run_s[stage] for stage in runs)
+        looks = max(0, self.looks - looks_had(known)) if promising else 0
+        return sum(missing_s) + looks * (plain_s + sum(costs.of([switch]) for switch in promising))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Costs:
+    """What runs take.
+
+    Attributes:
+        plain_s: Seconds of a run of the plain trial.
+        more_s: Switch -> seconds that it adds, such as to compile. What one saves is counted as nothing, as turns last
+            alike.
+    """
+
+    plain_s: float
+    more_s: Mapping[Switch, float]
+
+    def of(self, switches: Sequence[Switch], share: float = 1.0) -> float:
+        """Return the seconds of a run with a share of these switches on."""
+        return self.plain_s + share * sum(self.more_s.get(switch, 0.0) for switch in switches)
+
 
 def options(count: int, confirm: int) -> list[Sizes]:
     """Return what a search of so many switches may be, the largest first: see the module.
@@ -71,7 +120,7 @@ def options(count: int, confirm: int) -> list[Sizes]:
         confirm: Fresh blocks that were asked for; more than are usual come out of time that is left over.
     """
     whole = columns_for(count)
-    fewest, usual = min(confirm, 6), min(confirm, BLOCKS)
+    fewest, usual = min(confirm, MIN_BLOCKS), min(confirm, BLOCKS)
     full = Sizes(races=RACE_BLOCKS, columns=whole, eliminate=ELIMINATE_BLOCKS, large=LARGE, confirm=usual)
     found = [full]
 
@@ -87,7 +136,9 @@ def options(count: int, confirm: int) -> list[Sizes]:
         less(columns=columns, eliminate=ELIMINATE_BLOCKS // 4)
         less(eliminate=0)
     less(races=0)
-    less(columns=0)
+    for looks in LOOKS:
+        less(columns=0, looks=looks)
+    less(looks=0)
     return found
 
 
@@ -97,35 +148,52 @@ def columns_for(count: int) -> int:
 
 
 def sizes_for(
-    known: Known, found: Sequence[Feasible], count: int, raced: int, confirm: int, budget_s: float | None
+    known: Known,
+    costs: Costs,
+    *,
+    raced: Set,
+    entered: Set,
+    promising: Set,
+    confirm: int,
+    budget_s: float | None,
 ) -> Sizes:
-    """Return the largest search that ends in its time, by what runs of each switch alone took.
+    """Return the largest search that ends in its time.
 
     Args:
-        count: Switches that may enter the screen.
-        raced: Switches that are raced.
+        raced, entered, promising: See `Sizes.ahead_s`.
+        confirm: Fresh blocks that were asked for.
         budget_s: Seconds for the whole search, the runs so far among them; None for any time.
     """
-    possible = options(count, confirm)
+    possible = options(len(entered), confirm)
     if budget_s is None:
         return possible[0]
-    spent_s = SPARE * sum(one.run.busy_s for one in known.ran)
-    cost_s = run_cost_s(found)
-    for sizes in possible:
-        runs = sizes.runs(raced)
-        had = {stage: len(known.of(stage)) for stage in runs}
-        ahead = sum(max(0, runs[stage] - had[stage]) for stage in runs)
-        if spent_s + SPARE * ahead * cost_s <= budget_s:
-            return sizes
-    return possible[-1]
+    left_s = _left_s(known, budget_s)
+    fits = (one for one in possible if SPARE * one.ahead_s(known, costs, raced, entered, promising) <= left_s)
+    return next(fits, possible[-1])
 
 
-def run_cost_s(found: Sequence[Feasible]) -> float:
-    """Return about how many seconds a run takes with half of the switches on.
+def confirmed_in_time(known: Known, costs: Costs, switches: Set, confirm: int, budget_s: float) -> Set:
+    """Return those of these switches of which there is time for the fewest fresh blocks: the longest runs go first.
 
-    What one adds, such as the time to compile, adds up; what one saves is counted as nothing, as turns last alike.
+    Args:
+        confirm: Fresh blocks that were asked for.
     """
-    pairs = [(o.cost_s, o.plain_cost_s) for o in found if o.cost_s is not None and o.plain_cost_s is not None]
-    if not pairs:
-        return 0.0
-    return fmean(plain for _, plain in pairs) + sum(max(0.0, cost - plain) for cost, plain in pairs) / 2
+    left_s, blocks = _left_s(known, budget_s), min(confirm, MIN_BLOCKS)
+    on = sorted(switches, key=lambda s: costs.more_s.get(s, 0.0))
+    while on and costs.more_s.get(on[-1]) and SPARE * blocks * (2 * costs.of(()) + costs.of(on)) > left_s:
+        on = list(without_switches(on, on[-1:]))
+    return tuple(switch for switch in switches if switch in on) or switches
+
+
+def costs_of(found: Sequence[Feasible]) -> Costs:
+    """Return what runs take, by those of each switch alone."""
+    pairs = {o.switch: (o.cost_s, o.plain_cost_s) for o in found}
+    known = {s: (own, plain) for s, (own, plain) in pairs.items() if own is not None and plain is not None}
+    return Costs(
+        plain_s=fmean(plain for _, plain in known.values()) if known else 0.0,
+        more_s={switch: max(0.0, own - plain) for switch, (own, plain) in known.items()},
+    )
+
+
+def _left_s(known: Known, budget_s: float) -> float:
+    return budget_s - SPARE * sum(one.run.busy_s for one in known.ran)

@@ -20,7 +20,7 @@ from trainspeed.search import confirm, eliminate
 from trainspeed.search.claims import Confirmation
 from trainspeed.search.design import covers
 from trainspeed.search.eliminate import Elimination
-from trainspeed.search.feasible import again_groups, alone_fit, alone_groups, feasible
+from trainspeed.search.feasible import again_groups, alone_fit, alone_groups, feasible, look_groups, looks_had
 from trainspeed.search.findings import (
     Estimate,
     Feasible,
@@ -30,7 +30,7 @@ from trainspeed.search.findings import (
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.race import race, race_groups, rivals
 from trainspeed.search.screen import columns_of, screen, screen_groups
-from trainspeed.search.sizes import SPARE, TOGETHER_RUNS, Sizes, sizes_for
+from trainspeed.search.sizes import SPARE, TOGETHER_RUNS, Sizes, confirmed_in_time, costs_of, sizes_for
 from trainspeed.search.switch import Candidates, Set, Switch, combined
 from trainspeed.search.together import Together
 
@@ -115,9 +115,15 @@ class Stages:
 
     @cached_property
     def _sizes(self) -> Sizes:
-        raced = sum(map(len, self._rivals))
-        count = len(self.entered)
-        return sizes_for(self.known, self.feasible, count, raced, self.confirm_blocks, self.budget_s)
+        return sizes_for(
+            self.known,
+            costs_of(self.feasible),
+            raced=tuple(switch for own in self._rivals for switch in own),
+            entered=self.entered,
+            promising=Elimination(self.known, self.entered, self._late).on,
+            confirm=self.confirm_blocks,
+            budget_s=self.budget_s,
+        )
 
     @cached_property
     def screen(self) -> Screen | None:
@@ -126,7 +132,7 @@ class Stages:
 
     @property
     def _columns(self) -> int:
-        """Columns of the screen: of that which has begun, else of the one there is time for."""
+        """Columns of the screen: of that which has begun, else of the one there is time for; 0 for none."""
         begun = (columns_of(one.run.label) for one in self.known.of(Role.SCREEN))
         return next((number for number in begun if number), self._sizes.columns)
 
@@ -172,6 +178,14 @@ class Stages:
         if self.together.clash_in(best):
             best = eliminate.best_set(found.model, found.able, eliminate.pays, self.together)
         return self.together.choose(best, self._strongest, found.model.speed)
+
+    @property
+    def _confirmable(self) -> Set:
+        """What is promising and has time for fresh blocks: better some of it confirmed than all of it not."""
+        if self.budget_s is None:
+            return self.promising
+        costs = costs_of(self.feasible)
+        return confirmed_in_time(self.known, costs, self.promising, self.confirm_blocks, self.budget_s)
 
     @property
     def _strongest(self) -> Set:
@@ -221,8 +235,10 @@ class Stages:
                 yield [group for own in self._rivals for group in race_groups(known, own)]
             if self._columns and self._screened:
                 yield screen_groups(known, self._screened, self._columns)
+            else:
+                yield from self._more_looks()
             yield from self._rounds()
-        yield self.together.groups(self.promising, self._strongest)
+        yield self.together.groups(self._confirmable, self._strongest)
 
     def _first_looks(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the feasibility: as many as leave time for fresh blocks of what is found."""
@@ -236,6 +252,11 @@ class Stages:
             if not runs or SPARE * (sum(runs) + fmean(runs) * ahead) <= self.budget_s:
                 yield [group]
 
+    def _more_looks(self) -> Iterable[list[ArmGroup]]:
+        """Yield the groups of the next look at what looked quick alone."""
+        if looks_had(self.known) < self._sizes.looks and (promising := self.elimination.begin):
+            yield look_groups(self.known, promising)
+
     def _rounds(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of each round of the elimination: those of one that was interrupted, too."""
         found = self.elimination
@@ -248,6 +269,6 @@ class Stages:
 
     def _fresh(self) -> ArmGroup | None:
         estimates, blocks = self.elimination.estimates, self.confirm_blocks
-        planned = partial(confirm.plan_confirmation, self.known, self.promising, estimates, blocks)
+        planned = partial(confirm.plan_confirmation, self.known, self._confirmable, estimates, blocks)
         begun = confirm.as_begun(self.known, [planned(large) for large in confirm.LARGES], blocks)
         return begun or planned(self._sizes.large)

@@ -1,0 +1,123 @@
+"""How large the stages of a search are, where a switch, such as a compiler, makes each of its runs long."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+import search_world
+from search_world import START, World, drive, kept, switch, switches
+from trainspeed.core.run import Role
+from trainspeed.search.feasible import SEEDS_APART
+from trainspeed.search.findings import Decision
+from trainspeed.search.known import Known
+from trainspeed.search.search import Search
+from trainspeed.search.sizes import Costs, Sizes, confirmed_in_time, costs_of
+from trainspeed.search.switch import Candidates
+
+COMPILER = 1
+GAINS = {0: math.log(1.35), COMPILER: math.log(1.10)}
+RUN_S, COMPILING_S = 5.0, 20.0
+EMPTY = Known(START, switches(4))
+
+
+@pytest.fixture(autouse=True)
+def levers(monkeypatch):
+    search_world.register(monkeypatch)
+
+
+def searched(budget_s, seed=0, done=()):
+    """Return what a search of so many seconds did on a quiet machine with a compiler that pays."""
+    noise = {"outliers": 0.0, "crashes": 0.0, "sd": 0.01, "seed": seed}
+    world = World(gains=GAINS, run_s=RUN_S, more_s={COMPILER: COMPILING_S}, **noise)
+    return drive(Search(START, Candidates(switches=switches(7)), budget_s=budget_s), world, done)
+
+
+def labels(measured):
+    return {run.role for run in measured.runs}
+
+
+def spent_s(measured, fresh_blocks):
+    """Return the seconds of all runs, and of so many fresh blocks."""
+    fresh = [run for run in measured.runs if run.role in (Role.RECIPE, Role.PLAIN_AGAIN)]
+    blocks = len({run.trial.seed for run in fresh})
+    whole_s = sum(run.busy_s for run in fresh)
+    return sum(run.busy_s for run in measured.runs) - whole_s * (1 - fresh_blocks / blocks)
+
+
+def test_costs_are_those_of_each_switch_alone():
+    costs = costs_of(searched(600.0).search.feasible)
+    assert costs.plain_s == pytest.approx(RUN_S)
+    assert costs.more_s[switch(COMPILER)] == pytest.approx(COMPILING_S)
+    assert costs.more_s[switch(0)] == 0.0
+    assert costs.of([switch(0), switch(COMPILER)], 1 / 2) == pytest.approx(RUN_S + COMPILING_S / 2)
+
+
+def test_runs_ahead_are_as_long_as_what_is_on_in_them():
+    """Half of the screen's runs compile, all but the plain one of the fresh blocks, and no run of the control."""
+    sizes = Sizes(races=0, columns=8, eliminate=2, large=0, confirm=6)
+    costs = Costs(plain_s=1.0, more_s={switch(0): 4.0})
+    ahead_s = sizes.ahead_s(EMPTY, costs, (), entered=switches(4), promising=())
+    screen_s, elimination_s, fresh_s, control_s = 16 * 3.0, 2 * 4 * 5.0, 6 * (1.0 + 5.0), 6 * 1.0
+    assert ahead_s == pytest.approx(screen_s + elimination_s + fresh_s + control_s)
+
+
+def test_a_screen_is_reckoned_with_half_of_the_switches_on():
+    """Reckoned with all of them on, a search of ten minutes had none, and kept what it had by one look."""
+    measured = searched(600.0)
+    assert Role.SCREEN in labels(measured)
+    assert {0, COMPILER} <= kept(measured.search)
+    assert 0.7 * 600 <= spent_s(measured, fresh_blocks=6) <= 600
+
+
+def test_where_a_screen_has_no_time_what_looked_quick_is_looked_at_again():
+    measured = searched(450.0)
+    looks = [run for run in measured.runs if run.role is Role.FEASIBLE]
+    again = [run for run in looks if run.trial.seed >= START.seed + 4 * SEEDS_APART]
+    assert Role.SCREEN not in labels(measured)
+    assert {0, COMPILER} <= kept(measured.search)
+    assert len(again) == len({(run.trial.seed, run.trial.levers) for run in again}) >= 2 * 3
+    assert {switch(0), switch(COMPILER)} <= {
+        s for run in again for s in measured.search.known.on_in(run.trial)
+    }
+    assert spent_s(measured, fresh_blocks=6) <= 450
+    assert replace(measured.search, budget_s=None).findings == measured.search.findings
+
+
+def test_what_looked_quick_by_luck_is_dropped_by_further_looks():
+    """A lever that does nothing was lucky once: without more looks it would be kept."""
+    measured = searched(450.0)
+    first = [run for run in measured.runs if run.role is Role.FEASIBLE and run.trial.seed < 4 * SEEDS_APART]
+    lucky = [
+        replace(run, epoch_s=tuple(s / 1.06 for s in run.epoch_s))
+        if "made_05" in dict(run.trial.levers)
+        else run
+        for run in first
+    ]
+    alone = Search(START, Candidates(switches=switches(7)), runs=lucky)
+    assert switch(5) in alone.elimination.left
+    assert switch(5) not in searched(540.0, done=lucky).search.promising
+
+
+def test_what_has_no_time_for_fresh_blocks_costs_the_others_none():
+    measured = searched(300.0)
+    assert kept(measured.search) >= {0} and COMPILER not in kept(measured.search)
+    assert measured.search.decisions[switch(COMPILER)] is Decision.UNCONFIRMED
+    assert spent_s(measured, fresh_blocks=6) <= 300
+    drawn_again = replace(measured.search, budget_s=None)
+    assert drawn_again.findings == measured.search.findings
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "left"),
+    [
+        (6 * 1.1 * 27.1, {0, 1, 2}),  # of fresh blocks: the plain trial twice, and one that compiles
+        (6 * 1.1 * 26.9, {0, 2}),
+        (1.0, {0, 2}),  # what adds nothing is no shorter without it
+    ],
+)
+def test_the_longest_runs_go_first(budget_s, left):
+    costs = Costs(plain_s=5.0, more_s={switch(1): 12.0})
+    own = switches(3)
+    chosen = confirmed_in_time(EMPTY, costs, own, confirm=9, budget_s=budget_s)
+    assert chosen == tuple(s for s in own if int(s.lever[-2:]) in left)
