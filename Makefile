@@ -88,8 +88,8 @@ test: setup-fleet ## lint, then all tests but those of test-lab; they need no GP
 	@export PYTHONDONTWRITEBYTECODE=; .venv/bin/python -m pytest --collect-only -qq &>/dev/null & $(MAKE) lint; wait
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 3
 
-test-lab: setup ## each notebook that measures, and the front page, run whole in a real JupyterLab, in a minute or two; needs Chromium
-	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -m lab tests/lab
+test-lab: setup ## each notebook that measures, and the front page, run whole in a real JupyterLab, in about two minutes; needs Chromium
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 2 -m lab tests/lab
 
 lint: setup ## check style, format and the direction of imports, and that the notebooks hold no outputs
 	@.venv/bin/ruff check $(SOURCES)

@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -179,7 +181,10 @@ def main(arguments: list[str] | None = None) -> int:
     if options.fleet:
         add_fleet()
     cuda = has_nvidia_driver()
-    missing = [name for name in wanted if not build_framework_environment(name, cuda)]
+    # Side by side: one is unpacked and compiled while another one is fetched.
+    with ThreadPoolExecutor(max(1, len(wanted))) as pool:
+        built = list(pool.map(build_framework_environment, wanted, repeat(cuda)))
+    missing = [name for name, there in zip(wanted, built, strict=True) if not there]
     for name in missing:
         print(f"setup: {name} could not be installed; the report will skip it and say so", file=sys.stderr)
     if cuda and (

@@ -138,6 +138,14 @@ def group_of(file: str) -> str:
     return next((group for fixture, group in MADE_ONCE.items() if fixture in text_of(file)), file)
 
 
+def unit_of(test: str) -> str:
+    """Return what a test is kept together with: its file's group, or in JupyterLab those that look at one notebook."""
+    file, _, name = test.partition("::")
+    return (
+        f"{file}{name[name.find('[') :]}" if file.startswith("tests/lab/") and "[" in name else group_of(file)
+    )
+
+
 def groups_that_train(files: Iterable[str]) -> set[str]:
     """Return the groups whose tests have forks of a framework's worker, or a GPU."""
     return {group_of(file) for file in files if "shared_worker" in text_of(file) or group_of(file) == GPU}
@@ -173,7 +181,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return group_of(nodeid.partition("::")[0])
+            return unit_of(nodeid)
 
         def _assign_work_unit(self, node: WorkerController) -> None:
             """Have the third process train last: it fills the cores where the first two wait, and imports nothing."""
