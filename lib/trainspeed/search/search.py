@@ -66,7 +66,7 @@ class Search(Stages):
             return early[one.effect]
         if found and switch in found.on:
             return self._confirmed(found, switch)
-        if switch in self._apart and switch not in self._late:
+        if switch in (*self._apart, *self._long) and switch not in self._late:
             return Decision.NOT_FASTER_ALONE if switch in self._alone else Decision.OPEN
         if switch not in self.entered and switch not in self._late:
             excluded = any(switch.lever not in {e.lever for e in r.entered} for r in self._of_race(switch))
@@ -75,7 +75,7 @@ class Search(Stages):
             return Decision.UNCONFIRMED
         if self._is_shut_out(switch):
             return Decision.EXCLUDED
-        if self.screen is None:
+        if self.screen is None or (switch in self._long and not self.elimination.rounds):
             return Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
 

@@ -11,15 +11,16 @@ What is left out where time is short, in this order:
 7. the screen: what was seen of each alone decides, and the fresh blocks;
 8. what was not looked at alone yet, in the reverse of the registry's order: see `stages`.
 
-Without a screen, what looked quick alone is looked at again, which takes fewer runs: little time is left for a screen
-where a few switches, such as a compiler, make every run of them long.
+Where a few switches, such as a compiler, make every run long, they leave no time for a screen: then it is one without
+them, and they are looked at alone once more, which takes fewer runs. So is all that looked quick where there is no
+screen at all.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from trainspeed.core.run import Role
@@ -38,6 +39,7 @@ TOGETHER_RUNS = (
     2  # of what is promising and of the plain trial, where no screen tells whether it goes together
 )
 SPARE = 1.1  # of what runs take by themselves: starting, writing, a second round of the elimination
+LAST_SPARE = 1.05  # the same where only the fresh blocks are ahead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,7 @@ class Sizes:
     Attributes:
         races: Blocks of each race; 0 for none.
         columns: Of the screen; 0 for none.
-        looks: Blocks in which what looked quick alone is looked at again; none beside a screen.
+        looks: Blocks in which what looked quick alone is looked at again; beside a screen, what was too long for it.
         eliminate: Blocks of a round of the elimination; 0 for none.
         large: Switches that are left out one by one in fresh blocks; 0 for neither these nor the small ones.
         confirm: Fresh blocks that the time has to be enough for.
@@ -72,15 +74,20 @@ class Sizes:
             Role.PLAIN_AGAIN: self.confirm,
         }
 
-    def ahead_s(self, known: Known, costs: Costs, raced: Set, entered: Set, promising: Set) -> float:
+    def ahead_s(
+        self, known: Known, costs: Costs, raced: Set, entered: Set, long: Set, promising: Set
+    ) -> float:
         """Return about how many seconds the runs take that are still missing.
 
         Args:
             raced, entered: Switches that are raced, and that may enter the screen.
+            long: Those that take too long for it.
             promising: Those that the runs so far speak for: a screen that has not run yet may speak for others.
         """
-        likely = entered if self.columns and not known.of(Role.SCREEN) else promising
+        likely = tuple(dict.fromkeys((*entered, *promising))) if self._screens_yet(known) else promising
         runs = self.runs(len(raced))
+        if not set(long).isdisjoint(promising):  # no screen has it beside others
+            runs[Role.TOGETHER] = TOGETHER_RUNS
         plain_s, all_s = costs.of(()), costs.of(likely)
         run_s = {
             Role.RACE: costs.of(raced, 1 / len(raced)) if raced else plain_s,
@@ -91,8 +98,12 @@ class Sizes:
             Role.PLAIN_AGAIN: plain_s,
         }
         missing_s = (max(0, runs[stage] - len(known.of(stage))) * run_s[stage] for stage in runs)
-        looks = max(0, self.looks - looks_had(known)) if promising else 0
-        return sum(missing_s) + looks * (plain_s + sum(costs.of([switch]) for switch in promising))
+        looked = [switch for switch in promising if switch in long or not self.columns]
+        looks = max(0, self.looks - looks_had(known)) if looked else 0
+        return sum(missing_s) + looks * (plain_s + sum(costs.of([switch]) for switch in looked))
+
+    def _screens_yet(self, known: Known) -> bool:
+        return self.columns > 0 and not known.of(Role.SCREEN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +164,7 @@ def sizes_for(
     *,
     raced: Set,
     entered: Set,
+    long: Set,
     promising: Set,
     confirm: int,
     budget_s: float | None,
@@ -160,16 +172,21 @@ def sizes_for(
     """Return the largest search that ends in its time.
 
     Args:
-        raced, entered, promising: See `Sizes.ahead_s`.
+        raced, entered, long, promising: See `Sizes.ahead_s`.
         confirm: Fresh blocks that were asked for.
         budget_s: Seconds for the whole search, the runs so far among them; None for any time.
     """
     possible = options(len(entered), confirm)
     if budget_s is None:
         return possible[0]
-    left_s = _left_s(known, budget_s)
-    fits = (one for one in possible if SPARE * one.ahead_s(known, costs, raced, entered, promising) <= left_s)
-    return next(fits, possible[-1])
+    if long:  # an elimination has them on; without one they are looked at
+        some = [(one, () if one.eliminate or not one.columns else LOOKS) for one in possible]
+        possible = [replace(one, looks=looks) for one, more in some for looks in (*more, one.looks)]
+    left_s = budget_s - SPARE * _spent_s(known)
+    lasts = (SPARE * one.ahead_s(known, costs, raced, entered, long, promising) for one in possible)
+    return next(
+        (one for one, seconds in zip(possible, lasts, strict=True) if seconds <= left_s), possible[-1]
+    )
 
 
 def confirmed_in_time(known: Known, costs: Costs, switches: Set, confirm: int, budget_s: float) -> Set:
@@ -178,11 +195,18 @@ def confirmed_in_time(known: Known, costs: Costs, switches: Set, confirm: int, b
     Args:
         confirm: Fresh blocks that were asked for.
     """
-    left_s, blocks = _left_s(known, budget_s), min(confirm, MIN_BLOCKS)
+    left_s, blocks = budget_s - LAST_SPARE * _spent_s(known), min(confirm, MIN_BLOCKS)
     on = sorted(switches, key=lambda s: costs.more_s.get(s, 0.0))
-    while on and costs.more_s.get(on[-1]) and SPARE * blocks * (2 * costs.of(()) + costs.of(on)) > left_s:
+    while (
+        on and costs.more_s.get(on[-1]) and LAST_SPARE * blocks * (2 * costs.of(()) + costs.of(on)) > left_s
+    ):
         on = list(without_switches(on, on[-1:]))
     return tuple(switch for switch in switches if switch in on) or switches
+
+
+def long_switches(costs: Costs, switches: Set) -> Set:
+    """Return those of these switches with which a run takes twice as long as the plain one, or longer."""
+    return tuple(s for s in switches if costs.more_s.get(s, 0.0) > costs.plain_s > 0)
 
 
 def costs_of(found: Sequence[Feasible]) -> Costs:
@@ -195,5 +219,5 @@ def costs_of(found: Sequence[Feasible]) -> Costs:
     )
 
 
-def _left_s(known: Known, budget_s: float) -> float:
-    return budget_s - SPARE * sum(one.run.busy_s for one in known.ran)
+def _spent_s(known: Known) -> float:
+    return sum(one.run.busy_s for one in known.ran)

@@ -7,123 +7,35 @@ that has begun stays as it is, and none before it goes on, or what it began with
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from statistics import fmean
 
 from trainspeed.conduct.plan import TrialSet
-from trainspeed.core.run import Role, Run
+from trainspeed.core.run import Role
 from trainspeed.core.trial import Trial
-from trainspeed.judge.verdict import ACCURACY_MARGIN, MIN_BLOCKS
+from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search import confirm, eliminate
 from trainspeed.search.claims import Confirmation
-from trainspeed.search.design import covers
 from trainspeed.search.eliminate import Elimination
-from trainspeed.search.feasible import again_groups, alone_fit, alone_groups, feasible, look_groups, looks_had
-from trainspeed.search.findings import (
-    Estimate,
-    Feasible,
-    Race,
-    Screen,
-)
-from trainspeed.search.known import ArmGroup, Known
-from trainspeed.search.race import race, race_groups, rivals
+from trainspeed.search.entrants import Entrants
+from trainspeed.search.feasible import again_groups, alone_groups, look_groups, looks_had
+from trainspeed.search.findings import Screen
+from trainspeed.search.known import ArmGroup
+from trainspeed.search.race import race_groups
 from trainspeed.search.screen import columns_of, screen, screen_groups
-from trainspeed.search.sizes import SPARE, TOGETHER_RUNS, Sizes, confirmed_in_time, costs_of, sizes_for
-from trainspeed.search.switch import Candidates, Set, Switch, combined
+from trainspeed.search.sizes import SPARE, TOGETHER_RUNS, confirmed_in_time, costs_of
+from trainspeed.search.switch import Set
 from trainspeed.search.together import Together
 
 FEASIBLE_BLOCKS = 1
-OF_ENVIRONMENT = 2  # switches in a screen that are read at import: 4 workers
 Asked = Collection[tuple[str, Trial]]
 
 
 @dataclass(frozen=True)
-class Stages:
-    """The search for one framework and model, as far as its runs go.
-
-    Attributes:
-        start: The plain trial; its data set may be "auto", and the runs then name the one that was used.
-        candidates: What there is to try.
-        confirm_blocks: Fresh blocks of the confirmation.
-        slow_blocks: Blocks in which what a script has already is switched off; 0 for none.
-        budget_s: Seconds for the whole search; None for any time. What was measured is told without it.
-        margin_points: What of test accuracy may be lost.
-        runs: Those of all searches, as far as they have been measured.
-    """
-
-    start: Trial
-    candidates: Candidates
-    confirm_blocks: int = confirm.BLOCKS
-    slow_blocks: int = 1
-    budget_s: float | None = None
-    margin_points: float = ACCURACY_MARGIN
-    runs: Sequence[Run] = field(default=(), repr=False)
-
-    @cached_property
-    def known(self) -> Known:
-        """The runs of this search."""
-        return Known(self.start, self.candidates.switches, self.runs, self.candidates.slow_ways)
-
-    @cached_property
-    def feasible(self) -> tuple[Feasible, ...]:
-        """What was seen of each switch alone."""
-        return tuple(feasible(switch, self.known) for switch in self.candidates.switches)
-
-    @cached_property
-    def _alone(self) -> dict[Switch, Estimate]:
-        found = alone_fit(self.known, self._able)
-        return {s: Estimate(switches=(s,), log=found.log[s], se=found.se[s]) for s in found.log}
-
-    @property
-    def _able(self) -> Set:
-        """The switches that the search goes on with: those that were seen in effect in every run."""
-        return tuple(one.switch for one in self.feasible if one.enters)
-
-    @cached_property
-    def _rivals(self) -> list[Set]:
-        return rivals(self.known, self._able)
-
-    @cached_property
-    def races(self) -> tuple[Race, ...]:
-        """How switches that exclude each other, or need each other, came off."""
-        return tuple(race(self.known, own) for own in self._rivals)
-
-    @cached_property
-    def entered(self) -> Set:
-        """The switches that enter the screen: they go together, and none needs another one."""
-        apart = set(self._apart)
-        return tuple(switch for switch in self._winners if switch not in apart)
-
-    @cached_property
-    def _winners(self) -> Set:
-        """The switches that no race sorted out."""
-        raced = {switch for own in self._rivals for switch in own}
-        won = {switch for one in self.races for switch in one.entered}
-        return tuple(switch for switch in self._able if switch in won or switch not in raced)
-
-    @cached_property
-    def _apart(self) -> Set:
-        """Of the switches that want a worker of their own all but a few: each more doubles the workers of a screen.
-
-        They come in with the elimination, where nearly all are on in every arm.
-        """
-        own = [switch for switch in self._winners if switch.of_environment]
-        ranked = sorted(own, key=lambda s: -self._alone[s].log if s in self._alone else 0.0)
-        return tuple(ranked[OF_ENVIRONMENT:])
-
-    @cached_property
-    def _sizes(self) -> Sizes:
-        return sizes_for(
-            self.known,
-            costs_of(self.feasible),
-            raced=tuple(switch for own in self._rivals for switch in own),
-            entered=self.entered,
-            promising=Elimination(self.known, self.entered, self._late).on,
-            confirm=self.confirm_blocks,
-            budget_s=self.budget_s,
-        )
+class Stages(Entrants):
+    """The search for one framework and model, as far as its runs go."""
 
     @cached_property
     def screen(self) -> Screen | None:
@@ -146,28 +58,6 @@ class Stages:
     def elimination(self) -> Elimination:
         """How far the backward elimination got."""
         return Elimination(self.known, self._screened or self.entered, self._late)
-
-    @property
-    def _late(self) -> Set:
-        """Switches that need one that entered, and lost against another one by little; and those kept apart."""
-        late = [s for s in self._apart if s in self._alone and self._alone[s].log > -self._alone[s].se]
-        for one in self.races:
-            logs = {estimate.switches[0]: estimate for estimate in one.estimates}
-            there = {name for switch in one.entered for name in switch.levers}
-            for switch, estimate in logs.items():
-                below = [logs[other] for other in logs if other != switch and covers(switch, other)]
-                near = any(estimate.log > other.log - estimate.se for other in below)
-                stays = bool(switch.needs) and set(switch.needs) <= there and switch not in one.entered
-                if near and stays and self._fits((*self.entered, switch)):
-                    late.append(switch)
-        return tuple(late)
-
-    def _fits(self, switches: Sequence[Switch]) -> bool:
-        try:
-            combined(self.start, switches)
-        except ValueError:
-            return False
-        return True
 
     @cached_property
     def promising(self) -> Set:
@@ -235,8 +125,7 @@ class Stages:
                 yield [group for own in self._rivals for group in race_groups(known, own)]
             if self._columns and self._screened:
                 yield screen_groups(known, self._screened, self._columns)
-            else:
-                yield from self._more_looks()
+            yield from self._more_looks()
             yield from self._rounds()
         yield self.together.groups(self._confirmable, self._strongest)
 
@@ -253,9 +142,10 @@ class Stages:
                 yield [group]
 
     def _more_looks(self) -> Iterable[list[ArmGroup]]:
-        """Yield the groups of the next look at what looked quick alone."""
-        if looks_had(self.known) < self._sizes.looks and (promising := self.elimination.begin):
-            yield look_groups(self.known, promising)
+        """Yield the groups of the next look at what looked quick alone: beside a screen, at what is too long for it."""
+        looked = [s for s in self.elimination.begin if s in self._long or not self._columns]
+        if looked and looks_had(self.known) < self._sizes.looks:
+            yield look_groups(self.known, looked)
 
     def _rounds(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of each round of the elimination: those of one that was interrupted, too."""
