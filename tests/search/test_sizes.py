@@ -67,7 +67,7 @@ def test_runs_ahead_are_as_long_as_what_is_on_in_them():
     """Half of the screen's runs compile, all but the plain one of the fresh blocks, and no run of the control."""
     sizes = Sizes(races=0, columns=8, eliminate=2, large=0, confirm=6)
     costs = Costs(plain_s=1.0, more_s={switch(0): 4.0})
-    ahead_s = sizes.ahead_s(EMPTY, costs, (), entered=switches(4), long=(), promising=())
+    ahead_s = sizes.ahead_s(EMPTY, costs, (), entered=switches(4), long=(), late=(), promising=())
     screen_s, elimination_s, fresh_s, control_s = 16 * 3.0, 2 * 4 * 5.0, 6 * (1.0 + 5.0), 6 * 1.0
     assert ahead_s == pytest.approx(screen_s + elimination_s + fresh_s + control_s)
 
@@ -76,7 +76,9 @@ def test_what_is_too_long_for_a_screen_is_looked_at_and_run_once_with_the_others
     sizes = Sizes(races=0, columns=8, looks=2, eliminate=0, large=0, confirm=6)
     costs = Costs(plain_s=1.0, more_s={switch(0): 4.0})
     long = (switch(0),)
-    ahead_s = sizes.ahead_s(EMPTY, costs, (), entered=switches(4)[1:], long=long, promising=switches(2))
+    ahead_s = sizes.ahead_s(
+        EMPTY, costs, (), entered=switches(4)[1:], long=long, late=long, promising=switches(2)
+    )
     screen_s, looks_s, together_s, fresh_s, control_s = 16 * 1.0, 2 * (1.0 + 5.0), 1.0 + 5.0, 6 * 6.0, 6 * 1.0
     assert ahead_s == pytest.approx(screen_s + looks_s + together_s + fresh_s + control_s)
     assert long_switches(costs, switches(4)) == long

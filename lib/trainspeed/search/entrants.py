@@ -19,6 +19,7 @@ from trainspeed.search.race import race, rivals
 from trainspeed.search.sizes import Sizes, costs_of, long_switches, sizes_for
 from trainspeed.search.switch import Candidates, Set, Switch, combined
 
+CLEARLY = 2.0  # standard errors by which a switch is clearly slower
 OF_ENVIRONMENT = 2  # switches in a screen that are read at import: 4 workers
 
 
@@ -124,8 +125,9 @@ class Entrants:
             costs_of(self.feasible),
             raced=tuple(switch for own in self._rivals for switch in own),
             entered=entered,
-            long=long,
-            promising=Elimination(self.known, (*entered, *long), self._not_slower(self._apart)).on,
+            long=self._to_look_at(long),
+            late=tuple(self._not_slower((*self._apart, *long))),
+            promising=Elimination(self.known, (*entered, *long), tuple(self._not_slower(self._apart))).on,
             confirm=self.confirm_blocks,
             budget_s=self.budget_s,
         )
@@ -145,9 +147,13 @@ class Entrants:
                     late.append(switch)
         return tuple(late)
 
-    def _not_slower(self, switches: Set) -> list[Switch]:
-        """Return those of these that were not surely slower alone."""
-        return [s for s in switches if s in self._alone and self._alone[s].log > -self._alone[s].se]
+    def _not_slower(self, switches: Set, errors: float = 1.0) -> list[Switch]:
+        """Return those of these that were not slower alone by so many standard errors."""
+        return [s for s in switches if s in self._alone and self._alone[s].log > -errors * self._alone[s].se]
+
+    def _to_look_at(self, long: Set) -> Set:
+        """Return those of the long switches that more looks may show to be faster."""
+        return tuple(self._not_slower(long, CLEARLY))
 
     def _fits(self, switches: Sequence[Switch]) -> bool:
         try:

@@ -75,13 +75,14 @@ class Sizes:
         }
 
     def ahead_s(
-        self, known: Known, costs: Costs, raced: Set, entered: Set, long: Set, promising: Set
+        self, known: Known, costs: Costs, raced: Set, entered: Set, long: Set, late: Set, promising: Set
     ) -> float:
         """Return about how many seconds the runs take that are still missing.
 
         Args:
             raced, entered: Switches that are raced, and that may enter the screen.
-            long: Those that take too long for it.
+            long: Those that take too long for it, and were not clearly slower alone.
+            late: Those that come in with the elimination.
             promising: Those that the runs so far speak for: a screen that has not run yet may speak for others.
         """
         likely = tuple(dict.fromkeys((*entered, *promising))) if self._screens_yet(known) else promising
@@ -92,13 +93,13 @@ class Sizes:
         run_s = {
             Role.RACE: costs.of(raced, 1 / len(raced)) if raced else plain_s,
             Role.SCREEN: costs.of(entered, 1 / 2),
-            Role.ELIMINATE: all_s,
+            Role.ELIMINATE: costs.of(tuple(dict.fromkeys((*likely, *late)))),
             Role.TOGETHER: (plain_s + all_s) / 2,
             Role.RECIPE: all_s - (all_s - plain_s) * self.confirm / runs[Role.RECIPE],
             Role.PLAIN_AGAIN: plain_s,
         }
         missing_s = (max(0, runs[stage] - len(known.of(stage))) * run_s[stage] for stage in runs)
-        looked = [switch for switch in promising if switch in long or not self.columns]
+        looked = long if self.columns else promising
         looks = max(0, self.looks - looks_had(known)) if looked else 0
         return sum(missing_s) + looks * (plain_s + sum(costs.of([switch]) for switch in looked))
 
@@ -165,6 +166,7 @@ def sizes_for(
     raced: Set,
     entered: Set,
     long: Set,
+    late: Set,
     promising: Set,
     confirm: int,
     budget_s: float | None,
@@ -172,18 +174,18 @@ def sizes_for(
     """Return the largest search that ends in its time.
 
     Args:
-        raced, entered, long, promising: See `Sizes.ahead_s`.
+        raced, entered, long, late, promising: See `Sizes.ahead_s`.
         confirm: Fresh blocks that were asked for.
         budget_s: Seconds for the whole search, the runs so far among them; None for any time.
     """
     possible = options(len(entered), confirm)
     if budget_s is None:
         return possible[0]
-    if long:  # an elimination has them on; without one they are looked at
-        some = [(one, () if one.eliminate or not one.columns else LOOKS) for one in possible]
-        possible = [replace(one, looks=looks) for one, more in some for looks in (*more, one.looks)]
+    if long:  # one look decides too little of what may bring most
+        screens = [one for one in possible if one.columns]
+        possible = [*(replace(one, looks=looks) for looks in LOOKS for one in screens), *possible]
     left_s = budget_s - SPARE * _spent_s(known)
-    lasts = (SPARE * one.ahead_s(known, costs, raced, entered, long, promising) for one in possible)
+    lasts = (SPARE * one.ahead_s(known, costs, raced, entered, long, late, promising) for one in possible)
     return next(
         (one for one, seconds in zip(possible, lasts, strict=True) if seconds <= left_s), possible[-1]
     )

@@ -143,7 +143,7 @@ class Stages(Entrants):
 
     def _more_looks(self) -> Iterable[list[ArmGroup]]:
         """Yield the groups of the next look at what looked quick alone: beside a screen, at what is too long for it."""
-        looked = [s for s in self.elimination.begin if s in self._long or not self._columns]
+        looked = self._to_look_at(self._long) if self._columns else self.elimination.begin
         if looked and looks_had(self.known) < self._sizes.looks:
             yield look_groups(self.known, looked)
 
