@@ -31,7 +31,8 @@ def answered(*results):
 
 def test_statements_that_nothing_was_measured_about_are_folded(shown):
     page.show_claims(answered(Result.UNDECIDED, Result.UNMEASURED, Result.AGREES, Result.UNMEASURED))
-    table, folded = shown
+    table, folded, sources = shown
+    assert sources.startswith("- Articles, in Japanese: 000, ")
     assert table.data["this machine"].tolist() == ["undecided", "agrees"]
     assert folded.startswith("<details><summary>Not measured here: 2 statements</summary>")
     assert STATED[1].claim in folded and STATED[0].claim not in folded
@@ -40,7 +41,7 @@ def test_statements_that_nothing_was_measured_about_are_folded(shown):
 @pytest.mark.parametrize("result", [Result.UNMEASURED, Result.DISAGREES])
 def test_where_all_are_of_one_kind_the_other_is_not_there(shown, result):
     page.show_claims(answered(result))
-    (only,) = shown
+    only, _ = shown
     assert isinstance(only, Styler) == (result is Result.DISAGREES)
 
 

@@ -6,7 +6,7 @@ from study_data import MACHINE, control_runs, layout_pair, make_run
 from trainspeed.core.run import Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import compare, controls
-from trainspeed.show.messages import of_comparisons, of_memory, of_throughput, over_sizes
+from trainspeed.show.messages import of_accuracies, of_comparisons, of_memory, of_throughput, over_sizes
 
 QUESTION = "Is channels_last faster?"
 VERSUS = "channels_last vs channels_first"
@@ -133,3 +133,37 @@ def test_the_largest_throughput_is_said_with_what_reached_it():
     title = of_throughput(runs)
     assert title.startswith("Up to 1,024 images per second: PyTorch") and title.endswith("batch 64")
     assert of_throughput([]).endswith("?")
+
+
+KEPT, OPEN_POINTS, LOST = [0.1, -0.1] * 3, [2.0, -2.0] * 3, [-3.0, -3.1] * 3  # points of accuracy
+
+
+def learned(**points):
+    """Return the verdicts on accuracy of models: model -> points that channels_last gains in each block."""
+    runs = [
+        make_run(model=model, layout=layout, block=block, test_accuracy=0.8 + own / 100)
+        for model, gained in points.items()
+        for block, gain in enumerate(gained)
+        for layout, own in (("channels_first", 0.0), ("channels_last", gain))
+    ]
+    return compare(
+        RunSet(tuple(runs)), "layout", "channels_first", "channels_last", question="", quantity="accuracy"
+    )
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        ({"cnn10": KEPT}, "the same within 0.5 points"),
+        ({"cnn10": KEPT, "wrn28_2": KEPT}, "the same within 0.5 points in both comparisons"),
+        ({"cnn10": KEPT, "wrn28_2": OPEN_POINTS}, "1 the same within 0.5 points, 1 undecided"),
+        ({"cnn10": LOST, "wrn28_2": KEPT[:5]}, "worse"),
+    ],
+)
+def test_what_is_known_of_accuracies_is_said_in_the_words_of_tables(points, said):
+    assert of_accuracies(learned(**points), otherwise="?") == f"{VERSUS}, accuracy: {said}"
+
+
+def test_where_no_accuracy_is_known_it_is_the_question():
+    assert of_accuracies(learned(cnn10=OPEN_POINTS, wrn28_2=KEPT[:5]), otherwise="?") == "?"
+    assert of_accuracies([], otherwise="?") == "?"

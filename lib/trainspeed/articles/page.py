@@ -10,6 +10,7 @@ from pandas.io.formats.style import Styler
 
 from trainspeed.articles.claims import ClaimAnswer, Result
 from trainspeed.articles.ratios import has_ours
+from trainspeed.articles.sources import articles_sentence
 from trainspeed.articles.views import claims_table, unmeasured_table
 from trainspeed.core.format import counted
 from trainspeed.core.guard import guarded
@@ -22,7 +23,7 @@ THEIRS_ALONE = "numbers of the article alone, not measured here as there"
 
 
 def show_claims(answers: Sequence[ClaimAnswer]) -> None:
-    """Show the statements that something was measured about here as a table, and the others folded."""
+    """Show the statements that something was measured about here as a table, the others folded, and whose they are."""
     told = [answer for answer in answers if answer.result is not Result.UNMEASURED]
     untold = [answer for answer in answers if answer.result is Result.UNMEASURED]
     if not answers:
@@ -33,6 +34,8 @@ def show_claims(answers: Sequence[ClaimAnswer]) -> None:
     if untold:
         name = f"Not measured here: {counted(len(untold), 'statement')}"
         notebook.show_folded(name, unmeasured_table(untold))
+    if said := articles_sentence({answer.claim.source for answer in answers}):
+        notebook.show_sentences([said])
 
 
 def show_numbers(

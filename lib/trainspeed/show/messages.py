@@ -14,7 +14,9 @@ from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.equivalence import Equality, equality_of
 from trainspeed.judge.memory import memory_share, memory_use
+from trainspeed.judge.text import outcome_word
 from trainspeed.judge.verdict import Outcome
 
 MOST_SAID = 3  # findings that a title tells apart; more are counted
@@ -82,6 +84,23 @@ def _names(settings: Sequence[Sequence[str]]) -> list[str]:
         if len({*alone}) == len(settings):
             return [*alone]
     return [" ".join(words) for words in differ]
+
+
+def of_accuracies(verdicts: Sequence[Verdict], *, otherwise: str) -> str:
+    """Return what is known of accuracies: "bf16 vs default precision, accuracy: not lower in both comparisons".
+
+    Args:
+        otherwise: The title where nothing is known.
+    """
+    told = [verdict for verdict in verdicts if not verdict.is_control and verdict.low is not None]
+    if not any(equality_of(verdict.judgement) in (Equality.EQUAL, Equality.WORSE) for verdict in told):
+        return otherwise
+    counts = Counter(outcome_word(verdict.judgement, "accuracy") for verdict in told)
+    said = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    if len(counts) == 1:
+        said = f"{next(iter(counts))}{f' in {all_of(len(told))}' if len(told) > 1 else ''}"
+    versus = _versus(told)
+    return f"{versus}, accuracy: {said}" if versus else f"Accuracy, pair by pair: {said}"
 
 
 def of_memory(runs: Collection[Run], *, otherwise: str) -> str:

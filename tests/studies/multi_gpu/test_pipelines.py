@@ -1,40 +1,15 @@
 import matplotlib as mpl
-import pandas as pd
 import pytest
 
-from study_data import make_run
+from pipeline_data import ALL, FIELDS, MODELS, measured, trials
 from trainspeed.core.errors import UserError
 from trainspeed.studies.multi_gpu.pipelines import (
-    balance_sentences,
-    pipeline_balances,
     pipeline_trials,
     pipeline_verdicts,
     worker_counts,
 )
 
 mpl.use("Agg")
-
-ALL = ["arrays", "generator", "threads", "processes", "tf_data", "in_model"]
-MODELS = ["cnn_keras"]
-FIELDS = {
-    "layout": "channels_last",
-    "batch_size": 8,
-    "images_per_epoch": 64,
-    "epochs": 3,
-}
-# Seconds per epoch: the generator is slower than the computing, workers are not.
-SECONDS = {"input": {"arrays": 0.1, "generator": 3.0, "threads": 1.5, "processes": 0.5, "tf_data": 0.4}}
-
-
-def trials(pipelines=ALL, counts=(1,), workers=(2,), frameworks=("tensorflow", "torch")):
-    return pipeline_trials(frameworks, MODELS, pipelines, workers, counts, **FIELDS)
-
-
-def seconds_of(trial) -> float:
-    if trial.part == "compute":
-        return 1.0 / trial.devices
-    taken = SECONDS["input"].get(trial.pipeline, 0.1)
-    return taken if trial.part == "input" else taken + 1.0 / trial.devices
 
 
 @pytest.mark.parametrize(
@@ -58,18 +33,6 @@ def test_only_crossed_pipelines_are_measured_on_several_devices():
     assert [t for t in few if t.devices == 1] == [t for t in found if t.devices == 1]
     with pytest.raises(UserError, match="did you mean 'generator'"):
         pipeline_trials(["torch"], MODELS, ["arrays"], [2], [1, 2], crossed=["genrator"], **FIELDS)
-
-
-def measured(blocks=6, **kwargs):
-    return [make_run(seconds_of(t), block=b, trial=t) for t in trials(**kwargs) for b in range(blocks)]
-
-
-def balance(balances, framework, pipeline, devices="1 device"):
-    """Return input, compute and whole steps of one pipeline."""
-    (row,) = balances[
-        (balances["where"] == f"{framework}, cnn_keras, {devices}") & (balances["pipeline"] == pipeline)
-    ].itertuples()
-    return row.input_s, row.compute_s, row.both_s
 
 
 def test_every_pipeline_is_measured_whole_and_alone_and_the_computing_once():
@@ -157,58 +120,6 @@ def test_several_models_are_measured_one_after_the_other():
 
 def test_no_pipelines_is_nothing_to_measure():
     assert trials(pipelines=[]) == ()
-
-
-def test_a_balance_has_the_median_epoch_of_each_part():
-    found = pipeline_balances(measured())
-
-    assert balance(found, "TensorFlow", "generator") == (3.0, 1.0, 4.0)
-    assert balance(found, "TensorFlow", "in_model")[0] == 0.1, "its images are those of arrays"
-
-
-def test_more_devices_have_their_own_computing_and_the_input_of_one_but_for_ranks():
-    found = pipeline_balances(measured(counts=(2,)))
-
-    two = balance(found, "TensorFlow", "processes (2 workers)", "2 devices (mirrored)")
-    assert two == (0.5, 0.5, 1.0)
-    inputs = {(t.framework, t.devices) for t in trials(counts=(2,)) if t.part == "input"}
-    assert inputs == {("tensorflow", 1), ("torch", 2)}
-
-
-def test_a_sentence_names_the_bottleneck_and_how_far_it_is():
-    sentences = balance_sentences(
-        pipeline_balances(measured(pipelines=["generator", "processes"], frameworks=("torch",)))
-    )
-
-    assert sentences[0].startswith("PyTorch, cnn_keras, 1 device, generator: an epoch takes 4 s")
-    assert "The input is the bottleneck (3.0 times the compute)" in sentences[0]
-    assert sentences[0].endswith("whole steps take 33 % longer than the input alone.")
-    assert "PyTorch, cnn_keras, 1 device, processes (2 workers)" in sentences[1]
-    assert "The compute is the bottleneck (2.0 times the input)" in sentences[1]
-
-
-@pytest.mark.parametrize(
-    ("both_s", "words"),
-    [
-        (1.002, "as long as the compute"),
-        (1.1, "10 % longer than the compute"),
-        (0.9, "10 % less time than the"),
-    ],
-)
-def test_whole_steps_are_compared_with_their_longer_part(both_s, words):
-    row = {"where": "JAX, cnn10, 1 device", "pipeline": "arrays", "input_s": 0.1, "compute_s": 1.0}
-    (sentence,) = balance_sentences(pd.DataFrame([row | {"both_s": both_s}]))
-
-    assert f"whole steps take {words}" in sentence
-
-
-def test_a_part_that_was_not_measured_is_said_and_not_made_up():
-    runs = [run for run in measured(pipelines=["generator"]) if run.trial.part != "input"]
-
-    found = pipeline_balances(runs)
-    assert all(sentence.endswith("not measured in all parts.") for sentence in balance_sentences(found))
-    assert found["input_s"].isna().all() and found["both_s"].notna().all()
-    assert balance_sentences(pipeline_balances([])) == []
 
 
 def test_pipelines_are_compared_with_the_generator_on_the_same_devices():

@@ -1,7 +1,4 @@
-"""What the multi-GPU notebook asks of the input pipelines: which part of a step holds the other back?
-
-Pure functions on trials and runs; every sentence with a result in it is computed here.
-"""
+"""The trials and the verdicts of the input pipelines. What of a step holds it back: see `balances`."""
 
 from __future__ import annotations
 
@@ -10,13 +7,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import pandas as pd
-
 from trainspeed.core.errors import UserError, check_name, check_some
-from trainspeed.core.format import NAMES, devices_of, model_of, pipeline_of
 from trainspeed.core.phase import COMPUTE, INPUT, WHOLE
 from trainspeed.core.run import Run
-from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import (
     FRAMEWORKS,
     PIPELINES,
@@ -75,7 +68,7 @@ def pipeline_trials(
             augment = pipeline not in PLAIN_PIPELINES
             for number in workers if pipeline in WITH_WORKERS else [0]:
                 fed = replace(compute, pipeline=pipeline, workers=number, augment=augment)
-                trials += [fed.only(WHOLE), _input_alone(fed)]
+                trials += [fed.only(WHOLE), input_alone(fed)]
     return tuple(dict.fromkeys(trials))
 
 
@@ -99,7 +92,7 @@ def _compute_alone(framework: str, model: str, count: int, fields: dict[str, Any
         raise problem.named(PARAMETERS) from None
 
 
-def _input_alone(trial: Trial) -> Trial:
+def input_alone(trial: Trial) -> Trial:
     """Return the trial that makes only the input; augmentation in the model is part of the compute.
 
     With ddp, each rank makes its share of the input with workers of its own. Elsewhere one process makes the
@@ -110,55 +103,6 @@ def _input_alone(trial: Trial) -> Trial:
     if trial.strategy != "ddp":
         trial = replace(trial, devices=1, nodes=1, strategy=SINGLE)
     return trial.only(INPUT)
-
-
-def pipeline_balances(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return the median epochs of every pipeline whose whole steps were tried, in seconds: a row for each.
-
-    Columns: where (framework, model and devices in words), pipeline, input_s (input alone), compute_s (compute
-    alone), both_s (whole steps); NaN where not measured.
-    """
-    seconds = RunSet(tuple(runs)).medians(lambda run: run.median_epoch_s)
-
-    def position(trial: Trial) -> tuple:
-        framework, pipeline = FRAMEWORKS.index(trial.framework), PIPELINES.index(trial.pipeline)
-        return framework, trial.model, trial.devices, pipeline, trial.workers
-
-    tried = dict.fromkeys(run.trial.spec for run in runs if run.trial.whole_steps)
-    rows = []
-    for trial in sorted(tried, key=position):
-        compute = replace(trial, pipeline="arrays", workers=0, augment=False).only(COMPUTE)
-        where = f"{NAMES[trial.framework]}, {model_of(trial.model)}, {devices_of(trial)}"
-        epochs_s = [seconds.get(part) for part in (_input_alone(trial), compute, trial)]
-        rows.append((where, pipeline_of(trial), *epochs_s))
-    parts = ["input_s", "compute_s", "both_s"]
-    return pd.DataFrame(rows, columns=["where", "pipeline", *parts]).astype(dict.fromkeys(parts, float))
-
-
-def balance_sentences(balances: pd.DataFrame) -> list[str]:
-    """Return, for each pipeline that was measured in all parts, what holds it back and how far.
-
-    Args:
-        balances: As returned by `pipeline_balances`.
-    """
-    sentences = []
-    for where, pipeline, input_s, compute_s, both_s in balances.itertuples(index=False):
-        if pd.isna([input_s, compute_s, both_s]).any():
-            sentences.append(f"{where}, {pipeline}: not measured in all parts.")
-            continue
-        shorter_s, longer_s = sorted((input_s, compute_s))
-        times = longer_s / shorter_s
-        bottleneck, other = ("input", "compute") if input_s > compute_s else ("compute", "input")
-        extra = round(100 * (both_s / longer_s - 1))
-        comparison = "as long as"
-        if extra:
-            comparison = f"{extra} % longer than" if extra > 0 else f"{-extra} % less time than"
-        sentences.append(
-            f"{where}, {pipeline}: an epoch takes {both_s:.3g} s, its input alone {input_s:.3g} s, its compute "
-            f"alone {compute_s:.3g} s. The {bottleneck} is the bottleneck ({times:.{1 if times < 10 else 0}f} "
-            f"times the {other}); whole steps take {comparison} the {bottleneck} alone."
-        )
-    return sentences
 
 
 def pipeline_verdicts(runs: Sequence[Run]) -> list[Verdict]:

@@ -62,7 +62,7 @@ def plot_pipelines(balances: pd.DataFrame, *, title: str = "What holds a trainin
     """Draw the seconds of an epoch: a row per pipeline, a mark for each part, a panel per framework and devices.
 
     Args:
-        balances: As returned by `pipelines.pipeline_balances`.
+        balances: As returned by `balances.pipeline_balances`.
         title: What was found, or else the question.
     """
     require(balances, ("where", "pipeline", *PART_COLUMNS))
