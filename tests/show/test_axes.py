@@ -223,3 +223,17 @@ def test_a_label_below_panels_has_the_room_that_the_widest_names_leave_all_of_th
     figure.canvas.draw()
 
     assert below.xaxis.label.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_note_ends_within_a_narrow_figure_whose_longest_names_are_of_another_panel():
+    figure, (first, last) = panels(2, "What takes so long?", share_y=False)
+    first.set_yticks([0, 1], ["processes (1 worker)", "in_model"])
+    last.set_yticks([0, 1], ["arrays", "generator"])
+    last.set_xlabel("seconds per epoch (less is better)")
+    note_below(last, "medians over the blocks; a missing mark was not measured")
+
+    fit_figure(figure, NARROW_IN)
+    figure.draw_without_rendering()
+
+    box = found(last, "note")[0].get_window_extent()
+    assert box.x0 >= -1 and box.x1 <= figure.bbox.width

@@ -1,8 +1,10 @@
 """What a section shows beside its chart: of what is drawn, and of nothing else."""
 
+from functools import partial
+
 import pytest
 
-from study_data import control_runs, layout_pair
+from study_data import control_runs, layout_pair, make_run
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.show import sections
 
@@ -54,3 +56,28 @@ def test_controls_are_explained_only_where_there_is_one(shown):
 def test_speedups_explain_a_hollow_mark_only_where_one_is_drawn(shown):
     assert "hollow" not in shown(sections.speedups, judged(SURE))[1]
     assert "hollow" in shown(sections.speedups, judged(SURE, FEW))[1]
+
+
+def learned(gains):
+    """Return the verdicts on accuracy of blocks with these gains, in points."""
+    runs = [
+        make_run(layout=layout, block=block, test_accuracy=0.8 + points / 100)
+        for block, gain in enumerate(gains)
+        for layout, points in (("channels_first", 0.0), ("channels_last", gain))
+    ]
+    return compare(runs, "layout", "channels_first", "channels_last", question="", quantity="accuracy")
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        ([], "Accuracy: not compared."),
+        ([2.0, -2.0] * 2, "Accuracy: undecided, with fewer than 6 blocks."),
+        ([2.0, -2.0] * 3, "Accuracy: undecided."),
+        ([0.1, -0.1] * 3, "channels_last vs channels_first, accuracy: the same within 0.5 points."),
+    ],
+)
+def test_an_answer_says_what_is_known_of_accuracy_where_it_may_suffer(shown, gains, said):
+    _, text = shown(partial(sections.answer, accuracy=learned(gains)), judged(SURE), [])
+    assert said in text
+    assert "ccuracy" not in shown(sections.answer, judged(SURE), [])[1]

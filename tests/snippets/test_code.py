@@ -155,7 +155,7 @@ def test_a_comment_says_what_was_confirmed_only_together_with_the_others():
     best = replace(plain, layout="channels_last", precision="bf16").pulled("optimizer", "fused")
     (program,) = program_blocks([[plain, best]], {best: {"precision"}})
     comments = [line.strip() for line in program.splitlines() if "#" in line and ": " in line]
-    together = [line for line in comments if line.endswith("; confirmed only together with the others")]
+    together = [line for line in comments if line.endswith("; confirmed as a set")]
 
     assert [line.split(":")[0] for line in together] == ["# layout", "# fused optimizer"]
     assert "only together" not in program_blocks([[plain, best]])[0]

@@ -33,7 +33,8 @@ def show_claims(answers: Sequence[ClaimAnswer]) -> None:
             notebook.show_table(claims_table(told))
     if untold:
         name = f"Not measured here: {counted(len(untold), 'statement')}"
-        notebook.show_folded(name, unmeasured_table(untold))
+        with guarded():
+            notebook.show_folded(name, unmeasured_table(untold))
     if said := articles_sentence({answer.claim.source for answer in answers}):
         notebook.show_sentences([said])
 

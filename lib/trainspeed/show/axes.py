@@ -236,7 +236,7 @@ def note_below(ax: Axes, text: str) -> None:
     made, paragraphs = text.count("\n") + 1, _paragraphs(text)
 
     def fit(width_in: float, columns: int) -> float:
-        names_pt = _names_pt(ax)  # below names there is room, and little beside them
+        names_pt = max(map(_names_pt, note.figure.axes if columns == 1 else [ax]))  # below them is room
         note.xyann = (-names_pt, -below_pt())
         letters = int(NOTE_LETTERS_PER_IN * (width_in / columns - (0 if names_pt else LABELS_IN)))
         lines = [line for paragraph in paragraphs for line in textwrap.wrap(paragraph, letters)]

@@ -58,7 +58,7 @@ KINDS = {
 }
 # Read as the program is loaded, before its first line: set where it is started.
 LOADED = ("LD_", "GLIBC_", "MALLOC_", "TCMALLOC_", "KMP_", "OMP_", "GOMP_")
-ONLY_TOGETHER = "; confirmed only together with the others"
+ONLY_TOGETHER = "; confirmed as a set"  # short, or paper breaks the line
 IN_TEMPLATE: Lines = {TEMPLATE: ""}  # the template itself has what such a lever changes
 
 

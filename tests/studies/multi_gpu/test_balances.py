@@ -87,5 +87,5 @@ def test_a_part_that_was_not_measured_is_said_and_not_made_up():
     assert balance_sentences(pipeline_balances([])) == []
 
     some = parts(("arrays", 0.1, 1.0, 1.0), ("threads", math.nan, 1.0, 1.0))
-    assert balance_sentences(some)[-1] == "1 of 2 were not measured in all parts."
+    assert balance_sentences(some)[0] == "Of 2 pipelines 1 was measured in all parts."
     assert list(balance_table(some).data["bottleneck"])[1] == "—"

@@ -8,6 +8,7 @@ from search_findings import BF16, COMPILED, FUSED, LAST, feasible, nothing_yet, 
 from study_data import make_run, make_trial
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
+from trainspeed.judge.verdict import Outcome
 from trainspeed.search.findings import Effect, Stage, Unmeasured
 from trainspeed.search.switch import Candidates, Switch, combined
 from trainspeed.search.unmeasured import unmeasured_sentences, unmeasured_stages
@@ -135,6 +136,14 @@ def test_epochs_until_it_pays_are_told_only_of_what_was_shown_to_save_time(size,
     table = tables.time_and_memory_table([replace(whole(), feasible=(alone,))], []).data.set_index("setting")
 
     assert table.loc["channels_last =", "pays after"] == pays
+
+
+def test_what_is_undecided_pays_after_no_number_of_epochs():
+    """Its interval began just above 1, and the page said "at once"."""
+    unsure = replace(speedup(1.04, 9), low=1.003, high=1.37, outcome=Outcome.UNDECIDED)
+    found = replace(whole(), feasible=(feasible(LAST, 1.04, alone=unsure),))
+    table = tables.time_and_memory_table([found], []).data.set_index("setting")
+    assert table.loc["channels_last =", "pays after"] == "not shown to save time"
 
 
 @pytest.mark.parametrize("name", ["already_on", "leave_one_out", "accuracy"])

@@ -34,6 +34,16 @@ def test_without_a_screen_or_a_race_the_effect_is_that_of_the_switch_alone():
     assert pd.isna(row["low"]), "one block has no interval"
 
 
+def test_a_race_that_was_not_run_gives_no_interval():
+    """It decides by one look at each, whose standard error is a guess."""
+    found = whole(screen=None)
+    rows = effect_rows([replace(found, races=tuple(replace(race, blocks=0) for race in found.races))])
+    run, unrun = (
+        each.set_index("label").loc["fused optimizer =", "low"] for each in (effect_rows([found]), rows)
+    )
+    assert not pd.isna(run) and pd.isna(unrun)
+
+
 def test_everything_together_each_large_switch_and_what_is_slow_have_verdicts():
     verdicts = switch_verdicts([whole()], [RUN])
 

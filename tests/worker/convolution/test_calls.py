@@ -166,6 +166,26 @@ def test_the_warm_stages_add_up_to_the_staged_call(to_device, kernel, from_devic
     assert set(warm_s[GATHER]) == {gathering + TICK_S}
 
 
+@pytest.mark.parametrize(("kernel_s", "counted"), [(1 / 64, 7), (1 / 16, 3), (1.0, 1)])
+def test_a_few_calls_are_timed_stage_by_stage_unless_one_is_very_long(fake_clock, kernel_s, counted):
+    convolution = FakeConvolution(fake_clock, seconds=seconds(kernel=kernel_s))
+    assert timed(fake_clock, convolution).warm_s[KERNEL] == [kernel_s] * counted
+
+
+def test_the_first_call_that_waits_after_each_stage_is_not_timed(fake_clock):
+    """In Keras it took as long as two, though a whole call came before it."""
+    convolution = FakeConvolution(fake_clock, seconds=seconds(kernel=1 / 64))
+    fetch, fetched = convolution.fetch, []
+
+    def slow_once(computed):
+        fetched.append(computed)
+        fake_clock.advance(0.5 if len(fetched) == 3 else 0.0)
+        return fetch(computed)
+
+    convolution.fetch = slow_once
+    assert set(timed(fake_clock, convolution).warm_s[FROM_DEVICE]) == {0.0}
+
+
 @pytest.mark.parametrize("queues", [True, False])
 def test_the_devices_work_is_charged_to_the_stage_that_began_it(fake_clock, queues):
     """A device that queues and returns at once is waited for: none of its work lands in the way back."""

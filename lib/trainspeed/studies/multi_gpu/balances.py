@@ -32,6 +32,9 @@ from trainspeed.studies.multi_gpu.pipelines import input_alone
 
 PARTS = ("input_s", "compute_s", "both_s")
 OTHER = {"input": "compute", "compute": "input"}
+CAPTION = (
+    "Parts of an epoch: medians over the blocks; all compute alone is that of arrays, as is in_model's input"
+)
 FEW = 3  # pipelines that a sentence names
 
 
@@ -65,17 +68,19 @@ def balance_sentences(balances: pd.DataFrame) -> list[str]:
     """
     whole = _whole(balances)
     if whole.empty:
-        count = len(balances)
-        return [f"Of {counted(count, 'pipeline')} none was measured in all parts."] if count else []
-    sentences = [
-        _of_bottleneck(name, own, len(whole)) for name, own in whole.groupby("bottleneck", sort=False)
-    ]
+        tried = counted(len(balances), "pipeline")
+        return [f"Of {tried} none was measured in all parts."] if len(balances) else []
+    count, tried = len(whole), len(balances)
+    were = "was" if count == 1 else "were"
+    sentences = [f"Of {tried} pipelines {count} {were} measured in all parts."] if count < tried else []
+    sentences += [_of_bottleneck(name, own, count) for name, own in whole.groupby("bottleneck", sort=False)]
     worst = whole.loc[whole["extra_percent"].idxmax()]
     if worst["extra_percent"] > 0:
         most = f"Whole steps take up to {worst['extra_percent']:.0f} % longer than their longer part"
         sentences.append(f"{most}: {_named(worst)}, whose parts take {_parts(worst)}.")
-    if lacking := len(balances) - len(whole):
-        sentences.append(f"{lacking} of {len(balances)} were not measured in all parts.")
+    beyond = int((whole["both_s"] > whole["input_s"] + whole["compute_s"]).sum())
+    if beyond and count > 1:
+        sentences.append(f"In {beyond} of {count} they take longer than both parts one after the other.")
     return sentences
 
 
@@ -97,7 +102,7 @@ def balance_table(balances: pd.DataFrame) -> Styler:
             over = fixed(own["extra_percent"], 0, " %", sign="+")
         names = {"framework, model and devices": row["where"], "pipeline": row["pipeline"]}
         rows.append(names | cells | {"bottleneck": bottleneck, "whole steps over it": over})
-    return styled(rows, "balances", "Parts of an epoch: medians over the blocks")
+    return styled(rows, "balances", CAPTION)
 
 
 def _whole(balances: pd.DataFrame) -> pd.DataFrame:

@@ -102,10 +102,10 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
     if bad and found.rest and found.kept:
         accuracy = confirmed_accuracy(found.rest)
         return (
-            f"{_named(found.rest.on)}: together {measured(found.rest.time)}, in {blocks}. {accuracy}. "
+            f"{_named(found.rest.on)}: in {blocks} together {measured(found.rest.time)}. {accuracy}. "
             f"Not to be kept: {thrown_out}; with that, {together}."
         )
-    parts = [f"{_named(confirmed.on)}: {together}, in {blocks}."]
+    parts = [f"{_named(confirmed.on)}: in {blocks} {together}."]
     parts += _largest(found, confirmed)
     parts.append(f"{confirmed_accuracy(confirmed)}.")
     if bad:

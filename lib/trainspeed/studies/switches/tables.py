@@ -189,7 +189,7 @@ def _pays_after(epochs: float | None, judged: Judgement | None) -> str:
         return f"{NOT_SHOWN} ({counted(judged.blocks, 'block')})" if judged else NOT_SHOWN
     if judged.high < 1:
         return "never: no time is saved"
-    if judged.low <= 1 or judged.outcome is Outcome.SAME or epochs is None:
+    if judged.outcome is not Outcome.FASTER or epochs is None:
         return NOT_SHOWN
     return "at once" if epochs < AT_ONCE else f"{epochs:.0f} epochs"
 

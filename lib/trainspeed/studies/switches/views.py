@@ -83,7 +83,8 @@ def effect_rows(found: Iterable[Findings]) -> pd.DataFrame:
 
 
 def _estimates(found: Findings) -> dict[Switch, Estimate]:
-    races = [estimate for race in found.races for estimate in race.estimates]
+    # A race that was not run has estimates, too, from one look at each: no interval comes from these.
+    races = [estimate for race in found.races if race.blocks for estimate in race.estimates]
     screened = found.screen.estimates if found.screen else ()
     return {e.switches[0]: e for e in (*races, *screened) if len(e.switches) == 1}
 

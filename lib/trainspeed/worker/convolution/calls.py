@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 from typing import Any, Protocol
 
@@ -18,7 +19,8 @@ from trainspeed.core.convolution import MAX_CALLS, STAGES
 from trainspeed.core.result import CallTimes
 from trainspeed.worker.events import TakeTurn
 
-STAGED_S = 0.1  # warm calls that wait after each stage are made for this time
+STAGED_S = 0.1  # warm calls that wait after each stage are made for this time, and a few of them however long
+FEW_STAGED, FEW_STAGED_S = 3, 1.0  # unless one takes as long as this
 WARM_UP_S = 0.02  # and whole ones for this time before the first turn: they tell how long a call takes
 MAX_STAGED = MAX_WARM_UP = 10
 RESIDENT_S = 0.05  # calls that stay on the device are timed together, for about this time
@@ -111,7 +113,11 @@ def time_calls(
     warm_s: dict[str, list[float]] = {stage: [] for stage in STAGES}
     if convolution.transfers:
         round_trip(convolution, images, filters)
-        repeat(lambda: _staged(convolution, images, filters, warm_s, clock), MAX_STAGED, clock, STAGED_S)
+        staged = partial(_staged, convolution, images, filters, clock=clock)
+        # The first that waits after each stage takes up to twice as long as the next, in Keras while it fetches.
+        (first_s,) = repeat(lambda: staged(warm_s={stage: [] for stage in STAGES}), 1, clock)
+        least = FEW_STAGED if first_s < FEW_STAGED_S else 1
+        repeat(lambda: staged(warm_s=warm_s), MAX_STAGED, clock, STAGED_S, least=least)
     measured = _in_turns(convolution, images, filters, sent, warm_s[KERNEL], rest, clock)
     return CallTimes(**measured, warm_s=warm_s if convolution.transfers else {}, placement=placement)
 
@@ -170,12 +176,16 @@ def round_trip(convolution: Convolution, images: np.ndarray, filters: np.ndarray
 
 
 def repeat(
-    call: Callable[[], object], calls: int, clock: Callable[[], float], limit_s: float = math.inf
+    call: Callable[[], object],
+    calls: int,
+    clock: Callable[[], float],
+    limit_s: float = math.inf,
+    least: int = 1,
 ) -> list[float]:
-    """Return the duration of each of `calls` calls, in seconds, or of as many as fit into `limit_s`."""
+    """Return the seconds of each of `calls` calls, or of as many as fit into `limit_s`, and of `least` at least."""
     seconds: list[float] = []
     spent_s = 0.0
-    while not seconds or (len(seconds) < calls and spent_s < limit_s):
+    while len(seconds) < least or (len(seconds) < calls and spent_s < limit_s):
         started = clock()
         result = call()
         seconds.append(clock() - started)
