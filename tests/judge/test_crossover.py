@@ -248,6 +248,11 @@ def tell(found, unit="images"):
             "without an interval: measure 6 blocks or more.",
         ),
         (
+            made({1: 0.6, 840: 3.0}, spread=1.1),
+            "PyTorch is faster than SciPy from somewhere between 1 and 840 px on (measured as slower at 1, as faster "
+            "at 840).",
+        ),
+        (
             made({1: 0.01, 840: 0.42}, spread=1.1),
             "PyTorch is nowhere faster than SciPy: the crossover is not within the sizes tried (1 to 840 px); "
             "nearest at 840 (0.42x, 0.382x to 0.462x).",
@@ -277,3 +282,11 @@ def test_what_was_found_is_told_with_the_sizes_that_say_so(points, expected):
 def test_times_are_judged_in_pairs_and_sizes_without_a_block_are_left_out():
     (point,) = judged_points({8: ([2.0] * 6, [1.0] * 6), 16: ([], [])})
     assert (point.size, point.speedup, point.low, point.high) == (8, 2, 2, 2)
+
+
+@pytest.mark.parametrize(("last", "rough"), [(16, False), (17, True)])
+def test_no_size_is_named_between_sizes_that_are_far_apart(last, rough):
+    """A cost of each call and one of each image bend the curve: log-log lines said 7 where it was 2."""
+    found = crossover(made({1: 0.6, last: 3.0}, spread=1.1))
+    assert found.is_rough == rough
+    assert found.size_words.startswith("somewhere between 1 and 17" if rough else "about ")

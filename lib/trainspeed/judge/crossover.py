@@ -15,6 +15,9 @@ from itertools import groupby, pairwise
 from trainspeed.core.format import three
 from trainspeed.judge.verdict import MIN_BLOCKS, judge
 
+ROUGH_BRACKET = (
+    16  # a bracket whose ends are further apart has no size to name: nobody knows the curve between them
+)
 NARROW_BRACKET = 1.1  # a bracket whose ends are nearer than this says enough: the noise decides from here on
 
 
@@ -89,6 +92,18 @@ class Crossover:
             return None
         size = round(self.size, 6)  # what is interpolated to a whole number may miss it by a rounding
         return math.ceil(size) if self.rising else math.floor(size)
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether the sizes between which it lies are too far apart to name one between them."""
+        return self.bracket is not None and self.bracket[1] > ROUGH_BRACKET * self.bracket[0]
+
+    @property
+    def size_words(self) -> str:
+        """Where it lies, in words: "about 11", or "somewhere between 1 and 840"; found crossovers only."""
+        if self.is_rough:
+            return f"somewhere between {' and '.join(map(three, self.bracket))}"
+        return f"about {three(self.nearest_faster)}"
 
 
 def judged_points(times: Mapping[float, tuple[Sequence[float], Sequence[float]]]) -> list[SizeSpeedup]:
@@ -178,7 +193,7 @@ def crossover_sentence(result: Crossover, *, device: str, cpu: str, unit: str = 
         return f"{device} against {cpu}: crossover undecided, no size was measured in both."
     tried = f"within the sizes tried ({_sizes(points)} {unit})"
     if result.kind is CrossoverKind.SINGLE:
-        size, (first, last) = f"about {three(result.nearest_faster)} {unit}", map(three, result.bracket)
+        size, (first, last) = f"{result.size_words} {unit}", map(three, result.bracket)
         where, one, other = f"up to {size}", "faster", "slower"
         if result.rising:
             where, one, other = f"from {size} on", "slower", "faster"

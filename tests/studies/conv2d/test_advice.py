@@ -199,9 +199,8 @@ def noisy(trial, block):
     return {"opencv": 1.0, "torch": 4.0 + block % 3}.get(trial.library, 8.0)
 
 
-def swept(a, b, c, *, blocks=BLOCKS, factor="images"):
+def swept(a, b, c, *, blocks=BLOCKS, factor="images", values=(1, 4, 8, 12, 16, 64)):
     """Return the sweep of a device that takes a + b n against a CPU that takes c n."""
-    values = [1, 4, 8, 12, 16, 64]
     trials = grid(*PAIR, {factor: values}, **SWEEP_SIZE).trials()
     runs = make_runs(
         trials,
@@ -226,6 +225,13 @@ def test_images_are_to_be_kept_below_a_crossover_that_falls():
     assert said.startswith(
         "Put no more than about 10 images into a call of TensorFlow (graph); beyond, scipy"
     )
+
+
+def test_between_sizes_that_are_far_apart_no_number_of_images_is_advised():
+    assert advised([], sweeps=swept(0.25, 0.01, 0.035, values=(1, 64))) == [
+        "Images in a call: with 1 scipy.signal.convolve2d is faster, with 64 TensorFlow (graph); measure sizes "
+        "between (`image_counts`)."
+    ]
 
 
 def test_a_crossover_of_channels_is_no_advice_about_images():

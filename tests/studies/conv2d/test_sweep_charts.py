@@ -242,3 +242,9 @@ class TestNothing:
     def test_an_unknown_factor_is_refused(self):
         with pytest.raises(UserError, match="unknown sweep 'colours'"):
             plot_sweeps({"colours": make_sweep()})
+
+    def test_between_sizes_that_are_far_apart_is_not_drawn(self):
+        """The line from one of them to the other is no measurement: a size on it has no name either."""
+        (ax,) = plot_sweeps({"images": make_sweep()}, [make_crossover(bracket=(1.0, 840.0))]).axes
+        assert not found(ax, "crossover") and not texts(ax, "crossover text") and not ax.patches
+        assert "PyTorch and scipy" not in texts(ax, "note")[0].replace("\n", " ")

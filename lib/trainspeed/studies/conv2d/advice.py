@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from trainspeed.core.convolution import Conv2dTrial, library_of
-from trainspeed.core.format import interval, listed, percent
+from trainspeed.core.format import interval, listed, percent, three
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import CrossoverKind
@@ -155,6 +155,11 @@ def _more_than_shared(verdict: Verdict, device: str) -> list[str]:
 def _images_per_call(sweep: Sweep) -> str:
     device, cpu = library_of(sweep.device), library_of(sweep.cpu)
     size = f"{sweep.crossover.nearest_faster:,}"
+    if sweep.crossover.is_rough:
+        faster, slower = (device, cpu) if sweep.crossover.rising else (cpu, device)
+        few, many = map(three, sweep.crossover.bracket)
+        sides = f"with {few} {slower} is faster, with {many} {faster}"
+        return f"Images in a call: {sides}; measure sizes between (`image_counts`)."
     if sweep.crossover.rising:
         return f"Put about {size} images or more into a call of {device}; for fewer, {cpu} is faster."
     return f"Put no more than about {size} images into a call of {device}; beyond, {cpu} is faster."

@@ -52,7 +52,7 @@ def _won(sweep: Sweep) -> tuple[str, str, str] | None:
 
 def _side(found: Crossover, unit: str) -> str:
     """Return on which side of its size a crossover was decided: to the last size with an interval, if not to all."""
-    size = f"about {three(found.nearest_faster)}"
+    size = found.size_words
     first, last = (end(point.size for point in found.points) for end in (min, max))
     if found.rising:
         open_ = any(left > last for left in found.left_out)

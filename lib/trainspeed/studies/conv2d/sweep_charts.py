@@ -39,8 +39,8 @@ def plot_sweeps(
 ) -> Figure:
     """Draw the time of a warm call over size on two log axes: a line per library, a panel per factor.
 
-    In each panel the first crossover that was found is a vertical line, with its interval as band; those of
-    further pairs of libraries are short marks at the top edge.
+    In each panel the first crossover that was found, between sizes that are not too far apart, is a vertical line,
+    with its interval as band; those of further pairs of libraries are short marks at the top edge.
 
     Args:
         sweeps: Factor, one of `SWEEPS` -> rows as returned by `frames.sweep_rows`.
@@ -52,10 +52,8 @@ def plot_sweeps(
     if not measured:
         return nothing("Nothing to draw: not measured on this machine.").get_figure()
     looks = _looks(pd.concat(measured.values()))
-    pairs = {
-        factor: [s for s in crossovers if s.factor == factor and s.crossover.kind is CrossoverKind.SINGLE]
-        for factor in measured
-    }
+    found = [s for s in crossovers if s.crossover.kind is CrossoverKind.SINGLE and not s.crossover.is_rough]
+    pairs = {factor: [sweep for sweep in found if sweep.factor == factor] for factor in measured}
     figure, axes = panels(len(data), title, height_in=3.2, share_x=False, share_y=False)
     for ax, (factor, rows) in zip(axes, data.items(), strict=True):
         if rows.empty:
@@ -122,8 +120,7 @@ def _mark(ax: Axes, pairs: Sequence[Sweep]) -> None:
     ax.axvline(first.size, linestyle=(0, (5, 2)), gid="crossover", **look)
     low, high = ax.get_xlim()
     share = math.log(first.size / low) / math.log(high / low)  # of the way from left to right
-    size = three(first.nearest_faster)
-    where = f"from about {size} on" if first.rising else f"up to about {size}"
+    where = f"from {first.size_words} on" if first.rising else f"up to {first.size_words}"
     ax.annotate(
         f"{library_of(pairs[0].device)} faster than\n{library_of(pairs[0].cpu)} {where}",
         (first.size, 1),

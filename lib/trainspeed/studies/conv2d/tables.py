@@ -8,7 +8,7 @@ import pandas as pd
 from pandas.io.formats.style import Styler
 
 from trainspeed.core.convolution import STAGES, Conv2dTrial, library_of
-from trainspeed.core.format import MISSING, digits, fixed, or_nothing, three
+from trainspeed.core.format import MISSING, digits, fixed, or_nothing
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.crossover import Crossover, CrossoverKind
 from trainspeed.judge.verdict import median_interval
@@ -140,10 +140,9 @@ def _ms(seconds: float | None) -> str:
 
 def _faster(crossover: Crossover) -> str:
     tried = "size with an interval" if crossover.left_out else "size tried"
-    nearest = crossover.nearest_faster
     side = "from" if crossover.rising else "up to"
     return {
-        CrossoverKind.SINGLE: f"{side} about {or_nothing(nearest and three(nearest))}",
+        CrossoverKind.SINGLE: f"{side} {crossover.size_words}" if crossover.size else MISSING,
         CrossoverKind.ALWAYS: f"at every {tried}",
         CrossoverKind.NEVER: f"at no {tried}",
         CrossoverKind.SEVERAL: "here and there: see below",
