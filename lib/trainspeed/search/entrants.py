@@ -16,7 +16,7 @@ from trainspeed.search.feasible import alone_fit, feasible
 from trainspeed.search.findings import Estimate, Feasible, Race
 from trainspeed.search.known import Known
 from trainspeed.search.race import race, rivals
-from trainspeed.search.sizes import Sizes, costs_of, long_switches, sizes_for
+from trainspeed.search.sizes import Sizes, costs_of, long_switches, options, sizes_for
 from trainspeed.search.switch import Candidates, Set, Switch, combined
 
 CLEARLY = 2.0  # standard errors by which a switch is clearly slower
@@ -120,6 +120,8 @@ class Entrants:
         return self._sizes_of(self.entered, self._long)
 
     def _sizes_of(self, entered: Set, long: Set = ()) -> Sizes:
+        if self.budget_s is None:
+            return options(len(entered), self.confirm_blocks)[0]
         return sizes_for(
             self.known,
             costs_of(self.feasible),

@@ -169,18 +169,16 @@ def sizes_for(
     late: Set,
     promising: Set,
     confirm: int,
-    budget_s: float | None,
+    budget_s: float,
 ) -> Sizes:
     """Return the largest search that ends in its time.
 
     Args:
         raced, entered, long, late, promising: See `Sizes.ahead_s`.
         confirm: Fresh blocks that were asked for.
-        budget_s: Seconds for the whole search, the runs so far among them; None for any time.
+        budget_s: Seconds for the whole search, the runs so far among them.
     """
     possible = options(len(entered), confirm)
-    if budget_s is None:
-        return possible[0]
     if long:  # one look decides too little of what may bring most
         screens = [one for one in possible if one.columns]
         possible = [*(replace(one, looks=looks) for looks in LOOKS for one in screens), *possible]
