@@ -179,12 +179,9 @@ def test_every_interval_on_record_is_judged_by_its_ends(bounds):
     )
     found = []
     for what, low, high, rule, limit, met in row.findall(text):
-        ends = float(limit)
-        wanted = {
-            "at least": {"at_least": ends},
-            "at most": {"at_most": ends},
-            "within": {"at_least": 1 / (1 + ends / 100), "at_most": 1 + ends / 100},
-        }[rule]
+        bound = float(limit)
+        within = {"at_least": 1 / (1 + bound / 100), "at_most": 1 + bound / 100}
+        wanted = {"at least": {"at_least": bound}, "at most": {"at_most": bound}, "within": within}[rule]
         half = 0.5 * 10.0 ** -len(low.partition(".")[2])  # that rounding may have moved an end by
         ends = [(float(low) + a, float(high) + b) for a in (-half, 0.0, half) for b in (-half, 0.0, half)]
         found.append((what, met, {bounds.met(bounds.Interval(*both), **wanted) for both in ends}))

@@ -15,9 +15,8 @@ from itertools import groupby, pairwise
 from trainspeed.core.format import three
 from trainspeed.judge.verdict import MIN_BLOCKS, judge
 
-ROUGH_BRACKET = (
-    16  # a bracket whose ends are further apart has no size to name: nobody knows the curve between them
-)
+# A bracket whose ends are further apart has no size to name: nobody knows the curve between them.
+ROUGH_BRACKET = 16
 NARROW_BRACKET = 1.1  # a bracket whose ends are nearer than this says enough: the noise decides from here on
 
 

@@ -67,10 +67,9 @@ def balance_sentences(balances: pd.DataFrame) -> list[str]:
         balances: As returned by `pipeline_balances`.
     """
     whole = _whole(balances)
-    if whole.empty:
-        tried = counted(len(balances), "pipeline")
-        return [f"Of {tried} none was measured in all parts."] if len(balances) else []
     count, tried = len(whole), len(balances)
+    if not count:
+        return [f"Of {counted(tried, 'pipeline')} none was measured in all parts."] if tried else []
     were = "was" if count == 1 else "were"
     sentences = [f"Of {tried} pipelines {count} {were} measured in all parts."] if count < tried else []
     sentences += [_of_bottleneck(name, own, count) for name, own in whole.groupby("bottleneck", sort=False)]
