@@ -17,7 +17,7 @@ from trainspeed.articles.ratios import (
     precision_shares,
     second_device,
 )
-from trainspeed.core.run import Status
+from trainspeed.core.run import Role, Status
 
 
 def ours_of(data):
@@ -45,6 +45,14 @@ def test_epoch_times_are_relative_to_the_smallest_batch_of_their_series():
     assert theirs["x"].tolist() == [128, 256, 512, 1024, 2048]
     assert theirs["value"].tolist()[::4] == pytest.approx([1, 10.80 / 13.90])
     assert set(theirs["series"]) == {"RTX 2080 Ti, 2019 (article 001)"}
+
+
+def test_a_batch_size_that_took_turns_with_the_others_stands_beside_the_article_with_these_turns():
+    """Its comparison was measured at another time, when the machine was busy."""
+    core = [make_run(9.0, block=b, batch_size=8) for b in range(6)]
+    line = [make_run(4.0, batch_size=8, label=Role.ANCHOR), make_run(1.0, batch_size=32)]
+    ours = ours_of(batch_sizes([*core, *line]))
+    assert ours[["x", "value", "blocks"]].values.tolist() == [[8, 1.0, 1], [32, 0.25, 1]]
 
 
 def test_one_batch_size_has_nothing_to_be_relative_to():

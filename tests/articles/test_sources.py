@@ -31,4 +31,6 @@ def test_a_title_that_is_not_known_is_left_out():
     )
     both = articles_sentence({"002", "003"})
     assert both.startswith("Articles, in Japanese: 002, several GPUs") and "; 003, “Tensorコア" in both
+    assert "（" not in both and "” (“Speeding up deep learning with Tensor Cores”), " in both
+    assert all(bool(article.title) is bool(article.meaning) for article in articles())
     assert articles_sentence(()) == ""

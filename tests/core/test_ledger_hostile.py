@@ -13,7 +13,8 @@ from trainspeed.core.ledger_line import what_is_wrong
 from trainspeed.core.machine_text import device_name, machine_name, machine_parts
 from trainspeed.core.quantities import LINE_TYPES, PARTS
 from trainspeed.core.run import LINE, SCHEMA, Run
-from trainspeed.judge.doubts import note_sentence, run_doubts
+from trainspeed.judge.doubts import note_sentence
+from trainspeed.judge.run_notes import run_notes
 from trainspeed.show.notebook import _span
 from trainspeed.show.tables import layer_table, machine_table
 
@@ -25,7 +26,7 @@ def shown(run: Run) -> None:
     run.trial.describe()
     machine_name(run.machine), machine_parts(run.machine), device_name(run.machine, run.trial)
     machine_table(run.machine, {"torch": run.versions}).to_html()
-    list(map(note_sentence, run_doubts(run)))
+    list(map(note_sentence, run_notes(run)))
     if run.started_at and run.stages_s:
         _span(run)
     if run.layers:

@@ -8,7 +8,7 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.frame import to_frame
 from trainspeed.core.phase import CALLS, PHASES, Phase
 from trainspeed.core.run import Status
-from trainspeed.judge.doubts import run_doubts
+from trainspeed.judge.run_notes import run_notes
 from trainspeed.show.tables import failures_table
 
 
@@ -23,7 +23,7 @@ def test_a_new_phase_is_described_tabled_and_judged_by_its_entry(monkeypatch):
 
     assert run.trial.phase is fma and run.trial.only(PHASES["both"]).whole_steps
     assert run.trial.describe() == ["PyTorch", "default precision", "multiply-adds only"]
-    assert not run.trains and run_doubts(run) == []
+    assert not run.trains and run_notes(run) == []
     epochs = run.trial.epochs + 1  # one more finds out how often to repeat it
     assert run_s(run.trial, "cpu") == TRACE_S["torch"] + epochs * CEILING_EPOCH_S
     assert failures_table(to_frame([failed])).data["what"].item() == "PyTorch, multiply-adds only, default"

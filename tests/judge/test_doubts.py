@@ -7,16 +7,16 @@ from trainspeed.core import ledger_schema1, notes
 from trainspeed.core.notes import CoresBusy, GpuBusy, OtherNote
 from trainspeed.core.run import Status
 from trainspeed.judge.comparison import controls
-from trainspeed.judge.doubts import (
+from trainspeed.judge.doubts import note_sentence, study_doubts
+from trainspeed.judge.run_notes import (
     EpochsDrifted,
     EpochsShort,
+    EpochStalled,
     GpuIdle,
     GpusDiffer,
     PerhapsFromCache,
     StepsSkipped,
-    note_sentence,
-    run_doubts,
-    study_doubts,
+    run_notes,
 )
 
 BUSY = CoresBusy(cores=2.5)
@@ -27,11 +27,11 @@ def control_of(*ratios):
 
 
 def test_a_clean_run_has_no_doubt():
-    assert run_doubts(make_run(1.0)) == []
+    assert run_notes(make_run(1.0)) == []
 
 
 def test_what_a_run_noted_itself_is_a_doubt():
-    assert run_doubts(make_run(notes=(BUSY,))) == [BUSY]
+    assert run_notes(make_run(notes=(BUSY,))) == [BUSY]
 
 
 @pytest.mark.parametrize(
@@ -40,19 +40,24 @@ def test_what_a_run_noted_itself_is_a_doubt():
         ((9.0, 1.0, 1.0, 1.09), False),
         ((9.0, 1.0, 1.0, 1.11), True),
         ((9.0, 1.11, 1.0, 1.0), True),
-        ((9.0, 1.0, 5.0, 1.0), False),
+        ((9.0, 1.0, 4.0, 1.0), False),
         ((9.0, 1.0), False),
         ((), False),
     ],
 )
 def test_epochs_that_end_a_tenth_off_where_they_began_have_drifted(epoch_s, doubted):
     """The first epoch is left out: it is longer by design. One odd epoch in the middle is no drift."""
-    assert bool(run_doubts(make_run(epoch_s=epoch_s))) is doubted
+    assert bool(run_notes(make_run(epoch_s=epoch_s))) is doubted
 
 
 def test_drift_and_short_epochs_are_two_kinds_of_doubt():
-    assert run_doubts(make_run(epoch_s=(9.0, 1.0, 1.2, 1.4))) == [EpochsDrifted()]
-    assert run_doubts(make_run(0.04)) == [EpochsShort()]
+    assert run_notes(make_run(epoch_s=(9.0, 1.0, 1.2, 1.4))) == [EpochsDrifted()]
+    assert run_notes(make_run(0.04)) == [EpochsShort()]
+
+
+def test_an_epoch_that_stood_still_is_told_with_how_long_and_one_beside_a_neighbour_is_not():
+    assert run_notes(make_run(epoch_s=(9.0, 1.0, 2.0, 1.0, 1.0))) == []
+    assert run_notes(make_run(epoch_s=(9.0, 1.0, 35.0, 1.0, 1.0))) == [EpochStalled(times=35.0)]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +75,7 @@ def test_an_older_runs_programs_may_come_from_a_cache_where_its_compiler_had_one
     """Then its first epoch may be a warm one, and all blocks may run what one of them chose."""
     run = make_run(**{"compiled_anew": None} | changed)
 
-    assert run_doubts(run) == [PerhapsFromCache()] * doubted
+    assert run_notes(run) == [PerhapsFromCache()] * doubted
     assert note_sentence(PerhapsFromCache()).endswith("Measure again.")
 
 
@@ -80,7 +85,7 @@ def test_gpus_of_several_kinds_in_one_trial_are_a_doubt_and_unused_ones_are_none
 
     def doubts(devices):
         run = make_run(1.0, devices=devices, strategy="ddp", batch_size=6 * devices)
-        return run_doubts(replace(run, machine=machine))
+        return run_notes(replace(run, machine=machine))
 
     assert doubts(2) == []
     assert doubts(3) == [GpusDiffer(names=("NVIDIA A40", "NVIDIA L4"))]
@@ -100,7 +105,7 @@ def test_gpus_of_several_kinds_in_one_trial_are_a_doubt_and_unused_ones_are_none
 )
 def test_a_gpu_that_waits_for_the_host_is_a_doubt(load_percent, part, doubts):
     run = make_run(gpu_load_percent=load_percent, part=part)
-    assert run_doubts(run) == doubts
+    assert run_notes(run) == doubts
 
 
 def test_equal_doubts_are_counted_numbers_aside_and_the_largest_is_shown():
@@ -170,8 +175,8 @@ def test_a_training_whose_steps_were_mostly_left_out_is_doubted():
     fine = make_run(precision="fp16", skipped_steps=1)
     longer = make_run(precision="fp16", skipped_steps=8, epoch_s=(1.0,) * 8)  # than asked for, in turns
 
-    assert StepsSkipped(skipped=8, steps=16) in run_doubts(doubtful)
-    assert run_doubts(fine) == run_doubts(longer) == []
+    assert StepsSkipped(skipped=8, steps=16) in run_notes(doubtful)
+    assert run_notes(fine) == run_notes(longer) == []
 
 
 # Notes in words; the words that schema 1 stored are read back as the note.
@@ -220,6 +225,7 @@ DERIVED = [
     PerhapsFromCache(),
     EpochsDrifted(),
     EpochsShort(),
+    EpochStalled(times=7.0),
     GpusDiffer(names=("A", "B")),
 ]
 

@@ -143,13 +143,6 @@ def test_ends_whatever_the_budget_and_spends_it_on_what_is_large(budget_s, sure)
     )  # a first look, and whether it goes together
 
 
-def test_what_found_no_time_alone_is_told_apart_from_what_did_not_pay():
-    """The first group of the feasibility is all that there was time for."""
-    decisions = drive(search_of(12, budget_s=20.0), world_of()).search.decisions
-    assert decisions[switch(11)] is Decision.OPEN
-    assert decisions[switch(4)] is Decision.UNDECIDED
-
-
 def test_goes_on_without_what_found_no_time():
     """The screen never ran: what was seen of each alone leads to fresh blocks."""
     found = drive(search_of(), world_of(), fits=lambda one: not one.label.startswith(Role.SCREEN))

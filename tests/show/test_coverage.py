@@ -30,11 +30,12 @@ def test_what_was_left_out_is_named_by_what_tells_it_from_the_rest():
 
     assert coverage_sentences(covered)[1].startswith(
         "No time for 3 of 5 groups of trials that take turns: TensorFlow, cnn10, batch 8 (2 trials that differ in "
-        "layout); PyTorch, wrn28_1 (2 trials that differ in layout). Give it more (`make report BUDGET=…`"
+        "layout); PyTorch, wrn28_1 (2 trials that differ in layout). Give it more (`make report NOTEBOOKS=layout "
+        "BUDGET=3m`"
     )
     assert left_out_in_short(covered) == [
         "No time for layout of TensorFlow, cnn10, batch 8; layout of PyTorch, wrn28_1: `make report NOTEBOOKS=layout "
-        "BUDGET=…`."
+        "BUDGET=3m`."
     ]
     assert left_out_in_short(replace(covered, groups=groups[:2])) == []
 
@@ -45,8 +46,8 @@ def test_what_two_nodes_had_no_time_for_is_asked_of_both_again():
     covered = Coverage(session="s", study="multi_gpu", budget_s=60.0, spent_s=60.0, groups=(group,))
 
     command = "make fleet FLEET=fleet.yaml NODES=2"
-    assert f"Give it more (`{command} BUDGET=…`" in coverage_sentences(covered)[1]
-    assert left_out_in_short(covered)[0].endswith(f"`{command} NOTEBOOKS=multi_gpu BUDGET=…`.")
+    assert f"Give it more (`{command} NOTEBOOKS=multi_gpu BUDGET=3m`" in coverage_sentences(covered)[1]
+    assert left_out_in_short(covered)[0].endswith(f"`{command} NOTEBOOKS=multi_gpu BUDGET=3m`.")
 
 
 def test_what_differs_in_what_is_run_is_named_in_the_words_of_a_reader():

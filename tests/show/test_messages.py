@@ -167,3 +167,10 @@ def test_what_is_known_of_accuracies_is_said_in_the_words_of_tables(points, said
 def test_where_no_accuracy_is_known_it_is_the_question():
     assert of_accuracies(learned(cnn10=OPEN_POINTS, wrn28_2=KEPT[:5]), otherwise="?") == "?"
     assert of_accuracies([], otherwise="?") == "?"
+
+
+def test_accuracies_without_an_interval_are_a_first_look_and_no_question():
+    """A chart over a gap of many points asked whether all arms learn alike."""
+    said = of_accuracies(learned(cnn10=LOST[:1], wrn28_2=KEPT[:1]), otherwise="?")
+    assert said.startswith(f"{VERSUS}, accuracy: ")
+    assert said.endswith(" points, a first look (one block, no interval)")

@@ -43,9 +43,9 @@ def has_ours(data: pd.DataFrame) -> bool:
 
 
 def _usable(runs: Iterable[Run], **fields: object) -> list[Run]:
-    """Return the data of uncompiled whole steps in plain precision whose trials have these fields."""
+    """Return the uncompiled whole steps in plain precision whose trials have these fields, among data."""
     wanted = {"part": "both", "compile": False, **fields}.items()
-    usable = [run for run in RunSet(tuple(runs)).data().ok() if wanted <= run.trial.as_dict().items()]
+    usable = [run for run in RunSet(tuple(runs)).ok() if wanted <= run.trial.as_dict().items()]
     plain = plain_precision(run.trial.precision for run in usable)
     return [run for run in usable if run.trial.precision == plain]
 
@@ -62,7 +62,7 @@ def batch_sizes(runs: Iterable[Run]) -> pd.DataFrame:
     theirs = table.assign(series=_series(table), label=table["model"], x=table["batch_size"])
     ours = [
         {"series": THIS_MACHINE, "label": run.trial.model, "x": run.trial.batch_size, "s": run.median_epoch_s}
-        for run in _usable(runs, framework="torch", layout="channels_first")
+        for run in _usable(RunSet(tuple(runs)).on_lines(), framework="torch", layout="channels_first")
     ]
     data = _frame(theirs.assign(s=theirs["median_epoch_s"]), ours, ["s"])
     data = data.groupby(["series", "kind", "label", "x"], as_index=False).agg(
@@ -116,11 +116,12 @@ def input_pipelines(runs: Iterable[Run]) -> pd.DataFrame:
     table = pipelines()
     theirs = table.rename(columns={"relative_time": "value", "val_accuracy": "accuracy"})
     theirs["series"] = _series(table, "instance")
+    data = RunSet(tuple(runs)).data()
     rows = [
         {"series": _here(run.trial), "px": run.trial.image_size, "s": run.median_epoch_s}
         | {name: getattr(run.trial, name) for name in arm}
         | {"ms_per_step": 1000 * run.step_s, "accuracy": run.test_accuracy, "epochs": len(run.epoch_s)}
-        for run in _usable(runs, framework="tensorflow", model="cnn_keras", layout="channels_last")
+        for run in _usable(data, framework="tensorflow", model="cnn_keras", layout="channels_last")
     ]
     medians = ("s", *numbers, "epochs")
     ours = pd.DataFrame(rows, columns=["series", "px", *arm, *medians])

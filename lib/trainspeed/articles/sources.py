@@ -16,12 +16,14 @@ class Article:
     Attributes:
         source: Its number, as tables and charts have it.
         title: As printed; "" where it is not known.
+        meaning: The title in English, as we translate it.
         subject, hardware: What it measured, and on what.
         year: "" where it is not known.
     """
 
     source: str
     title: str
+    meaning: str
     subject: str
     hardware: str
     year: str
@@ -29,7 +31,7 @@ class Article:
     @property
     def words(self) -> str:
         """Return what it is, in words."""
-        title = f"“{self.title}”, " if self.title else ""
+        title = f"“{self.title}” (“{self.meaning}”), " if self.title else ""
         year = f", {self.year}" if self.year else ""
         return f"{self.source}, {title}{self.subject} ({self.hardware}{year})"
 

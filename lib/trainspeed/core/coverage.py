@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,6 +60,11 @@ class Coverage:
     budget_s: Elapsed
     spent_s: Elapsed
     groups: tuple[GroupCoverage, ...]
+
+    @property
+    def ampler_minutes(self) -> int:
+        """Three times the time that it was given, in whole minutes: what a reader may try next."""
+        return ceil(3 * self.budget_s / 60)
 
     @property
     def left_out(self) -> tuple[GroupCoverage, ...]:

@@ -49,6 +49,13 @@ class RunSet(Sequence[Run]):
         """Return the runs that are data of their trial; the others serve purposes of their own."""
         return self.where(lambda run: run.role in DATA_ROLES)
 
+    def on_lines(self) -> RunSet:
+        """Return the runs whose times make lines over batch size: see `trainspeed.show.rows.on_lines`."""
+        beside = self.role(Role.ANCHOR)
+        anchored = {run.trial.spec for run in beside}
+        own = self.data().where(lambda run: run.trial.spec not in anchored)
+        return RunSet((*own, *beside))
+
     def role(self, *roles: Role) -> RunSet:
         """Return the runs that serve one of these purposes."""
         return self.where(lambda run: run.role in roles)

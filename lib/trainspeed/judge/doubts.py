@@ -1,19 +1,18 @@
-"""Reasons to distrust a run or a study, each with a remedy. Pure functions on runs; they decide no verdict.
+"""Reasons to distrust a study, and those of its runs in words, each with a remedy. They decide no verdict.
 
-The notes that a run stores are values of `trainspeed.core.notes`; those made here follow from its epochs.
+The notes that a run stores are values of `trainspeed.core.notes`; those of `trainspeed.judge.run_notes` follow from
+its epochs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from trainspeed.core import notes
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import NAMES, gigabytes, percent
-from trainspeed.core.machine_text import gpu_names
-from trainspeed.core.notes import AnyNote, Note
+from trainspeed.core.notes import Note
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.beyond_ceiling import ceiling_doubts
 from trainspeed.judge.clocks import clock_doubts
@@ -21,11 +20,20 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.link_sums import link_doubts
 from trainspeed.judge.nodes import node_doubts
 from trainspeed.judge.noise import control_doubts, noise_doubts
+from trainspeed.judge.run_notes import (
+    DRIFT_SHARE,
+    SHORT_EPOCH_S,
+    EpochsDrifted,
+    EpochsShort,
+    EpochStalled,
+    GpuIdle,
+    GpusDiffer,
+    PerhapsFromCache,
+    StepsSkipped,
+    run_notes,
+)
 from trainspeed.judge.systems import system_doubts
 
-DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
-BUSY_GPU_PERCENT = 90.0  # load; below it, the host's time is a noticeable part of an epoch
-SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
 # NVML's reason -> what it means, and what to do. Source: nvml.h, nvmlClocksEventReason*
 SLOWED_DOWN_BY = {
     "sw_thermal_slowdown": "it was too warm. Cool it better, or let it rest before measuring.",
@@ -33,42 +41,7 @@ SLOWED_DOWN_BY = {
     "hw_power_brake_slowdown": "the power supply asked it to. Look at the supply and its cables.",
     "hw_slowdown": "the hardware asked it to: heat, or too little power. Look at cooling and supply.",
 }
-CACHING = (
-    "torch",
-    "jax",
-)  # frameworks whose compilers keep programs on disk, by themselves or as they were told
 FREE_THE_GPU = "Stop it, or leave this GPU out with CUDA_VISIBLE_DEVICES."
-
-
-class StepsSkipped(Note, tag="steps_skipped"):
-    """The loss scaler left out half of all steps or more."""
-
-    skipped: int
-    steps: int
-
-
-class GpuIdle(Note, tag="gpu_idle"):
-    """The GPU had nothing to do for this share of its turns, 0 to 1: more than `BUSY_GPU_PERCENT` leaves."""
-
-    share: float
-
-
-class EpochsDrifted(Note, tag="epochs_drifted"):
-    """The last epoch differs from the second by more than `DRIFT_SHARE`."""
-
-
-class EpochsShort(Note, tag="epochs_short"):
-    """The median epoch is below `SHORT_EPOCH_S`."""
-
-
-class GpusDiffer(Note, tag="gpus_differ"):
-    """The run's GPUs are of several kinds, and the slowest decides."""
-
-    names: tuple[str, ...]
-
-
-class PerhapsFromCache(Note, tag="perhaps_from_cache"):
-    """An older version measured it, which kept the compiled programs of one run for the next ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +100,7 @@ def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
     ok = [run for run in runs if run.status == Status.OK]
     groups: dict[tuple, list[tuple[Note, Run]]] = {}
     for run in ok:
-        for note in run_doubts(run):
+        for note in run_notes(run):
             groups.setdefault((note.kind, note.subject), []).append((note, run))
     return [
         DoubtedRuns(
@@ -140,42 +113,12 @@ def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
     ]
 
 
-def run_doubts(run: Run) -> list[Note]:
-    """Return the doubts about one run: what it noted itself, and what its epochs show."""
-    doubts: list[Note] = list(run.notes)
-    if len(kinds := dict.fromkeys(gpu_names(run.machine, run.trial))) > 1:
-        doubts.append(GpusDiffer(names=tuple(kinds)))
-    if run.trial.phase.calls or run.trial.phase.probe:
-        return doubts
-    steps = run.trial.steps_per_epoch * len(run.epoch_s)
-    if run.skipped_steps and 2 * run.skipped_steps >= steps:
-        doubts.append(StepsSkipped(skipped=run.skipped_steps, steps=steps))
-    if (
-        run.trial.framework in CACHING
-        and run.trial.compile
-        and run.trial.phase.traced
-        and not run.compiled_anew
-    ):
-        doubts.append(PerhapsFromCache())
-    load_percent = run.gpu_load_percent if run.trial.whole_steps else None
-    if load_percent is not None and load_percent < BUSY_GPU_PERCENT:
-        doubts.append(GpuIdle(share=1 - load_percent / 100))
-    steady = run.epoch_s[1:] if run.trial.phase.compared else ()
-    if len(steady) >= 2:
-        middle = median(steady)
-        if abs(steady[-1] - steady[0]) > DRIFT_SHARE * middle:
-            doubts.append(EpochsDrifted())
-        if middle < SHORT_EPOCH_S:
-            doubts.append(EpochsShort())
-    return doubts
-
-
 def in_runs(note: Note, where: str) -> str:
     """Return a doubt in words: the cause, what to do, and which runs have it; its amounts are the largest of these."""
     return f"{note_sentence(note).rstrip('.')}. In {where}."
 
 
-def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | GpusDiffer) -> str:
+def note_sentence(note: Note) -> str:
     """Return a note in words, with what to do: amounts as limits, as it may stand for the notes of several runs."""
     match note:
         case notes.GpuBusy():
@@ -281,6 +224,12 @@ def note_sentence(note: AnyNote | StepsSkipped | EpochsDrifted | EpochsShort | G
             return (
                 f"The epoch time changed by more than {percent(DRIFT_SHARE)} during a run: "
                 "heat, another process or tracing in epoch 2. Train more epochs."
+            )
+        case EpochStalled():
+            return (
+                f"Single epochs took up to {note.times:.0f} times as long as the median one: the machine stood still, "
+                "or something else had the cores. A block counts its median, which one such epoch leaves alone and "
+                "many do not: stop other programs, and measure again."
             )
         case GpusDiffer():
             return (

@@ -10,7 +10,7 @@ from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.blocks_needed import blocks_to_decide
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.doubts import EpochsDrifted, run_doubts
+from trainspeed.judge.run_notes import EpochsDrifted, run_notes
 from trainspeed.judge.verdict import Outcome
 
 MANY_SHARE = 1 / 3  # of the runs of what is undecided: from here on that they drifted is told as a reason
@@ -57,7 +57,7 @@ def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
     blocks = max((needed[id(verdict)] or 0 for verdict in open_), default=None)
     pairs = {trial.spec for verdict in undecided for trial in (verdict.baseline, verdict.candidate)}
     own = [run for run in runs if run.status is Status.OK and run.trial.spec in pairs]
-    drifted = sum(any(isinstance(note, EpochsDrifted) for note in run_doubts(run)) for run in own)
+    drifted = sum(any(isinstance(note, EpochsDrifted) for note in run_notes(run)) for run in own)
     more_s = blocks and more_seconds(open_, runs, blocks)
     return NextStep(open=open_, near=near, blocks=blocks, more_s=more_s, drifted=drifted, of=len(own))
 

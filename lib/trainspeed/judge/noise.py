@@ -9,7 +9,7 @@ from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import command_for, interval_of, size_of
+from trainspeed.judge.text import command_with_time, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 
@@ -43,7 +43,7 @@ def _no_control(coverage: Coverage | None) -> str:
     for group in coverage.left_out if coverage else ():
         arms = group.arms
         if len({*arms}) < len(arms):
-            command = f"{command_for(arms)} NOTEBOOKS={coverage.study} BUDGET=…"
+            command = command_with_time(coverage, arms)
             return f"There was no time for the A/A control, so {none}. Give it more: `{command}`."
     return f"No A/A control ran: {none}. Add one."
 

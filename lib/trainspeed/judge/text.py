@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trainspeed.core.convolution import AnyTrial
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import Factor
 from trainspeed.core.format import counted, fixed, interval, percent
 from trainspeed.core.machine_text import device_name
@@ -198,6 +199,11 @@ def command_for(trials: Iterable[AnyTrial]) -> str:
     """Return the command that measures trials on as many nodes as the one of them that takes most."""
     nodes = max((trial.nodes for trial in trials), default=1)
     return "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
+
+
+def command_with_time(coverage: Coverage, trials: Iterable[AnyTrial] = ()) -> str:
+    """Return the command that gives a study alone three times its time: see `command_for`."""
+    return f"{command_for(trials)} NOTEBOOKS={coverage.study} BUDGET={coverage.ampler_minutes}m"
 
 
 def _differ(field: str, one: AnyTrial, other: AnyTrial) -> bool:

@@ -69,14 +69,17 @@ class Search(Stages):
         if switch in (*self._apart, *self._long) and switch not in self._late:
             return Decision.NOT_FASTER_ALONE if switch in self._alone else Decision.OPEN
         if switch not in self.entered and switch not in self._late:
-            excluded = any(switch.lever not in {e.lever for e in r.entered} for r in self._of_race(switch))
-            return Decision.EXCLUDED if excluded else Decision.LOST_RACE
+            races = self._of_race(switch)
+            if any(switch.lever not in {e.lever for e in race.entered} for race in races):
+                return Decision.EXCLUDED
+            return Decision.LOST_RACE if any(race.blocks for race in races) else Decision.LOST_ALONE
         if switch in self.promising:
             return Decision.UNCONFIRMED
         if self._is_shut_out(switch):
             return Decision.EXCLUDED
         if self.screen is None or (switch in self._long and not self.elimination.rounds):
-            return Decision.UNDECIDED
+            slower = switch in self._alone and self._alone[switch].log < 0
+            return Decision.SLOWER_ALONE if slower else Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
 
     def _is_shut_out(self, switch: Switch) -> bool:

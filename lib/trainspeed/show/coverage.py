@@ -10,7 +10,7 @@ from pandas.io.formats.style import Styler
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.core.format import counted, listed, minutes
-from trainspeed.judge.text import command_for
+from trainspeed.judge.text import command_with_time
 from trainspeed.show.cells import styled
 
 MOST_NAMED = 3  # groups that a sentence names; the table has all
@@ -36,9 +36,10 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
             *names[:MOST_NAMED],
             *([f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []),
         ]
+        command = command_with_time(coverage, _arms(left))
         sentences.append(
             f"No time for {len(left)} of {counted(len(coverage.groups), 'group')} of trials that take turns{where}: "
-            f"{'; '.join(told)}. Give it more (`{command_for(_arms(left))} BUDGET=…`; `make plan` says what that adds)."
+            f"{'; '.join(told)}. Give it more (`{command}`; `make plan` says what that adds)."
         )
     return sentences
 
@@ -55,8 +56,8 @@ def left_out_in_short(coverage: Coverage) -> list[str]:
     )
     more = len(names) - MOST_NAMED
     told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
-    command = command_for(_arms(coverage.left_out))
-    return [f"No time for {told}: `{command} NOTEBOOKS={coverage.study} BUDGET=…`."] if names else []
+    command = command_with_time(coverage, _arms(coverage.left_out))
+    return [f"No time for {told}: `{command}`."] if names else []
 
 
 def _arms(groups: Iterable[GroupCoverage]) -> list[AnyTrial]:

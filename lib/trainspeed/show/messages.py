@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from trainspeed.core.format import percent_used, three
+from trainspeed.core.format import fixed, percent_used, three
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.answer import ORDER
@@ -93,6 +93,8 @@ def of_accuracies(verdicts: Sequence[Verdict], *, otherwise: str) -> str:
         otherwise: The title where nothing is known.
     """
     told = [verdict for verdict in verdicts if not verdict.is_control and verdict.low is not None]
+    if not told:
+        return _first_look(verdicts) or otherwise
     if not any(equality_of(verdict.judgement) in (Equality.EQUAL, Equality.WORSE) for verdict in told):
         return otherwise
     counts = Counter(outcome_word(verdict.judgement, "accuracy") for verdict in told)
@@ -101,6 +103,26 @@ def of_accuracies(verdicts: Sequence[Verdict], *, otherwise: str) -> str:
         said = f"{next(iter(counts))}{f' in {all_of(len(told))}' if len(told) > 1 else ''}"
     versus = _versus(told)
     return f"{versus}, accuracy: {said}" if versus else f"Accuracy, pair by pair: {said}"
+
+
+def _first_look(verdicts: Sequence[Verdict]) -> str:
+    """Return between what bounds accuracies differ that have no interval; nothing where none was compared."""
+    seen = [verdict for verdict in verdicts if not verdict.is_control and verdict.speedup is not None]
+    if not (seen and (versus := _versus(seen))):
+        return ""
+    return f"{versus}, accuracy: {points_between(seen)}, a first look ({in_blocks(seen)}, no interval)"
+
+
+def points_between(verdicts: Sequence[Verdict]) -> str:
+    """Return between what bounds accuracies differ: "-1.5 to +3.0 points"."""
+    least, most = (fixed(end(v.speedup for v in verdicts), 1, sign="+") for end in (min, max))
+    return f"{least if least == most else f'{least} to {most}'} points"
+
+
+def in_blocks(verdicts: Sequence[Verdict]) -> str:
+    """Return how many blocks the verdict with the most of them has: "one block", "at most 3 blocks"."""
+    blocks = max(verdict.blocks for verdict in verdicts)
+    return "one block" if blocks == 1 else f"at most {blocks} blocks"
 
 
 def of_memory(runs: Collection[Run], *, otherwise: str) -> str:

@@ -20,11 +20,17 @@ from search_findings import (
     whole,
     without_bf16,
 )
+from trainspeed.core.coverage import Coverage
 from trainspeed.judge.equivalence import Equality
 from trainspeed.judge.verdict import judge_difference
 from trainspeed.search.findings import Decision
 from trainspeed.studies.switches import text
-from trainspeed.studies.switches.answer import answer_sentences, below_sentence, confirmed_accuracy
+from trainspeed.studies.switches.answer import (
+    answer_sentences,
+    below_sentence,
+    confirmed_accuracy,
+    without_code,
+)
 
 
 def confirmed(**changed):
@@ -145,11 +151,36 @@ def test_what_fresh_blocks_did_not_show_is_not_said_to_lack_them():
         (Decision.OPEN, "undecided: the search did not get through 5 switches of 5; give it more time"),
         (Decision.UNCONFIRMED, "look promising, but the fresh blocks are missing; give it more time"),
         (Decision.UNDECIDED, "5 switches of 5 had time to be measured alone, and no more; give it more time"),
+        (
+            Decision.SLOWER_ALONE,
+            "5 switches of 5 had time to be measured alone, and no more; give it more time",
+        ),
         (Decision.NOT_FASTER, "leave it as it is: of 5 switches none was found to be worth it."),
     ],
 )
 def test_without_fresh_blocks_nothing_is_claimed(decision, words):
     assert words in answer(replace(nothing_yet(), decisions=dict.fromkeys(SWITCHES, decision)))
+
+
+def test_what_has_no_program_beside_one_that_has_is_named():
+    other = replace(nothing_yet(), start=replace(nothing_yet().start, framework="tensorflow"))
+    assert without_code([whole(), other]) == [
+        "No program for TensorFlow, cnn10: nothing was kept and confirmed."
+    ]
+    assert without_code([whole()]) == without_code([other]) == [], (
+        "the page says then that there is nothing to paste"
+    )
+
+
+def test_more_time_is_three_times_what_the_search_had_in_a_command_to_paste():
+    found = replace(nothing_yet(), decisions=dict.fromkeys(SWITCHES, Decision.OPEN))
+    had = Coverage(session="s", study="switches", budget_s=190.0, spent_s=190.0, groups=())
+    command = (
+        "give it more time (`make report NOTEBOOKS=switches BUDGET=10m`; `make plan` says what that adds)"
+    )
+
+    assert command in answer_sentences([found], had)[0]
+    assert command in text.fate_sentences([found], had)[0]
 
 
 @pytest.mark.parametrize("decision", [Decision.OPEN, Decision.FAILED])

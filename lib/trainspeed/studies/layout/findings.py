@@ -12,7 +12,7 @@ from itertools import combinations
 import pandas as pd
 
 from trainspeed.core import layer_table
-from trainspeed.core.format import NAMES, fixed, listed, model_of
+from trainspeed.core.format import NAMES, listed, model_of
 from trainspeed.core.markdown import escape
 from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
@@ -21,6 +21,7 @@ from trainspeed.judge.comparison import Verdict, compare, ratios
 from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
+from trainspeed.show.messages import in_blocks, points_between
 from trainspeed.snippets import code
 
 FIRST, LAST = "channels_first", "channels_last"
@@ -42,14 +43,10 @@ def accuracy_look(verdicts: Sequence[Verdict]) -> str:
     seen = [verdict for verdict in verdicts if verdict.speedup is not None and not verdict.is_control]
     if not seen:
         return "No two runs that differ in layout alone have an accuracy."
-    ends = [f(verdict.speedup for verdict in seen) for f in (min, max)]
-    least, most = (fixed(end, 1, sign="+") for end in ends)
-    blocks = max(verdict.blocks for verdict in seen)
     each = f" in {len(seen)} pairs" if len(seen) > 1 else ""
     return (
-        f"In {'one block' if blocks == 1 else f'at most {blocks} blocks'}, {LAST} differs from {FIRST} by "
-        f"{least if least == most else f'{least} to {most}'} points{each}: a first look, which decides nothing; "
-        f"`accuracy_blocks: {MIN_BLOCKS}` would give an interval."
+        f"In {in_blocks(seen)}, {LAST} differs from {FIRST} by {points_between(seen)}{each}: a first look, which "
+        f"decides nothing; `accuracy_blocks: {MIN_BLOCKS}` would give an interval."
     )
 
 

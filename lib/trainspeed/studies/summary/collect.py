@@ -21,6 +21,7 @@ from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import STRICT
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
+from trainspeed.search.untried import Untried, untried
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
 from trainspeed.studies.summary.worth import worthwhile
 
@@ -72,6 +73,14 @@ class ReportSummary:
         """Names of the project's notebooks that are not in this report."""
         present = {SUMMARY, *DRAWING, CHECK, *(notebook.name for notebook in self.notebooks)}
         return [name for name in notebook_names(ROOT / "notebooks") if name not in present]
+
+    @property
+    def untried(self) -> list[Untried]:
+        """What each search had no run of, though it is there; the search that found most first."""
+        sizes = {(v.baseline.framework, v.baseline.model): v.speedup for v in self.kept}
+        return sorted(
+            untried(self.runs), key=lambda one: -sizes.get((one.start.framework, one.start.model), 0.0)
+        )
 
     @property
     def switches(self) -> list[Verdict]:

@@ -20,6 +20,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.memory import memory_share, memory_use
 from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
+from trainspeed.search.untried import untried_in_short
 from trainspeed.show.answer import OUTCOMES
 from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, remarked
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
@@ -29,7 +30,6 @@ from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
 from trainspeed.studies.summary.text import without_result
-from trainspeed.studies.summary.untried import untried_in_short
 
 MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
 HELD = "; confirmed in"  # how a remark on what was confirmed begins
@@ -158,7 +158,7 @@ def fact_sentences(
         else "nothing ([why](#code-to-paste))"
     )
     lacking = len(without_result(report, measured))
-    gaps = [untried_in_short(report)]
+    gaps = [untried_in_short(report.untried)]
     gaps += [f"{counted(lacking, 'thing')} that gave no result"] if lacking else []
     if unasked := len(report.missing):
         gaps.append(f"{counted(unasked, 'notebook')} that {'was' if unasked == 1 else 'were'} not asked for")

@@ -42,7 +42,7 @@ def verdicts_by_table(report: ReportSummary) -> dict[FrontTable, list[Verdict]]:
     told = report.headlines
     others = [verdict for verdict in in_order(report.verdicts) if verdict not in told]
     sure = [verdict for verdict in others if verdict.low is not None]
-    calls = [verdict for verdict in sure if verdict.candidate.phase.calls]
+    calls = [verdict for verdict in sure if verdict.candidate.phase.calls and not verdict.is_control]
     return {
         FrontTable.CALLS: calls,
         FrontTable.OTHERS: [verdict for verdict in sure if verdict not in calls],

@@ -20,13 +20,13 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.search.unmeasured import open_questions, place_of
+from trainspeed.search.untried import untried_sentences
 from trainspeed.show.coverage import left_out_in_short
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.tables import FrontTable, verdicts_by_table
-from trainspeed.studies.summary.untried import untried_sentences
 
 DATA_SETS = {
     "cifar10": "CIFAR-10",
@@ -151,7 +151,7 @@ def data_sentences(report: ReportSummary, measured: Measured) -> list[str]:
 
 def not_measured(report: ReportSummary, measured: Measured) -> list[str]:
     """Return what gave no result, once for each reason; what a search could try, too; which notebooks are missing."""
-    told = [*without_result(report, measured), *untried_sentences(report)]
+    told = [*without_result(report, measured), *untried_sentences(report.untried)]
     if missing := report.missing:
         command = f'`make report NOTEBOOKS="{" ".join(missing)}"`'
         told.append(f"Not in this report: {', '.join(missing)}: {command}.")

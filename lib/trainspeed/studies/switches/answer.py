@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import counted, listed, percent
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.markdown import Marked
 from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.equivalence import Equality
-from trainspeed.judge.text import accuracy_in_words, interval_of, leaning_of, measured, size_of
+from trainspeed.judge.text import (
+    accuracy_in_words,
+    command_with_time,
+    interval_of,
+    leaning_of,
+    measured,
+    size_of,
+)
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.claims import Confirmation, Remainder
 from trainspeed.search.findings import Decision, Findings
@@ -18,13 +26,31 @@ from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
 from trainspeed.studies.switches.views import spoiled, switch_names, took_hold
 
-MORE_TIME = "give it more time (`make report BUDGET=…`; `make plan` says what that adds)"
 NOT_MEASURED = (Decision.NOT_IN_EFFECT, Decision.FAILED)  # of such a switch no run tells
+MEASURED_ALONE = (Decision.UNDECIDED, Decision.SLOWER_ALONE)
 
 
-def answer_sentences(found: Iterable[Findings]) -> list[str]:
-    """Return what to switch on, a sentence or two for each framework and model."""
-    return [f"{where(one)}: {' '.join([_answer(one), *_other_way(one)])}" for one in found]
+def answer_sentences(found: Iterable[Findings], coverage: Coverage | None = None) -> list[str]:
+    """Return what to switch on, a sentence or two for each framework and model.
+
+    Args:
+        coverage: What there was time for; None where there was no limit.
+    """
+    more = more_time(coverage)
+    return [f"{where(one)}: {' '.join([_answer(one, more), *_other_way(one)])}" for one in found]
+
+
+def without_code(found: Iterable[Findings]) -> list[str]:
+    """Return for which framework and model there is no program to paste, though there is one for another."""
+    searches = list(found)
+    told = [where(one) for one in searches if not one.kept] if any(one.kept for one in searches) else []
+    return [f"No program for {listed(told)}: nothing was kept and confirmed."] if told else []
+
+
+def more_time(coverage: Coverage | None) -> str:
+    """Return what decides what there was no time for."""
+    command = f" (`{command_with_time(coverage)}`; `make plan` says what that adds)" if coverage else ""
+    return f"give it more time{command}"
 
 
 def below_sentence(found: Sequence[Findings]) -> Marked:
@@ -45,7 +71,7 @@ def below_sentence(found: Sequence[Findings]) -> Marked:
     return Marked(f"{lead} in fresh blocks, each run in a fresh process.{more}")
 
 
-def _answer(found: Findings) -> str:
+def _answer(found: Findings, more: str) -> str:
     confirmed = found.confirmation
     if confirmed and confirmed.total.speedup is not None:
         return _confirmed(found, confirmed)
@@ -54,16 +80,16 @@ def _answer(found: Findings) -> str:
     if confirmed and confirmed.reason:
         return f"{_promising(confirmed.on)}, but not confirmed: {confirmed.reason.rstrip('.')}."
     if promising := with_decision(found, Decision.UNCONFIRMED):
-        return f"undecided: {_promising(promising)}, but the fresh blocks are missing; {MORE_TIME}."
+        return f"undecided: {_promising(promising)}, but the fresh blocks are missing; {more}."
     if open_ := with_decision(found, Decision.OPEN):
         return (
             f"undecided: the search did not get through {counted(len(open_), 'switch', 'switches')} of "
-            f"{len(found.decisions)}; {MORE_TIME}."
+            f"{len(found.decisions)}; {more}."
         )
-    if alone := with_decision(found, Decision.UNDECIDED):
+    if alone := [s for decision in MEASURED_ALONE for s in with_decision(found, decision)]:
         return (
             f"undecided: {counted(len(alone), 'switch', 'switches')} of {len(found.decisions)} had time to be measured "
-            f"alone, and no more; {MORE_TIME}."
+            f"alone, and no more; {more}."
         )
     return _none(found) if found.decisions else "nothing to try."
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.format import NAMES, counted, digits, fixed, listed, model_of, percent
 from trainspeed.core.levers.lever import Numbers
 from trainspeed.core.levers.registry import LEVERS
@@ -15,7 +16,7 @@ from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.arms import ENOUGH_FREEDOM
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Screen
 from trainspeed.search.unmeasured import where
-from trainspeed.studies.switches.answer import MORE_TIME, confirmed_accuracy, with_decision
+from trainspeed.studies.switches.answer import confirmed_accuracy, more_time, with_decision
 from trainspeed.studies.switches.costs import besides_computing
 from trainspeed.studies.switches.views import INTERVAL_SE, change_percent, spoiled, switch_names
 
@@ -27,11 +28,6 @@ PIECES = {
     "waiting_s": "waiting for input",
     "rest_s": "the rest of a step",
     "validation_s": "validation and checkpoint",
-}
-# What a reader can do about what is open.
-REMEDIES = {
-    Decision.OPEN: MORE_TIME,
-    Decision.UNCONFIRMED: "fresh blocks decide: raise `confirm_blocks`, or " + MORE_TIME,
 }
 SELDOM = 5  # epochs
 NOTHING_MEASURED = "Nothing was searched in this report."
@@ -212,23 +208,31 @@ def accuracy_sentences(found: Iterable[Findings]) -> list[str]:
     ]
 
 
-def fate_sentences(found: Iterable[Findings]) -> list[str]:
-    """Return what became of each switch that is not in the code, with a remedy where there is one."""
+def fate_sentences(found: Iterable[Findings], coverage: Coverage | None = None) -> list[str]:
+    """Return what became of each switch that is not in the code, with a remedy where there is one.
+
+    Args:
+        coverage: As of `answer.answer_sentences`.
+    """
     sentences = []
     for one in found:
         for decision in Decision:
             if not decision.keeps and (switches := with_decision(one, decision)):
-                known = decision in REMEDIES and not one.failure
-                remedy = f"; {_remedy(one, decision)}" if known else ""
-                sentences.append(f"{where(one)}: {decision}: {switch_names(switches)}{remedy}.")
+                remedy = "" if one.failure else _remedy(one, decision, more_time(coverage))
+                sentences.append(
+                    f"{where(one)}: {decision}: {switch_names(switches)}{remedy and f'; {remedy}'}."
+                )
     return sentences
 
 
-def _remedy(found: Findings, decision: Decision) -> str:
-    if decision is Decision.UNCONFIRMED and (bad := spoiled(found)):
+def _remedy(found: Findings, decision: Decision, more: str) -> str:
+    """Return what decides what is open; nothing of what is decided."""
+    if decision is not Decision.UNCONFIRMED:
+        return more if decision is Decision.OPEN else ""
+    if bad := spoiled(found):
         return f"a search without {switch_names(bad)} decides: name the others in `levers`"
     total = found.confirmation.total if found.confirmation else None
-    if decision is Decision.UNCONFIRMED and total and total.blocks >= MIN_BLOCKS:
+    if total and total.blocks >= MIN_BLOCKS:
         blocks = counted(total.blocks, "fresh block")
         return f"{blocks} did not show it: more (raise `confirm_blocks`) may, or a machine with nothing beside it"
-    return REMEDIES[decision]
+    return f"fresh blocks decide: raise `confirm_blocks`, or {more}"

@@ -3,8 +3,8 @@
 from front_data import NOTHING, report_of
 from study_data import MACHINE, make_run, make_trial
 from trainspeed.core.run import Role
+from trainspeed.search.untried import untried_in_short
 from trainspeed.studies.summary.text import not_measured, without_result
-from trainspeed.studies.summary.untried import untried, untried_in_short
 
 PLAIN = make_trial(layout="channels_first")
 ON_CPU = MACHINE | {"device": "cpu", "cores": {"physical": 2, "logical": 2}}
@@ -17,7 +17,7 @@ def runs_of(*trials):
 def test_levers_of_the_framework_and_the_device_that_had_no_run_are_counted_and_named_with_the_command():
     """A user of PyTorch asks first for torch.compile."""
     report = report_of(runs=runs_of(PLAIN, PLAIN.pulled("optimizer", "fused")))
-    (one,) = untried(report)
+    (one,) = report.untried
 
     assert one.start == PLAIN.spec and "torch.compile" in one.names
     assert "optimizer" not in one.levers and "cudnn_benchmark" not in one.levers, "tried; of a GPU"
@@ -25,10 +25,10 @@ def test_levers_of_the_framework_and_the_device_that_had_no_run_are_counted_and_
     assert told[0].startswith(f"switches: PyTorch, cnn10: {len(one.levers)} levers that could be tried here")
     assert "`make report NOTEBOOKS=switches PARAMS=more.yaml` with `switches: {levers: []}`" in told[0]
     assert "had no run" not in " ".join(without_result(report, NOTHING)), "nobody asked for them"
-    assert untried_in_short(report).endswith(
+    assert untried_in_short(report.untried).endswith(
         f" and {len(one.levers) - 1} more switches that a search can try"
     )
 
 
 def test_without_a_search_nothing_was_left_untried():
-    assert untried(report_of(runs=[make_run()])) == [] and untried_in_short(report_of()) == ""
+    assert report_of(runs=[make_run()]).untried == [] and untried_in_short([]) == ""

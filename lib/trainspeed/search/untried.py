@@ -1,8 +1,8 @@
-"""What the searches of a report could have tried on its machine and did not: read off their runs. Decides nothing."""
+"""What searches could have tried on their machine and did not: read off their runs. Decides nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trainspeed.core.format import NAMES, counted, listed, model_of
@@ -10,7 +10,6 @@ from trainspeed.core.levers.registry import LEVERS, levers_apart
 from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import Trial
 from trainspeed.search.switch import candidates
-from trainspeed.studies.summary.collect import ReportSummary
 
 MOST_NAMED = 3
 # What a user of the framework calls it, where that is another name.
@@ -39,10 +38,10 @@ class Untried:
         return [CALLED.get((name, framework), LEVERS[name].words) for name in self.levers[:MOST_NAMED]]
 
 
-def untried(report: ReportSummary) -> list[Untried]:
-    """Return what each search of a framework and a model had no run of, though it is there; the fastest first."""
+def untried(runs: Iterable[Run]) -> list[Untried]:
+    """Return what each search of a framework and a model had no run of, though it is there."""
     searches: dict[tuple[str, str, str], list[Run]] = {}
-    for run in report.runs:
+    for run in runs:
         if run.trains:
             searches.setdefault((run.study, run.trial.framework, run.trial.model), []).append(run)
     found = []
@@ -57,8 +56,7 @@ def untried(report: ReportSummary) -> list[Untried]:
         levers = tuple(dict.fromkeys(name for name in there if name not in tried))
         batches = not any(run.label == Role.LADDER for run in runs)
         found.append(Untried(study=study, start=start, levers=levers, batches=batches))
-    sizes = {(v.baseline.framework, v.baseline.model): v.speedup for v in report.kept}
-    return sorted(found, key=lambda one: -sizes.get((one.start.framework, one.start.model), 0.0))
+    return found
 
 
 def _there(start: Trial, machine: Mapping) -> tuple:
@@ -69,9 +67,8 @@ def _there(start: Trial, machine: Mapping) -> tuple:
     return candidates(start, device, count, cores=cores, gpu_bytes=min(sizes, default=None)).switches
 
 
-def untried_sentences(report: ReportSummary) -> list[str]:
+def untried_sentences(found: Sequence[Untried]) -> list[str]:
     """Return what each search could have tried, by number and the first names, with the command that tries it."""
-    found = untried(report)
     sentences = []
     for one in found:
         if one.levers:
@@ -90,9 +87,9 @@ def untried_sentences(report: ReportSummary) -> list[str]:
     return sentences
 
 
-def untried_in_short(report: ReportSummary) -> str:
+def untried_in_short(found: Sequence[Untried]) -> str:
     """Return the first thing that each framework's search could have tried, and how many more; "" where nothing is."""
-    of_each = {one.start.framework: one for one in reversed(untried(report)) if one.levers}
+    of_each = {one.start.framework: one for one in reversed(found) if one.levers}
     first = [one.names[0] for one in reversed(of_each.values())]
     more = sum(len(one.levers) for one in of_each.values()) - len(first)
     others = [counted(more, "more switch", "more switches")] if more else []

@@ -1,0 +1,85 @@
+"""What makes one run doubtful: the notes that it stored, and those that follow from its numbers. Decides no verdict."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from trainspeed.core.machine_text import gpu_names
+from trainspeed.core.notes import Note
+from trainspeed.core.run import Run
+
+DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
+BUSY_GPU_PERCENT = 90.0  # load; below it, the host's time is a noticeable part of an epoch
+STALLED = 5.0  # times the median epoch: a neighbour on the cores makes it about 2
+SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
+# Frameworks whose compilers keep programs on disk, by themselves or as they were told.
+CACHING = ("torch", "jax")
+
+
+class StepsSkipped(Note, tag="steps_skipped"):
+    """The loss scaler left out half of all steps or more."""
+
+    skipped: int
+    steps: int
+
+
+class GpuIdle(Note, tag="gpu_idle"):
+    """The GPU had nothing to do for this share of its turns, 0 to 1: more than `BUSY_GPU_PERCENT` leaves."""
+
+    share: float
+
+
+class EpochsDrifted(Note, tag="epochs_drifted"):
+    """The last epoch differs from the second by more than `DRIFT_SHARE`."""
+
+
+class EpochsShort(Note, tag="epochs_short"):
+    """The median epoch is below `SHORT_EPOCH_S`."""
+
+
+class EpochStalled(Note, tag="epoch_stalled"):
+    """An epoch after the first took this many times as long as the median: `STALLED` or more."""
+
+    times: float
+
+
+class GpusDiffer(Note, tag="gpus_differ"):
+    """The run's GPUs are of several kinds, and the slowest decides."""
+
+    names: tuple[str, ...]
+
+
+class PerhapsFromCache(Note, tag="perhaps_from_cache"):
+    """An older version measured it, which kept the compiled programs of one run for the next ones."""
+
+
+def run_notes(run: Run) -> list[Note]:
+    """Return the doubts about one run: what it noted itself, and what its epochs show."""
+    doubts: list[Note] = list(run.notes)
+    if len(kinds := dict.fromkeys(gpu_names(run.machine, run.trial))) > 1:
+        doubts.append(GpusDiffer(names=tuple(kinds)))
+    if run.trial.phase.calls or run.trial.phase.probe:
+        return doubts
+    steps = run.trial.steps_per_epoch * len(run.epoch_s)
+    if run.skipped_steps and 2 * run.skipped_steps >= steps:
+        doubts.append(StepsSkipped(skipped=run.skipped_steps, steps=steps))
+    if (
+        run.trial.framework in CACHING
+        and run.trial.compile
+        and run.trial.phase.traced
+        and not run.compiled_anew
+    ):
+        doubts.append(PerhapsFromCache())
+    load_percent = run.gpu_load_percent if run.trial.whole_steps else None
+    if load_percent is not None and load_percent < BUSY_GPU_PERCENT:
+        doubts.append(GpuIdle(share=1 - load_percent / 100))
+    steady = run.epoch_s[1:] if run.trial.phase.compared else ()
+    if len(steady) >= 2:
+        middle = median(steady)
+        if abs(steady[-1] - steady[0]) > DRIFT_SHARE * middle:
+            doubts.append(EpochsDrifted())
+        if max(steady) >= STALLED * middle:
+            doubts.append(EpochStalled(times=max(steady) / middle))
+        if middle < SHORT_EPOCH_S:
+            doubts.append(EpochsShort())
+    return doubts

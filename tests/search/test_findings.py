@@ -1,0 +1,43 @@
+"""What became of each switch of a search that had no time for all of its stages."""
+
+import pytest
+
+import search_world
+from search_world import START, World, drive, switch, switches
+from trainspeed.core.levers.lever import Lever
+from trainspeed.core.levers.registry import LEVERS
+from trainspeed.core.run import Role
+from trainspeed.search.findings import Decision
+from trainspeed.search.search import Search
+from trainspeed.search.switch import Candidates
+
+SLOW = 4  # the lever that makes a step longer
+
+
+@pytest.fixture(autouse=True)
+def levers(monkeypatch):
+    search_world.register(monkeypatch)
+
+
+def decided(own, fits=lambda one: True, **limits):
+    """Return what became of each of these switches on a quiet machine, and the search."""
+    world = World(gains={0: 0.3, 1: 0.2, SLOW: -0.3}, outliers=0.0, crashes=0.0)
+    search = drive(Search(START, Candidates(switches=own), **limits), world, fits=fits).search
+    return search.decisions, search
+
+
+def test_what_looked_slower_alone_is_told_from_what_found_no_time_alone():
+    """The first group of the feasibility is all that there was time for."""
+    decisions, _ = decided(switches(12), budget_s=20.0)
+    assert decisions[switch(11)] is Decision.OPEN
+    assert Decision.UNDECIDED in decisions.values(), "what does nothing, and looked faster"
+    assert decisions[switch(SLOW)] is Decision.SLOWER_ALONE
+
+
+def test_values_that_had_no_time_to_race_are_not_said_to_have_raced(monkeypatch):
+    monkeypatch.setitem(LEVERS, "made_00", Lever(name="made_00", words="lever 0", values=("on", "more")))
+    both = (switch(0), switch(0, "more"))
+    decisions, search = decided((*both, *switches(4)[1:]), fits=lambda one: one.label == Role.FEASIBLE)
+    (race,) = search.races
+    assert race.blocks == 0 and len(race.entered) == 1
+    assert Decision.LOST_ALONE in (decisions[one] for one in both)
