@@ -206,3 +206,24 @@ def dead_links(path: Path, links: list[str], anchors: Mapping[str, list[str]]) -
         elif parts.fragment and unquote(parts.fragment) not in known:
             dead.append(f"{link}: no such place")
     return dead
+
+
+def bad_pictures(survey) -> list[str]:
+    """Return the pictures that cannot be seen: not decoded, nameless, too small or not wholly on the page."""
+    return [
+        picture["name"]
+        for picture in survey["pictures"]
+        if not picture["decoded"]
+        or not picture["alt"]
+        or picture["width"] < 50
+        or picture["left"] < 0
+        or picture["right"] > survey["width"]
+    ]
+
+
+def bad_outline(headings) -> list[str]:
+    """Return the headings that are out of order, and a second title."""
+    levels = [1, *(level for level, _ in headings)]
+    jumps = [text for (level, text), before in zip(headings, levels, strict=False) if level > before + 1]
+    titles = [text for level, text in headings if level == 1]
+    return jumps + titles[1:] + ([] if titles and headings[0][0] == 1 else ["the title is not first"])

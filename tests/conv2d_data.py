@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from trainspeed.articles.claims import Result, claims
@@ -203,3 +204,19 @@ def world(core: Sequence[Conv2dTrial] = CORE, blocks: int = BLOCKS, **seconds: f
     """Return runs of the core whose seconds are by library (else 4), shared evenly by devices."""
     of = {**dict.fromkeys(ARTICLE_LIBRARIES, 4.0), **seconds}
     return make_runs(core, lambda trial, block: of[trial.library] / trial.devices, blocks=blocks)
+
+
+def planted_world(core=CORE, blocks=BLOCKS, resident=1.0, first=0.1, **seconds: float) -> list[Run]:
+    """Return runs of the core in which nothing gains, but for what is planted: seconds by library (else 4)."""
+    of = {**dict.fromkeys(ARTICLE_LIBRARIES, 4.0), **seconds}
+    return make_runs(core, by_library(**of), blocks=blocks, resident=resident, first=first)
+
+
+def on_cores(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs as on a machine of which no GPU was used."""
+    return [replace(run, placement="CPU:0") for run in runs]
+
+
+def noisy_arm(library: str, field: str = "library") -> list[Run]:
+    """Return runs in which one arm is now half, now twice as slow as the others."""
+    return make_runs(CORE, lambda t, block: NOISE[block] if getattr(t, field) == library else 1.0)

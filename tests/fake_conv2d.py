@@ -10,11 +10,20 @@ import os
 import numpy as np
 
 from trainspeed.core.convolution import Conv2dTrial
-from trainspeed.worker.convolution.calls import FROM_DEVICE, KERNEL, TO_DEVICE
-from trainspeed.worker.convolution.reference import convolve
+from trainspeed.worker.convolution.calls import FROM_DEVICE, KERNEL, TO_DEVICE, time_calls
+from trainspeed.worker.convolution.reference import convolve, random_data
+from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.failures import Unsupported
 
 SECONDS = {TO_DEVICE: 1 / 16, KERNEL: 1 / 64, FROM_DEVICE: 1 / 32}  # exact in binary, and so are their sums
+
+TRIAL = Conv2dTrial(library="torch", mode="eager", images=4, height=3, width=2)
+IMAGES, FILTERS = random_data(TRIAL)
+
+
+def seconds(to_device=0.0, kernel=0.0, from_device=0.0):
+    """Return stage -> what it takes."""
+    return {TO_DEVICE: to_device, KERNEL: kernel, FROM_DEVICE: from_device}
 
 
 class FakeConvolution:
@@ -65,6 +74,24 @@ class FakeConvolution:
     def placement(self, sent, computed) -> str:
         self.log.append("placement")
         return ", ".join(f"CPU:{n}" for n in range(self._devices))
+
+
+class Turns:
+    """Gives turns, and keeps what each measured and what the convolution had been called for by then."""
+
+    def __init__(self, turns, log) -> None:
+        self.left, self.measured, self._log, self.logs = list(turns), [], log, []
+
+    def __call__(self, **measured):
+        self.measured.append(measured)
+        self.logs.append(self._log[sum(map(len, self.logs)) :])
+        return self.left.pop(0) if self.left else None
+
+
+def timed(clock, convolution, *, turns=None, begin=lambda stage: None, check=lambda result: None):
+    """Return the times of a convolution, by default of a turn of ten calls."""
+    rest = turns or Turns([TakeTurn(calls=10)], convolution.log)
+    return time_calls(lambda: convolution, IMAGES, FILTERS, rest=rest, begin=begin, check=check, clock=clock)
 
 
 class _NoClock:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import conv2d_data
-from study_data import make_pair
+from study_data import MACHINE, make_pair
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
@@ -15,6 +15,7 @@ from trainspeed.judge.comparison import Verdict, as_json, compare, controls
 from trainspeed.show.notebook import of_verdicts
 from trainspeed.studies.conv2d.findings import library_verdicts
 from trainspeed.studies.summary.collect import ReportSummary
+from trainspeed.studies.summary.glance import fact_sentences, setting_sentences
 from trainspeed.studies.summary.notebooks import ReportNotebook
 
 STUDIES = ("layout", "multi_gpu", "amp", "conv2d")
@@ -109,3 +110,12 @@ def report_of(*verdicts, runs=(), **more):
     return ReportSummary(
         out=Path("nowhere"), verdicts=verdicts, runs=RunSet(tuple(runs)), **{"notebooks": pages, **more}
     )
+
+
+def fact(name, *runs, own=(), machine=MACHINE, confirmed=(), verdicts=(), **report):
+    """Return what the first screen says after a bold word."""
+    measured = of_runs(*own) if own else NOTHING
+    about = report_of(*verdicts, runs=runs, **report)
+    facts = [*fact_sentences(about, measured, confirmed), *setting_sentences(about, machine)]
+    (said,) = [said for said in facts if said.startswith(f"**{name}**: ")]
+    return said.removeprefix(f"**{name}**: ")

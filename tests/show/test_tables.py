@@ -184,6 +184,16 @@ class TestResults:
         assert row["median epoch s (from the 2nd on)"] == row["images/s"] == row["peak memory MB"] == "—"
         assert row["blocks"] == "0"
 
+    def test_what_is_not_supported_here_stands_below_what_was_measured(self):
+        """On a CPU every second row was the same refusal."""
+        runs = [
+            failed_run("unsupported", "GPUs only", batch_size=4),
+            make_run(batch_size=4, precision="bf16"),
+            make_run(),
+        ]
+        table = rows(tables.results_table(to_frame(runs)))
+        assert [row["status"] for row in table] == ["ok", "ok", "unsupported: GPUs only"]
+
     def test_a_block_that_failed_is_counted(self):
         """One timeout in three blocks leaves two blocks, and the status says so."""
         runs = [make_run(), make_run(block=1), failed_run("timeout", "longer than 300 s", block=2)]

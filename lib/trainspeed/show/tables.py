@@ -6,6 +6,7 @@ Every number is derived from what it is given; a failure is a row with its reaso
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -46,7 +47,8 @@ MEDIANS = (
 def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
     """Return the articles' table: a row per framework, model, layout and batch size, medians over blocks.
 
-    A failed arm keeps its row, with status and reason. Each further factor that varies has a column.
+    A failed arm keeps its row, with status and reason; one that is not supported here stands below the others. Each
+    further factor that varies has a column.
     Where models trained for different numbers of epochs before their accuracy was taken, a column says for how many.
     The training time (h:mm:ss) is a projection where fewer than 100 epochs ran; its header says so.
     """
@@ -74,8 +76,8 @@ def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
             "blocks": len(good),
             "status": _status(runs),
         }
-        rows.append(names | cells)
-    return styled(rows, "results", caption)
+        rows.append((bool((runs["status"] == "unsupported").all()), names | cells))
+    return styled([row for _, row in sorted(rows, key=itemgetter(0))], "results", caption)
 
 
 def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styler:

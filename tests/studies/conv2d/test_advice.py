@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import cv2
-import numpy as np
 import pytest
-import scipy.ndimage
-import scipy.signal
 
 from conv2d_data import (
     ARTICLE_LIBRARIES,
@@ -18,20 +12,17 @@ from conv2d_data import (
     NOISE,
     PAIR,
     SWEEP_SIZE,
-    by_library,
     grid,
     make_run,
     make_runs,
-    make_trial,
+    on_cores,
+    planted_world,
 )
-from trainspeed.core.convolution import LIBRARIES
 from trainspeed.core.run import Status
-from trainspeed.snippets.code import lines
 from trainspeed.studies.conv2d.advice import advice, fastest_code
 from trainspeed.studies.conv2d.calls import Calls
 from trainspeed.studies.conv2d.sweeps import crossovers
 from trainspeed.studies.conv2d.trials import core_trials
-from trainspeed.worker.convolution.reference import convolve
 
 CASE = Calls(CORE[0]).names["case"]
 EQUAL = dict.fromkeys(ARTICLE_LIBRARIES, 4.0)
@@ -39,11 +30,6 @@ EQUAL = dict.fromkeys(ARTICLE_LIBRARIES, 4.0)
 
 def advised(runs, *, core=CORE, sweeps=()):
     return advice(runs, core, sweeps)
-
-
-def world(core=CORE, blocks=BLOCKS, resident=1.0, first=0.1, **seconds):
-    """Return runs in which nothing gains, but for what is planted."""
-    return make_runs(core, by_library(**{**EQUAL, **seconds}), blocks=blocks, resident=resident, first=first)
 
 
 def with_word(sentences, word):
@@ -54,19 +40,19 @@ def with_word(sentences, word):
 
 
 def test_the_device_that_wins_is_to_be_used():
-    said = advised(world(torch=1.0, opencv=2.0))
+    said = advised(planted_world(torch=1.0, opencv=2.0))
 
     assert f"For {CASE}, use the device: PyTorch is 2.00x (2.00 to 2.00) as fast as OpenCV filter2D." in said
 
 
 def test_the_cpu_that_wins_is_to_be_stayed_on():
-    said = advised(world(torch=2.0, opencv=0.5))
+    said = advised(planted_world(torch=2.0, opencv=0.5))
 
     assert f"For {CASE}, stay on the CPU: OpenCV filter2D is 4.00x (4.00 to 4.00) as fast as PyTorch." in said
 
 
 def test_of_two_that_are_equally_fast_the_simpler_one_will_do():
-    said = advised(world(torch=2.0, opencv=2.0))
+    said = advised(planted_world(torch=2.0, opencv=2.0))
 
     assert f"For {CASE}, PyTorch and OpenCV filter2D are equally fast: take what is simpler." in said
 
@@ -74,7 +60,7 @@ def test_of_two_that_are_equally_fast_the_simpler_one_will_do():
 @pytest.mark.parametrize(
     ("runs", "decides"),
     [
-        (world(blocks=1, torch=1.0, opencv=2.0), ": measure 6 blocks or more"),
+        (planted_world(blocks=1, torch=1.0, opencv=2.0), ": measure 6 blocks or more"),
         (
             make_runs(CORE, lambda t, b: {"torch": NOISE[b], "opencv": 1.0}.get(t.library, 4.0), first=0.1),
             ", and more than 45 blocks would be needed to decide it: take what is simpler",
@@ -88,13 +74,9 @@ def test_what_is_undecided_says_so_and_asks_for_no_more_blocks_than_would_decide
     assert said == f"Whether PyTorch or OpenCV filter2D is faster for {CASE} is undecided{decides}."
 
 
-def on_cores(runs):
-    return [replace(run, placement="CPU:0") for run in runs]
-
-
 @pytest.mark.parametrize(("opencv", "fast", "slow"), [(3.0, "PyTorch", "OpenCV"), (0.5, "OpenCV", "PyTorch")])
 def test_where_no_gpu_was_used_libraries_are_compared_and_no_device(opencv, fast, slow):
-    said = advised(on_cores(world(torch=1.0, opencv=opencv, resident=0.25)))
+    said = advised(on_cores(planted_world(torch=1.0, opencv=opencv, resident=0.25)))
 
     assert said[0].startswith(f"For {CASE}, use {fast}") and f"as fast as {slow}" in said[0]
     assert said[-1] == (
@@ -111,14 +93,14 @@ def test_cpu_cores_that_share_the_images_are_called_so():
 
 
 def test_a_gpu_that_was_used_is_a_device():
-    assert with_word(advised(world(torch=1.0, opencv=2.0)), "No GPU") == []
+    assert with_word(advised(planted_world(torch=1.0, opencv=2.0)), "No GPU") == []
 
 
 @pytest.mark.parametrize("names", [["torch"], ["opencv"]])
 def test_without_both_nothing_is_said_of_the_size(names):
     core = core_trials(names, [], [], **ARTICLE_SIZE)
 
-    assert with_word(advised(world(core), core=core), CASE) == []
+    assert with_word(advised(planted_world(core), core=core), CASE) == []
 
 
 def test_where_nothing_was_measured_nothing_is_advised():
@@ -153,7 +135,7 @@ def test_undecided_devices_are_neither_to_be_used_nor_not():
 
 
 def test_data_are_to_stay_where_that_is_faster():
-    (said,) = with_word(advised(world(resident=0.25)), "round trip")
+    (said,) = with_word(advised(planted_world(resident=0.25)), "round trip")
 
     assert said.endswith(
         "that takes 25 % (25 % to 25 %) of a round trip in TensorFlow (graph) and 25 % (25 % to 25 %) of a round trip "
@@ -161,7 +143,9 @@ def test_data_are_to_stay_where_that_is_faster():
     )
 
 
-@pytest.mark.parametrize("runs", [world(resident=1.0), world(resident=0.25, blocks=5), world(resident=2.0)])
+@pytest.mark.parametrize(
+    "runs", [planted_world(resident=1.0), planted_world(resident=0.25, blocks=5), planted_world(resident=2.0)]
+)
 def test_data_need_not_stay_where_that_is_not_known_to_be_faster(runs):
     assert with_word(advised(runs), "round trip") == []
 
@@ -169,7 +153,7 @@ def test_data_need_not_stay_where_that_is_not_known_to_be_faster(runs):
 @pytest.mark.parametrize(("first", "said"), [(20.0, True), (4.1, True), (3.9, False), (2.0, False)])
 def test_a_slow_first_call_is_to_be_made_before(first, said):
     """PyTorch is the fastest on the device: 2 s a call. From twice that on it is worth a sentence."""
-    sentences = with_word(advised(world(torch=2.0, first=first)), "before the one that counts")
+    sentences = with_word(advised(planted_world(torch=2.0, first=first)), "before the one that counts")
 
     assert (
         sentences
@@ -182,7 +166,7 @@ def test_a_slow_first_call_is_to_be_made_before(first, said):
 
 
 def test_a_first_call_of_too_few_blocks_for_an_interval_says_that_it_has_none():
-    (said,) = with_word(advised(world(torch=2.0, first=20.0, blocks=5)), "before the one that counts")
+    (said,) = with_word(advised(planted_world(torch=2.0, first=20.0, blocks=5)), "before the one that counts")
 
     assert said.endswith("takes 10.0 times (no interval) as long as a later one.")
 
@@ -245,73 +229,3 @@ def test_without_a_crossover_no_number_of_images_is_advised(curve):
 
 def test_a_crossover_by_one_block_is_not_told_as_one_that_was_decided():
     assert advised([], sweeps=swept(0.25, 0.01, 0.035, blocks=1)) == []
-
-
-# The lines to copy.
-
-
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_the_lines_of_the_fastest_are_shown_as_markdown(library):
-    for mode in LIBRARIES[library]:
-        trial = make_trial(f"{library} {mode}")
-        (block,) = fastest_code([make_run(trial)], [trial])
-
-        assert f"```python\n{lines('convolution', library=library, mode=mode)}\n```" in block
-        assert block.startswith("**")
-
-
-@pytest.mark.parametrize(("opencv", "first"), [(2.0, "PyTorch"), (0.5, "OpenCV")])
-def test_the_lines_of_what_won_come_first(opencv, first):
-    blocks = fastest_code(world(torch=1.0, opencv=opencv), CORE)
-
-    assert [first in block.splitlines()[0] for block in blocks] == [True, False]
-
-
-def test_there_are_lines_for_the_device_and_for_the_cpu():
-    blocks = fastest_code(world(torch=1.0, opencv=2.0), CORE)
-
-    assert [block.splitlines()[0] for block in blocks] == [
-        "**PyTorch**, the fastest on the device",
-        "**OpenCV filter2D**, the fastest on the CPU; for one channel",
-    ]
-
-
-def test_a_library_that_is_not_told_apart_from_the_fastest_is_named_beside_it():
-    """The shortest median of several that noise cannot tell apart is partly luck."""
-    first, _ = fastest_code(world(torch=3.99, opencv=5.0, scipy_signal=8.0), CORE)
-
-    heading = first.splitlines()[0]
-    assert heading == "**PyTorch**, the shortest median on the device; not told apart from TensorFlow (graph)"
-
-
-@pytest.mark.parametrize(("two", "told"), [(1.0, True), (2.0, False), (2.5, False)])
-def test_devices_that_are_faster_than_their_number_are_doubted(two, told):
-    runs = on_cores(make_runs(CORE, lambda t, _: {1: 4.0, 2: two, 4: 3.0}[t.devices]))
-
-    assert (
-        any("more than the 2 times that sharing the images gives" in text for text in advised(runs)) is told
-    )
-
-
-def test_the_lines_of_a_machine_without_a_gpu_are_for_no_device():
-    blocks = fastest_code(on_cores(world(torch=1.0, opencv=2.0)), CORE)
-
-    assert [block.splitlines()[0] for block in blocks] == [
-        "**PyTorch**, the fastest of the frameworks, on a CPU core",
-        "**OpenCV filter2D**, the fastest of the CPU's libraries; for one channel",
-    ]
-
-
-@pytest.mark.parametrize(
-    "library", [name for name, modes in LIBRARIES.items() if modes[0] in ("loop", "batch")]
-)
-@pytest.mark.parametrize("size", [1, 3, 4, 5, 6])
-def test_the_lines_for_the_cpu_compute_what_was_timed(library, size):
-    """For one channel and one filter."""
-    rng = np.random.default_rng(0)
-    images, kernel = rng.normal(size=(2, 7, 8)), rng.normal(size=(size, size))
-    names = {"images": images, "kernel": kernel, "k": size, "cv2": cv2, "scipy": scipy, "np": np}
-    exec(lines("convolution", library=library, mode=LIBRARIES[library][0]), names)
-
-    expected = convolve(images[..., None], kernel[..., None, None])[..., 0]
-    np.testing.assert_allclose(np.array(names["y"]), expected, atol=1e-9)

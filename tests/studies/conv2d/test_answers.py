@@ -17,11 +17,11 @@ from conv2d_data import (
     PAIR,
     SWEEP_SIZE,
     asked,
-    by_library,
     grid,
     make_run,
     make_runs,
     make_trial,
+    noisy_arm,
     world,
 )
 from trainspeed.articles.claims import Result, claims
@@ -31,11 +31,6 @@ from trainspeed.studies.conv2d.trials import core_trials
 
 AGREES, DISAGREES, UNDECIDED, UNMEASURED = Result
 SURE = 8  # blocks with which one of two or three comparisons decides alone
-
-
-def noisy(library, field="library"):
-    """Return runs in which one arm is now half, now twice as slow as the others."""
-    return make_runs(CORE, lambda t, block: NOISE[block] if getattr(t, field) == library else 1.0)
 
 
 # What there is to answer.
@@ -108,7 +103,7 @@ def test_of_one_device_no_number_is_told():
 
 
 def test_noise_leaves_it_open_whether_the_cpu_wins():
-    assert asked("cpu_wins", noisy("scipy_signal"))[0] == UNDECIDED
+    assert asked("cpu_wins", noisy_arm("scipy_signal"))[0] == UNDECIDED
 
 
 def test_the_cpu_that_was_not_measured_did_not_win():
@@ -250,7 +245,7 @@ def test_one_number_of_devices_of_several_decides_by_a_wider_interval_alone():
 
 
 def test_noise_leaves_it_open_whether_more_devices_are_faster():
-    assert asked("no_scaling", noisy(4, "devices"))[0] == UNDECIDED
+    assert asked("no_scaling", noisy_arm(4, "devices"))[0] == UNDECIDED
 
 
 def test_one_device_alone_says_nothing_of_scaling():
@@ -268,44 +263,3 @@ def test_it_is_not_said_that_one_device_was_measured_where_others_were():
         UNMEASURED,
         "TensorFlow (graph) was measured on one device only.",
     )
-
-
-# TensorFlow is not optimised.
-
-
-@pytest.mark.parametrize(("seconds", "answer"), [(1.0, AGREES), (4.0, DISAGREES), (16.0, DISAGREES)])
-def test_it_is_not_optimised_where_another_library_is_faster_on_the_device(seconds, answer):
-    got, why = asked("unoptimised", world(torch=seconds))
-
-    assert got == answer
-    assert why.startswith(f"Here PyTorch vs TensorFlow (graph): {4 / seconds:.2f}x")
-
-
-def test_one_that_is_faster_is_enough_and_every_one_is_told():
-    core = core_trials(["tensorflow", "torch", "jax", "keras"], [], [], **ARTICLE_SIZE)
-    runs = make_runs(core, by_library(tensorflow=4.0, torch=8.0, jax=1.0, keras=4.0), blocks=SURE)
-    answer, why = asked("unoptimised", runs, core=core)
-
-    assert answer == AGREES
-    assert [text in why for text in ("0.50x", "4.00x", "1.00x")] == [True] * 3
-
-
-def test_a_library_of_the_cpu_does_not_tell_whether_it_is_optimised_for_the_device():
-    assert asked("unoptimised", world(opencv=1e-3))[0] == DISAGREES
-
-
-def test_noise_leaves_it_open_whether_it_is_optimised():
-    assert asked("unoptimised", noisy("torch"))[0] == UNDECIDED
-
-
-def test_without_another_library_it_is_not_known_whether_it_is_optimised():
-    core = core_trials(["tensorflow", "opencv"], [], [], **ARTICLE_SIZE)
-
-    assert asked("unoptimised", world(core), core=core)[0] == UNMEASURED
-
-
-def test_without_tensorflow_it_is_not_known_whether_it_is_optimised():
-    core = core_trials(["torch", "jax"], [], [], **ARTICLE_SIZE)
-    answer, why = asked("unoptimised", make_runs(core, by_library(torch=1.0, jax=2.0)), core=core)
-
-    assert (answer, why) == (UNMEASURED, "TensorFlow was not measured on the device.")

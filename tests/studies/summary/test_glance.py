@@ -4,29 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from conv2d_data import GPU_MACHINE
 from front_data import (
     NOTHING,
     STUDIES,
-    of_runs,
+    fact,
     report_of,
     runs_of,
-    shows,
     verdicts_of,
-    write_notebook,
-    write_page,
 )
 from study_data import MACHINE, control_runs, make_run
 from trainspeed.core.notes import CoresBusy
 from trainspeed.core.run import Status
 from trainspeed.core.trial import ALL_CORES, AS_SET
 from trainspeed.judge.comparison import controls
-from trainspeed.judge.memory import memory_use
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.glance import fact_sentences, setting_sentences, study_sentences
-from trainspeed.studies.summary.notebooks import notebooks_in
 
 GB = 10**9
 SWITCHES = ReportNotebook(name="switches", title="", status="ok")
@@ -37,18 +31,6 @@ ON_GPU = MACHINE | {"device": "gpu", "memory_bytes": GB, "gpus": GPUS}
 
 def verdict(ratio=1.3, *, study="layout", **more):
     return replace(verdicts_of(runs_of(study, ratio))[0], **more)
-
-
-def fact(name, *runs, own=(), machine=MACHINE, confirmed=(), verdicts=(), **report):
-    """Return what is said after a bold word."""
-    measured = of_runs(*own) if own else NOTHING
-    about = report_of(*verdicts, runs=runs, **report)
-    facts = [
-        *fact_sentences(about, measured, confirmed),
-        *setting_sentences(about, machine),
-    ]
-    (said,) = [said for said in facts if said.startswith(f"**{name}**: ")]
-    return said.removeprefix(f"**{name}**: ")
 
 
 def test_a_study_with_one_verdict_says_where_and_how_much_and_leads_to_its_page():
@@ -149,70 +131,6 @@ def test_a_study_without_an_interval_decided_nothing():
     open_ = verdict(judgement=replace(verdict().judgement, low=None, high=None, outcome=Outcome.UNDECIDED))
     (said,) = study_sentences(report_of(open_))
     assert said.endswith("Nothing is decided yet.")
-
-
-@pytest.mark.parametrize(
-    ("machine", "sentence"),
-    [
-        ({}, "nothing was measured here yet."),
-        ({"cpu": "Xeon", "cores": {"logical": 2}, "device": "cpu"}, "Xeon, 2 cores, no GPU used."),
-        ({"cpu": None, "cores": None, "gpus": None}, "CPU, no GPU used."),
-        ({**MACHINE, "gpus": [{"name": "H200"}]}, "Test CPU, no GPU used."),
-        ({"device": "gpu", "gpus": [{"name": "H200"}]}, "H200."),
-        (GPU_MACHINE, "4 × Test GPU."),
-        ({"cpu": "a *b* <c>"}, "a \\*b\\* \\<c\\>, no GPU used."),
-    ],
-)
-def test_the_machine_is_one_line(machine, sentence):
-    assert fact("Machine", machine=machine) == sentence
-
-
-def test_the_machine_has_the_versions_of_what_was_measured_on_it():
-    runs = [
-        make_run(framework=name, versions={name: "2.9", "cuda": "none"}) for name in ("torch", "tensorflow")
-    ]
-
-    assert (
-        fact("Machine", *runs, machine={"cpu": "Xeon"})
-        == "Xeon, no GPU used; PyTorch 2.9 and TensorFlow 2.9."
-    )
-
-
-@pytest.mark.parametrize(
-    ("machine", "share", "taker"),
-    [(ON_CPU, "20 %", "process, without framework and data"), (ON_GPU, "50 %", "run")],
-)
-def test_memory_is_that_of_the_fullest_run_on_the_smallest_device(machine, share, taker):
-    """The share is rounded as the size beside it is. On a CPU it is what a process added after its start."""
-    runs = [make_run(machine=machine, peak_memory_bytes=int(size * GB)) for size in (1, 2.002)]
-    said = f"at most 2.00 GB, {share}, by one {taker} ([layout](layout.html))."
-    assert fact("Memory", *runs) == f"no run ran out of memory; {said}"
-    assert fact("Memory", *runs, make_run(status=Status.CRASHED)) == said
-
-
-def test_memory_leads_to_the_section_that_shows_it(tmp_path):
-    run = make_run(machine=ON_GPU, peak_memory_bytes=GB)
-    for headings, place in ((("Result", "Memory, compiling"), "memory-compiling"), (("Result",), "result")):
-        write_notebook(tmp_path, "layout", [shows(heading, []) for heading in headings])
-        write_page(tmp_path, "layout")
-        assert fact("Memory", run, notebooks=notebooks_in(tmp_path)).endswith(f"(layout.html#{place})).")
-
-
-def test_what_did_not_fit_is_told_before_what_was_used():
-    failed = [make_run(block=block, status=Status.OOM) for block in range(3)]
-    said = fact("Memory", *failed, make_run(machine=ON_GPU, peak_memory_bytes=GB), make_run())
-
-    assert said == (
-        "[1 trial did not fit](#what-was-not-measured); at most 1.00 GB, 25 %, by one run ([layout](layout.html))."
-    )
-
-
-def test_memory_that_nobody_told_is_not_called_enough():
-    assert fact("Memory", make_run()) == "how much was used is not known."
-    assert memory_use([make_run(machine=MACHINE | {"gpus": []}, peak_memory_bytes=GB)]).fullest is None
-    assert fact("Memory", make_run(status=Status.OOM)).endswith(
-        "(#what-was-not-measured); how much was used is not known."
-    )
 
 
 def test_the_time_is_that_of_all_notebooks_and_of_the_confirmations_with_the_days():
