@@ -151,6 +151,16 @@ def test_an_epochs_energy_is_the_power_of_what_was_metered_times_its_median():
     assert (run.power_w, run.epoch_energy_j) == (300.0, 300.0)
 
 
+def test_of_a_run_that_took_turns_their_epochs_count_and_not_the_second():
+    """That one tells the pace, at a moment of its own: a table said the reverse of what the paired turns did."""
+    turns = tuple(
+        Turn(round=n, place=0, start_s=40.0 + n, epoch_s=(seconds,)) for n, seconds in enumerate((2.0, 3.0))
+    )
+    run = make_run(epoch_s=(9.0, 8.0, 2.0, 3.0), turns=turns)
+    assert (run.later_epoch_s, run.median_epoch_s) == ((2.0, 3.0), 2.5)
+    assert replace(run, turns=()).median_epoch_s == 3.0
+
+
 def test_of_older_lines_only_those_with_turns_tell_an_epochs_energy():
     """Without turns their counter ran through the first epoch, at 70 W for 30 s: 91 J would pass for 300 J."""
     turns = (Turn(round=0, place=0, start_s=40.0, epoch_s=(1.0, 1.0)),)

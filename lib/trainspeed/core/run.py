@@ -128,10 +128,14 @@ class Run(RunResult):
 
     @property
     def median_epoch_s(self) -> float | None:
-        """Median of the epochs after the first, scaled to the images asked for."""
-        if len(self.epoch_s) < 2 or not self.images_per_epoch:
-            return None
-        return median(self.epoch_s[1:]) / self._consumed
+        """Median of `later_epoch_s`, scaled to the images asked for."""
+        known = self.later_epoch_s and self.images_per_epoch
+        return median(self.later_epoch_s) / self._consumed if known else None
+
+    @property
+    def later_epoch_s(self) -> tuple[float, ...]:
+        """The epochs that count: of its turns, which the second is not in; without turns, all after the first."""
+        return tuple(s for turn in self.turns for s in turn.epoch_s) or self.epoch_s[1:]
 
     @property
     def round_s(self) -> dict[int, float]:
@@ -164,9 +168,8 @@ class Run(RunResult):
     @property
     def step_s(self) -> float | None:
         """Median duration of a training step after the first epoch, in seconds; of a ceiling or a sum, of one."""
-        if len(self.epoch_s) < 2:
-            return None
-        return median(self.epoch_s[1:]) / (self.trial.steps_per_epoch * self.repeats)
+        later = self.later_epoch_s
+        return median(later) / (self.trial.steps_per_epoch * self.repeats) if later else None
 
     @property
     def median_call_s(self) -> float | None:
@@ -212,11 +215,8 @@ class Run(RunResult):
     def busy_s(self) -> float:
         """Seconds from its request to its end, without waits for turns; its share where others were built beside it."""
         built_s = self._trained_from_s + sum(self.epoch_s[:1]) if self.built_beside else 0.0
-        return (
-            sum(self.stages_s.values())
-            - self.waited_s
-            - built_s * self.built_beside / (1 + self.built_beside)
-        )
+        all_s = sum(self.stages_s.values())
+        return all_s - self.waited_s - built_s * self.built_beside / (1 + self.built_beside)
 
     @property
     def power_w(self) -> float | None:

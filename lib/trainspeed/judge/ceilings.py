@@ -52,7 +52,7 @@ def ceilings_of(runs: Iterable[Run], *, quickest: bool = False) -> dict[str, Cei
         phase = run.trial.phase
         work = getattr(run, phase.work) if phase.ceiling else None
         if run.status == Status.OK and run.step_s and work:
-            share = median(run.epoch_s[1:]) / min(run.epoch_s[1:]) if quickest else 1.0
+            share = median(run.later_epoch_s) / min(run.later_epoch_s) if quickest else 1.0
             rates.setdefault((run.trial.precision, phase), []).append(share * work / run.step_s)
     at_most = {key: (max if quickest else median)(values) for key, values in rates.items()}
     return {

@@ -8,7 +8,7 @@ from trainspeed.core.machine_text import gpu_names
 from trainspeed.core.notes import Note
 from trainspeed.core.run import Run
 
-DRIFT_SHARE = 0.10  # of the median epoch: the last against the second
+DRIFT_SHARE = 0.10  # of the median epoch: the last against the first that counts
 BUSY_GPU_PERCENT = 90.0  # load; below it, the host's time is a noticeable part of an epoch
 STALLED = 5.0  # times the median epoch: a neighbour on the cores makes it about 2
 SHORT_EPOCH_S = 0.05  # below, the framework's own overhead per epoch weighs more than the training
@@ -30,7 +30,7 @@ class GpuIdle(Note, tag="gpu_idle"):
 
 
 class EpochsDrifted(Note, tag="epochs_drifted"):
-    """The last epoch differs from the second by more than `DRIFT_SHARE`."""
+    """The last epoch differs from the first that counts by more than `DRIFT_SHARE`."""
 
 
 class EpochsShort(Note, tag="epochs_short"):
@@ -73,7 +73,7 @@ def run_notes(run: Run) -> list[Note]:
     load_percent = run.gpu_load_percent if run.trial.whole_steps else None
     if load_percent is not None and load_percent < BUSY_GPU_PERCENT:
         doubts.append(GpuIdle(share=1 - load_percent / 100))
-    steady = run.epoch_s[1:] if run.trial.phase.compared else ()
+    steady = run.later_epoch_s if run.trial.phase.compared else ()
     if len(steady) >= 2:
         middle = median(steady)
         if abs(steady[-1] - steady[0]) > DRIFT_SHARE * middle:
