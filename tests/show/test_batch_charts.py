@@ -84,7 +84,7 @@ class TestTimeVsBatch:
         few = pd.concat([frame.assign(model=name) for name in "ab"])
         few = select(few[few["batch_size"] != 32], framework="jax", layout="channels_last")
         assert texts(batch_charts.plot_time_vs_batch(few).axes[-1], "note") == [
-            "dot: one run; line: median; of a run, the median of its epochs 2…"
+            "dot: one run; line: median; of a run, the median of its later epochs"
         ]
 
     def test_all_lines_are_named_in_one_legend_below(self, time_figure):

@@ -51,7 +51,7 @@ TIMES = {
     "training_s": ("Training time (100 epochs)", "seconds\n(less is better)"),
     "images_per_s": ("Training throughput", "images per second\n(more is better)"),
 }
-EPOCHS_NOTE = "; of a run, the median of its epochs 2…"
+EPOCHS_NOTE = "; of a run, the median of its later epochs"
 LINES_IN = 3.0  # height of a panel of lines
 SMALL_NUDGE = 1.03  # from arm to arm: enough to tell the arms' dots at one batch size apart
 

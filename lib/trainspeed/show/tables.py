@@ -66,7 +66,7 @@ def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
         good = runs[succeeded(runs)]
         middle = good[[*measured, "peak_memory_bytes"]].astype(float).median()
         cells = {
-            "median epoch s (from the 2nd on)": digits(middle["median_epoch_s"]),  # first: in view on a phone
+            "median epoch s (after the first)": digits(middle["median_epoch_s"]),  # first: in view on a phone
             "first epoch s": digits(middle["first_epoch_s"]),
             training_time: clock(middle["training_s"]),
             **({"epochs trained": or_nothing(epochs_trained(runs))} if unequal else {}),
