@@ -63,9 +63,9 @@ CSV_COLUMNS = (
 def to_frame(runs: Iterable[Run]) -> pd.DataFrame:
     """Return one row per run: the trial's fields, the run's own, and what is derived from them.
 
-    Derived columns: first_epoch_s, median_epoch_s (of `Run.later_epoch_s`), images_per_s, epochs_trained (in turns more than
-    the trial's `epochs`), and training_s: the first epoch plus 99 medians, a projection of the articles' 100 epochs; of
-    a run that was not built alone with the first epoch of those that were. Missing values are None/NaN.
+    Derived columns: first_epoch_s, median_epoch_s (of `Run.later_epoch_s`), images_per_s, epochs_trained (in turns more
+    than the trial's `epochs`), and training_s: the first epoch plus 99 medians, a projection of the articles' 100
+    epochs; of a run that was not built alone with the first epoch of those that were. Missing values are None/NaN.
     The trial's `seed` is the block's own, so it differs from block to block.
     """
     runs = tuple(runs)
