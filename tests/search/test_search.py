@@ -151,6 +151,14 @@ def test_goes_on_without_what_found_no_time():
     assert 0 in kept(found.search)
 
 
+def test_what_was_not_left_out_in_fresh_blocks_is_no_lack_of_these():
+    """Without time to leave out one by one, all blocks of plain against all together are there."""
+    found = drive(search_of(12, budget_s=120.0), world_of(seed=1)).search
+    missing = {one.stage: (one.had, one.planned) for one in found.findings.left_out}
+    assert found.confirmation.blocks == 9 and not found.confirmation.left_out
+    assert Stage.CONFIRM not in missing and missing[Stage.LEAVE_OUT] == (0, 18)
+
+
 def test_nothing_is_claimed_without_fresh_blocks():
     found = drive(search_of(), world_of(), fits=lambda one: one.label not in (Role.RECIPE, Role.PLAIN_AGAIN))
     assert found.search.confirmation is None

@@ -109,6 +109,14 @@ def read_confirmation(known: Known, margin_points: float) -> Confirmation | None
     )
 
 
+def fresh_runs(known: Known) -> tuple[int, int]:
+    """Return how many fresh runs there are of the plain trial and of all that were kept, and how many without some."""
+    arms = _arms(known)
+    everything = max(arms, key=len, default=frozenset())
+    whole = sum(len(own) for on, own in arms.items() if on in (frozenset(), everything))
+    return whole, sum(map(len, arms.values())) - whole
+
+
 def rest_of(known: Known, rest: Set, margin_points: float) -> Remainder | None:
     """Return what fresh blocks say of some of all that were kept, without the others; None where no arm is of these.
 

@@ -22,7 +22,8 @@ class Stage(StrEnum):
     RACE = "race"
     SCREEN = "screen"
     ELIMINATE = "elimination"
-    CONFIRM = "confirmation"
+    CONFIRM = "confirmation"  # the plain trial, and all that were kept
+    LEAVE_OUT = "leave one out"  # in the same fresh blocks: all that were kept but some
 
 
 class Effect(StrEnum):

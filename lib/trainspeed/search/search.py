@@ -163,13 +163,17 @@ class Search(Stages):
             Stage.RACE: [group for own in self._rivals for group in race_groups(self.known, own)],
             Stage.SCREEN: screen_groups(self.known, self.entered[: sizes.columns], sizes.columns),
             Stage.ELIMINATE: round_groups(self.known, found.begin, 1, sizes.eliminate),
-            Stage.CONFIRM: [fresh] if fresh else [],
         }
-        roles = (Role.RACE, Role.SCREEN, f"{Role.ELIMINATE}1/", Role.RECIPE)
-        missing = []
+        roles = (Role.RACE, Role.SCREEN, f"{Role.ELIMINATE}1/")
+        counts = []
         for role, (stage, own) in zip(roles, groups.items(), strict=True):
             planned = sum(group.blocks * len(group.trials(self.start)) for group in own)
-            had = sum(one.run.label.startswith(role) for one in self.known.ran)
-            if had < planned:
-                missing.append(Unmeasured(stage=stage, had=had, planned=planned))
-        return tuple(missing)
+            counts.append((stage, sum(one.run.label.startswith(role) for one in self.known.ran), planned))
+        if fresh:
+            whole, parts = confirm.fresh_runs(self.known)
+            arms = len(fresh.trials(self.start))
+            counts.append((Stage.CONFIRM, whole, fresh.blocks * min(arms, 2)))
+            counts.append((Stage.LEAVE_OUT, parts, fresh.blocks * max(arms - 2, 0)))
+        return tuple(
+            Unmeasured(stage=stage, had=had, planned=planned) for stage, had, planned in counts if had < planned
+        )

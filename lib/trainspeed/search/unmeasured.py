@@ -19,7 +19,8 @@ STAGES = {
     Stage.RACE: "the race between the values of a switch",
     Stage.SCREEN: "the screen of all switches, half of them on in each run",
     Stage.ELIMINATE: "the elimination, which leaves out each of those that look promising",
-    Stage.CONFIRM: "the fresh blocks, from which alone claims are made",
+    Stage.CONFIRM: "the fresh blocks of plain against all together, from which alone claims are made",
+    Stage.LEAVE_OUT: "leaving out what was kept, one by one, in fresh blocks",
 }
 # Stage -> the question of a reader that it answers; that of the fresh blocks is answered by their interval.
 QUESTIONS = {
@@ -29,7 +30,12 @@ QUESTIONS = {
     Stage.SCREEN: "which switches need each other",
     Stage.ELIMINATE: "what each adds to the others",
     Stage.CONFIRM: "what all together bring",
+    Stage.LEAVE_OUT: "what each adds to the others",
 }
+
+
+FRESH = (Stage.CONFIRM, Stage.LEAVE_OUT)  # in the fresh blocks
+COMPLETE = " (those of plain against all together are complete)"
 
 
 class UnmeasuredStage(msgspec.Struct, kw_only=True, frozen=True):
@@ -68,12 +74,15 @@ def _stage(found: Findings, left: Unmeasured) -> UnmeasuredStage:
 def unmeasured_sentences(several: Iterable[UnmeasuredStage]) -> list[str]:
     """Return which stages were not measured whole, a sentence for each search."""
     stages: dict[str, list[str]] = {}
-    for left in several:
+    told = [*several]
+    short = {left.where for left in told if left.stage is Stage.CONFIRM}
+    for left in told:
         had = f"{left.had} of" if left.had else "none of"
         stages.setdefault(left.where, []).append(
             f"{STAGES[left.stage]}: {had} {counted(left.planned, 'run')}"
+            f"{'' if left.stage is not Stage.LEAVE_OUT or left.where in short else COMPLETE}"
         )
-    return [f"{search}: not measured whole: {'; '.join(said)}." for search, said in stages.items()]
+    return [f"{search}: incomplete: {'; '.join(said)}." for search, said in stages.items()]
 
 
 def open_questions(several: Iterable[UnmeasuredStage], sure: Collection[str] = ()) -> list[str]:
@@ -82,15 +91,15 @@ def open_questions(several: Iterable[UnmeasuredStage], sure: Collection[str] = (
     Args:
         sure: Searches whose total has an interval, as of `where`: what their fresh blocks lack is no question.
     """
-    asked: dict[str, list[str]] = {}
+    asked: dict[str, dict[str, None]] = {}
     for left in several:
-        if left.stage is not Stage.CONFIRM or left.where not in sure:
-            asked.setdefault(left.where, []).append(QUESTIONS[left.stage])
+        if left.stage not in FRESH or left.where not in sure:
+            asked.setdefault(left.where, {})[QUESTIONS[left.stage]] = None
     places: dict[tuple[str, ...], list[str]] = {}
     for search, questions in asked.items():
         places.setdefault(tuple(questions), []).append(search)
     return [
-        f"Not answered, or in part, for {' or '.join(searches)}: {'; '.join(questions)}"
+        f"Open, or answered in part, for {' or '.join(searches)}: {'; '.join(questions)}"
         for questions, searches in places.items()
     ]
 

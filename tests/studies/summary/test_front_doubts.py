@@ -76,7 +76,7 @@ def test_stages_of_a_search_that_were_not_measured_are_told_from_its_notebook(tm
     told = not_measured(report_of(notebooks=notebooks_in(tmp_path)), NOTHING)
 
     assert told[0] == (
-        "switches: Not answered, or in part, for PyTorch, <b>: which switches need each other: `make report "
+        "switches: Open, or answered in part, for PyTorch, <b>: which switches need each other: `make report "
         "NOTEBOOKS=switches BUDGET=…`."
     )
     cell["outputs"][0]["metadata"]["trainspeed"]["unmeasured"][0]["stage"] = "another"
@@ -95,7 +95,7 @@ def test_questions_that_a_search_leaves_open_come_with_the_time_that_its_missing
 
     (told,) = without_result(report_of(whole, notebooks=(notebook,), runs=runs), NOTHING)
     assert told == (
-        "switches: Not answered, or in part, for PyTorch, cnn10: which value of a switch is best; what each adds to "
+        "switches: Open, or answered in part, for PyTorch, cnn10: which value of a switch is best; what each adds to "
         f"the others: `make report NOTEBOOKS=switches BUDGET={minutes}m`."
     )
     (told,) = without_result(report_of(notebooks=(notebook,), runs=runs), NOTHING)

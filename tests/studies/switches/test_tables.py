@@ -86,6 +86,19 @@ def test_what_trainspeed_alone_has_is_not_said_to_be_on_already():
     assert "Trainspeed's own" in unmeasured_sentences([stage])[0]
 
 
+def test_a_reader_of_what_was_not_left_out_is_told_that_the_claim_rests_on_all_its_blocks():
+    parts, blocks = (
+        Unmeasured(stage=stage, had=0, planned=18) for stage in (Stage.LEAVE_OUT, Stage.CONFIRM)
+    )
+    (whole_claim,) = unmeasured_sentences(unmeasured_stages([whole(left_out=(parts,))]))
+    assert whole_claim == (
+        "PyTorch, cnn10: incomplete: leaving out what was kept, one by one, in fresh blocks: none of 18 runs (those of "
+        "plain against all together are complete)."
+    )
+    (short,) = unmeasured_sentences(unmeasured_stages([whole(left_out=(blocks, parts))]))
+    assert "complete)" not in short and "none of 18 runs; leaving out" in short
+
+
 def test_several_searches_have_a_column_that_tells_them_apart():
     both = [whole(), whole(make_trial(model="cnn_keras"))]
 
