@@ -1,15 +1,20 @@
 """What became of each switch of a search that had no time for all of its stages."""
 
+from dataclasses import replace
+
 import pytest
 
 import search_world
 from search_world import START, World, drive, switch, switches
+from study_data import make_run, make_trial
 from trainspeed.core.levers.lever import Lever
 from trainspeed.core.levers.registry import LEVERS
 from trainspeed.core.run import Role
+from trainspeed.search.feasible import feasible
 from trainspeed.search.findings import Decision
+from trainspeed.search.known import Known
 from trainspeed.search.search import Search
-from trainspeed.search.switch import Candidates
+from trainspeed.search.switch import Candidates, Switch
 
 SLOW = 4  # the lever that makes a step longer
 
@@ -41,3 +46,24 @@ def test_values_that_had_no_time_to_race_are_not_said_to_have_raced(monkeypatch)
     (race,) = search.races
     assert race.blocks == 0 and len(race.entered) == 1
     assert Decision.LOST_ALONE in (decisions[one] for one in both)
+
+
+def test_the_first_epochs_of_a_switch_and_of_plain_are_of_the_same_blocks():
+    """Those that were built side by side have none: without a block of both there is nothing to compare with."""
+    bf16 = Switch(lever="precision", value="bf16", fields=(("precision", "bf16"),))
+
+    def first_epochs(plain_in, own_in):
+        runs = [
+            replace(
+                make_run(trial=make_trial(precision=name, seed=block), block=block, label=Role.FEASIBLE),
+                epoch_s=(first_s + block, 1.0, 1.0),
+                built_beside=0 if block in alone_in else 1,
+            )
+            for name, first_s, alone_in in (("default", 2.0, plain_in), ("bf16", 3.0, own_in))
+            for block in range(3)
+        ]
+        found = feasible(bf16, Known(make_trial(), (bf16,), runs))
+        return found.plain_first_epoch_s, found.first_epoch_s
+
+    assert first_epochs({1}, {0, 1, 2}) == (3.0, 4.0)
+    assert first_epochs({1}, {0, 2}) == (None, 4.0)

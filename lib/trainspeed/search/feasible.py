@@ -111,6 +111,7 @@ def feasible(
     failed = next((run for run in bad if run.is_final or not ended), None)
     plain = [run for run in without if run.status is Status.OK]
     pair = judge_runs(plain, ended) if ended and plain else None
+    timed, plain_timed = _with_first_epochs(ended, plain), _with_first_epochs(plain, ended)
     return Feasible(
         switch=switch,
         effect=_effect(switch, with_it, ended, failed),
@@ -120,8 +121,8 @@ def feasible(
         alone=pair if pair and pair.blocks else None,
         cost_s=_median(ended, lambda run: run.busy_s or None),
         plain_cost_s=_median(plain, lambda run: run.busy_s or None),
-        first_epoch_s=_median(ended, lambda run: run.first_epoch_s),
-        plain_first_epoch_s=_median(plain, lambda run: run.first_epoch_s),
+        first_epoch_s=_median(timed or ended, lambda run: run.first_epoch_s),
+        plain_first_epoch_s=_median(plain_timed, lambda run: run.first_epoch_s),
         epoch_s=_median(ended, lambda run: run.median_epoch_s),
         plain_epoch_s=_median(plain, lambda run: run.median_epoch_s),
         peak_memory_bytes=_median(ended, lambda run: run.peak_memory_bytes),
@@ -187,6 +188,12 @@ def alone_fit(known: Known, switches: Sequence[Switch]) -> Fit:
         freedom=0,
         arms=len(arms),
     )
+
+
+def _with_first_epochs(runs: Iterable[Run], others: Iterable[Run]) -> list[Run]:
+    """Return the runs of blocks in which both settings have the time of a first epoch; a block has a seed."""
+    known = {run.trial.seed for run in others if run.first_epoch_s is not None}
+    return [run for run in runs if run.first_epoch_s is not None and run.trial.seed in known]
 
 
 def _effect(switch: Switch, runs: Sequence[Run], ended: Sequence[Run], failed: Run | None) -> Effect:

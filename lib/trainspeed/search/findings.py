@@ -73,7 +73,8 @@ class Feasible:
         alone: Speed-up over the plain trial; with too few blocks for an interval.
         cost_s: Seconds that a run of it takes, without waits: median.
         plain_cost_s: The same of the plain trial beside it.
-        first_epoch_s, plain_first_epoch_s: Seconds of the first epoch: tracing and compiling are in it.
+        first_epoch_s, plain_first_epoch_s: Seconds of the first epoch, with tracing and compiling, of the blocks in
+            which both have it; the plain trial's is None where there is no such block.
         epoch_s, plain_epoch_s: Seconds of a later epoch.
         peak_memory_bytes, plain_peak_memory_bytes: As in `RunResult`.
     """

@@ -175,5 +175,7 @@ class Search(Stages):
             counts.append((Stage.CONFIRM, whole, fresh.blocks * min(arms, 2)))
             counts.append((Stage.LEAVE_OUT, parts, fresh.blocks * max(arms - 2, 0)))
         return tuple(
-            Unmeasured(stage=stage, had=had, planned=planned) for stage, had, planned in counts if had < planned
+            Unmeasured(stage=stage, had=had, planned=planned)
+            for stage, had, planned in counts
+            if had < planned
         )

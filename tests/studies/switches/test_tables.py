@@ -87,9 +87,7 @@ def test_what_trainspeed_alone_has_is_not_said_to_be_on_already():
 
 
 def test_a_reader_of_what_was_not_left_out_is_told_that_the_claim_rests_on_all_its_blocks():
-    parts, blocks = (
-        Unmeasured(stage=stage, had=0, planned=18) for stage in (Stage.LEAVE_OUT, Stage.CONFIRM)
-    )
+    parts, blocks = (Unmeasured(stage=stage, had=0, planned=18) for stage in (Stage.LEAVE_OUT, Stage.CONFIRM))
     (whole_claim,) = unmeasured_sentences(unmeasured_stages([whole(left_out=(parts,))]))
     assert whole_claim == (
         "PyTorch, cnn10: incomplete: leaving out what was kept, one by one, in fresh blocks: none of 18 runs (those of "
@@ -134,10 +132,46 @@ def test_a_longer_first_epoch_pays_after_as_many_epochs_as_it_takes_to_save_it()
     assert row["peak memory"] == "4.00 GB"
 
 
+def test_first_epochs_are_compared_of_the_blocks_in_which_both_have_one():
+    """Where runs were built side by side they have none: here the plain ones of all blocks but one."""
+    found = whole()
+    best = combined(found.start, (LAST, BF16, FUSED))
+
+    def row(plain_alone_in, best_alone_in):
+        runs = [
+            replace(
+                make_run(trial=trial, label=Role.RECIPE, block=block),
+                epoch_s=(first_s + block, *[later_s] * 2),
+                built_beside=0 if block in alone_in else 1,
+            )
+            for trial, first_s, later_s, alone_in in (
+                (found.start, 3.0, 1.0, plain_alone_in),
+                (best, 5.0, 0.5, best_alone_in),
+            )
+            for block in range(3)
+        ]
+        return tables.time_and_memory_table([found], runs).data.set_index("setting").loc["all together"]
+
+    assert list(row({1}, {0, 1, 2})[["first epoch s", "pays after"]]) == ["6.00", "4 epochs"]
+    assert list(row({1}, {0, 2})[["first epoch s", "pays after"]]) == ["6.00", "—"]
+
+
+def test_each_row_of_the_costs_says_in_which_blocks_it_was_measured():
+    found = whole()
+    best = combined(found.start, (LAST, BF16, FUSED))
+    runs = [
+        make_run(trial=trial, label=Role.RECIPE, block=b) for trial in (found.start, best) for b in range(9)
+    ]
+    measured_in = tables.time_and_memory_table([found], runs).data.set_index("setting")["measured in"]
+    assert measured_in[["plain", "all together"]].tolist() == ["9 fresh blocks"] * 2
+    assert measured_in["channels_last ="] == "1 block of its own"
+
+
 @pytest.mark.parametrize(
     ("size", "blocks", "pays"),
     [
         (2.0, 9, "2 epochs"),
+        (1.75, 9, "3 epochs"),  # after 2.33 it is even, after 2 it is behind
         (2.0, 1, "not shown to save time (1 block)"),
         (1.005, 9, "not shown to save time"),  # within the margin
         (0.9, 9, "never: no time is saved"),

@@ -95,31 +95,32 @@ def test_where_nothing_was_measured_in_combination_no_pair_is_said_to_be_without
 
 
 def test_the_parts_of_a_step_limit_what_a_switch_can_save():
-    row = ("PyTorch, cnn10", 2.0, 1.5, 0.2, 0.1, 0.2, 0.9)
+    row = ("PyTorch, cnn10", 2.0, 1.5, 0.2, 0.1, 0.2, 0.9, 1)
 
     assert text.time_sentences(pd.DataFrame([row], columns=PART_COLUMNS)) == [
-        "PyTorch, cnn10: an epoch takes 2.00 s: 75 % compute, 10 % waiting for input, 5 % the rest of a step and 10 % "
-        "validation and checkpoint. The input alone takes 0.900 s. So switches of the input can save 15 % at most, "
-        "those of the computing 45 %."
+        "PyTorch, cnn10: an epoch takes 2.00 s, in 1 block of its own: 75 % compute, 10 % waiting for input, 5 % the "
+        "rest of a step and 10 % validation and checkpoint. The input alone takes 0.900 s. So switches of the input "
+        "can save 15 % at most, those of the computing 45 %."
     ]
 
 
 def test_where_the_input_takes_next_to_nothing_there_is_no_limit_to_what_computing_can_save():
-    row = ("PyTorch, cnn10", 2.0, 1.8, 0.0, 0.2, 0.0, 0.01)
+    row = ("PyTorch, cnn10", 2.0, 1.8, 0.0, 0.2, 0.0, 0.01, 1)
 
     (said,) = text.time_sentences(pd.DataFrame([row], columns=PART_COLUMNS))
     assert said.endswith("So switches of the input can save 10 % at most.")
 
 
 def test_an_epoch_that_is_nearly_all_computing_is_a_sentence_and_no_chart():
-    nothing = ("PyTorch, cnn10", 2.0, 2.0, 0.0, 0.0, float("nan"), 0.1)
-    little = ("JAX, cnn10", 2.0, 1.94, 0.02, 0.04, 0.0, 0.1)
+    nothing = ("PyTorch, cnn10", 2.0, 2.0, 0.0, 0.0, float("nan"), 0.1, 1)
+    little = ("JAX, cnn10", 2.0, 1.94, 0.02, 0.04, 0.0, 0.1, 6)
     parts = pd.DataFrame([nothing, little], columns=PART_COLUMNS)
 
     assert text.time_sentences(parts) == [
-        "PyTorch, cnn10: nearly all of an epoch (2.00 s) is computing: switches of the input can save "
-        "next to nothing here.",
-        "JAX, cnn10: nearly all of an epoch (2.00 s) is computing: switches of the input can save 3 % at most.",
+        "PyTorch, cnn10: nearly all of an epoch (2.00 s, in 1 block of its own) is computing: switches of the input "
+        "can save next to nothing here.",
+        "JAX, cnn10: nearly all of an epoch (2.00 s, in 6 blocks of its own) is computing: switches of the input can "
+        "save 3 % at most.",
     ]
     assert not worth_drawing(parts) and not worth_drawing(parts[:0])
     assert worth_drawing(parts.assign(rest_s=[0.1, 0.0]))

@@ -5,8 +5,8 @@ Pure functions on runs; what they mean in words is in `text`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 
 import pandas as pd
@@ -15,10 +15,11 @@ from trainspeed.core.phase import COMPUTE, FIT, INPUT, WHOLE
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
+from trainspeed.judge.comparison import value_pairs
 
 PARTS = (WHOLE, INPUT, COMPUTE, FIT)
 BESIDES = 0.05  # share of an epoch from which on what is not computing is worth a look
-PART_COLUMNS = ["where", "epoch_s", "compute_s", "waiting_s", "rest_s", "validation_s", "input_s"]
+PART_COLUMNS = ["where", "epoch_s", "compute_s", "waiting_s", "rest_s", "validation_s", "input_s", "blocks"]
 
 
 def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame:
@@ -26,7 +27,8 @@ def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame
 
     Columns: where; epoch_s (with validation and a checkpoint where that was measured); compute_s (alone, at most all
     of it); waiting_s (for input, at most what input alone takes); rest_s (of a step, in neither of the two);
-    validation_s; input_s (alone, hidden behind compute or not). NaN: not measured.
+    validation_s; input_s (alone, hidden behind compute or not); blocks (of whole steps). NaN: not
+    measured.
 
     Args:
         starts: Where in words -> the plain trial.
@@ -38,7 +40,8 @@ def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame
         whole_s, input_s, compute_s, fit_s = (known[phase] for phase in PARTS)
         if whole_s is None:
             continue
-        row = {"where": where, "epoch_s": max(whole_s, fit_s or 0.0), "input_s": input_s}
+        blocks = len({run.block_key for run in data.of([start.only(WHOLE)])})
+        row = {"where": where, "blocks": blocks, "epoch_s": max(whole_s, fit_s or 0.0), "input_s": input_s}
         if compute_s is not None:
             row["compute_s"] = min(compute_s, whole_s)
             left_s = whole_s - row["compute_s"]
@@ -48,7 +51,7 @@ def time_parts(runs: Iterable[Run], starts: Mapping[str, Trial]) -> pd.DataFrame
         if fit_s is not None:
             row["validation_s"] = max(0.0, fit_s - whole_s)
         rows.append(row)
-    return pd.DataFrame(rows, columns=PART_COLUMNS).astype(dict.fromkeys(PART_COLUMNS[1:], float))
+    return pd.DataFrame(rows, columns=PART_COLUMNS).astype(dict.fromkeys(PART_COLUMNS[1:-1], float))
 
 
 def besides_computing(parts: Mapping[str, float]) -> bool:
@@ -104,3 +107,15 @@ def cost_of(runs: Iterable[Run]) -> Cost | None:
         epoch_s=median(run.median_epoch_s for run in good),
         peak_memory_bytes=median(peaks) if peaks else None,
     )
+
+
+def costs_beside(plain: Sequence[Run], other: Sequence[Run]) -> tuple[Cost | None, Cost | None]:
+    """Return what the plain setting and another one take, with the first epochs of the blocks in which both have one.
+
+    Runs that were built side by side have none: where no block has both, what the plain one takes is None.
+    """
+    first_s = value_pairs(plain, other, lambda run: run.first_epoch_s)
+    if not first_s:
+        return None, cost_of(other)
+    plain_s, other_s = (median(own) for own in zip(*first_s, strict=True))
+    return replace(cost_of(plain), first_epoch_s=plain_s), replace(cost_of(other), first_epoch_s=other_s)

@@ -5,6 +5,7 @@ A table without a row is None: the page then says why in a sentence.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,13 +22,14 @@ from trainspeed.search.findings import Effect, Feasible, Findings
 from trainspeed.search.switch import combined
 from trainspeed.search.unmeasured import where
 from trainspeed.show.cells import styled
-from trainspeed.studies.switches.costs import Cost, cost_of
+from trainspeed.studies.switches.costs import Cost, cost_of, costs_beside
 from trainspeed.studies.switches.text import CLASSES
 from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, switch_names, took_hold
 
 OTHER_WAY = "What it costs to lose what is on, to have a brake, or to do without Trainspeed's own settings"
 NOT_SHOWN = "not shown to save time"
-AT_ONCE = 0.5  # epochs: less than one that could be told
+TOGETHER = "all together"
+EXACT = 6  # decimals of a number of epochs: 2.0000000001 of them are 2
 NO_RECORD = "that it ran: nothing else was recorded"
 
 
@@ -124,16 +126,28 @@ def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Sty
     fresh = RunSet(tuple(runs)).role(Role.RECIPE)
     rows = []
     for one in found:
-        own = [("plain", None, _plain_cost(one, fresh), None)]
-        own += [(marked(f.switch), *_costs_alone(f), f.alone) for f in one.feasible if f.switch in one.kept]
+        own = [(marked(f.switch), f.alone, *_costs_alone(f)) for f in one.feasible if f.switch in one.kept]
+        plain, blocks = _plain_cost(one, fresh)
         if told := one.confirmation:
             best = combined(one.start, one.kept or told.on)
             total = (
                 told.total if best.spec == combined(one.start, told.on).spec else one.rest and one.rest.time
             )
-            costs = (cost_of(fresh.of([trial])) for trial in (one.start, best))
-            own.append(("all together", *costs, total))
-        rows += [_where(one, found) | _cost_cells(*row, own[0][2]) for row in own if row[2]]
+            beside, cost = costs_beside(fresh.of([one.start]), fresh.of([best]))
+            plain = beside or plain
+            own.append((TOGETHER, total, beside, cost))
+        if plain:
+            rows.append(_where(one, found) | _cost_cells("plain", blocks, plain))
+        for name, judged, beside, cost in own:
+            if cost:
+                row = _cost_cells(
+                    name,
+                    _blocks_of(judged, fresh=name == TOGETHER),
+                    cost,
+                    beside if beside != plain else None,
+                )
+                pays = MISSING if beside is None else _pays_after(cost.break_even(beside), judged)
+                rows.append(_where(one, found) | row | {"pays after": pays})
     return _table(rows, "costs", "What it costs: memory, compiling, epochs until it pays")
 
 
@@ -142,10 +156,19 @@ def _table(rows: Sequence[Mapping[str, Any]], kind: str, caption: str) -> Styler
     return styled(rows, kind, caption) if rows else None
 
 
-def _plain_cost(found: Findings, fresh: RunSet) -> Cost | None:
-    if cost := cost_of(fresh.of([found.start])):
-        return cost
-    return next((plain for plain, _ in map(_costs_alone, found.feasible) if plain), None)
+def _plain_cost(found: Findings, fresh: RunSet) -> tuple[Cost | None, str]:
+    """Return what the plain setting takes and in which blocks: in fresh ones, or else beside the first switch."""
+    own = fresh.of([found.start])
+    if cost := cost_of(own):
+        return cost, counted(len({run.block_key for run in own.ok()}), "fresh block")
+    costs = ((_costs_alone(one)[0], _blocks_of(one.alone)) for one in found.feasible)
+    return next((both for both in costs if both[0]), (None, MISSING))
+
+
+def _blocks_of(judged: Judgement | None, *, fresh: bool = False) -> str:
+    if judged is None:
+        return MISSING
+    return counted(judged.blocks, "fresh block") if fresh else f"{counted(judged.blocks, 'block')} of its own"
 
 
 def _costs_alone(feasible: Feasible) -> tuple[Cost | None, Cost | None]:
@@ -162,24 +185,21 @@ def _costs_alone(feasible: Feasible) -> tuple[Cost | None, Cost | None]:
     )
 
 
-def _cost_cells(
-    name: str, plain: Cost | None, cost: Cost, judged: Judgement | None, of_table: Cost | None
-) -> dict[str, Any]:
+def _cost_cells(name: str, blocks: str, cost: Cost, beside: Cost | None = None) -> dict[str, Any]:
     """Return a row.
 
     Args:
-        plain: What the plain trial took beside it.
-        judged: How many times as fast it is.
-        of_table: What the table's row of the plain setting has: at another time of a busy machine, another one.
+        blocks: In which it was measured, in words.
+        beside: What the plain trial took beside it, where that is not what the table's row of it has: at another time
+            of a busy machine, another one.
     """
-    beside = plain if plain != of_table else None
-    pays = MISSING if plain is None else _pays_after(cost.break_even(plain), judged)
     return {
         "setting": name,
+        "measured in": blocks,
         "peak memory": gigabytes(cost.peak_memory_bytes, 2),
         "first epoch s": digits(cost.first_epoch_s) + (_of_plain(beside.first_epoch_s) if beside else ""),
         "later epochs s": digits(cost.epoch_s) + (_of_plain(beside.epoch_s) if beside else ""),
-        "pays after": pays,
+        "pays after": MISSING,
     }
 
 
@@ -191,7 +211,8 @@ def _pays_after(epochs: float | None, judged: Judgement | None) -> str:
         return "never: no time is saved"
     if judged.outcome is not Outcome.FASTER or epochs is None:
         return NOT_SHOWN
-    return "at once" if epochs < AT_ONCE else f"{epochs:.0f} epochs"
+    # After fewer whole epochs it is still behind.
+    return counted(math.ceil(round(epochs, EXACT)), "epoch") if epochs else "at once"
 
 
 def _of_plain(seconds: float) -> str:

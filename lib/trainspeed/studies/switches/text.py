@@ -61,6 +61,7 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
     sentences = []
     for row in parts.to_dict("records"):
         epoch_s = row["epoch_s"]
+        blocks = f", in {counted(row['blocks'], 'block')} of its own"
         shares = [(words, row[name] / epoch_s) for name, words in PIECES.items() if pd.notna(row[name])]
         if len(shares) < len(PIECES) - 1:
             sentences.append(f"{row['where']}: not measured in all parts.")
@@ -76,12 +77,12 @@ def time_sentences(parts: pd.DataFrame) -> list[str]:
                 else f"can save {of_input} at most"
             )
             sentences.append(
-                f"{row['where']}: nearly all of an epoch ({digits(epoch_s)} s) is computing: switches of the input "
-                f"{saved}."
+                f"{row['where']}: nearly all of an epoch ({digits(epoch_s)} s{blocks}) is computing: switches of the "
+                f"input {saved}."
             )
             continue
         sentences.append(
-            f"{row['where']}: an epoch takes {digits(epoch_s)} s: {pieces}. The input alone takes "
+            f"{row['where']}: an epoch takes {digits(epoch_s)} s{blocks}: {pieces}. The input alone takes "
             f"{digits(row['input_s'])} s. So switches of the input can save {of_input} at most"
             f"{f', those of the computing {of_compute}' if row['input_s'] >= TELLING * epoch_s else ''}."
         )
