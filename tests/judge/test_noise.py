@@ -8,6 +8,7 @@ from study_data import control_runs, layout_pair, make_trial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.noise import control_doubts, noise_doubts
+from trainspeed.judge.verdict import Outcome
 
 WIDE = (0.86, 0.95, 1.0, 1.0, 1.0, 1.03)  # at most 1 / 0.86 = 1.163
 
@@ -42,6 +43,7 @@ def test_a_control_that_covers_1_is_no_doubt():
     ("ratios", "interval"),
     [
         ((1.01, 1.02, 1.02, 1.02, 1.02, 1.03), "1.010 to 1.030"),
+        ((1.00002, 1.02, 1.02, 1.02, 1.02, 1.03), "1.00002 to 1.03000"),  # with 3 digits it would cover 1
         ((0.97, 0.98, 0.98, 0.98, 0.98, 0.99), "0.970 to 0.990"),
     ],
 )
@@ -52,6 +54,12 @@ def test_a_control_that_misses_1_on_either_side_is_a_doubt_not_a_failure(ratios,
         "That happens about once in 20 by chance"
     )
     assert doubt.endswith("Measure again.")
+
+
+def test_a_control_that_misses_1_within_the_margin_is_the_same_twice():
+    (verdict,) = control_of(1.000015, 1.01, 1.01, 1.01, 1.01, 1.019)
+    assert verdict.outcome is Outcome.SAME and verdict.low > 1
+    assert control_doubts([verdict]) == []
 
 
 def test_a_control_of_few_blocks_asks_for_more():

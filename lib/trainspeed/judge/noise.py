@@ -8,6 +8,7 @@ from math import log
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import RECIPE
+from trainspeed.core.format import MAX_DECIMALS, interval
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import command_with_time, interval_of, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
@@ -15,6 +16,8 @@ from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 def control_doubts(control: Sequence[Verdict], coverage: Coverage | None = None) -> list[str]:
     """Return the doubts about the same trial, measured twice: has it an interval, and does that cover 1?
+
+    One that misses 1 within the margin is the same twice: no doubt.
 
     Args:
         coverage: What of its plan the study had time for; None where it had no limit.
@@ -29,12 +32,20 @@ def control_doubts(control: Sequence[Verdict], coverage: Coverage | None = None)
                 f"The A/A control ({name}) has {verdict.blocks} of the {MIN_BLOCKS} blocks that an interval "
                 "needs: raise blocks."
             )
-        elif not verdict.low <= 1 <= verdict.high:
+        elif not verdict.low <= 1 <= verdict.high and verdict.outcome is not Outcome.SAME:
             doubts.append(
-                f"The A/A control ({name}) misses 1: {verdict.low:.3f} to {verdict.high:.3f}. That happens "
+                f"The A/A control ({name}) misses 1: {_beside_1(verdict)}. That happens "
                 "about once in 20 by chance; a smaller effect than this is not to be believed. Measure again."
             )
     return doubts
+
+
+def _beside_1(verdict: Verdict) -> str:
+    """Return the interval of a control with as many digits as show that 1 is not in it."""
+    decimals = 3
+    while round(verdict.low, decimals) <= 1 <= round(verdict.high, decimals) and decimals < MAX_DECIMALS:
+        decimals += 1
+    return interval(verdict.low, verdict.high, decimals)
 
 
 def _no_control(coverage: Coverage | None) -> str:
