@@ -73,9 +73,9 @@ def test_a_fault_is_one_sentence():
 @pytest.mark.parametrize(
     ("outcomes", "said"),
     [
-        (("ok", "undecided"), "Nothing wrong was found; undecided: B."),
+        (("ok", "undecided"), "Nothing wrong was found."),
         (("ok", "ok"), "Nothing wrong was found."),
-        (("not ok", "undecided"), "Something is wrong: A; undecided: B."),
+        (("not ok", "undecided"), "Something is wrong: A."),
         (("not applicable",), "Not known: no check was decided."),
     ],
 )
@@ -95,3 +95,17 @@ def test_what_is_too_noisy_to_tell_is_a_doubt():
     (said,) = open_sentences([ok, open_])
 
     assert said.startswith("Too noisy here to tell: B. ") and open_sentences([ok]) == []
+    assert said.endswith("run `make check` while nothing else runs.")
+    assert reasons([ok, open_]) == ["B: undecided."], "the answer names it, with a reason or without"
+
+
+def test_what_scatters_by_itself_is_not_sent_to_a_quieter_machine():
+    several = [
+        Check(name=name, measured="", expected="", outcome=CheckOutcome.UNDECIDED, scatters=scatters)
+        for name, scatters in (("A", True), ("B", False))
+    ]
+    quiet, more = open_sentences(several)
+    assert "tell: B. " in quiet and "while nothing else runs" in quiet
+    assert "tell: A. " in more and more.endswith(
+        ": more `rounds` decide, and `make check` has more of them than a report."
+    )

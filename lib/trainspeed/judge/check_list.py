@@ -39,6 +39,9 @@ LINES: dict[int, tuple[Callable[[RunSet], list[Check]], ...]] = {
     10: (check_time.agrees_with_stopwatch,),
 }
 
+QUIET = "run `make check` while nothing else runs"
+MORE_ROUNDS = "more `rounds` decide, and `make check` has more of them than a report"
+
 
 def all_checks(runs: RunSet) -> list[Check]:
     """Return every line that these runs are enough for."""
@@ -59,35 +62,35 @@ def faults(checks: Iterable[Check]) -> list[str]:
 
 
 def checks_sentence(checks: Sequence[Check]) -> str:
-    """Return whether anything wrong was found, and what could not be decided, in a sentence."""
-    names: dict[CheckOutcome, list[str]] = {}
-    for check in checks:
-        names.setdefault(check.outcome, []).append(named(check))
-    if wrong := names.get(CheckOutcome.NOT_OK):
-        said = f"Something is wrong: {listed(wrong)}"
-    elif CheckOutcome.OK in names:
-        said = "Nothing wrong was found"
-    else:
-        said = "Not known: no check was decided"
-    open_ = names.get(CheckOutcome.UNDECIDED)
-    return f"{said}; undecided: {listed(open_)}." if open_ else f"{said}."
+    """Return whether anything wrong was found, in a sentence; `reasons` has what could not be decided."""
+    if wrong := [named(check) for check in checks if check.outcome is CheckOutcome.NOT_OK]:
+        return f"Something is wrong: {listed(wrong)}."
+    if any(check.outcome is CheckOutcome.OK for check in checks):
+        return "Nothing wrong was found."
+    return "Not known: no check was decided."
 
 
 def reasons(checks: Sequence[Check]) -> list[str]:
     """Return in a sentence each why a check did not end well, faults first."""
-    others = [check for check in checks if check.reason and check.outcome is not CheckOutcome.NOT_OK]
-    told = [f"{named(check)}: {check.outcome}: {check.reason}." for check in others]
+    told = [
+        f"{named(check)}: {check.outcome}{check.reason and f': {check.reason}'}."
+        for check in checks
+        if check.outcome is CheckOutcome.UNDECIDED
+        or (check.reason and check.outcome is CheckOutcome.NOT_APPLICABLE)
+    ]
     return [*(f"Not ok: {fault}" for fault in faults(checks)), *told]
 
 
 def open_sentences(checks: Iterable[Check]) -> list[str]:
-    """Return in a sentence which checks are undecided, and what decides them; nothing where none is."""
-    open_ = [named(check) for check in checks if check.outcome is CheckOutcome.UNDECIDED]
-    if not open_:
-        return []
+    """Return which checks are undecided, and what decides them: a sentence for each remedy; nothing where none is."""
+    open_: dict[str, list[str]] = {QUIET: [], MORE_ROUNDS: []}
+    for check in checks:
+        if check.outcome is CheckOutcome.UNDECIDED:
+            open_[MORE_ROUNDS if check.scatters else QUIET].append(named(check))
     return [
-        f"Too noisy here to tell: {listed(open_)}. No fault was found there, and none is ruled out: run `make check` "
-        "while nothing else runs."
+        f"Too noisy here to tell: {listed(names)}. No fault was found there, and none is ruled out: {remedy}."
+        for remedy, names in open_.items()
+        if names
     ]
 
 

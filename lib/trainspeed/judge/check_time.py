@@ -30,7 +30,8 @@ def _left_over(values: Values) -> Finding:
     shares = [seconds / epoch_s for seconds in values["leftover_s"]]
     outcome, ends = within(shares, 0.0, CLOCK_MARGIN)
     measured = f"{_percent(median(shares))} of an epoch is left{_ends(ends, scale=100, unit=' %')}"
-    noisy = _noisy(_others_share(values))
+    others = _others_share(values)
+    noisy = _noisy(others)
     reason = {CheckOutcome.NOT_OK: NOT_WAITED_FOR, CheckOutcome.UNDECIDED: noisy}.get(outcome, "")
     if (timer_s := values["device_s"]) is not None:
         by_timer, ratios = _agree(timer_s, values.get("traced_s") or values["epoch_s"])
@@ -49,7 +50,7 @@ def _left_over(values: Values) -> Finding:
         outcome, reason = CheckOutcome.NOT_OK, BLIND
     else:
         measured += "; every call waits by itself here"
-    return Finding(measured=measured, outcome=outcome, reason=reason)
+    return Finding(measured=measured, outcome=outcome, reason=reason, scatters=_scatters(outcome, others))
 
 
 def as_fast_as_bare_loop(runs: RunSet) -> list[Check]:
@@ -73,7 +74,8 @@ def _against_bare(values: Values) -> Finding:
     if outcome is CheckOutcome.NOT_OK and (others or 0.0) > MARGIN:
         # The scheduler shares a busy core out as it likes, and may favour one of two equal loops for minutes.
         return Finding(measured=measured, outcome=CheckOutcome.UNDECIDED, reason=_noisy(others))
-    return Finding(measured=measured, outcome=outcome, reason=reasons.get(judged.outcome, ""))
+    reason = reasons.get(judged.outcome, "")
+    return Finding(measured=measured, outcome=outcome, reason=reason, scatters=_scatters(outcome, others))
 
 
 def _others_share(values: Values) -> float | None:
@@ -86,8 +88,17 @@ def _noisy(others: float | None) -> str:
     """Return why something is undecided, given the share of the time for which others had the probe's cores."""
     if others is None:
         return NOISY
-    had = f"others had the probe's own cores for {_percent(others)} of the time"
-    return f"{had}: {NOISY}" if others > MARGIN else f"{had}: its rounds differ as much by themselves"
+    if others > MARGIN:
+        return f"other processes had its cores for {_percent(others)} of the time: {NOISY}"
+    return (
+        f"other processes were not the cause (they had its cores for {_percent(others)} of the time): its rounds "
+        "scatter by themselves, and more rounds decide"
+    )
+
+
+def _scatters(outcome: CheckOutcome, others: float | None) -> bool:
+    """Whether something is undecided though others did not have the probe's cores."""
+    return outcome is CheckOutcome.UNDECIDED and others is not None and others <= MARGIN
 
 
 def _outwards(judged: Judgement) -> tuple[float, float] | None:
@@ -113,14 +124,16 @@ def _outside(values: Values) -> Finding:
         reason = "the stopwatch did not see every epoch"
         return Finding(measured="", outcome=CheckOutcome.NOT_OK, reason=reason)
     outcome, ratios = _agree(values["outside_s"], values["epoch_s"])
+    others = _others_share(values)
     reasons = {
         CheckOutcome.NOT_OK: "the clock that times epochs goes wrong, or does not begin and end with them",
-        CheckOutcome.UNDECIDED: _noisy(_others_share(values)),
+        CheckOutcome.UNDECIDED: _noisy(others),
     }
     return Finding(
         measured=f"{_ratio(ratios)} of the time by the stopwatch",
         outcome=outcome,
         reason=reasons.get(outcome, ""),
+        scatters=_scatters(outcome, others),
     )
 
 

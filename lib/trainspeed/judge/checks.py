@@ -36,6 +36,7 @@ class Check:
         expected: What would be right, with units.
         reason: Why it is not ok, undecided or not applicable, and what to do; empty where it is ok.
         framework: Of which the line is; None where it is of none, or of all.
+        scatters: Whether it is undecided though nothing else ran: more rounds decide it.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Check:
     outcome: CheckOutcome
     reason: str = ""
     framework: str | None = None
+    scatters: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,7 @@ class Finding:
     measured: str
     outcome: CheckOutcome
     reason: str = ""
+    scatters: bool = False
 
 
 Values = Mapping[str, ProbeValue]
