@@ -30,7 +30,7 @@ MAX_NAMES = 12  # more runs than this are shaded without a number
 MAX_AXIS_IN_SECONDS_S = 300  # a longer time axis counts minutes
 MOMENTS = 8  # on the time axis, at most, beside its start
 MAX_TICKS = 200  # more epoch ends than this would be a solid bar: left out
-NUMBER_SHARE = 0.033  # of the time axis, for the number of a run
+LETTER_SHARE = 0.027  # of the time axis, for a letter of a run's number: on a phone
 DENSE = 500  # samples per line from which a thinner line shows more
 HARMLESS_REASONS = {"", "applications_clocks_setting", "display_clock_setting"}  # clocks that a user has set
 MEANINGS = {  # kind of device -> sentence
@@ -189,14 +189,32 @@ def _hatch_throttling(ax: Axes, samples: pd.DataFrame) -> list[str]:
 
 
 def _number(ax: Axes, runs: pd.DataFrame) -> None:
-    """Write a run's number over its middle, or a little beside the one before; the last ones in time for the end."""
+    """Write a run's number over its middle; one label for runs in a row whose numbers have no room side by side."""
     low, high = ax.get_xlim()
-    middles = ((runs["x"] + runs["x_end"]) / 2 - low) / (high - low)
+    begun, ended = ((runs[end].to_numpy(float) - low) / (high - low) for end in ("x", "x_end"))
+    labels: list[tuple[int, int]] = []  # the first and the last run of each
+
+    def words(label: tuple[int, int]) -> str:
+        return "–".join(dict.fromkeys(str(number + 1) for number in label))
+
+    def middle(label: tuple[int, int]) -> float:
+        own = slice(label[0], label[1] + 1)
+        half = LETTER_SHARE * len(words(label)) / 2
+        return min(max((begun[own].min() + ended[own].max()) / 2, half), 1 - half)
+
+    for number in range(len(runs)):
+        labels.append((number, number))
+        while len(labels) > 1 and _touch(*((middle(label), words(label)) for label in labels[-2:])):
+            labels[-2:] = [(labels[-2][0], number)]
     look = {"transform": ax.transAxes, "ha": "center", "fontsize": SMALL_PT, "color": ".15", "gid": "number"}
-    last = -1.0
-    for count, middle in enumerate(middles, start=1):
-        last = min(max(middle, last + NUMBER_SHARE), 1 - NUMBER_SHARE * (len(middles) - count))
-        ax.text(last, 1.03, str(count), **look)
+    for label in labels:
+        ax.text(middle(label), 1.03, words(label), **look)
+
+
+def _touch(left: tuple[float, str], right: tuple[float, str]) -> bool:
+    """Whether two labels, each a middle and its words, have no letter's room between them."""
+    letters = (len(left[1]) + len(right[1])) / 2 + 0.5
+    return right[0] - left[0] < LETTER_SHARE * letters
 
 
 def _run_patches(runs: pd.DataFrame) -> list[Patch]:

@@ -28,11 +28,8 @@ CONTROLS = (
     " The controls are one trial measured twice in each block: their bars show what noise alone does here."
 )
 HOLLOW = "; a hollow mark has too few blocks for one"
-HOW_TO_READ_THE_MONITOR = """
-Sampled beside the runs by a process of its own. Load of a GPU is the share of time in which any kernel was
-running, not how full the GPU was; load of the host is the share of all its cores that was busy. Shaded: runs.
-Ticks: ends of epochs.
-"""
+# What the lines and ticks of a chart mean, the chart itself says: not all have the same.
+HOW_TO_READ_THE_MONITOR = "Sampled beside the runs by a process of its own. Shaded: runs."
 
 
 def run(measured: Measured, *more: str) -> None:
