@@ -146,7 +146,7 @@ def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
         else f"The interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes."
     )
     chosen = (
-        "What all switches together bring is from blocks that chose none of them."
+        "The total was measured in blocks that were not used to choose the switches."
         if any(verdict.factor == RECIPE for verdict in sure)
         else "Only what the front page calls confirmed was measured once more."
     )

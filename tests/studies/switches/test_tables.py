@@ -203,6 +203,11 @@ def test_what_was_asked_for_and_not_measured_yet_says_so():
     assert "in effect? not measured yet" in tables.in_effect_table([nothing_yet()]).caption
 
 
+def test_where_all_took_effect_that_is_said_once():
+    table = tables.in_effect_table([whole(feasible=(feasible(FUSED),), slow_ways=())])
+    assert table.caption == "All took effect" and "in effect?" not in table.data
+
+
 def test_a_run_that_failed_with_a_lever_is_a_row_that_names_it():
     runs = RunSet((make_run(), make_run(status=Status.CRASHED, levers=(("optimizer", "fused"),))))
 

@@ -94,6 +94,26 @@ def test_where_nothing_was_measured_in_combination_no_pair_is_said_to_be_without
     ]
 
 
+def test_a_search_that_looked_for_pairs_and_found_none_says_so_beside_one_that_did_not_look():
+    looked = whole(interactions=())
+    assert text.pair_sentences([looked, nothing_yet()])[0] == (
+        "PyTorch, cnn10: no two switches were found to need or to spoil each other."
+    )
+
+
+def test_why_nothing_was_left_out_is_told_search_by_search():
+    def without_parts(on):
+        return whole(confirmation=replace(whole().confirmation, on=on, left_out=()))
+
+    on = whole().confirmation.on
+    said = text.not_left_out_sentences([without_parts(on), without_parts(on[:1]), whole(), nothing_yet()])
+    assert said == [
+        "PyTorch, cnn10: there was no time to leave out one switch after another.",
+        "PyTorch, cnn10: one switch was confirmed, and nothing is left without it.",
+        "PyTorch, cnn10: nothing was left out, as nothing was confirmed.",
+    ]
+
+
 def test_the_parts_of_a_step_limit_what_a_switch_can_save():
     row = ("PyTorch, cnn10", 2.0, 1.5, 0.2, 0.1, 0.2, 0.9, 1)
 

@@ -12,6 +12,10 @@ TIME = (
     "validation and a checkpoint in each. What is neither computing nor waiting for input is the rest of a step: the "
     "host that launches it."
 )
+OTHER_WAYS = (
+    "What a plain script has already was measured by switching it off, what Trainspeed sets and a script has not by "
+    "setting it as a script has it, and a brake by switching it on."
+)
 PAIRS = (
     "What two switches do together beyond what each does alone. A screen of few runs tells some pairs from one another "
     "only as a group; where that is so, the sentence names the others."
@@ -33,6 +37,11 @@ LARGER_BATCH = (
     "accuracy sooner; one that is less accurate needs more epochs, and how many was not measured."
 )
 CODE = "A program with all that was kept; a comment says what each switch does to the numbers."
+
+
+def other_ways(found: Iterable[Findings]) -> list[str]:
+    """Return what the table of what is on already has, where there is one."""
+    return [OTHER_WAYS] if any(one.slow_ways for one in found) else []
 
 
 def effects(found: Iterable[Findings]) -> list[str]:

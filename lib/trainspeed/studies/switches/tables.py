@@ -28,6 +28,7 @@ from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, switch_name
 
 OTHER_WAY = "What it costs to lose what is on, to have a brake, or to do without Trainspeed's own settings"
 NOT_SHOWN = "not shown to save time"
+EFFECT = "in effect?"
 TOGETHER = "all together"
 EXACT = 6  # decimals of a number of epochs: 2.0000000001 of them are 2
 NO_RECORD = "that it ran: nothing else was recorded"
@@ -98,9 +99,12 @@ def in_effect_table(found: Sequence[Findings]) -> Styler | None:
                     "asked for": f"{LEVERS[lever].words if lever in LEVERS else lever}: {value}",
                     "seen": or_nothing(seen),
                     "how": how if feasible.status is not None else MISSING,
-                    "in effect?": _effect(feasible),
+                    EFFECT: _effect(feasible),
                 }
                 rows.append(_where(one, found) | cells)
+    if all(feasible.effect is Effect.SEEN for one in found for feasible in (*one.feasible, *one.slow_ways)):
+        rows = [{name: cell for name, cell in row.items() if name != EFFECT} for row in rows]
+        return _table(rows, "in-effect", "All took effect")
     return _table(rows, "in-effect", "In effect?")
 
 

@@ -138,7 +138,10 @@ def _assumed(screen: Screen) -> str:
 
 
 def pair_sentences(found: Iterable[Findings]) -> list[str]:
-    """Return what does not go together, and each interaction of two switches that is beyond its own noise."""
+    """Return what does not go together, and each interaction of two switches that is beyond its own noise.
+
+    Where a search looked for such pairs and found none, that is said, too.
+    """
     sentences, without = [], {}
     for one in found:
         sentences += [
@@ -146,14 +149,15 @@ def pair_sentences(found: Iterable[Findings]) -> list[str]:
             f"{f': {clash.reason}' if clash.reason else ''}."
             for clash in one.clashes
         ]
-        if one.screen is None and not one.rounds and not one.clashes:
-            said = "not measured: there was neither a screen nor an elimination"
+        pairs = [i for i in one.interactions if abs(i.log) > INTERVAL_SE * i.se]
+        sentences += [f"{where(one)}: {_pair(one, interaction)}" for interaction in pairs]
+        if not one.clashes and not pairs:
+            said = (
+                "no two switches were found to need or to spoil each other"
+                if one.screen or one.rounds
+                else "not measured: there was neither a screen nor an elimination"
+            )
             without.setdefault(said, []).append(where(one))
-        sentences += [
-            f"{where(one)}: {_pair(one, interaction)}"
-            for interaction in one.interactions
-            if abs(interaction.log) > INTERVAL_SE * interaction.se
-        ]
     return [*sentences, *_said_once(without)]
 
 
@@ -182,6 +186,22 @@ def _does(log: float, band: float) -> str:
     if abs(log) < band:
         return "does nothing that stands out of the noise"
     return f"{'costs' if change > 0 else 'saves'} {fixed(abs(change), 1, ' %')}"
+
+
+def not_left_out_sentences(found: Iterable[Findings]) -> list[str]:
+    """Return why nothing was left out of all that was kept, where nothing was."""
+    without: dict[str, list[str]] = {}
+    for one in found:
+        if (confirmed := one.confirmation) is None:
+            without.setdefault("nothing was left out, as nothing was confirmed", []).append(where(one))
+        elif not confirmed.left_out:
+            why = (
+                "one switch was confirmed, and nothing is left without it"
+                if len(confirmed.on) == 1
+                else "there was no time to leave out one switch after another"
+            )
+            without.setdefault(why, []).append(where(one))
+    return _said_once(without)
 
 
 def effect_sentences(found: Iterable[Findings]) -> list[str]:
