@@ -119,12 +119,15 @@ def test_a_longer_first_epoch_pays_after_as_many_epochs_as_it_takes_to_save_it()
     """Plain 3 s and then 1 s; all together 5 s and then 0.5 s: 2 s more, 0.5 s saved an epoch."""
     found = whole()
     best = combined(found.start, (LAST, BF16, FUSED))
-    runs = [make_run(1.0, trial=found.start, label=Role.RECIPE)]
-    runs.append(
+    runs = [make_run(1.0, trial=found.start, label=Role.RECIPE, block=block) for block in range(9)]
+    runs += [
         replace(
-            make_run(trial=best, label=Role.RECIPE), epoch_s=(5.0, 0.5, 0.5), peak_memory_bytes=4_000_000_000
+            make_run(trial=best, label=Role.RECIPE, block=block),
+            epoch_s=(5.0, 0.5, 0.5),
+            peak_memory_bytes=4_000_000_000,
         )
-    )
+        for block in range(9)
+    ]
 
     row = tables.time_and_memory_table([found], runs).data.set_index("setting").loc["all together"]
 
@@ -152,7 +155,10 @@ def test_first_epochs_are_compared_of_the_blocks_in_which_both_have_one():
         ]
         return tables.time_and_memory_table([found], runs).data.set_index("setting").loc["all together"]
 
-    assert list(row({1}, {0, 1, 2})[["first epoch s", "pays after"]]) == ["6.00", "4 epochs"]
+    assert list(row({1}, {0, 1, 2})[["first epoch s", "pays after"]]) == [
+        "6.00",
+        "4 epochs (first epochs of 1 block)",
+    ]
     assert list(row({1}, {0, 2})[["first epoch s", "pays after"]]) == ["6.00", "—"]
 
 

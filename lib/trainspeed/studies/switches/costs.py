@@ -78,11 +78,13 @@ class Cost:
         first_epoch_s: Seconds of the first epoch, with tracing and compiling.
         epoch_s: Seconds of a later one.
         peak_memory_bytes: As of a run; None where it cannot be read.
+        first_blocks: Blocks that the first epoch is from, where these were chosen: see `costs_beside`.
     """
 
     first_epoch_s: float
     epoch_s: float
     peak_memory_bytes: float | None = None
+    first_blocks: int | None = None
 
     def break_even(self, plain: Cost) -> float | None:
         """Return after how many later epochs a longer first one has paid for itself.
@@ -118,4 +120,8 @@ def costs_beside(plain: Sequence[Run], other: Sequence[Run]) -> tuple[Cost | Non
     if not first_s:
         return None, cost_of(other)
     plain_s, other_s = (median(own) for own in zip(*first_s, strict=True))
-    return replace(cost_of(plain), first_epoch_s=plain_s), replace(cost_of(other), first_epoch_s=other_s)
+    blocks = len(first_s)
+    return (
+        replace(cost_of(plain), first_epoch_s=plain_s, first_blocks=blocks),
+        replace(cost_of(other), first_epoch_s=other_s, first_blocks=blocks),
+    )

@@ -150,7 +150,7 @@ def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Sty
                     cost,
                     beside if beside != plain else None,
                 )
-                pays = MISSING if beside is None else _pays_after(cost.break_even(beside), judged)
+                pays = MISSING if beside is None else _pays_after(cost, beside, judged)
                 rows.append(_where(one, found) | row | {"pays after": pays})
     return _table(rows, "costs", "What it costs: memory, compiling, epochs until it pays")
 
@@ -207,16 +207,19 @@ def _cost_cells(name: str, blocks: str, cost: Cost, beside: Cost | None = None) 
     }
 
 
-def _pays_after(epochs: float | None, judged: Judgement | None) -> str:
+def _pays_after(cost: Cost, plain: Cost, judged: Judgement | None) -> str:
     """Return after how many epochs a setting pays, if blocks show that it saves time at all."""
     if judged is None or judged.low is None:
         return f"{NOT_SHOWN} ({counted(judged.blocks, 'block')})" if judged else NOT_SHOWN
     if judged.high < 1:
         return "never: no time is saved"
+    epochs = cost.break_even(plain)
     if judged.outcome is not Outcome.FASTER or epochs is None:
         return NOT_SHOWN
     # After fewer whole epochs it is still behind.
-    return counted(math.ceil(round(epochs, EXACT)), "epoch") if epochs else "at once"
+    pays = counted(math.ceil(round(epochs, EXACT)), "epoch") if epochs else "at once"
+    few = cost.first_blocks is not None and cost.first_blocks < judged.blocks
+    return f"{pays} (first epochs of {counted(cost.first_blocks, 'block')})" if few else pays
 
 
 def _of_plain(seconds: float) -> str:
