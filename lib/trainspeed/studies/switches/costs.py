@@ -78,7 +78,7 @@ class Cost:
         first_epoch_s: Seconds of the first epoch, with tracing and compiling.
         epoch_s: Seconds of a later one.
         peak_memory_bytes: As of a run; None where it cannot be read.
-        first_blocks: Blocks that the first epoch is from, where these were chosen: see `costs_beside`.
+        first_blocks: Blocks that the first epoch is from, where these were chosen: see `compared_costs`.
     """
 
     first_epoch_s: float
@@ -111,7 +111,7 @@ def cost_of(runs: Iterable[Run]) -> Cost | None:
     )
 
 
-def costs_beside(plain: Sequence[Run], other: Sequence[Run]) -> tuple[Cost | None, Cost | None]:
+def compared_costs(plain: Sequence[Run], other: Sequence[Run]) -> tuple[Cost | None, Cost | None]:
     """Return what the plain setting and another one take, with the first epochs of the blocks in which both have one.
 
     Runs that were built side by side have none: where no block has both, what the plain one takes is None.

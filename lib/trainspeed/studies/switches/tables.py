@@ -22,7 +22,7 @@ from trainspeed.search.findings import Effect, Feasible, Findings
 from trainspeed.search.switch import combined
 from trainspeed.search.unmeasured import where
 from trainspeed.show.cells import styled
-from trainspeed.studies.switches.costs import Cost, cost_of, costs_beside
+from trainspeed.studies.switches.costs import Cost, compared_costs, cost_of
 from trainspeed.studies.switches.text import CLASSES
 from trainspeed.studies.switches.views import NOT_IN_EFFECT, marked, switch_names, took_hold
 
@@ -137,7 +137,7 @@ def time_and_memory_table(found: Sequence[Findings], runs: Iterable[Run]) -> Sty
             total = (
                 told.total if best.spec == combined(one.start, told.on).spec else one.rest and one.rest.time
             )
-            beside, cost = costs_beside(fresh.of([one.start]), fresh.of([best]))
+            beside, cost = compared_costs(fresh.of([one.start]), fresh.of([best]))
             plain = beside or plain
             own.append((TOGETHER, total, beside, cost))
         if plain:
