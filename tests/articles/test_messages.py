@@ -22,9 +22,12 @@ def batches(**models):
 
 def test_batch_sizes_tell_the_largest_over_the_smallest_and_that_there_is_no_interval():
     one = messages.of_batch_sizes(batches(cnn10={4: 10.0, 16: 8.0, 64: 5.0}))
-    assert one == "cnn10 here, time of an epoch at batch 64, of batch 4's: 50 % (medians, no interval)"
+    assert one == "An epoch at batch 64 takes 50 % of the time at batch 4 (cnn10 here; medians, no interval)"
     two = messages.of_batch_sizes(batches(cnn10={4: 10.0, 64: 5.0}, wrn28_2={4: 10.0, 64: 8.0}))
-    assert two.startswith("PyTorch here") and two.endswith(": 50 to 80 % (medians, no interval)")
+    assert two == (
+        "An epoch at the largest batch takes 50 to 80 % of the time at the smallest (PyTorch here; medians, no "
+        "interval)"
+    )
 
 
 def test_a_second_device_is_told_with_its_interval_or_as_a_range():

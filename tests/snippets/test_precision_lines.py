@@ -6,6 +6,7 @@ import pytest
 
 from program_text import FIELDS
 from trainspeed.core.trial import FRAMEWORKS, Trial
+from trainspeed.snippets import code
 from trainspeed.snippets.code import program_of
 
 PRECISION_LINES = ("fp32_precision", "tensor_float_32", "matmul_precision", "dtype_policy", "autocast")
@@ -46,6 +47,13 @@ def test_16_bits_come_with_what_they_do_to_the_numbers():
         lines = [line.strip() for line in program_of(a_trial(framework, precision="bf16")).splitlines()]
         (at,) = [number for number, text in enumerate(lines) if text.startswith(line)]
         assert lines[at - 1] == "# precision: bf16: other rounding"
+
+
+@pytest.mark.parametrize(("precision", "need"), [("bf16", "digits"), ("fp16", "range")])
+def test_what_the_loss_needs_is_what_the_precision_lacks(precision, need):
+    """bf16 has the range of fp32, and fewer digits."""
+    lines = code.lines("precision", framework="tensorflow", precision=precision)
+    assert f'dtype="float32")(x)  # the loss needs the {need}' in "".join(lines)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "tf32"])

@@ -15,15 +15,16 @@ NO_INTERVAL = "medians, no interval"
 
 
 def of_batch_sizes(data: pd.DataFrame) -> str:
-    """Return how long an epoch takes at the largest batch, of that at the smallest: see `ratios.batch_sizes`."""
+    """Return what share of the time at the smallest batch an epoch takes at the largest: see `ratios.batch_sizes`."""
     lines = [rows.sort_values("x") for _, rows in _ours(data).groupby("label")]
     if not lines:
         return ""
     shares = _ends([rows["value"].iloc[-1] for rows in lines])
     (first, last), one = lines[0]["x"].iloc[[0, -1]], len(lines) == 1
-    sizes = f"batch {last}, of batch {first}'s" if one else "the largest batch, of the smallest one's"
+    larger, smaller = (f"batch {last}", f"batch {first}") if one else ("the largest batch", "the smallest")
     of = lines[0]["label"].iloc[0] if one else "PyTorch"
-    return f"{of} here, time of an epoch at {sizes}: {_range(*map(percent, shares))} ({NO_INTERVAL})"
+    share = _range(*map(percent, shares))
+    return f"An epoch at {larger} takes {share} of the time at {smaller} ({of} here; {NO_INTERVAL})"
 
 
 def of_second_device(data: pd.DataFrame) -> str:

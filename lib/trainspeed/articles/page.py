@@ -19,7 +19,7 @@ from trainspeed.show.theme import show
 
 NO_STATEMENT = "No statement of the articles is about what was measured here."
 NO_NUMBER = "Nothing here can be compared with the articles' numbers."
-THEIRS_ALONE = "numbers of the article alone, not measured here as there"
+THEIRS_ALONE = "numbers of the article alone, not comparable here"
 
 
 def show_claims(answers: Sequence[ClaimAnswer]) -> None:
