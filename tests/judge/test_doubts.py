@@ -116,6 +116,13 @@ def test_equal_doubts_are_counted_numbers_aside_and_the_largest_is_shown():
     assert found == [f"{note_sentence(busy[1])} In 4 of 5 runs (JAX, PyTorch)."]
 
 
+def test_a_doubt_names_what_its_runs_alone_have_in_common():
+    runs = [make_run(precision=name, notes=(BUSY,) * (name == "bf16")) for name in ("fp32", "bf16", "bf16")]
+    assert study_doubts(runs, control_of(*[1.0] * 6)) == [
+        f"{note_sentence(BUSY)} In 2 of 3 runs (PyTorch, bf16)."
+    ]
+
+
 def test_another_gpu_is_another_doubt():
     busy = [GpuBusy(gpu=gpu, load_percent=percent) for gpu, percent in ((0, 10), (1, 20), (0, 30))]
     runs = [make_run(block=block, notes=(note,)) for block, note in enumerate(busy)]

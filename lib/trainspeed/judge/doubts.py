@@ -41,6 +41,7 @@ SLOWED_DOWN_BY = {
     "hw_power_brake_slowdown": "the power supply asked it to. Look at the supply and its cables.",
     "hw_slowdown": "the hardware asked it to: heat, or too little power. Look at cooling and supply.",
 }
+MOST_WORDS = 2  # of a setting of runs
 FREE_THE_GPU = "Stop it, or leave this GPU out with CUDA_VISIBLE_DEVICES."
 
 
@@ -52,12 +53,14 @@ class DoubtedRuns:
         note: The doubt with the largest amounts, which stands for all.
         runs: How many have it, of `of` that gave a result.
         frameworks: In words, by name.
+        setting: What else all of them share and not all that gave a result do, in a few words.
     """
 
     note: Note
     runs: int
     of: int
     frameworks: tuple[str, ...]
+    setting: tuple[str, ...] = ()
 
 
 def study_doubts(
@@ -68,7 +71,7 @@ def study_doubts(
 ) -> list[str]:
     """Return the doubts about a study, the weightiest first; arguments as of `whole_study_doubts`."""
     of_runs = [
-        in_runs(one.note, f"{one.runs} of {one.of} runs ({', '.join(one.frameworks)})")
+        in_runs(one.note, f"{one.runs} of {one.of} runs ({', '.join([*one.frameworks, *one.setting])})")
         for one in doubted_runs(runs)
     ]
     return [*whole_study_doubts(runs, control, verdicts, coverage), *of_runs]
@@ -108,9 +111,18 @@ def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:
             runs=len(group),
             of=len(ok),
             frameworks=tuple(sorted({NAMES[run.trial.framework] for _, run in group})),
+            setting=_setting_of([run for _, run in group], ok),
         )
         for group in sorted(groups.values(), key=len, reverse=True)
     ]
+
+
+def _setting_of(doubted: Sequence[Run], ok: Sequence[Run]) -> tuple[str, ...]:
+    """Return in words what these runs share and not all do, without their framework: a few words, or none."""
+    own, others = ([{*run.trial.describe()} for run in runs] for runs in (doubted, ok))
+    words = doubted[0].trial.describe(without=("framework",))
+    telling = [word for word in words if all(word in s for s in own) and not all(word in s for s in others)]
+    return tuple(telling[:MOST_WORDS])
 
 
 def in_runs(note: Note, where: str) -> str:
