@@ -26,8 +26,8 @@ class TestVerdicts:
         hollow, none = [
             row for row in rows(tables.verdict_table(make_verdicts())) if row["95 % interval"] == "—"
         ]
-        assert (hollow["speed-up"], hollow["blocks"]) == ("1.21x", "1")
-        assert (none["speed-up"], none["blocks"]) == ("—", "0")
+        assert (hollow["speed-up"], hollow["blocks"], hollow["outcome"]) == ("1.21x", "1", "first look")
+        assert (none["speed-up"], none["blocks"], none["outcome"]) == ("—", "0", "undecided")
 
     def test_blocks_of_which_one_side_gave_no_result_are_said(self):
         table = tables.verdict_table([replace(make_verdict(), without_result=2)])

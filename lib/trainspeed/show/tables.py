@@ -43,6 +43,8 @@ MEDIANS = (
     "another number"
 )
 
+FIRST_LOOK = "first look"  # what fewer blocks showed than an interval needs
+
 
 def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
     """Return the articles' table: a row per framework, model, layout and batch size, medians over blocks.
@@ -81,7 +83,7 @@ def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
 
 
 def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styler:
-    """Return a row per comparison: speed-up, interval, blocks, outcome.
+    """Return a row per comparison: speed-up, interval, blocks, outcome; one without an interval is a first look.
 
     Args:
         verdicts: What `trainspeed.show.forest.plot_speedups` takes.
@@ -93,12 +95,18 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
             "speed-up": fixed(verdict["speedup"], 2, "x"),
             "95 % interval": interval(verdict["low"], verdict["high"]),
             "blocks": fixed(verdict["blocks"], 0),
-            "outcome": verdict["outcome"] + lost_blocks(getattr(one, "without_result", 0)),
+            "outcome": _outcome(verdict) + lost_blocks(getattr(one, "without_result", 0)),
         }
         for one, verdict in zip(told, verdict_frame(told).to_dict("records"), strict=True)
     ]
     columns = ["comparison", "speed-up", "95 % interval", "blocks", "outcome"]
     return styled(rows, "verdicts", caption, columns=columns)
+
+
+def _outcome(verdict: Mapping[str, Any]) -> str:
+    """Return the outcome of a row of `verdict_frame`, as a reader is told it."""
+    looked = pd.isna(verdict["low"]) and not pd.isna(verdict["speedup"])
+    return FIRST_LOOK if looked else verdict["outcome"]
 
 
 def _anchored(label: str, verdict: Any) -> str:
