@@ -6,7 +6,14 @@ from study_data import MACHINE, control_runs, layout_pair, make_run
 from trainspeed.core.run import Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import compare, controls
-from trainspeed.show.messages import of_accuracies, of_comparisons, of_memory, of_throughput, over_sizes
+from trainspeed.show.messages import (
+    accuracy_look,
+    of_accuracies,
+    of_comparisons,
+    of_memory,
+    of_throughput,
+    over_sizes,
+)
 
 QUESTION = "Is channels_last faster?"
 VERSUS = "channels_last vs channels_first"
@@ -174,3 +181,22 @@ def test_accuracies_without_an_interval_are_a_first_look_and_no_question():
     said = of_accuracies(learned(cnn10=LOST[:1], wrn28_2=KEPT[:1]), otherwise="?")
     assert said.startswith(f"{VERSUS}, accuracy: ")
     assert said.endswith(" points, a first look (one block, no interval)")
+
+
+def test_what_a_first_look_at_accuracies_showed_is_told_thing_by_thing():
+    layouts = learned(cnn10=[-1.5], wrn28_2=[0.5])
+    precisions = compare(
+        [make_run(precision=name, test_accuracy=at) for name, at in (("fp32", 0.7), ("bf16", 0.8))],
+        "precision", "fp32", "bf16", question="", quantity="accuracy",
+    )  # fmt: skip
+    end = "That is a first look, which decides nothing; `accuracy_blocks: 6` would give an interval."
+
+    assert accuracy_look(layouts, otherwise="?") == (
+        rf"In one block, accuracy differs: channels\_last vs channels\_first by -1.5 to +0.5 points in 2 pairs. {end}"
+    )
+    both = accuracy_look([*layouts, *precisions], otherwise="?")
+    assert both.endswith(f" in 2 pairs; bf16 vs fp32 by +10.0 points. {end}")
+    assert accuracy_look(learned(cnn10=[0.5] * 3), otherwise="?").startswith("In at most 3 blocks, ")
+    assert accuracy_look([], otherwise="?") == "?"
+    title = of_accuracies([*layouts, *precisions], otherwise="?")
+    assert title == "Accuracy, pair by pair: -1.5 to +10.0 points, a first look (one block, no interval)"

@@ -140,13 +140,7 @@ def as_json(verdicts: Iterable[Verdict]) -> list[Mapping[str, Any]]:
 
 
 def compare(
-    runs: Iterable[Run],
-    factor: str,
-    baseline: Any,
-    candidate: Any,
-    *,
-    question: str,
-    quantity: str = "time",
+    runs: Iterable[Run], factor: str, baseline: Any, candidate: Any, *, question: str, quantity: str = "time"
 ) -> list[Verdict]:
     """Return a verdict for every pair of trials that differ only in `factor`, baseline to candidate.
 
@@ -156,7 +150,12 @@ def compare(
 
 
 def compare_with(
-    runs: Iterable[Run], baselines: Callable[[AnyTrial], Iterable[AnyTrial]], factor: str, *, question: str
+    runs: Iterable[Run],
+    baselines: Callable[[AnyTrial], Iterable[AnyTrial]],
+    factor: str,
+    *,
+    question: str,
+    quantity: str = "time",
 ) -> list[Verdict]:
     """Return a verdict for every trial and each of its baselines that ran.
 
@@ -166,7 +165,7 @@ def compare_with(
     """
     arms = RunSet(tuple(runs)).data().by_trial()
     pairs = ((arms[base], arms[trial]) for trial in arms for base in baselines(trial) if base in arms)
-    return _verdicts(pairs, factor, question)
+    return _verdicts(pairs, factor, question, quantity)
 
 
 def controls(runs: Iterable[Run]) -> list[Verdict]:

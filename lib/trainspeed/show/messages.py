@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from trainspeed.core.format import fixed, percent_used, three
+from trainspeed.core.markdown import escape
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.answer import ORDER
@@ -17,7 +18,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.equivalence import Equality, equality_of
 from trainspeed.judge.memory import memory_share, memory_use
 from trainspeed.judge.text import outcome_word
-from trainspeed.judge.verdict import Outcome
+from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 MOST_SAID = 3  # findings that a title tells apart; more are counted
 SAID = {
@@ -108,18 +109,38 @@ def of_accuracies(verdicts: Sequence[Verdict], *, otherwise: str) -> str:
 def _first_look(verdicts: Sequence[Verdict]) -> str:
     """Return between what bounds accuracies differ that have no interval; nothing where none was compared."""
     seen = [verdict for verdict in verdicts if not verdict.is_control and verdict.speedup is not None]
-    if not (seen and (versus := _versus(seen))):
+    if not seen:
         return ""
-    return f"{versus}, accuracy: {points_between(seen)}, a first look ({in_blocks(seen)}, no interval)"
+    versus = _versus(seen)
+    what = f"{versus}, accuracy" if versus else "Accuracy, pair by pair"
+    return f"{what}: {_points_between(seen)}, a first look ({_in_blocks(seen)}, no interval)"
 
 
-def points_between(verdicts: Sequence[Verdict]) -> str:
+def accuracy_look(verdicts: Sequence[Verdict], *, otherwise: str) -> str:
+    """Return by how much accuracies differ that have no interval, thing by thing, as Markdown; else `otherwise`."""
+    seen = [verdict for verdict in verdicts if not verdict.is_control and verdict.speedup is not None]
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in seen:
+        groups.setdefault(verdict.row.versus(verdict.baseline, verdict.candidate), []).append(verdict)
+    if not groups:
+        return otherwise
+    said = "; ".join(
+        f"{escape(versus)} by {_points_between(several)}{f' in {len(several)} pairs' * (len(several) > 1)}"
+        for versus, several in groups.items()
+    )
+    return (
+        f"In {_in_blocks(seen)}, accuracy differs: {said}. That is a first look, which decides nothing; "
+        f"`accuracy_blocks: {MIN_BLOCKS}` would give an interval."
+    )
+
+
+def _points_between(verdicts: Sequence[Verdict]) -> str:
     """Return between what bounds accuracies differ: "-1.5 to +3.0 points"."""
     least, most = (fixed(end(v.speedup for v in verdicts), 1, sign="+") for end in (min, max))
     return f"{least if least == most else f'{least} to {most}'} points"
 
 
-def in_blocks(verdicts: Sequence[Verdict]) -> str:
+def _in_blocks(verdicts: Sequence[Verdict]) -> str:
     """Return how many blocks the verdict with the most of them has: "one block", "at most 3 blocks"."""
     blocks = max(verdict.blocks for verdict in verdicts)
     return "one block" if blocks == 1 else f"at most {blocks} blocks"

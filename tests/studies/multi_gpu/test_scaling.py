@@ -145,6 +145,17 @@ def test_a_sentence_names_devices_batch_and_efficiency():
     assert "Efficiency 100 % (100 % to 100 %) of 2 times: near ideal." in sentences[0]
 
 
+def test_what_several_devices_learn_is_compared_with_what_one_does():
+    runs = [
+        make_run(trial=t, test_accuracy=0.8 - 0.1 * (t.devices > 1))
+        for t in trials(frameworks=("torch",), strategies=("ddp",))
+    ]
+    verdicts = scaling_verdicts(runs, "accuracy")
+
+    assert {v.quantity for v in verdicts} == {"accuracy"} and all(v.low is None for v in verdicts)
+    assert [round(v.speedup, 1) for v in verdicts] == [-10.0] * len(verdicts)
+
+
 @pytest.mark.parametrize(("speedup", "words"), [(1.2, "far from ideal"), (0.5, "far from ideal")])
 def test_a_poor_efficiency_is_called_poor(speedup, words):
     runs = measured(lambda t: 4.0 / (speedup if t.devices > 1 else 1))

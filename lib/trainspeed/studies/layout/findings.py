@@ -18,10 +18,9 @@ from trainspeed.core.result import layouts_text
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.judge.comparison import Verdict, compare, ratios
-from trainspeed.judge.text import size_of
-from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
+from trainspeed.judge.text import size_of, what_decides
+from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
-from trainspeed.show.messages import in_blocks, points_between
 from trainspeed.snippets import code
 
 FIRST, LAST = "channels_first", "channels_last"
@@ -32,22 +31,6 @@ FRAMEWORK_QUESTION = "Which framework trains faster, at the same layout?"
 def layout_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict]:
     """Return channels_last over channels_first for every framework, model, batch size and precision."""
     return _ordered(compare(runs, "layout", FIRST, LAST, question=LAYOUT_QUESTION, quantity=quantity))
-
-
-def accuracy_look(verdicts: Sequence[Verdict]) -> str:
-    """Return between what bounds accuracies differ that have no interval, as Markdown: a first look.
-
-    Args:
-        verdicts: On accuracy, as `layout_verdicts` returns them.
-    """
-    seen = [verdict for verdict in verdicts if verdict.speedup is not None and not verdict.is_control]
-    if not seen:
-        return "No two runs that differ in layout alone have an accuracy."
-    each = f" in {len(seen)} pairs" if len(seen) > 1 else ""
-    return (
-        f"In {in_blocks(seen)}, {LAST} differs from {FIRST} by {points_between(seen)}{each}: a first look, which "
-        f"decides nothing; `accuracy_blocks: {MIN_BLOCKS}` would give an interval."
-    )
 
 
 def _ordered(verdicts: list[Verdict]) -> list[Verdict]:
@@ -138,9 +121,9 @@ def layout_settings(verdicts: Sequence[Verdict]) -> list[str]:
     for framework in FRAMEWORKS:
         own = [v for v in verdicts if v.baseline.framework == framework]
         if own and not any(v.outcome in (Outcome.FASTER, Outcome.SLOWER) for v in own):
-            sizes = escape("; ".join(f"{v.label}: {size_of(v)}" for v in own))
-            nothing = f"**{NAMES[framework]}**: no layout was decided to be faster by itself ({sizes})"
-            texts.append(f"{nothing}; keep what you have there.")
+            sure = escape("; ".join(f"{v.label}: {size_of(v)}" for v in own if v.low is not None))
+            nothing = f"**{NAMES[framework]}**: no layout was decided to be faster by itself"
+            texts.append(f"{nothing}{f' ({sure})' if sure else what_decides(own)}; keep what you have there.")
         for layout, outcome in ((LAST, Outcome.FASTER), (FIRST, Outcome.SLOWER)):
             wins = [v for v in own if v.outcome == outcome]
             if wins:

@@ -180,7 +180,7 @@ def devices_sentences(runs: Sequence[Run], machine: Mapping[str, Any]) -> list[s
     return sentences
 
 
-def scaling_verdicts(runs: Sequence[Run]) -> list[Verdict]:
+def scaling_verdicts(runs: Sequence[Run], quantity: str = "time") -> list[Verdict]:
     """Return N devices over one: strong scaling first, then the most blocks, then by framework and devices."""
 
     def strong(trial: Trial) -> list[Trial]:
@@ -198,7 +198,7 @@ def scaling_verdicts(runs: Sequence[Run]) -> list[Verdict]:
     verdicts: list[Verdict] = []
     for baselines, equal in ((strong, "global batch"), (weak, "batch on each device")):
         question = f"Do more devices train faster, at the same {equal}?"
-        verdicts += compare_with(runs, baselines, "devices", question=question)
+        verdicts += compare_with(runs, baselines, "devices", question=question, quantity=quantity)
     return sorted(verdicts, key=position)
 
 
