@@ -210,3 +210,4 @@ class TestCeilingSentence:
         )
         assert "; fp32 was not measured; " in ceiling_sentence([BF16])
         assert ceiling_sentence([]).startswith("No ceiling was measured on this machine: ")
+        assert ceiling_sentence([], otherwise="No time.") == "No time."

@@ -4,7 +4,7 @@ import pytest
 
 from study_data import make_trial
 from trainspeed.core.coverage import Coverage, GroupCoverage
-from trainspeed.show.coverage import coverage_sentences, left_out_in_short
+from trainspeed.show.coverage import core_left_out, coverage_sentences, left_out_in_short, why_missing
 
 
 def test_a_study_that_had_time_for_nothing_is_told():
@@ -75,3 +75,33 @@ def test_the_fewest_blocks_are_told_whether_or_not_others_had_all(blocks, told):
     assert coverage_sentences(covered) == [
         f"Time: 1 min 00 s of 1 min 00 s that it was given: the core comparisons had {told}."
     ]
+
+
+def a_coverage(*groups):
+    made = [
+        GroupCoverage(part=part, core=core, trials=(make_trial(**more).as_dict(),), blocks=blocks, most=6)
+        for part, core, blocks, more in groups
+    ]
+    return Coverage(session="s", study="layout", budget_s=60.0, spent_s=60.0, groups=tuple(made))
+
+
+def test_only_comparisons_of_the_core_that_have_a_name_in_the_plan_are_missed_in_the_answer():
+    """A size that an earlier result asked for has none, and what stands beside the core is told below."""
+    had = ("core", True, 6, {"batch_size": 16})
+    beside, asked = ("survey", False, 0, {"batch_size": 8}), ("", True, 0, {"batch_size": 4})
+    tensorflow, jax = (("core", True, 0, {"framework": name}) for name in ("tensorflow", "jax"))
+
+    assert core_left_out(None) == core_left_out(a_coverage(had, beside, asked)) == []
+    (said,) = core_left_out(a_coverage(had, tensorflow, jax))
+    command = "`make report NOTEBOOKS=layout BUDGET=3m`"
+    assert said == f"TensorFlow, cnn10; JAX, cnn10, compiled: no time for them here: {command}."
+
+
+def test_an_empty_section_says_that_there_was_no_time_only_where_that_is_why():
+    lacking = a_coverage(("fed", False, 0, {"part": "matmul"}), ("core", True, 6, {}))
+    no_time = "No time for this: `make report NOTEBOOKS=layout BUDGET=3m`."
+
+    assert why_missing(lacking, "fed", otherwise="None.") == no_time
+    assert why_missing(lacking, "conv", "matmul", otherwise="None.") == no_time, "phases are known, too"
+    assert why_missing(lacking, "core", otherwise="None.") == "None.", "there was time for it"
+    assert why_missing(None, "fed", otherwise="None.") == "None."

@@ -5,6 +5,7 @@ from functools import partial
 import pytest
 
 from study_data import control_runs, layout_pair, make_run
+from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.show import sections
 
@@ -73,7 +74,16 @@ def learned(gains):
     [
         ([], "Accuracy: not compared."),
         ([2.0, -2.0] * 2, "accuracy: +0.0 points, a first look (at most 4 blocks, no interval)."),
-        ([2.0, -2.0] * 3, "Accuracy: undecided."),
+        (
+            [2.0, -2.0] * 3,
+            "Accuracy: undecided for PyTorch, cnn10 (+0.0 points, -2.0 to +2.0), and no reasonable number of blocks "
+            "decides it.",
+        ),
+        (
+            [5.0, -1.0, 5.0, 5.0, 5.0, 6.0],
+            "Accuracy: undecided for PyTorch, cnn10 (+5.0 points, -1.0 to +6.0): `accuracy_blocks: 9` would decide it, "
+            "if the difference is as large as it looks now.",
+        ),
         ([0.1, -0.1] * 3, "channels_last vs channels_first, accuracy: the same within 0.5 points."),
     ],
 )
@@ -81,3 +91,29 @@ def test_an_answer_says_what_is_known_of_accuracy_where_it_may_suffer(shown, gai
     _, text = shown(partial(sections.answer, accuracy=learned(gains)), judged(SURE), [])
     assert said in text
     assert "ccuracy" not in shown(sections.answer, judged(SURE), [])[1]
+
+
+@pytest.mark.parametrize(
+    ("gains", "said"),
+    [
+        (
+            [0.1, -0.1] * 3,
+            "the same within 0.5 points; not compared for mobilenet in PyTorch, which had not learned.",
+        ),
+        ([], "Accuracy: not compared for mobilenet in PyTorch, which had not learned."),
+    ],
+)
+def test_an_answer_names_what_had_not_learned_and_has_no_accuracy_to_lose(shown, gains, said):
+    section = partial(sections.answer, accuracy=learned(gains), untrained=["mobilenet in PyTorch"])
+    assert said in shown(section, judged(SURE), [])[1]
+
+
+@pytest.mark.parametrize("verdicts", [judged(SURE), judged(FEW)], ids=["decided", "nothing decided"])
+def test_an_answer_names_the_comparison_that_it_had_no_time_for(shown, verdicts):
+    arm = make_run(framework="tensorflow").trial.as_dict()
+    group = GroupCoverage(part="core", core=True, trials=(arm,), blocks=0, most=6)
+    covered = Coverage(session="s", study="layout", budget_s=60.0, spent_s=60.0, groups=(group,))
+
+    said = shown(partial(sections.answer, coverage=covered), verdicts, [])[1]
+
+    assert "TensorFlow, cnn10: no time for it here: `make report NOTEBOOKS=layout BUDGET=3m`." in said

@@ -15,6 +15,7 @@ from trainspeed.core.format import DEFAULT_PRECISION, NAMES, model_of, percent, 
 from trainspeed.core.trial import STRICT
 from trainspeed.judge.verdict import Judgement
 
+NO_CEILING = "No ceiling was measured on this machine: how much faster it could be at best is not known."
 BASELINE = STRICT  # what the ceilings of a device are told against
 # TF32 only multiplies with fewer bits.
 PRECISION_BYTES = {DEFAULT_PRECISION: 4, STRICT: 4, "tf32": 4, "fp16": 2, "bf16": 2}
@@ -174,12 +175,12 @@ def gain_sentence(
     return f"{name}: {could} ({why}), {gained} was: {share} of the way from 1x."
 
 
-def ceiling_sentence(ceilings: Iterable[Ceiling]) -> str:
-    """Return in a sentence how much faster than in fp32 this machine multiplies and convolves."""
+def ceiling_sentence(ceilings: Iterable[Ceiling], *, otherwise: str = NO_CEILING) -> str:
+    """Return in a sentence how much faster than in fp32 this machine multiplies and convolves; else `otherwise`."""
     by_precision = {ceiling.precision: ceiling for ceiling in ceilings}
     values = (*CEILING_VERBS, "bandwidth_bytes_per_s")
     if all(getattr(ceiling, name) is None for ceiling in by_precision.values() for name in values):
-        return "No ceiling was measured on this machine: how much faster it could be at best is not known."
+        return otherwise
     base = by_precision.get(BASELINE, Ceiling(precision=BASELINE))
     others = [ceiling for name, ceiling in by_precision.items() if name != BASELINE]
     parts = [_against(base, other) for other in others]

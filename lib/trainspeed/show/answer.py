@@ -10,8 +10,8 @@ from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES, counted, listed, minutes, percent
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.runs import Measured
-from trainspeed.judge.answer import Answer, shared_words, where_measured
-from trainspeed.judge.blocks_needed import MOST_BLOCKS
+from trainspeed.judge.answer import Answer, answers, shared_words, where_measured
+from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
 from trainspeed.judge.next_step import NextStep, next_step
@@ -26,6 +26,7 @@ from trainspeed.judge.text import (
     size_of,
 )
 from trainspeed.judge.verdict import CONFIDENCE, MIN_BLOCKS, Outcome, expected_false
+from trainspeed.show.messages import of_accuracies
 
 MOST_NAMED = 4  # settings with one outcome that a sentence names
 MOST_LOOKS = 3  # things that are compared in too few blocks that a line names
@@ -80,6 +81,39 @@ def first_looks(verdicts: Sequence[Verdict]) -> list[Marked]:
         )
         lines.append(Marked(f"{escape(NAMES[framework])}: {why}: {'; '.join(looks)}."))
     return lines
+
+
+def accuracy_text(verdicts: Sequence[Verdict], untrained: Sequence[str] = ()) -> str:
+    """Return what is known of accuracy as Markdown, one sentence: what is undecided is named, with what decides it.
+
+    Args:
+        untrained: What had not learned, so that no verdict is about it: "mobilenet in PyTorch".
+    """
+    said = []
+    if verdicts:
+        sure = [verdict for verdict in verdicts if verdict.low is not None]
+        open_ = _undecided_accuracy(sure) if sure else f"undecided, with fewer than {MIN_BLOCKS} blocks"
+        said.append(of_accuracies(verdicts, otherwise=f"Accuracy: {open_}"))
+    if untrained:
+        compared = f"not compared for {escape(listed(untrained))}, which had not learned"
+        said.append(compared if said else f"Accuracy: {compared}")
+    return f"{'; '.join(said) or 'Accuracy: not compared'}."
+
+
+def _undecided_accuracy(sure: Sequence[Verdict]) -> str:
+    """Return for what it is undecided whether accuracy was kept, and how many blocks decide it."""
+    found = answers(sure)
+    settings = [
+        (f"{answer.versus} for {name}" if len(found) > 1 else name, verdict)
+        for answer in found
+        for several in answer.settings.values()
+        for name, verdict in several
+    ]
+    needed = [blocks_for_margin(verdict) for verdict in sure]
+    if not (blocks := max(filter(None, needed), default=None)):
+        return f"undecided for {_named(settings)}, and no reasonable number of blocks decides it"
+    how = f"`accuracy_blocks: {blocks}` would decide it, if the difference is as large as it looks now"
+    return f"undecided for {_named(settings)}: {how}"
 
 
 def _look(versus: str, several: Sequence[Verdict], decided: Sequence[Verdict]) -> str:
@@ -138,17 +172,17 @@ def certainty_sentences(
 def _intervals(sure: Sequence[Verdict], all_of_them: int) -> str:
     blocks = sorted({verdict.blocks for verdict in sure})
     span = f"{blocks[0]}" if len(blocks) == 1 else f"{blocks[0]} to {blocks[-1]}"
-    chance = f"{expected_false(len(sure)):.1f}"
+    chance = f"{expected_false(len(sure)):.2g}"
     told = (
         f"Each interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes; of {len(sure)} such "
-        f"intervals up to {chance} miss the truth by chance."
+        f"intervals, at most {chance} miss the truth on average."
         if len(sure) > 1
         else f"The interval is one of {percent(CONFIDENCE)} over {span} blocks of fresh processes."
     )
     chosen = (
         "The total was measured in blocks that were not used to choose the switches."
         if any(verdict.factor == RECIPE for verdict in sure)
-        else "Only what the front page calls confirmed was measured once more."
+        else "The front page says what of it was measured once more."
     )
     return f"{told} Comparisons in all: {all_of_them}. {chosen}"
 

@@ -60,6 +60,33 @@ def left_out_in_short(coverage: Coverage) -> list[str]:
     return [f"No time for {told}: `{command}`."] if names else []
 
 
+def core_left_out(coverage: Coverage | None) -> list[str]:
+    """Return for which comparisons of its core a study had no time, in a sentence with the command; else nothing.
+
+    What depends on earlier results is in no named set of the plan, and is not among them.
+    """
+    left = [group for group in coverage.left_out if group.core and group.part] if coverage else []
+    if not left:
+        return []
+    everywhere = _words_of(coverage)
+    names = list(dict.fromkeys(", ".join(_parts(group, everywhere)[0]) for group in left))
+    more = len(names) - MOST_NAMED
+    told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+    command = command_with_time(coverage, _arms(left))
+    return [f"{told}: no time for {'it' if len(names) == 1 else 'them'} here: `{command}`."]
+
+
+def why_missing(coverage: Coverage | None, *kinds: str, otherwise: str) -> str:
+    """Return why a section is empty: that there was no time for it, with the command, or else `otherwise`.
+
+    Args:
+        kinds: What it needs: names of sets of trials of the plan, or of phases.
+    """
+    left = coverage.left_out if coverage else ()
+    needed = [group for group in left if {group.part, *(arm.phase.name for arm in group.arms)} & {*kinds}]
+    return f"No time for this: `{command_with_time(coverage, _arms(needed))}`." if needed else otherwise
+
+
 def _arms(groups: Iterable[GroupCoverage]) -> list[AnyTrial]:
     return [arm for group in groups for arm in group.arms]
 

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from IPython.display import Markdown, display
 
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.guard import guarded
+from trainspeed.core.markdown import escape
 from trainspeed.core.runs import Measured
 from trainspeed.judge.answer import answers
 from trainspeed.judge.arithmetic import default_sentences
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.doubts import study_doubts
-from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.show import forest, notebook, tables
-from trainspeed.show.answer import NOTHING, answer_text, certainty_sentences, first_looks
-from trainspeed.show.coverage import coverage_sentences, left_out_table
-from trainspeed.show.messages import of_accuracies, of_comparisons
+from trainspeed.show.answer import NOTHING, accuracy_text, answer_text, certainty_sentences, first_looks
+from trainspeed.show.coverage import core_left_out, coverage_sentences, left_out_table
+from trainspeed.show.messages import of_comparisons
 from trainspeed.show.monitor import plot_monitor
 from trainspeed.show.theme import show
 
@@ -47,6 +48,8 @@ def answer(
     *,
     on_cores: bool = False,
     accuracy: Sequence[Verdict] | None = None,
+    untrained: Sequence[str] = (),
+    coverage: Coverage | None = None,
 ) -> None:
     """Show what was decided, a sentence for each comparison, and the chart that carries it.
 
@@ -56,25 +59,19 @@ def answer(
         alt: What the chart shows, for readers who cannot see it.
         on_cores: Whether a device is a CPU core: see `answer_text`.
         accuracy: The verdicts on accuracy, where what is faster may cost some; None where it does not.
+        untrained: What had not learned, so that its accuracy is not compared: see `accuracy_text`.
+        coverage: What of its plan the study had time for; None where it had no limit.
     """
     sure = [verdict for verdict in verdicts if verdict.low is not None]
     said = [answer_text(one, on_cores=on_cores) for one in answers(sure)]
-    kept = [accuracy_text(accuracy)] if accuracy is not None else []
-    text = "\n\n".join([*said, *first_looks(verdicts), *kept]) if said else NOTHING
+    kept = [accuracy_text(accuracy, untrained)] if accuracy is not None else []
+    told = [*said, *first_looks(verdicts), *kept] if said else [NOTHING]
+    text = "\n\n".join([*told, *map(escape, core_left_out(coverage))])
     display(Markdown(text), metadata=notebook.of_verdicts(sure))
     shown = [*(sure or verdicts), *control]
     with guarded():
         show(forest.plot_speedups(shown, title=of_comparisons(shown)), alt=alt)
     _explain_speedups(shown)
-
-
-def accuracy_text(verdicts: Sequence[Verdict]) -> str:
-    """Return what is known of accuracy, as one sentence of an answer."""
-    if not verdicts:
-        return "Accuracy: not compared."
-    sure = any(verdict.low is not None for verdict in verdicts)
-    otherwise = "undecided" if sure else f"undecided, with fewer than {MIN_BLOCKS} blocks"
-    return f"{of_accuracies(verdicts, otherwise=f'Accuracy: {otherwise}')}."
 
 
 def certainty(

@@ -23,6 +23,7 @@ from trainspeed.studies.amp.findings import (
     precision_settings,
     skip_sentences,
     unsupported_sentences,
+    untrained_models,
     without_untrained,
 )
 
@@ -207,6 +208,7 @@ def test_models_that_guess_are_not_compared_in_accuracy():
     kept, told = without_untrained([*guess, *learned])
 
     assert kept == learned
+    assert untrained_models([*guess, *learned]) == ["mobilenet in PyTorch"] and untrained_models(kept) == []
     assert told == [
         "PyTorch, mobilenet: 10 % in fp32 is near chance (10 %): it has not learned yet, so accuracy is not "
         "compared. Train more epochs."

@@ -10,7 +10,7 @@ from itertools import combinations
 from statistics import median
 
 from trainspeed.articles.numbers import why_unsupported
-from trainspeed.core.format import DEFAULT_PRECISION, NAMES, model_of, percent, precision_of
+from trainspeed.core.format import DEFAULT_PRECISION, NAMES, listed, model_of, percent, precision_of
 from trainspeed.core.markdown import escape
 from trainspeed.core.phase import COMPUTE, INPUT, PHASES
 from trainspeed.core.run import Run, Status
@@ -136,22 +136,40 @@ def without_untrained(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:
     Two models that guess are equally accurate, which says nothing of their precision.
     """
     runs = list(runs)
+    arms = _untrained(runs)
+    sentences = []
+    for (framework, model), arm in arms.items():
+        accuracy = _accuracy(arm)
+        sentences.append(
+            f"{NAMES[framework]}, {model_of(model)}: {percent(accuracy)} in {precision_of(arm[0].trial.precision)} is "
+            f"{_against_chance(accuracy, arm[0])}: it has not learned yet, so accuracy is not compared. Train "
+            "more epochs."
+        )
+    learned = [run for run in runs if (run.trial.framework, run.trial.model) not in arms]
+    return learned, sentences
+
+
+def untrained_models(runs: Iterable[Run]) -> list[str]:
+    """Return the models that learned nothing in the baseline: "mobilenet and resnet50 in PyTorch"."""
+    models: dict[str, list[str]] = {}
+    for framework, model in _untrained(runs):
+        models.setdefault(framework, []).append(model_of(model))
+    return [f"{listed(names)} in {NAMES[framework]}" for framework, names in models.items()]
+
+
+def _untrained(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
+    """Return (framework, model) -> the runs of the baseline, of those that learned nothing in it."""
+    runs = list(runs)
     baseline = baseline_of({run.trial.precision for run in runs})
     arms: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         if run.trial.precision == baseline and run.test_accuracy is not None:
             arms.setdefault((run.trial.framework, run.trial.model), []).append(run)
-    sentences = {}
-    for (framework, model), arm in arms.items():
-        accuracy = median(run.test_accuracy for run in arm)
-        if accuracy < arm[0].learned_from:
-            sentences[framework, model] = (
-                f"{NAMES[framework]}, {model_of(model)}: {percent(accuracy)} in {precision_of(baseline)} is "
-                f"{_against_chance(accuracy, arm[0])}: it has not learned yet, so accuracy is not compared. Train "
-                "more epochs."
-            )
-    learned = [run for run in runs if (run.trial.framework, run.trial.model) not in sentences]
-    return learned, list(sentences.values())
+    return {name: arm for name, arm in arms.items() if _accuracy(arm) < arm[0].learned_from}
+
+
+def _accuracy(arm: Sequence[Run]) -> float:
+    return median(run.test_accuracy for run in arm)
 
 
 def _against_chance(accuracy: float, run: Run) -> str:

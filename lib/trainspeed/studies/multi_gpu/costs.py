@@ -19,6 +19,7 @@ from trainspeed.judge.overlap import LEAST_EXCHANGE_SHARE
 from trainspeed.studies.multi_gpu.links import gradient_sizes, one_device_share, overlap_of
 
 MEASURED_COSTS = ["step_s", "compute_s", "exchange_s", "exchange_bytes"]
+NOT_MEASURED = "Not measured here: it needs whole steps on several devices and one device's share of them."
 
 
 def share_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:

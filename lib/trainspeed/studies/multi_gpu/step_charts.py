@@ -11,6 +11,10 @@ from trainspeed.show.rows import require
 from trainspeed.show.series import handles
 from trainspeed.show.theme import GREY, OKABE_ITO, PALE, framework_name
 
+HOW_TO_READ_PIPELINES = (
+    "How to read the chart: were input and compute perfectly side by side, whole steps would take as long as the "
+    "longer of the two; one after the other, as long as both."
+)
 # Both in the order of the stack; the hatch tells the pieces apart without colour.
 PIECE_COLUMNS = ["compute_s", "exchange_s", "rest_s"]
 PIECE_LOOKS = {
