@@ -3,9 +3,12 @@
 from front_data import NOTHING, report_of
 from study_data import MACHINE, make_run, make_trial
 from trainspeed.core.run import Role
-from trainspeed.search.untried import untried_in_short
+from trainspeed.search.untried import untried, untried_in_short, untried_sentences
 from trainspeed.studies.summary.text import not_measured, without_result
 
+COMMAND = (
+    "To try them: `echo 'switches: {levers: []}' > more.yaml && make report NOTEBOOKS=switches PARAMS=more.yaml`."
+)
 PLAIN = make_trial(layout="channels_first")
 ON_CPU = MACHINE | {"device": "cpu", "cores": {"physical": 2, "logical": 2}}
 
@@ -22,12 +25,23 @@ def test_levers_of_the_framework_and_the_device_that_had_no_run_are_counted_and_
     assert one.start == PLAIN.spec and "torch.compile" in one.names
     assert "optimizer" not in one.levers and "cudnn_benchmark" not in one.levers, "tried; of a GPU"
     told = [said for said in not_measured(report, NOTHING) if "had no run" in said]
-    assert told[0].startswith(f"switches: PyTorch, cnn10: {len(one.levers)} levers that could be tried here")
-    assert "`make report NOTEBOOKS=switches PARAMS=more.yaml` with `switches: {levers: []}`" in told[0]
+    assert told[0].startswith(
+        f"switches: levers that could be tried here had no run. PyTorch, cnn10 ({len(one.levers)}): "
+    )
+    assert told[0].endswith(COMMAND)
     assert "had no run" not in " ".join(without_result(report, NOTHING)), "nobody asked for them"
     assert untried_in_short(report.untried).endswith(
         f" and {len(one.levers) - 1} more switches that a search can try"
     )
+
+
+def test_searches_of_one_study_are_told_with_one_command():
+    keras = make_trial(framework="tensorflow")
+    both = runs_of(PLAIN, PLAIN.pulled("optimizer", "fused"), keras)
+    (said, *_) = untried_sentences(untried(both))
+
+    assert ". PyTorch, cnn10 (" in said and ". TensorFlow, cnn10 (" in said
+    assert said.count("make report") == 1 and said.endswith(COMMAND)
 
 
 def test_without_a_search_nothing_was_left_untried():

@@ -201,6 +201,11 @@ def command_for(trials: Iterable[AnyTrial]) -> str:
     return "make report" if nodes == 1 else f"make fleet FLEET=fleet.yaml NODES={nodes}"
 
 
+def command_with(command: str, study: str, parameter: str, value: str) -> str:
+    """Return a line to paste, as `code`: it writes a file with one parameter of a study, and measures with it."""
+    return f"`echo '{study}: {{{parameter}: {value}}}' > more.yaml && {command} PARAMS=more.yaml`"
+
+
 def command_with_time(coverage: Coverage, trials: Iterable[AnyTrial] = ()) -> str:
     """Return the command that gives a study alone three times its time: see `command_for`."""
     return f"{command_for(trials)} NOTEBOOKS={coverage.study} BUDGET={coverage.ampler_minutes}m"

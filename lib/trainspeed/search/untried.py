@@ -9,6 +9,7 @@ from trainspeed.core.format import NAMES, counted, listed, model_of
 from trainspeed.core.levers.registry import LEVERS, levers_apart
 from trainspeed.core.run import Role, Run
 from trainspeed.core.trial import Trial
+from trainspeed.judge.text import command_with
 from trainspeed.search.switch import candidates
 
 MOST_NAMED = 3
@@ -68,23 +69,28 @@ def _there(start: Trial, machine: Mapping) -> tuple:
 
 
 def untried_sentences(found: Sequence[Untried]) -> list[str]:
-    """Return what each search could have tried, by number and the first names, with the command that tries it."""
+    """Return what the searches of each study could have tried, by number and the first names, and what tries it."""
     sentences = []
-    for one in found:
-        if one.levers:
-            where = f"{one.study}: {NAMES[one.start.framework]}, {model_of(one.start.model)}"
-            more = len(one.levers) - len(one.names)
-            names = "; ".join([*one.names, *([f"{more} more"] if more else [])])
-            sentences.append(
-                f"{where}: {counted(len(one.levers), 'lever')} that could be tried here had no run: {names}: "
-                f"`make report NOTEBOOKS={one.study} PARAMS=more.yaml` with `{one.study}: {{levers: []}}` in that file."
-            )
+    for study in dict.fromkeys(one.study for one in found if one.levers):
+        searches = [one for one in found if one.study == study and one.levers]
+        try_all = command_with(f"make report NOTEBOOKS={study}", study, "levers", "[]")
+        sentences.append(
+            f"{study}: levers that could be tried here had no run. {' '.join(map(_levers, searches))} "
+            f"To try them: {try_all}."
+        )
     if found and all(one.batches for one in found):
         sentences.append(
             "Larger batches were not tried: an epoch had too few images for them, or there was no time "
             "(`make report PRESET=standard`)."
         )
     return sentences
+
+
+def _levers(one: Untried) -> str:
+    """Return the levers of one search, in a sentence: how many, and the first names."""
+    more = len(one.levers) - len(one.names)
+    names = "; ".join([*one.names, *([f"{more} more"] if more else [])])
+    return f"{NAMES[one.start.framework]}, {model_of(one.start.model)} ({len(one.levers)}): {names}."
 
 
 def untried_in_short(found: Sequence[Untried]) -> str:

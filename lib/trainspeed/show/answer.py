@@ -20,6 +20,7 @@ from trainspeed.judge.text import (
     OUTCOME_WORDS,
     OVER_ONE_CORE,
     command_for,
+    command_with,
     interval_of,
     name_words,
     size_in_short,
@@ -232,12 +233,11 @@ def how_to_measure(step: NextStep, study: str, wall_s: float, coverage: Coverage
 
 
 def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
-    """Return the command that measures so many blocks, as `code`: with a file of parameters where it takes one."""
+    """Return the command that measures so many blocks, as `code`: one that writes a file of parameters where it takes one."""
     spent_s = (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0)
     asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
     command = command_for(verdict.candidate for verdict in step.open)
-    said = f"`{command} NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
+    command += f" NOTEBOOKS={study} BUDGET={max(1, math.ceil(spent_s / 60))}m"
     if step.blocks <= asked:
-        return f"{said}`"
-    parameter = BLOCKS.get(study, "blocks")
-    return f"{said} PARAMS=more.yaml` with `{study}: {{{parameter}: {step.blocks}}}` in that file"
+        return f"`{command}`"
+    return command_with(command, study, BLOCKS.get(study, "blocks"), str(step.blocks))
