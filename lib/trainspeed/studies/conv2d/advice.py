@@ -65,16 +65,19 @@ def _warm_up(calls: Calls) -> list[str]:
 
 
 def _stay(verdicts: Iterable[Verdict], *, cores: bool) -> list[str]:
-    """Return that data had better stay where they are, where that is decided of a library."""
+    """Return in which libraries data had better stay where they are: where that is decided."""
     where = "in the library's own memory" if cores else "on the device"
-    takes = []
+    takes = {}
     for verdict in verdicts:
         if verdict.outcome == Outcome.FASTER:
             share, *ends = (percent(1 / times) for times in (verdict.speedup, verdict.high, verdict.low))
-            takes.append(f"{share} ({' to '.join(ends)}) of a round trip in {library_of(verdict.candidate)}")
+            takes[library_of(verdict.candidate)] = f"{share} ({' to '.join(ends)})"
     if not takes:
         return []
-    return [f"Keep images and results {where} from call to call where you can: that takes {listed(takes)}."]
+    return [
+        f"In {listed(takes)}, keep images and results {where} from call to call where you can: that takes "
+        f"{listed(takes.values())} of a round trip."
+    ]
 
 
 def all_on_cores(runs: Iterable[Run]) -> bool:
