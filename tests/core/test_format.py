@@ -29,6 +29,8 @@ from trainspeed.core import format
         (format.fixed(1.005, 1, "×"), "1.0×"),
         (format.fixed(-0.04, 1, " points", sign="+"), "+0.0 points"),
         (format.interval(1.314, 1.37), "1.31 to 1.37"),
+        (format.interval(0.9783, 0.9828), "0.978 to 0.983"),
+        (format.interval(1.0, 1.00001), "1.00 to 1.00"),
         (format.interval(-0.3, 0.8, 1, sign="+"), "-0.3 to +0.8"),
         (format.interval(1.0, None), format.MISSING),
         (format.percent(0.95), "95 %"),

@@ -9,7 +9,7 @@ from conv2d_data import make_trial
 from study_data import layout_pair
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
+from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide, is_at_edge
 from trainspeed.judge.comparison import compare, verdict_between
 from trainspeed.judge.next_step import more_seconds, next_step
 from trainspeed.judge.verdict import Judgement, Outcome
@@ -129,13 +129,33 @@ def test_what_is_too_small_for_its_noise_is_told_apart():
     ]
 
 
+def test_a_difference_at_the_edge_of_the_margin_is_not_for_the_noise():
+    runs = RunSet(tuple(layout_pair([1 / 1.0215, *[1 / 1.02] * 3, 1 / 1.0195, 1 / 1.018])))
+    step = next_step(compare(runs, *LAYOUTS, question="?"), runs)
+
+    assert (step.open, step.near, len(step.at_edge)) == ((), (), 1)
+    (said,) = step_sentences(step, "layout", 1.0, None)
+    assert said.startswith("Undecided: channels_last vs channels_first, PyTorch") and said.endswith(
+        ": 0.98x (0.979 to 0.982), about 2 % slower, at the edge of the 2 % margin: it makes no difference worth a "
+        "switch."
+    )
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 1.03), (1.01, 1.2), (0.9, 0.99), (0.99, 1.01), (1.03, 1.04)])
+def test_a_wide_interval_or_one_with_1_in_it_is_not_at_the_edge(low, high):
+    judged = judgement(1.021, low, high)
+
+    assert not is_at_edge(replace(judged, outcome=Outcome.FASTER) if low > 1.02 else judged)
+    assert is_at_edge(judgement(1.021, 1.01, 1.03)) and is_at_edge(judgement(0.98, 0.97, 0.99))
+
+
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (1, "1 comparison. 15 blocks would decide it, if the difference is as large as it looks now: `make "),
+        (1, "1 comparison. 15 blocks would decide it, if the difference is as large as it looks now: `echo "),
         (
             2,
-            "2 comparisons. 15 blocks would decide them, if the differences are as large as they look now: `make ",
+            "2 comparisons. 15 blocks would decide them, if the differences are as large as they look now: `echo ",
         ),
     ],
 )

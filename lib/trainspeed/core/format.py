@@ -74,10 +74,11 @@ def fixed(value: float | None, decimals: int, unit: str = "", *, sign: str = "")
 
 
 def interval(low: float | None, high: float | None, decimals: int = 2, *, sign: str = "") -> str:
-    """Return both ends of an interval: "1.31 to 1.37"."""
+    """Return both ends of an interval: "1.31 to 1.37"; with a decimal more where they are alike without it."""
     if _absent(low) or _absent(high):
         return MISSING
-    return f"{fixed(low, decimals, sign=sign)} to {fixed(high, decimals, sign=sign)}"
+    ends, finer = ([fixed(end, n, sign=sign) for end in (low, high)] for n in (decimals, decimals + 1))
+    return " to ".join(finer if ends[0] == ends[1] and finer[0] != finer[1] else ends)
 
 
 def percent(share: float, *, sign: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from trainspeed.judge.equivalence import margin_of
-from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement
+from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement, Outcome
 
 MOST_BLOCKS = 45  # worth asking for: an interval is then a third as wide as that of 5
 BLOCKS_APART = 3  # 6, 9, 12, 15 …: with a number between them an interval is hardly narrower
@@ -26,6 +26,17 @@ def blocks_to_decide(verdict: Judged | Judgement) -> int | None:
     else:
         reach, room = max((high - size, end - size), (size - low, size + end), key=_ratio)
     return _blocks(verdict.blocks, _ratio((reach, room)))
+
+
+def is_at_edge(verdict: Judged | Judgement) -> bool:
+    """Return whether a verdict on time that is undecided is so for the margin alone, and not for noise.
+
+    Its interval has no 1 in it, and ends within twice the margin: whatever is true is hardly a reason to switch.
+    """
+    if verdict.low is None or verdict.outcome is not Outcome.UNDECIDED:
+        return False
+    most = 1 + 2 * MARGIN
+    return 1 < verdict.low <= verdict.high <= most or 1 / most <= verdict.low <= verdict.high < 1
 
 
 def blocks_for_margin(accuracy: Judged | Judgement, margin: float | None = None) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.run import Role, Status
 from trainspeed.core.runs import RunSet
-from trainspeed.judge.blocks_needed import blocks_to_decide
+from trainspeed.judge.blocks_needed import blocks_to_decide, is_at_edge
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.run_notes import EpochsDrifted, run_notes
 from trainspeed.judge.verdict import Outcome
@@ -23,6 +23,7 @@ class NextStep:
     Attributes:
         open: What is undecided, and would not be with so many blocks.
         near: What is undecided and too small for its noise: it would take more than `MOST_BLOCKS`.
+        at_edge: What would take as many, though its interval is narrow and without 1: the margin's edge lies in it.
         blocks: How many blocks it takes in all, if the effects are as large as they look; None where `open` is empty.
         more_s: Seconds that these take beyond what was measured; None where that is not known.
         drifted, of: In how many runs of what is undecided the epoch time changed meanwhile, of how many.
@@ -34,6 +35,7 @@ class NextStep:
     more_s: float | None
     drifted: int = 0
     of: int = 0
+    at_edge: tuple[Verdict, ...] = ()
 
     @property
     def many_drifted(self) -> bool:
@@ -53,13 +55,17 @@ def next_step(verdicts: Iterable[Verdict], runs: RunSet) -> NextStep | None:
     if not undecided:
         return None
     open_ = tuple(verdict for verdict in undecided if needed[id(verdict)])
-    near = tuple(verdict for verdict in undecided if not needed[id(verdict)])
+    others = [verdict for verdict in undecided if not needed[id(verdict)]]
+    at_edge = tuple(verdict for verdict in others if is_at_edge(verdict))
+    near = tuple(verdict for verdict in others if not is_at_edge(verdict))
     blocks = max((needed[id(verdict)] or 0 for verdict in open_), default=None)
     pairs = {trial.spec for verdict in undecided for trial in (verdict.baseline, verdict.candidate)}
     own = [run for run in runs if run.status is Status.OK and run.trial.spec in pairs]
     drifted = sum(any(isinstance(note, EpochsDrifted) for note in run_notes(run)) for run in own)
     more_s = blocks and more_seconds(open_, runs, blocks)
-    return NextStep(open=open_, near=near, blocks=blocks, more_s=more_s, drifted=drifted, of=len(own))
+    return NextStep(
+        open=open_, near=near, at_edge=at_edge, blocks=blocks, more_s=more_s, drifted=drifted, of=len(own)
+    )
 
 
 def more_seconds(verdicts: Sequence[Verdict], runs: RunSet, blocks: int) -> float | None:

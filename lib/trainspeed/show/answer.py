@@ -26,7 +26,7 @@ from trainspeed.judge.text import (
     size_in_short,
     size_of,
 )
-from trainspeed.judge.verdict import CONFIDENCE, MIN_BLOCKS, Outcome, expected_false
+from trainspeed.judge.verdict import CONFIDENCE, MARGIN, MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.messages import of_accuracies
 
 MOST_NAMED = 4  # settings with one outcome that a sentence names
@@ -206,6 +206,7 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
             f"{counted(len(step.near), 'comparison')}, for which more than {MOST_BLOCKS} blocks would be needed. Take "
             "what is simpler."
         )
+    sentences += [f"Undecided: {at_edge_sentence(verdict)}" for verdict in step.at_edge]
     if step.many_drifted:
         sentences.append(
             Marked(
@@ -219,6 +220,15 @@ def step_sentences(step: NextStep | None, study: str, wall_s: float, coverage: C
 def decided_by(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
     """Return how many blocks would decide what is open, and the command; arguments as of `step_sentences`."""
     return f"{counted(len(step.open), 'comparison')}. {how_to_measure(step, study, wall_s, coverage)}."
+
+
+def at_edge_sentence(verdict: Verdict) -> str:
+    """Return that a difference is known well, and is as large as what is not worth a switch."""
+    side = "faster" if verdict.speedup > 1 else "slower"
+    return (
+        f"{verdict.name}: {size_of(verdict)} ({interval_of(verdict)}), about {percent(abs(verdict.speedup - 1))} {side}, "
+        f"at the edge of the {percent(MARGIN)} margin: it makes no difference worth a switch."
+    )
 
 
 def how_to_measure(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:

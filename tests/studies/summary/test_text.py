@@ -146,7 +146,7 @@ def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     assert undecided_sentences(report_of(verdict(2.0))) == []
     open_ = replace(verdict(blocks=2), study="switches", factor="recipe")
     assert undecided_sentences(report_of(open_))[0].endswith(
-        "with `switches: {confirm_blocks: 6}` in that file."
+        ": `echo 'switches: {confirm_blocks: 6}' > more.yaml && make report NOTEBOOKS=switches BUDGET=1m PARAMS=more.yaml`."
     )
 
 
@@ -158,6 +158,14 @@ def test_what_no_number_of_blocks_decides_is_one_sentence_for_all_studies():
         "Differences too small for the noise here, for which more than 45 blocks would be needed: layout (1), amp (1). "
         "Take what is simpler."
     ]
+
+
+def test_what_lies_at_the_edge_of_the_margin_is_told_with_its_size_and_not_as_noise():
+    edge = replace(verdict(1.02).judgement, speedup=0.98, low=0.9783, high=0.9828, outcome=Outcome.UNDECIDED)
+    (said,) = undecided_sentences(report_of(replace(verdict(), judgement=edge)))
+
+    assert said.startswith("layout: channels_last vs channels_first, ")
+    assert "0.98x (0.978 to 0.983), about 2 % slower, at the edge of the 2 % margin" in said
 
 
 def test_what_is_too_small_by_itself_and_pays_with_others_is_not_to_be_left_out():
@@ -244,8 +252,8 @@ def test_losses_of_time_come_first_the_largest_on_top_then_of_accuracy_then_what
 
     starts = [sentence.partition(":")[0] for sentence in sentences]
     assert starts == [
-        "**0.30x** (0.30 to 0.30), slower",
-        "**0.80x** (0.80 to 0.80), slower",
+        "**0.30x** (0.300 to 0.301), slower",
+        "**0.80x** (0.800 to 0.804), slower",
         "**-0.9 points** (-0.9 to -0.9), worse",
         "**1.00x** (1.00 to 1.00), the same within the margin",
     ]

@@ -24,7 +24,7 @@ from trainspeed.judge.text import (
     size_of,
 )
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
-from trainspeed.show.answer import decided_by
+from trainspeed.show.answer import at_edge_sentence, decided_by
 from trainspeed.studies.summary.accuracy import (
     accuracy_words,
     gain_accuracy,
@@ -174,6 +174,8 @@ def undecided_sentences(report: ReportSummary) -> list[str]:
         step = next_step(sure or own, runs)
         if step and step.open:
             sentences.append(f"{study}: {decided_by(step, study, runs.wall_s, report.coverage.get(study))}")
+        for verdict in step.at_edge if step else ():
+            sentences.append(f"{study}: {at_edge_sentence(verdict)}")
         if step and step.near:
             parts = sum(is_part(verdict, report.kept) for verdict in step.near)
             near |= {study: len(step.near) - parts} if parts < len(step.near) else {}
