@@ -4,7 +4,13 @@ import pytest
 
 from study_data import make_trial
 from trainspeed.core.coverage import Coverage, GroupCoverage
-from trainspeed.show.coverage import core_left_out, coverage_sentences, left_out_in_short, why_missing
+from trainspeed.show.coverage import (
+    core_left_out,
+    coverage_sentences,
+    left_out_in_short,
+    left_out_table,
+    why_missing,
+)
 
 
 def test_a_study_that_had_time_for_nothing_is_told():
@@ -105,3 +111,17 @@ def test_an_empty_section_says_that_there_was_no_time_only_where_that_is_why():
     assert why_missing(lacking, "conv", "matmul", otherwise="None.") == no_time, "phases are known, too"
     assert why_missing(lacking, "core", otherwise="None.") == "None.", "there was time for it"
     assert why_missing(None, "fed", otherwise="None.") == "None."
+
+
+def test_what_earlier_results_asked_for_has_a_part_and_is_not_of_the_core():
+    sets = [("core", 6), ("sweep", 0), ("", 0)]
+    groups = tuple(
+        GroupCoverage(part=part, core=part != "sweep", trials=(make_trial().as_dict(),), blocks=blocks, most=6)
+        for part, blocks in sets
+    )
+    covered = Coverage(session="s", study="conv2d", budget_s=60.0, spent_s=60.0, groups=groups)
+
+    assert "take turns: " in coverage_sentences(covered)[1]
+    assert "depends on what was measured first" in left_out_table(covered).to_html()
+    unnamed = replace(covered, groups=tuple(replace(group, part="") for group in groups))
+    assert "depends on" not in left_out_table(unnamed).to_html()

@@ -18,7 +18,7 @@ def test_equal_columns_are_dropped_and_said():
     rows, said = said_once(ROWS)
 
     assert rows == [{"model": name, "ms": n} for n, name in enumerate("abc")]
-    assert said == ["In all rows: layout channels_last, batch 16"]
+    assert said == ["In all rows, layout: channels_last; batch: 16"]
 
 
 def test_a_column_that_nothing_is_known_of_is_said_to_be_that():
@@ -55,7 +55,7 @@ def test_the_caption_says_it_escaped_and_the_id_does_not_depend_on_it():
     hostile = [row | {"layout": "<img src=x>"} for row in ROWS]
     tables = [table_of(rows) for rows in (ROWS, hostile)]
 
-    assert tables[0].caption.get_text() == "Times. In all rows: layout channels_last, batch 16"
+    assert tables[0].caption.get_text() == "Times. In all rows, layout: channels_last; batch: 16"
     assert not tables[1].find("img") and "<img src=x>" in tables[1].caption.get_text()
     assert tables[0]["id"] == tables[1]["id"]
 

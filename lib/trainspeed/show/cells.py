@@ -84,9 +84,9 @@ def said_once(rows: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Mapping[str, 
     if not differ or _are_numbers(columns[differ[0]]):
         differ = list(dict.fromkeys([first, *differ]))
     equal = {name: str(rows[0][name]) for name in columns if name not in differ}
-    known = [f"{name} {text}".strip() for name, text in equal.items() if text not in ("", MISSING)]
+    known = [f"{name}: {text}" if name else text for name, text in equal.items() if text not in ("", MISSING)]
     unknown = [name for name, text in equal.items() if text == MISSING]
-    said = [f"In all rows: {', '.join(known)}"] if known else []
+    said = [f"In all rows, {'; '.join(known)}"] if known else []
     said += [f"Not known in any row: {', '.join(unknown)}"] if unknown else []
     return [{name: row[name] for name in differ} for row in rows], said
 

@@ -15,6 +15,7 @@ from trainspeed.show.cells import styled
 
 MOST_NAMED = 3  # groups that a sentence names; the table has all
 WORDS_ALONE, MOST_WORDS = 2, 3  # of a group's name: those that it has anyway, and all
+ASKED_LATER = "depends on what was measured first"  # the part of trials that no set of the plan has
 DIFFERENCES = {"part": "part of the training", "levers": "what is switched on", "augment": "augmentation"}
 
 
@@ -28,7 +29,7 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     had += [f"what is shown beside them {_blocks(rest)}"] if rest else []
     sentences = [f"Time: {limits}{f': {listed(had)}' if had else ''}."]
     if left := coverage.left_out:
-        of_core = sum(group.core for group in left)
+        of_core = sum(group.core and _part(group, coverage) != ASKED_LATER for group in left)
         where = f" ({of_core} of them of the core)" if of_core else ""
         everywhere = _words_of(coverage)
         names = list(dict.fromkeys(_name(group, everywhere) for group in left))
@@ -130,7 +131,7 @@ def left_out_table(coverage: Coverage) -> Styler:
     """Return a table of what there was no time for, in the order in which it would have come."""
     rows = [
         {
-            "part": group.part,
+            "part": _part(group, coverage),
             "what": ", ".join(group.arms[0].describe()),
             "compared with": _others(group),
             "blocks": f"{group.blocks} of {group.most}",
@@ -138,6 +139,11 @@ def left_out_table(coverage: Coverage) -> Styler:
         for group in (*coverage.left_out, *coverage.unequal)
     ]
     return styled(rows, "left-out", "No time for these")
+
+
+def _part(group: GroupCoverage, coverage: Coverage) -> str:
+    """Return the name of a group's set; without one, where others have one, earlier results have asked for it."""
+    return group.part or ASKED_LATER * any(other.part for other in coverage.groups)
 
 
 def _others(group: GroupCoverage) -> str:

@@ -84,16 +84,16 @@ def _text(cell):
 def table(soup, caption):
     """Return the rows of a table, with what its caption says of all of them, and the table."""
     captions = [
-        (t.caption.get_text().partition(". In all rows: "), t) for t in soup.find_all("table") if t.caption
+        (t.caption.get_text().partition(". In all rows, "), t) for t in soup.find_all("table") if t.caption
     ]
     found, said = next((t, said) for (name, _, said), t in captions if name == caption)
     names = [name.get_text() for name in found.thead("th")]
     rows = [[_text(cell) for cell in row("td")] for row in found.tbody("tr")]
     shared = {
-        column: part.removeprefix(f"{column} ")
-        for part in said.split(", ")
+        column: part.removeprefix(f"{column}: ")
+        for part in said.split("; ")
         for column in ("difference in points", "speed-up", "outcome", "95 % interval", "blocks", "notebook")
-        if part.startswith(f"{column} ")
+        if part.startswith(f"{column}: ")
     }
     return [shared | dict(zip(names, row, strict=True)) for row in rows], found
 

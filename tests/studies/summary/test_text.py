@@ -255,7 +255,7 @@ def test_losses_of_time_come_first_the_largest_on_top_then_of_accuracy_then_what
         "**0.30x** (0.300 to 0.301), slower",
         "**0.80x** (0.800 to 0.804), slower",
         "**-0.9 points** (-0.9 to -0.9), worse",
-        "**1.00x** (1.00 to 1.00), the same within the margin",
+        "**1.00x** (1.000 to 1.005), the same within the margin",
     ]
     assert slower_sentences(report_of(verdict(3.0))) == []
 

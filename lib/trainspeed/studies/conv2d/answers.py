@@ -147,7 +147,7 @@ def _grows(claim: Claim, measured: Measurements, *, factor: str) -> ClaimAnswer:
     """Whether the device gains over the CPU from the smallest size to the largest."""
     unit = SWEEPS[factor].unit
     if not (sweeps := measured.grid.sweeps(factor)):
-        return decide(claim, [], f"No sizes of {unit} were measured.")
+        return decide(claim, [], f"No {SWEEPS[factor].plural} were measured.")
     sweep = sweeps[0]
     by_block, ratios = {}, {}
     for size in sorted(measured.grid.sizes[factor]):
@@ -156,7 +156,7 @@ def _grows(claim: Claim, measured: Measurements, *, factor: str) -> ClaimAnswer:
             by_block[size] = {block: cpu_s / device_s for block, (cpu_s, device_s) in pairs.items()}
             ratios[size] = median(by_block[size].values())
     if len(ratios) < 2:
-        return decide(claim, [], f"Fewer than two sizes of {unit} were measured with both.")
+        return decide(claim, [], f"No two {SWEEPS[factor].plural} were measured with both libraries.")
     small, large = min(ratios), max(ratios)
     listed = ", ".join(f"{ratio:.3g}x at {size}" for size, ratio in ratios.items())
     pair = f"{library_of(sweep.device)} vs {library_of(sweep.cpu)}"

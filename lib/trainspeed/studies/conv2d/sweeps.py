@@ -28,18 +28,19 @@ from trainspeed.studies.conv2d.trials import LIBRARY_FACTORS, library_trial
 
 
 class Growth(NamedTuple):
-    """A size that grows: its unit in a sentence, the title of its panel and the label of its axis."""
+    """A size that grows: its unit in a sentence, the title of its panel, the label of its axis, and its plural."""
 
     unit: str
     title: str
     axis: str
+    plural: str
 
 
 LEAST_SIZES = 2  # below, nothing has grown
 SWEEPS = {
-    "images": Growth("images", "Number of images", "images in a call"),
-    "channels": Growth("channels", "Number of channels", "channels"),
-    "filter_size": Growth("px of filter", "Size of the filter", "filter size in pixels (k of k×k)"),
+    "images": Growth("images", "Number of images", "images in a call", "numbers of images"),
+    "channels": Growth("channels", "Number of channels", "channels", "numbers of channels"),
+    "filter_size": Growth("px of filter", "Size of the filter", "filter size in pixels (k of k×k)", "filter sizes"),
 }
 
 
