@@ -13,6 +13,7 @@ from trainspeed.judge.crossover import CrossoverKind
 from trainspeed.judge.text import what_decides
 from trainspeed.judge.verdict import Outcome, median_interval
 from trainspeed.snippets import code
+from trainspeed.studies.conv2d.by_size import by_size_sentences
 from trainspeed.studies.conv2d.calls import Calls, calls_of, first_call_s
 from trainspeed.studies.conv2d.findings import (
     cpu_verdicts,
@@ -41,6 +42,8 @@ def advice(runs: Sequence[Run], core: Sequence[Conv2dTrial], sweeps: Iterable[Sw
         for v in of_processors
         if {"device": v.candidate, "cpu": v.baseline} == best
     ]
+    sweeps = list(sweeps)
+    sentences += by_size_sentences(runs, sweeps, cores=cores)
     sentences += _device_counts(device_verdicts(runs), cores=cores)
     sentences += _stay(residency_verdicts(runs, core), cores=cores)
     # A crossover without an interval is not decided.

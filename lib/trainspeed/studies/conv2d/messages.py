@@ -14,6 +14,7 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import Crossover, CrossoverKind
 from trainspeed.judge.verdict import Outcome, judge
 from trainspeed.show.messages import of_comparisons
+from trainspeed.studies.conv2d.by_size import by_size_title
 from trainspeed.studies.conv2d.calls import calls_at, calls_of, first_call_s, paired
 from trainspeed.studies.conv2d.sweep_charts import QUESTION
 from trainspeed.studies.conv2d.sweeps import LEAST_SIZES, SWEEPS, Sweep
@@ -22,16 +23,21 @@ from trainspeed.studies.conv2d.trials import on_device
 CALL_QUESTION = "What is a call made of?"
 
 
-def sweeps_title(sweeps: Iterable[Sweep]) -> str:
-    """Return from what size on the device of the first pair wins, of what was decided; else the question."""
+def sweeps_title(sweeps: Iterable[Sweep], runs: Iterable[Run] = ()) -> str:
+    """Return from what size on the device of the first pair wins, of what was decided.
+
+    Where that is open, which library is fastest where that is decided; else the question.
+    """
     first: dict[str, Sweep] = {}
+    sweeps = list(sweeps)
     for sweep in sweeps:
         first.setdefault(sweep.factor, sweep)
     wins: dict[str, list[str]] = {}
     for sweep in first.values():
         if said := _won(sweep):
             wins.setdefault(f"{said[0]} beats {said[1]}", []).append(said[2])
-    return "; ".join(f"{pair} {listed(dict.fromkeys(where))}" for pair, where in wins.items()) or QUESTION
+    won = "; ".join(f"{pair} {listed(dict.fromkeys(where))}" for pair, where in wins.items())
+    return won or by_size_title(runs, sweeps) or QUESTION
 
 
 def _won(sweep: Sweep) -> tuple[str, str, str] | None:
