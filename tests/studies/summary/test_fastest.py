@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from conv2d_data import make_run, make_trial
-from front_data import report_of
+from front_data import report_of, runs_of, verdicts_of
 from trainspeed.judge.comparison import verdict_between
 from trainspeed.judge.verdict import Outcome
+from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.fastest import fastest_library
+from trainspeed.studies.summary.gains import slower_sentences, switch_sentences
 from trainspeed.studies.summary.glance import study_sentences
 
 SCIPY, OPENCV, TORCH, GRAPH = "scipy_signal", "opencv", "torch", "tensorflow"
@@ -60,3 +62,19 @@ def test_the_one_that_loses_to_none_is_told_with_those_that_it_beats():
 )
 def test_without_one_that_all_others_lose_to_none_is_told(verdicts):
     assert fastest_library(verdicts) is None
+
+
+def test_the_fastest_is_what_to_switch_on_whichever_side_of_its_pairs_it_is():
+    report = report_of(*WORLD, *verdicts_of(runs_of("layout", 1.3)))
+    (told,) = [said for said in switch_sentences(report) if "Single" in said]
+    (slower,) = [said for said in slower_sentences(report) if "Single" in said]
+
+    assert told.startswith(
+        "Single convolutions: OpenCV filter2D, 2.6x to 2.8x as fast as TensorFlow (graph) and PyTorch: "
+    )
+    assert slower.startswith(
+        "Single convolutions: TensorFlow (graph) and PyTorch, as OpenCV filter2D is 2.6x to 2.8x as fast: "
+    )
+    refuted = [Confirmed(first=WORLD[0], again=replace(WORLD[0], judgement=WORLD[-1].judgement))]
+    (told,) = [said for said in switch_sentences(report, refuted) if "Single" in said]
+    assert told.startswith("Single convolutions: 2 faster (1 not confirmed), the largest difference 3.50x")

@@ -32,9 +32,19 @@ class Fastest:
         return listed(dict.fromkeys(fixed(size, 1, "x") for size in (sizes[0], sizes[-1])), last="to")
 
     @property
+    def gain(self) -> str:
+        """Which library is how many times as fast as which."""
+        return f"{self.library}, {self.times} as fast as {listed([*self.beaten])}"
+
+    @property
+    def loss(self) -> str:
+        """The same from the side of those that it beats."""
+        return f"{listed([*self.beaten])}, as {self.library} is {self.times} as fast"
+
+    @property
     def words(self) -> str:
         """Which library is how many times as fast as which, and where."""
-        return f"{self.library}, {self.times} as fast as {listed([*self.beaten])}, for {self.where}"
+        return f"{self.gain}, for {self.where}"
 
 
 def fastest_library(verdicts: Iterable[Verdict]) -> Fastest | None:

@@ -33,6 +33,7 @@ from trainspeed.studies.summary.accuracy import (
 )
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
+from trainspeed.studies.summary.fastest import LIBRARY, fastest_library
 from trainspeed.studies.summary.worth import is_default, is_on_cores, is_part
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
@@ -94,7 +95,7 @@ def switch_sentences(
     """
     gains, _ = _apart(report, report.gains)
     faster = [verdict for verdict in report.switches if verdict.outcome is Outcome.FASTER]
-    _, single = _apart(report, faster)
+    convolutions = _convolutions(report, _apart(report, faster)[1], confirmed, faster=True)
     if gains:
         again = {c.first: _in_fresh_blocks(c) for c in confirmed}
         largest = [
@@ -106,13 +107,13 @@ def switch_sentences(
             )
             for verdict in gains[:MAX_SENTENCES]
         ]
-        return [*largest, *_rest(gains, "smaller gain"), *_convolutions(report, single, confirmed)]
+        return [*largest, *_rest(gains, "smaller gain"), *convolutions]
     if any(verdict.outcome is not Outcome.UNDECIDED for verdict in report.headlines):
         beside = "Beside what the search kept, nothing" if report.kept else "Nothing"
         nothing = f"{beside} that was compared was found to be faster here than a plain script."
-        return [nothing, *_convolutions(report, single, confirmed)]
-    if single:
-        return _convolutions(report, single, confirmed)
+        return [nothing, *convolutions]
+    if convolutions:
+        return convolutions
     if any(verdict.low is not None for verdict in report.headlines):
         return [f"What {'else ' if report.recipes else ''}was compared is undecided."]
     if report.recipes:
@@ -141,7 +142,8 @@ def slower_sentences(
         for several in (slower[:MAX_SENTENCES], (*in_order(worse), *same[:MAX_SENTENCES]))
     )
     rest = _rest(slower, "smaller loss", "smaller losses")
-    return [*losses, *rest, *_convolutions(report, single, confirmed), *others, *_no_gains(report, confirmed)]
+    convolutions = _convolutions(report, single, confirmed, faster=False)
+    return [*losses, *rest, *convolutions, *others, *_no_gains(report, confirmed)]
 
 
 def _no_gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[str]:
@@ -246,16 +248,30 @@ def _apart(report: ReportSummary, verdicts: Sequence[Verdict]) -> tuple[list[Ver
 
 
 def _convolutions(
-    report: ReportSummary, verdicts: Sequence[Verdict], confirmed: Sequence[Confirmed]
+    report: ReportSummary, verdicts: Sequence[Verdict], confirmed: Sequence[Confirmed], *, faster: bool
 ) -> list[str]:
-    """Return how many verdicts on single convolutions there are, and the first one's size: nobody trains with one."""
-    if not verdicts:
+    """Return how many verdicts on single convolutions there are, and the first one's size: nobody trains with one.
+
+    Where one library is faster than all others, it is named in the place of the verdicts on libraries, whichever side
+    of these it is.
+    """
+    calls = [verdict for verdict in report.switches if verdict.candidate.phase.calls]
+    trains, said = len(calls) < len(report.switches), []
+    if best := fastest_library(calls) if trains and not any(c.unconfirmed for c in confirmed) else None:
+        verdicts = [verdict for verdict in verdicts if verdict.factor != LIBRARY]
+        said.append(escape(best.gain if faster else best.loss))
+    if faster:  # what cores gain over one is nothing to switch on
+        verdicts = [verdict for verdict in verdicts if not is_on_cores(verdict, report.machine)]
+    if verdicts:
+        (count,) = counts_of(verdicts, confirmed)
+        size = f"the largest difference {size_of(verdicts[0])} ({interval_of(verdicts[0])})"
+        said.append(f"{'also ' * bool(said)}{count}, {size}")
+    if not said:
         return []
-    first = verdicts[0]
-    page = study_link(first.study, report.place_of(first))
-    (count,) = counts_of(verdicts, confirmed)
-    size = f"{count}, the largest difference {size_of(first)} ({interval_of(first)})"
-    return [Marked(f"Single convolutions: {size}: {page}.")]
+    first = (verdicts or calls)[0]
+    return [
+        Marked(f"Single convolutions: {'; '.join(said)}: {study_link(first.study, report.place_of(first))}.")
+    ]
 
 
 def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
