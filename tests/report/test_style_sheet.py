@@ -20,3 +20,13 @@ def test_on_paper_a_heading_and_its_introduction_stand_with_what_they_introduce(
 
 def test_code_that_goes_on_to_the_right_has_the_shade_of_tables():
     assert ".scroll, pre {\n  background:\n" in SCREEN
+
+
+def test_on_paper_what_stands_last_and_the_footer_are_siblings():
+    """Only between siblings is a break avoided: else the footer has a sheet of its own where the text fills one."""
+    assert "footer { margin: 1rem 0 0; break-before: avoid; }" in PRINT
+    assert "main, .part:last-of-type { display: contents; }" in PRINT
+
+
+def test_long_texts_wrap_before_a_table_scrolls_on_all_but_a_phone():
+    assert "@media screen and (min-width: 34.01rem) { .scroll > table { max-width: 100%; } }" in SCREEN

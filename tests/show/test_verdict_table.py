@@ -33,6 +33,9 @@ class TestVerdicts:
         table = tables.verdict_table([replace(make_verdict(), without_result=2)])
         assert rows(table)[0]["outcome"] == "faster, 2 blocks without a result"
 
+    def test_the_outcome_is_in_view_on_a_phone(self):
+        assert [*tables.verdict_table(make_verdicts()).data][:3] == ["comparison", "speed-up", "outcome"]
+
     def test_no_verdict_is_an_empty_table(self):
         assert next(iter(tables.verdict_table([]).data)) == "comparison"
 

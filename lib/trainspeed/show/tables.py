@@ -83,7 +83,7 @@ def results_table(frame: pd.DataFrame, *, caption: str = MEDIANS) -> Styler:
 
 
 def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styler:
-    """Return a row per comparison: speed-up, interval, blocks, outcome; one without an interval is a first look.
+    """Return a row per comparison: speed-up, outcome, interval, blocks; one without an interval is a first look.
 
     Args:
         verdicts: What `trainspeed.show.forest.plot_speedups` takes.
@@ -93,13 +93,14 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
         {
             "comparison": _anchored(verdict["label"], one),
             "speed-up": fixed(verdict["speedup"], 2, "x"),
+            # In view on a phone.
+            "outcome": _outcome(verdict) + lost_blocks(getattr(one, "without_result", 0)),
             "95 % interval": interval(verdict["low"], verdict["high"]),
             "blocks": fixed(verdict["blocks"], 0),
-            "outcome": _outcome(verdict) + lost_blocks(getattr(one, "without_result", 0)),
         }
         for one, verdict in zip(told, verdict_frame(told).to_dict("records"), strict=True)
     ]
-    columns = ["comparison", "speed-up", "95 % interval", "blocks", "outcome"]
+    columns = ["comparison", "speed-up", "outcome", "95 % interval", "blocks"]
     return styled(rows, "verdicts", caption, columns=columns)
 
 

@@ -58,6 +58,13 @@ def test_the_table_of_results_is_in_milliseconds():
     assert (opencv["data stay there"], opencv["ran on"]) == ("—", "cpu")
 
 
+def test_the_columns_that_answer_come_first():
+    """On a phone the others are found by scrolling."""
+    columns = [*calls_table(make_runs([make_trial("torch")], SECONDS)).data]
+
+    assert columns[:4] == ["library", "devices", "warm call", "95 % interval"]
+
+
 def test_a_row_is_the_medians_over_the_blocks():
     """Of six blocks, the interval is the whole range."""
     took = (1.0, 5.0, 2.0, 4.0, 3.0, 100.0)

@@ -40,7 +40,9 @@ LEAST_SIZES = 2  # below, nothing has grown
 SWEEPS = {
     "images": Growth("images", "Number of images", "images in a call", "numbers of images"),
     "channels": Growth("channels", "Number of channels", "channels", "numbers of channels"),
-    "filter_size": Growth("px of filter", "Size of the filter", "filter size in pixels (k of k×k)", "filter sizes"),
+    "filter_size": Growth(
+        "px of filter", "Size of the filter", "filter size in pixels (k of k×k)", "filter sizes"
+    ),
 }
 
 
