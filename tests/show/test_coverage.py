@@ -116,7 +116,9 @@ def test_an_empty_section_says_that_there_was_no_time_only_where_that_is_why():
 def test_what_earlier_results_asked_for_has_a_part_and_is_not_of_the_core():
     sets = [("core", 6), ("sweep", 0), ("", 0)]
     groups = tuple(
-        GroupCoverage(part=part, core=part != "sweep", trials=(make_trial().as_dict(),), blocks=blocks, most=6)
+        GroupCoverage(
+            part=part, core=part != "sweep", trials=(make_trial().as_dict(),), blocks=blocks, most=6
+        )
         for part, blocks in sets
     )
     covered = Coverage(session="s", study="conv2d", budget_s=60.0, spent_s=60.0, groups=groups)
