@@ -226,7 +226,8 @@ def at_edge_sentence(verdict: Verdict) -> str:
     """Return that a difference is known well, and is as large as what is not worth a switch."""
     side = "faster" if verdict.speedup > 1 else "slower"
     return (
-        f"{verdict.name}: {size_of(verdict)} ({interval_of(verdict)}), about {percent(abs(verdict.speedup - 1))} {side}, "
+        f"{verdict.name}: {size_of(verdict)} ({interval_of(verdict)}), about "
+        f"{percent(abs(verdict.speedup - 1))} {side}, "
         f"at the edge of the {percent(MARGIN)} margin: it makes no difference worth a switch."
     )
 
@@ -243,7 +244,7 @@ def how_to_measure(step: NextStep, study: str, wall_s: float, coverage: Coverage
 
 
 def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
-    """Return the command that measures so many blocks, as `code`: one that writes a file of parameters where it takes one."""
+    """Return the command that measures so many blocks, as `code`; it writes a file of parameters where it takes one."""
     spent_s = (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0)
     asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
     command = command_for(verdict.candidate for verdict in step.open)

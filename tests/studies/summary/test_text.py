@@ -146,7 +146,8 @@ def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     assert undecided_sentences(report_of(verdict(2.0))) == []
     open_ = replace(verdict(blocks=2), study="switches", factor="recipe")
     assert undecided_sentences(report_of(open_))[0].endswith(
-        ": `echo 'switches: {confirm_blocks: 6}' > more.yaml && make report NOTEBOOKS=switches BUDGET=1m PARAMS=more.yaml`."
+        ": `echo 'switches: {confirm_blocks: 6}' > more.yaml && make report NOTEBOOKS=switches BUDGET=1m "
+        "PARAMS=more.yaml`."
     )
 
 

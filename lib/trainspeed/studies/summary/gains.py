@@ -252,12 +252,12 @@ def _convolutions(
 ) -> list[str]:
     """Return how many verdicts on single convolutions there are, and the first one's size: nobody trains with one.
 
-    Where one library is faster than all others, it is named in the place of the verdicts on libraries, whichever side
-    of these it is.
+    Where one library is faster than all others, it stands for the verdicts on libraries, whichever side it is.
     """
     calls = [verdict for verdict in report.switches if verdict.candidate.phase.calls]
-    trains, said = len(calls) < len(report.switches), []
-    if best := fastest_library(calls) if trains and not any(c.unconfirmed for c in confirmed) else None:
+    alone, said = len(calls) == len(report.switches), []
+    unsure = any(c.unconfirmed and c.first in calls for c in confirmed)
+    if best := None if alone or unsure else fastest_library(calls):
         verdicts = [verdict for verdict in verdicts if verdict.factor != LIBRARY]
         said.append(escape(best.gain if faster else best.loss))
     if faster:  # what cores gain over one is nothing to switch on
@@ -269,9 +269,8 @@ def _convolutions(
     if not said:
         return []
     first = (verdicts or calls)[0]
-    return [
-        Marked(f"Single convolutions: {'; '.join(said)}: {study_link(first.study, report.place_of(first))}.")
-    ]
+    page = study_link(first.study, report.place_of(first))
+    return [Marked(f"Single convolutions: {'; '.join(said)}: {page}.")]
 
 
 def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:
