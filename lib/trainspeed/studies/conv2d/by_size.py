@@ -51,20 +51,22 @@ def fastest_at_sizes(runs: Iterable[Run], sweeps: Iterable[Sweep]) -> dict[str, 
 
 
 def by_size_sentences(runs: Iterable[Run], sweeps: Iterable[Sweep], *, cores: bool) -> list[str]:
-    """Return, for each size that grew, which library was fastest where, and where that is not decided.
+    """Return, for the first size that grew, which library was fastest where, and where that is not decided.
+
+    The table has the others: the answer has its chart on the same sheet of paper.
 
     Args:
         cores: Whether all that frameworks ran on was CPU cores, of which each library had one.
     """
     sentences = []
-    for factor, fastest in fastest_at_sizes(runs, sweeps).items():
+    for factor, fastest in [*fastest_at_sizes(runs, sweeps).items()][:1]:
         unit, libraries = SWEEPS[factor].unit, {one.library for one in fastest}
         if len(libraries) == 1:
             said = f"{libraries.pop()} is fastest at every size tried ({_sizes(fastest)} {unit})"
         else:
             said = f"Fastest, by {SWEEPS[factor].title.lower()}: {'; '.join(_stretches(fastest))} {unit}"
         unsure = [one for one in fastest if not one.sure]
-        doubt = f"; at {_sizes(unsure)} by medians alone, which decides nothing" if unsure else ""
+        doubt = f"; at {_sizes(unsure)} by medians alone" if unsure else ""
         sentences.append(f"{said}{', one core against one core' * cores}{doubt}.")
     return sentences
 
