@@ -109,7 +109,7 @@ def test_one_table_shows_the_statements_of_every_article(study):
     table = styler.data
     assert {"found there", "why"} <= set(table) <= {"article", "found there", "why"}
     assert table["found there"].tolist() == [f"{a.claim.claim} ({a.claim.size})" for a in answers]
-    assert "this machine not measured here" in styler.caption
+    assert "this machine: not measured here" in styler.caption
     assert table["why"].tolist() == [f"It was not, {n}." for n in range(len(answers))]
 
 

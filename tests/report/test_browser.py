@@ -170,10 +170,12 @@ def test_nothing_moves_while_a_page_loads(chromium, folder, views):
         assert shift(page) > 0
 
 
-def test_a_page_and_its_first_screen_are_light(views, pages):
+def test_a_page_and_its_first_screen_are_light(views, pages, seen_at):
     assert [page.name for page in pages if page.stat().st_size >= LARGEST_BYTES] == []
     first = {page: seen.first_bytes for page, seen in views.items()}
-    assert max(first.values()) > 0, "there are pictures"
+    assert views is not seen_at(1400) or max(first.values()) > 0, (
+        "there are pictures, on a phone below the answers"
+    )
     assert [page for page, size_bytes in first.items() if size_bytes >= LARGEST_FIRST_BYTES] == []
 
 

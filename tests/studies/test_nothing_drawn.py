@@ -12,7 +12,9 @@ from trainspeed.report.run import NOTEBOOKS
 from trainspeed.studies.multi_gpu.scaling import scaling_frame
 
 mpl.use("Agg")
-NO_RUNS = SimpleNamespace(runs=RunSet(()), machine={}, of=lambda trials: [], role=lambda role: [])
+NO_RUNS = SimpleNamespace(
+    runs=RunSet(()), coverage=None, machine={}, of=lambda trials: [], role=lambda role: []
+)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +23,7 @@ NO_RUNS = SimpleNamespace(runs=RunSet(()), machine={}, of=lambda trials: [], rol
         ("switches", ["switches-10"], {"plan": SimpleNamespace(starts={})}),
         ("switches", ["switches-12"], {"found": []}),
         ("switches", ["switches-16"], {"found": [], "verdicts": []}),
-        ("layout", ["cell-22"], {}),
+        ("layout", ["cell-22"], {"frameworks": ["torch"]}),
         (
             "multi_gpu",
             ["ef29da82", "cell-16"],

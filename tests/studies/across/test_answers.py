@@ -63,7 +63,7 @@ def test_a_side_with_too_few_blocks_is_left_out_of_the_answer_and_named():
 def test_the_first_side_is_told_with_the_next_one():
     (job,) = jobs_of({"a": blocks(1.0), "b": blocks(2.0)})
     assert best_in_words(job.fastest) == (
-        "**a**, 128 images per second; next is b with 0.50x that (95 % interval 0.50 to 0.50)"
+        "**a**, 128 images per second; next is b with 0.50x that (95 % interval 0.499 to 0.501)"
     )
 
 

@@ -206,7 +206,7 @@ def test_a_search_of_which_nothing_was_measured_has_no_such_table(name):
 
 
 def test_what_was_asked_for_and_not_measured_yet_says_so():
-    assert "in effect? not measured yet" in tables.in_effect_table([nothing_yet()]).caption
+    assert "in effect?: not measured yet" in tables.in_effect_table([nothing_yet()]).caption
 
 
 def test_where_all_took_effect_that_is_said_once():
