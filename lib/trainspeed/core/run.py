@@ -167,7 +167,7 @@ class Run(RunResult):
 
     @property
     def step_s(self) -> float | None:
-        """Median duration of a training step after the first epoch, in seconds; of a ceiling or a sum, of one."""
+        """Median duration of a training step in `later_epoch_s`, in seconds; of a ceiling or a sum, of one."""
         later = self.later_epoch_s
         return median(later) / (self.trial.steps_per_epoch * self.repeats) if later else None
 
@@ -264,7 +264,7 @@ class Run(RunResult):
 
     @property
     def timed_s(self) -> float:
-        """Seconds within the epochs that are compared: all but the first; or within a convolution's calls."""
+        """Seconds within all epochs but the first, or within a convolution's calls."""
         cold = [s for stage, s in self.stages_s.items() if stage in TIMED_STAGES] if self.call_s else []
         return sum(self.epoch_s[1:]) + sum(cold)
 

@@ -44,7 +44,7 @@ def ceilings_of(runs: Iterable[Run], *, quickest: bool = False) -> dict[str, Cei
     """Return what the device did at most, by precision; those that were not measured are left out.
 
     Args:
-        quickest: Whether of all epochs after the first the quickest counts, where a ceiling's own scatter ends, in
+        quickest: Whether of all epochs that count the quickest does, where a ceiling's own scatter ends, in
             place of medians.
     """
     rates: dict[tuple[str, Phase], list[float]] = {}

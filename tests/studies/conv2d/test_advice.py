@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from conv2d_data import (
-    ARTICLE_LIBRARIES,
     ARTICLE_SIZE,
     BLOCKS,
     CORE,
@@ -25,7 +24,6 @@ from trainspeed.studies.conv2d.sweeps import crossovers
 from trainspeed.studies.conv2d.trials import core_trials
 
 CASE = Calls(CORE[0]).names["case"]
-EQUAL = dict.fromkeys(ARTICLE_LIBRARIES, 4.0)
 
 
 def advised(runs, *, core=CORE, sweeps=()):

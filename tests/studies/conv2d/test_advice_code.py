@@ -9,7 +9,6 @@ import scipy.ndimage
 import scipy.signal
 
 from conv2d_data import (
-    ARTICLE_LIBRARIES,
     CORE,
     make_run,
     make_runs,
@@ -20,11 +19,7 @@ from conv2d_data import (
 from trainspeed.core.convolution import LIBRARIES
 from trainspeed.snippets.code import lines
 from trainspeed.studies.conv2d.advice import advice, fastest_code
-from trainspeed.studies.conv2d.calls import Calls
 from trainspeed.worker.convolution.reference import convolve
-
-CASE = Calls(CORE[0]).names["case"]
-EQUAL = dict.fromkeys(ARTICLE_LIBRARIES, 4.0)
 
 
 def advised(runs, *, core=CORE, sweeps=()):

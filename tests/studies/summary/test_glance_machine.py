@@ -12,11 +12,9 @@ from front_data import (
 from study_data import MACHINE, make_run
 from trainspeed.core.run import Status
 from trainspeed.judge.memory import memory_use
-from trainspeed.studies.summary.collect import ReportNotebook
 from trainspeed.studies.summary.notebooks import notebooks_in
 
 GB = 10**9
-SWITCHES = ReportNotebook(name="switches", title="", status="ok")
 ON_CPU = MACHINE | {"device": "cpu", "memory_bytes": 10 * GB, "gpus": [{"memory_bytes": GB}]}
 GPUS = [{"name": "H200", "memory_bytes": 8 * GB}, {"name": "L4", "memory_bytes": 4 * GB}]
 ON_GPU = MACHINE | {"device": "gpu", "memory_bytes": GB, "gpus": GPUS}

@@ -13,8 +13,6 @@ from trainspeed.worker.convolution.calls import (
 )
 from trainspeed.worker.events import TakeTurn
 
-TICK_S = 1 / 1024
-
 
 @pytest.mark.parametrize(
     ("one_s", "least", "calls"),
