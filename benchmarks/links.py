@@ -20,7 +20,7 @@ import psutil
 import namespaces
 from bounds import met
 from trainspeed.core.format import percent
-from trainspeed.core.result import LinkSum
+from trainspeed.core.result import DISTURBED_CORES, LinkSum
 from trainspeed.core.run import Run, Status
 from trainspeed.core.trial import Trial
 from trainspeed.judge.forecast import step_s
@@ -31,7 +31,6 @@ from trainspeed.judge.verdict import MIN_BLOCKS, Judgement, judge
 from trainspeed.sensors.cpu import foreign_cores, host_load
 from trainspeed.studies.multi_gpu.links import GRADIENT_BYTES, exchange_of, link_trials, one_device_share
 from trainspeed.worker.gang import Gang
-from trainspeed.worker.meter import BUSY_CORES
 
 RATES_MBIT = (200, 50, 20)
 OVERLAP_MBIT = 100  # of none of them
@@ -131,11 +130,11 @@ def rows() -> list[str]:
 def row_of_others(cores: Sequence[float | None]) -> str:
     """Return the row on the CPU cores that processes of neither node kept busy, a number for each run."""
     known = [number for number in cores if number is not None]
-    busy = sum(number > BUSY_CORES for number in known)
+    busy = sum(number > DISTURBED_CORES for number in known)
     most = f"{max(known):.2f}" if known else "not known"
     sure = "yes" if len(known) == len(cores) else "undecided"
     return (
-        f"| runs beside which other processes kept more than {BUSY_CORES} CPU cores busy, and how many at most | "
+        f"| runs beside which other processes kept more than {DISTURBED_CORES} CPU cores busy, and how many at most | "
         f"{busy} of {len(cores)}, {most} | none | {'NO' if busy else sure} |"
     )
 

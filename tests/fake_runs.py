@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.core.run import Status
 from trainspeed.worker.events import AnyEvent, TakeTurn, TurnEnded, decode
@@ -10,15 +12,18 @@ from trainspeed.worker.events import AnyEvent, TakeTurn, TurnEnded, decode
 class FakeRun:
     """Rests as long as it is to end well; its result is the one that it was made with."""
 
-    def __init__(self, outcome: RunOutcome) -> None:
-        self._end = outcome
+    def __init__(self, outcome: RunOutcome, disturbed_rounds: Collection[int] = ()) -> None:
+        self._end, self._disturbed = outcome, disturbed_rounds
+        self.rounds: list[int] = []
         self.outcome = None if outcome.status == Status.OK else outcome
 
     def rests(self) -> TurnEnded | None:
         return None if self.outcome else TurnEnded(epoch_s=(1.0, 1.0))
 
     def take_turn(self, turn: TakeTurn) -> TurnEnded | None:
-        return None if self.outcome else TurnEnded(epoch_s=(1.0,) * turn.epochs)
+        self.rounds.append(turn.round)
+        disturbed = turn.round in self._disturbed
+        return None if self.outcome else TurnEnded(epoch_s=(1.0,) * turn.epochs, disturbed=disturbed)
 
     def warm_up(self) -> TurnEnded | None:
         return None if self.outcome else TurnEnded(epoch_s=(1.0,))

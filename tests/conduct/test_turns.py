@@ -19,6 +19,7 @@ from fake_runs import FakeRun
 from trainspeed.conduct.forked_run import RunOutcome
 from trainspeed.conduct.turn_plan import places_of
 from trainspeed.conduct.turns import (
+    FEW_ROUNDS,
     ROUNDS,
     TURN_S,
     epochs_of_a_turn,
@@ -266,3 +267,33 @@ def test_calls_take_turns_too_and_what_fails_in_its_first_call_leaves(convolver)
     assert [which for *_, which in spans] == [(number, place) for number in range(ROUNDS) for place in (0, 1)]
     assert all(ended <= begun for (_, ended, _), (begun, *_) in pairwise(spans))
     assert outcomes[0].result.stages_s["wait"] > 0
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "rounds"),
+    [
+        ((), 4),
+        ((1,), 4),  # three are left
+        ((0, 1), 6),
+        ((0, 1, 4, 5), 8),
+        ((0, 1, 2, 4, 5, 6), 8),  # no more than twice as many
+        ((0, 1, 2, 3), 4),  # whoever runs all the time would do so in further rounds, too
+    ],
+)
+def test_where_others_disturb_rounds_there_are_more_in_pairs(disturbed, rounds):
+    """In a pair every arm comes once before and once after every other one."""
+    arms = [FakeRun(RunOutcome(status=Status.OK), which) for which in (disturbed, ())]
+
+    measure_in_turns([lambda run=run: run for run in arms], "seed", lambda epoch_s: TakeTurn(epochs=1))
+
+    assert [run.rounds for run in arms] == [[*range(rounds)]] * 2
+
+
+def test_where_nothing_is_to_be_decided_there_are_no_more_rounds():
+    arms = [FakeRun(RunOutcome(status=Status.OK), (0,)) for _ in range(2)]
+
+    measure_in_turns(
+        [lambda run=run: run for run in arms], "seed", lambda epoch_s: TakeTurn(epochs=1), rounds=FEW_ROUNDS
+    )
+
+    assert [run.rounds for run in arms] == [[0, 1]] * 2

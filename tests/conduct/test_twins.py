@@ -17,7 +17,7 @@ from trainspeed.conduct.plan import Plan
 from trainspeed.core.errors import PlanOnly
 from trainspeed.core.ledger import Ledger, as_line
 from trainspeed.core.run import Status
-from trainspeed.judge.comparison import value_pairs
+from trainspeed.judge.pairs import value_pairs
 
 BLOCKS = 6
 

@@ -16,6 +16,7 @@ from trainspeed.judge.run_notes import (
     GpusDiffer,
     PerhapsFromCache,
     StepsSkipped,
+    TurnsLeftOut,
     run_notes,
 )
 
@@ -233,6 +234,7 @@ DERIVED = [
     EpochsDrifted(),
     EpochsShort(),
     EpochStalled(times=7.0),
+    TurnsLeftOut(turns=3),
     GpusDiffer(names=("A", "B")),
 ]
 

@@ -10,9 +10,10 @@ from search_world import START, World, drive, kept, switch, switches
 from trainspeed.core.run import Role
 from trainspeed.search.feasible import SEEDS_APART, SWITCHES_PER_GROUP
 from trainspeed.search.findings import Decision
+from trainspeed.search.in_time import LAST_SPARE, confirmed_in_time
 from trainspeed.search.known import Known
 from trainspeed.search.search import Search
-from trainspeed.search.sizes import LAST_SPARE, Costs, Sizes, confirmed_in_time, costs_of, long_switches
+from trainspeed.search.sizes import Costs, Sizes, costs_of, long_switches
 from trainspeed.search.switch import Candidates
 
 COMPILER = 1

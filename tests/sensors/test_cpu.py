@@ -17,6 +17,7 @@ from trainspeed.sensors.cpu import (
     cpu_seconds,
     foreign_cores,
     host_load,
+    others_cores,
     stolen_share,
     taken_by_others_s,
 )
@@ -57,6 +58,11 @@ def test_stolen_time_is_not_foreign_load():
     assert foreign_cores(IDLE, later(10, busy_s=10, own_s=10, steal_s=5)) == 0.0
 
 
+def test_others_are_other_processes_and_the_hypervisor():
+    assert others_cores(IDLE, later(10, busy_s=15, own_s=10, steal_s=5)) == pytest.approx(1.0)
+    assert others_cores(IDLE, later(0.19, busy_s=0.19)) is None, "a tick is a large part of it"
+
+
 def taken_s(tmp_path, *, own_s, cores=(1,)):
     """Return what others had of some cores: the first was busy for 9 s, the second for 4 s and stolen for 1 s."""
     stat = tmp_path / "stat"
@@ -78,14 +84,14 @@ def test_where_the_cores_are_not_told_it_is_not_known_who_had_them(tmp_path):
     assert taken_s(tmp_path, own_s=1.0, cores=()) is taken_s(tmp_path, own_s=1.0, cores=(7,)) is None
 
 
-@pytest.mark.parametrize("share", [foreign_cores, stolen_share])
+@pytest.mark.parametrize("share", [foreign_cores, others_cores, stolen_share])
 def test_a_machine_that_cannot_tell_gives_none(share):
     nothing = HostLoad(monotonic_s=0.0, cpu=None, own_s=0.0)
 
     assert share(nothing, replace(nothing, monotonic_s=10.0, own_s=1.0)) is None
 
 
-@pytest.mark.parametrize("share", [foreign_cores, stolen_share])
+@pytest.mark.parametrize("share", [foreign_cores, others_cores, stolen_share])
 def test_too_short_a_time_gives_none(share):
     assert share(IDLE, later(0.05, busy_s=0.05)) is None
     assert share(IDLE, IDLE) is None

@@ -9,8 +9,8 @@ import fake_nvml
 from fake_nvml import NOT_SUPPORTED, FakeGpu, FakeNvml
 from fake_runs import EventsSent
 from trainspeed.core.notes import BusyWhileWaiting
-from trainspeed.core.result import Turn
-from trainspeed.sensors.cpu import HostLoad
+from trainspeed.core.result import DISTURBED_CORES, Turn
+from trainspeed.sensors.cpu import CpuSeconds, HostLoad
 from trainspeed.worker import meter, turns
 from trainspeed.worker.events import Finish, TakeTurn, TurnEnded, WarmUp, encode_command
 from trainspeed.worker.meter import Meter
@@ -39,9 +39,14 @@ class Commands(EventsSent):
 def trained(monkeypatch, fake_clock):
     """A function that trains epochs of 1 s in turns, and returns the run's side and the seconds of its epochs."""
 
-    def train(count, uuids=(), settle=None, **options):
+    def train(count, uuids=(), settle=None, others_cores=None, **options):
         channel = Commands(fake_clock, count, **options)
-        load = lambda: HostLoad(monotonic_s=fake_clock(), cpu=None, own_s=channel.own_s)  # noqa: E731
+
+        def load():
+            known = others_cores is not None
+            cpu = CpuSeconds(channel.own_s + others_cores * fake_clock(), 0.0, 0.0) if known else None
+            return HostLoad(monotonic_s=fake_clock(), cpu=cpu, own_s=channel.own_s)
+
         monkeypatch.setattr(turns, "host_load", load)
         monkeypatch.setattr(meter, "host_load", load)
         monkeypatch.setattr(turns.time, "monotonic", fake_clock)
@@ -108,6 +113,19 @@ def test_each_turn_has_what_held_the_clocks_down_at_its_end(trained, monkeypatch
     pace = trained(3, uuids=("GPU-aaaa-1",))[0]
 
     assert [turn.throttle_reasons for turn in pace.turns] == ["sw_power_cap", "", None]
+
+
+@pytest.mark.parametrize(
+    ("others_cores", "disturbed"), [(0.0, False), (DISTURBED_CORES / 2, False), (1.0, True), (None, False)]
+)
+def test_each_turn_has_the_cores_that_others_used_in_it(trained, others_cores, disturbed):
+    """And the runner hears it, to give further turns; what comes before the first turn is none."""
+    pace, _, channel = trained(3, others_cores=others_cores)
+
+    used = [turn.others_cores for turn in pace.turns]
+    assert used == ([None] * 3 if others_cores is None else pytest.approx([others_cores] * 3))
+    assert [turn.is_disturbed for turn in pace.turns] == [disturbed] * 3
+    assert [event.disturbed for event in channel.events] == [False, *[disturbed] * 3]
 
 
 def test_a_turn_without_a_gpu_has_no_clock(trained):

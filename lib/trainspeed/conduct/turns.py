@@ -10,6 +10,7 @@ from statistics import fmean
 from msgspec.structs import replace
 
 from trainspeed.conduct.forked_run import ForkedRun, RunOutcome
+from trainspeed.core.result import FEWEST_QUIET
 from trainspeed.worker.device_errors import crowds
 from trainspeed.worker.events import TakeTurn
 from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
@@ -17,6 +18,7 @@ from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 # Of turns in a block: even, so that every arm comes before every other one equally often. Of two, one disturbed round
 # is half; where nothing is to be decided, that is good enough.
 ROUNDS, FEW_ROUNDS = 4, 2
+MOST_ROUNDS = 8  # where others disturb some of them
 TURN_S = 0.6  # much shorter, and a busy core's scheduler favours whoever has slept
 
 
@@ -71,6 +73,9 @@ def measure_in_turns(
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
+    Where others used the machine in some rounds, so that fewer than 3 are left, there are two more, and two more again:
+    what is measured decides nothing of it. Where all were disturbed, as by what always runs, there are none.
+
     One arm after the other, or several at once, starts and trains its first epochs, or makes its first calls,
     while those that have come so far rest; an arm that fails leaves, and the others go on. Where one fails while others
     are alive for what may go well without them, such as memory, all end at once, and None is returned: they do not fit
@@ -102,12 +107,18 @@ def measure_in_turns(
             elif _crowded(run, arms):
                 return None
     share = turn(epoch_s)
-    for number, order in enumerate(orders(len(arms), rounds, seed)):
+    quiet = 0
+    for number, order in enumerate(orders(len(arms), max(rounds, MOST_ROUNDS), seed)):
+        if number >= rounds and not ((number - rounds) % 2 or 0 < quiet < FEWEST_QUIET <= rounds):
+            break
         alive = [index for index in order if arms[index].outcome is None]
+        disturbed = False
         for place, index in enumerate(alive):
             taken = arms[index].take_turn(replace(share, round=number, place=place))
             if taken is None and _crowded(arms[index], arms):
                 return None
+            disturbed |= taken is not None and taken.disturbed
+        quiet += not disturbed
     alive = [run for run in arms if run.outcome is None]
     together = ends_at_once or 1
     for first in range(0, len(alive), together):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from trainspeed.core.probe import ProbeValue
 from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, Number, Size, Whole
 from trainspeed.core.trial import LAYOUTS
 
+DISTURBED_CORES = 0.2  # used by others: from there on a turn's times were seen to change
+FEWEST_QUIET = 3  # turns that tell by themselves how fast a run is
 # Kinds of work that have a switch for TF32 of their own, in PyTorch.
 CONVOLUTIONS, PRODUCTS = TF32_WORK = ("convolutions", "matrix products")
 
@@ -111,6 +114,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         sm_clock_mhz: Clock of the GPUs' multiprocessors at its end, a mean over the GPUs in use; None where
             there is none, or it cannot be read, and in older lines.
         throttle_reasons: What held their clocks down then, on any of them, as in a `Sample`; None likewise.
+        others_cores: Cores that other processes and the hypervisor kept busy in it, on average; None where that cannot
+            be told, as of a turn of less than 0.2 s, and in older lines.
     """
 
     round: Number
@@ -122,6 +127,12 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     resident_s: Durations = ()
     sm_clock_mhz: Amount | None = None
     throttle_reasons: Name | None = None
+    others_cores: Amount | None = None
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether others used the machine so much that what was measured is not the run's own pace."""
+        return self.others_cores is not None and self.others_cores > DISTURBED_CORES
 
 
 class LinkSum(msgspec.Struct, frozen=True, kw_only=True):
@@ -246,3 +257,21 @@ class RunResult(Inspection, CallTimes):
     waiting_gpu: float | None = None
     no_waiting_gpu: str | None = None
     in_effect: Mapping[str, Seen] = field(default_factory=dict)
+
+    @property
+    def counted_turns(self) -> tuple[Turn, ...]:
+        """The turns that tell how fast it is: those that others left alone; all where these are fewer than 3."""
+        quiet = tuple(turn for turn in self.turns if not turn.is_disturbed)
+        return quiet if len(quiet) >= FEWEST_QUIET else self.turns
+
+    @property
+    def median_call_s(self) -> float | None:
+        """Median of a convolution's warm calls: of its counted turns."""
+        calls = tuple(s for turn in self.counted_turns for s in turn.call_s) or self.call_s
+        return median(calls) if calls else None
+
+    @property
+    def median_resident_s(self) -> float | None:
+        """Median of a convolution's calls whose data stay on the device: of its counted turns."""
+        calls = tuple(s for turn in self.counted_turns for s in turn.resident_s) or self.resident_s
+        return median(calls) if calls else None

@@ -134,8 +134,8 @@ class Run(RunResult):
 
     @property
     def later_epoch_s(self) -> tuple[float, ...]:
-        """The epochs that count: of its turns, which the second is not in; without turns, all after the first."""
-        return tuple(s for turn in self.turns for s in turn.epoch_s) or self.epoch_s[1:]
+        """The epochs that count: of its counted turns, not the second; without turns, all after the first."""
+        return tuple(s for turn in self.counted_turns for s in turn.epoch_s) or self.epoch_s[1:]
 
     @property
     def round_s(self) -> dict[int, float]:
@@ -170,16 +170,6 @@ class Run(RunResult):
         """Median duration of a training step in `later_epoch_s`, in seconds; of a ceiling or a sum, of one."""
         later = self.later_epoch_s
         return median(later) / (self.trial.steps_per_epoch * self.repeats) if later else None
-
-    @property
-    def median_call_s(self) -> float | None:
-        """Median of a convolution's warm calls."""
-        return median(self.call_s) if self.call_s else None
-
-    @property
-    def median_resident_s(self) -> float | None:
-        """Median of a convolution's calls whose data stay on the device."""
-        return median(self.resident_s) if self.resident_s else None
 
     @property
     def median_s(self) -> float | None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from operator import attrgetter
-from statistics import median
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -18,18 +17,19 @@ from trainspeed.core.factors import CONTROL as CONTROL_FACTOR
 from trainspeed.core.factors import Factor
 from trainspeed.core.files import slug
 from trainspeed.core.quantities import Name, Number, Points, Text
-from trainspeed.core.run import AGAIN, Run, Status
+from trainspeed.core.run import AGAIN, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import text
 from trainspeed.judge.failures import one_sided_blocks
-from trainspeed.judge.verdict import ACCURACY_MARGIN, Judged, Judgement, Outcome, judge, judge_difference
+from trainspeed.judge.pairs import disturbed_blocks, paired_s, value_pairs
+from trainspeed.judge.quiet import judge_quiet
+from trainspeed.judge.verdict import ACCURACY_MARGIN, Judged, Judgement, Outcome, judge_difference
 
 SIZES = {"time": "speedup", "accuracy": "difference"}  # quantity -> key of its size in `verdicts.json`
 VALUES = {"time": attrgetter("median_s"), "accuracy": attrgetter("test_accuracy")}  # quantity -> of a run
 TEXTS = dict.fromkeys(("session", "study", "quantity", "factor"), Name)
 TEXTS |= dict.fromkeys(("question", "sentence"), Text)
 ANCHOR = "verdict-"  # what the ids of verdicts begin with
-T = TypeVar("T")
 MOST_SIZE = 1e9  # of a speed-up or a difference
 
 
@@ -110,6 +110,8 @@ class Verdict(Judged):
         """Return the element of `verdicts.json`."""
         numbers = asdict(self.judgement) | {"outcome": str(self.outcome)}
         size, _, bounds = (numbers.pop(name) for name in ("speedup", "values", "bounds"))
+        if self.judgement.quiet_speedup is None:
+            del numbers["quiet_speedup"]
         # Of time it is always the same.
         margin = {"margin": bounds[1]} if bounds and self.quantity == "accuracy" else {}
         return {
@@ -256,42 +258,8 @@ def judge_runs(
         accuracy_margin: Half-width of "the same" in accuracy, in points.
     """
     if quantity == "time":
-        pairs = paired_s(baseline, candidate).values()
-        return judge([a for a, _ in pairs], [b for _, b in pairs])
+        return judge_quiet(paired_s(baseline, candidate), disturbed_blocks(baseline, candidate))
     scored = value_pairs(baseline, candidate, lambda run: None if run.test_accuracy is None else run)
     alike = [(a, b) for a, b in scored if len(a.epoch_s) == len(b.epoch_s)]  # who trains longer learns more
     points = [[100 * run.test_accuracy for run in side] for side in zip(*alike, strict=True)] or [[], []]
     return judge_difference(*points, margin=accuracy_margin)
-
-
-def paired_s(baseline: Sequence[Run], candidate: Sequence[Run]) -> dict[int, tuple[float, float]]:
-    """Return block -> the seconds of both, of an epoch or a warm call, as they compare in that block.
-
-    Of two that took turns, the ratio is the median over the rounds: what drifts from round to round is in both
-    halves of each ratio. The candidate's seconds are its own median.
-    """
-    pairs = {}
-    for one, other in value_pairs(baseline, candidate, lambda run: run if run.median_s is not None else None):
-        pairs[one.block] = one.median_s, other.median_s
-        one_s, other_s = one.round_s, other.round_s
-        rounds = one_s.keys() & other_s.keys()
-        if one.alive_with == other.alive_with and rounds:
-            ratio = median(one_s[number] / other_s[number] for number in rounds)
-            pairs[one.block] = ratio * other.median_s, other.median_s
-    return pairs
-
-
-def value_pairs(
-    baseline: Sequence[Run], candidate: Sequence[Run], value: Callable[[Run], T | None]
-) -> list[tuple[T, T]]:
-    """Return the value of both in each block in which both ended well on one node and have it, in their order.
-
-    What two nodes have measured is never paired, be they equal.
-    """
-    known = [
-        {run.block_key: value(run) for run in runs if run.status == Status.OK and value(run) is not None}
-        for runs in (baseline, candidate)
-    ]
-    # A block that was begun on a node and lost counts as it was measured last.
-    both = {key[0]: key for key in known[1] if key in known[0]}
-    return [(known[0][key], known[1][key]) for _, key in sorted(both.items())]

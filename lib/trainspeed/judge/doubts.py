@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from trainspeed.core import notes
 from trainspeed.core.coverage import Coverage
-from trainspeed.core.format import NAMES, gigabytes, percent
+from trainspeed.core.format import NAMES, counted, gigabytes, percent
 from trainspeed.core.notes import Note
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.beyond_ceiling import ceiling_doubts
@@ -30,6 +30,7 @@ from trainspeed.judge.run_notes import (
     GpusDiffer,
     PerhapsFromCache,
     StepsSkipped,
+    TurnsLeftOut,
     run_notes,
 )
 from trainspeed.judge.systems import system_doubts
@@ -240,8 +241,13 @@ def note_sentence(note: Note) -> str:
         case EpochStalled():
             return (
                 f"Single epochs took up to {note.times:.0f} times as long as the median one: the machine stood still, "
-                "or something else had the cores. A block counts its median, which one such epoch leaves alone and "
-                "many do not: stop other programs, and measure again."
+                "or something else had the cores. A block counts the median of its turns, which one such epoch moves "
+                "where there are few: stop other programs, and measure again."
+            )
+        case TurnsLeftOut():
+            return (
+                f"Other processes used the CPU in up to {counted(note.turns, 'turn')} of a run, which are left out, as "
+                "are those of the runs beside it in the same round: stop them, and more of what is measured counts."
             )
         case GpusDiffer():
             return (

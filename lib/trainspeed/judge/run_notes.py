@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from trainspeed.core.machine_text import gpu_names
-from trainspeed.core.notes import Note
+from trainspeed.core.notes import CoresBusy, Note
 from trainspeed.core.run import Run
 
 DRIFT_SHARE = 0.10  # of the median epoch: the last against the first that counts
@@ -21,6 +21,12 @@ class StepsSkipped(Note, tag="steps_skipped"):
 
     skipped: int
     steps: int
+
+
+class TurnsLeftOut(Note, tag="turns_left_out"):
+    """Others used the machine in this many of its turns, which do not count."""
+
+    turns: int
 
 
 class GpuIdle(Note, tag="gpu_idle"):
@@ -56,6 +62,9 @@ class PerhapsFromCache(Note, tag="perhaps_from_cache"):
 def run_notes(run: Run) -> list[Note]:
     """Return the doubts about one run: what it noted itself, and what its epochs show."""
     doubts: list[Note] = list(run.notes)
+    if left_out := len(run.turns) - len(run.counted_turns):
+        doubts = [note for note in doubts if not isinstance(note, CoresBusy)]
+        doubts.append(TurnsLeftOut(turns=left_out))
     if len(kinds := dict.fromkeys(gpu_names(run.machine, run.trial))) > 1:
         doubts.append(GpusDiffer(names=tuple(kinds)))
     if run.trial.phase.calls or run.trial.phase.probe:

@@ -124,7 +124,11 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
         leaning = leaning_of(judgement, quantity)
         outcome = f"{judgement.outcome}{leaning and f', but {leaning}'}"
         needed = blocks_to_decide if quantity == "time" else blocks_for_margin
-        if needed(judgement):  # else more of them would hardly decide it
+        if judgement.quiet_speedup is not None:
+            outcome += (
+                f"; {fixed(judgement.quiet_speedup, 2)}x where other processes left it alone: stop them"
+            )
+        elif needed(judgement):  # else more of them would hardly decide it
             outcome += "; measure more blocks" if leaning else ", measure more blocks"
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
     return f"{size} ({ends}): {outcome}"
@@ -154,7 +158,8 @@ def leaning_of(judged: Judgement | Judged, quantity: str = "time") -> str:
 
     What `accuracy_in_words` says is not said once more.
     """
-    if judged.outcome is not Outcome.UNDECIDED or judged.low is None:
+    own = judged if isinstance(judged, Judgement) else judged.judgement
+    if judged.outcome is not Outcome.UNDECIDED or judged.low is None or own.quiet_speedup is not None:
         return ""
     if judged.low >= NO_EFFECT[quantity]:
         return RULED_OUT[quantity][0]

@@ -39,6 +39,8 @@ class Judgement:
         blocks: Pairs that were compared; without pairs, the blocks of the side that has fewer.
         values: What each block says, unsorted; none where it is not known, as of a judgement read from a file.
         bounds: Between which a value is "the same".
+        quiet_speedup: The same as `speedup`, over the blocks that other processes left alone, where these do not bear
+            out what all blocks together say, which is therefore undecided; else None.
     """
 
     speedup: float | None
@@ -49,6 +51,7 @@ class Judgement:
     outcome: Outcome
     values: tuple[float, ...] = field(default=(), repr=False, compare=False)
     bounds: tuple[float, float] | None = field(default=None, repr=False, compare=False)
+    quiet_speedup: float | None = None
 
     @property
     def turned(self) -> Judgement:
@@ -61,6 +64,7 @@ class Judgement:
             high=self.low and 1 / self.low,
             outcome=outcomes.get(self.outcome, self.outcome),
             values=tuple(1 / value for value in self.values),
+            quiet_speedup=self.quiet_speedup and 1 / self.quiet_speedup,
         )
 
     def one_of(self, chances: int) -> Judgement:

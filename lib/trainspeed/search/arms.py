@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from trainspeed.core.rounds import common_rounds
 from trainspeed.core.run import Run, Status
 from trainspeed.search.switch import Switch
 
@@ -83,11 +84,14 @@ def arms_of(ran: Iterable[Ran]) -> list[Arm]:
 
 
 def _in_turns(group: tuple[Any, ...], ran: Sequence[Ran]) -> list[Arm]:
-    """Return the arms of a group: what drifts from round to round is in all of them, and taken out."""
+    """Return the arms of a group: what drifts from round to round is in all of them, and taken out.
+
+    So are rounds that others disturbed.
+    """
     raw = [math.log(one.run.median_s) for one in ran]
     level = fmean(raw)
     round_s = [one.run.round_s for one in ran]
-    rounds = set.intersection(*map(set, round_s))
+    rounds = common_rounds([one.run for one in ran])
     relative = [log - level for log in raw]
     if rounds:
         logs = [{number: math.log(own[number]) for number in rounds} for own in round_s]

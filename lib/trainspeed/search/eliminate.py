@@ -103,6 +103,21 @@ def round_label(number: int, blocks: int) -> str:
     return f"{Role.ELIMINATE}{number}/{blocks}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Ahead:
+    """A round that has not begun.
+
+    Attributes:
+        number: From 1.
+        on: What is on in it, but for what is left out.
+        is_spare: Whether it only tells more surely what the rounds before left open: for time that is left over.
+    """
+
+    number: int
+    on: Set
+    is_spare: bool
+
+
 @dataclass(frozen=True)
 class Elimination:
     """The rounds of a search, by their runs.
@@ -129,33 +144,37 @@ class Elimination:
         return (*on, *(switch for switch in late if not together.clash_in([*on, switch])))
 
     @cached_property
-    def _replayed(self) -> tuple[list[Round], Set, int | None]:
-        """The rounds, what is on in the end, and the number of the round that is next."""
+    def _replayed(self) -> tuple[list[Round], Set, Ahead | None]:
+        """The rounds, what is on in the end, and the round that is next."""
         rounds: list[Round] = []
-        on = self.begin
+        kept = on = self.begin
+        spare = False
         for number in range(1, MOST_ROUNDS + 1):
             if not on:
                 break
             blocks = self.blocks_of(number)
             arms = self.known.arms(round_label(number, blocks)) if blocks else []
             if not arms:
-                return rounds, on, number
+                return rounds, kept, Ahead(number=number, on=on, is_spare=spare)
             found = self._model(number)
-            after = best_set(found, self.able, pays, self._together(number))
+            together = self._together(number)
+            kept = best_set(found, self.able, pays, together)
             estimates = [_part(found, switch, on) for switch in on if switch in found.switches]
             new = Round(
                 number=number,
                 on=on,
                 estimates=tuple(sorted(estimates, key=lambda one: one.log)),
                 blocks=len({arm.run.trial.seed for arm in arms}),
-                dropped=tuple(switch for switch in on if switch not in after),
-                added=tuple(switch for switch in after if switch not in on),
+                dropped=tuple(switch for switch in on if switch not in kept),
+                added=tuple(switch for switch in kept if switch not in on),
+                ran_with=tuple(switch for switch in on if any(switch in arm.on for arm in arms)),
             )
             rounds.append(new)
-            on = after
-            if not _again(new):
+            spare = not _again(new)
+            on = best_set(found, self.able, may_pay, together) if spare else kept
+            if spare and set(on) == set(kept):
                 break
-        return rounds, on, None
+        return rounds, kept, None
 
     @property
     def able(self) -> Set:
@@ -168,8 +187,8 @@ class Elimination:
         return tuple(self._replayed[0])
 
     @property
-    def next(self) -> int | None:
-        """Number of the round that is next; None where it is over."""
+    def ahead(self) -> Ahead | None:
+        """The round that is next; None where it is over."""
         return self._replayed[2]
 
     @property

@@ -192,6 +192,7 @@ class Round:
         blocks: How many there were of this round.
         dropped: What the round took out; of these none with the last round.
         added: What it took in again, as it pays without those that were dropped.
+        ran_with: Of what was on, all but what takes so long that it was left to the runs before.
     """
 
     number: int
@@ -200,6 +201,7 @@ class Round:
     blocks: int
     dropped: Set = ()
     added: Set = ()
+    ran_with: Set = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,7 +77,8 @@ class Search(Stages):
             return Decision.UNCONFIRMED
         if self._is_shut_out(switch):
             return Decision.EXCLUDED
-        if self.screen is None or (switch in self._long and not self.elimination.rounds):
+        tried = any(switch in one.ran_with for one in self.elimination.rounds)
+        if self.screen is None or (switch in self._long and not tried):
             slower = switch in self._alone and self._alone[switch].log < 0
             return Decision.SLOWER_ALONE if slower else Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN

@@ -11,6 +11,8 @@ What is left out where time is short, in this order:
 7. the screen: what was seen of each alone decides, and the fresh blocks;
 8. what was not looked at alone yet, in the reverse of the registry's order: see `stages`.
 
+So it is planned with the longest runs that may come. What is left over as a stage ends is spent: see `in_time`.
+
 Where a few switches, such as a compiler, make every run long, they leave no time for a screen: then it is one without
 them, and they are looked at alone once more, which takes fewer runs. So is all that looked quick where there is no
 screen at all.
@@ -26,7 +28,7 @@ from statistics import fmean
 from trainspeed.core.run import Role
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.confirm import BLOCKS, LARGE, LARGES
-from trainspeed.search.design import COLUMNS, PARTS, without_switches
+from trainspeed.search.design import COLUMNS, PARTS
 from trainspeed.search.feasible import looks_had
 from trainspeed.search.findings import Feasible
 from trainspeed.search.known import Known
@@ -39,7 +41,6 @@ TOGETHER_RUNS = (
     2  # of what is promising and of the plain trial, where no screen tells whether it goes together
 )
 SPARE = 1.1  # of what runs take by themselves: starting, writing, a second round of the elimination
-LAST_SPARE = 1.05  # the same where only the fresh blocks are ahead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,26 +183,11 @@ def sizes_for(
     if long:  # one look decides too little of what may bring most
         screens = [one for one in possible if one.columns]
         possible = [*(replace(one, looks=looks) for looks in LOOKS for one in screens), *possible]
-    left_s = budget_s - SPARE * _spent_s(known)
+    left_s = budget_s - SPARE * spent_s(known)
     lasts = (SPARE * one.ahead_s(known, costs, raced, entered, long, late, promising) for one in possible)
     return next(
         (one for one, seconds in zip(possible, lasts, strict=True) if seconds <= left_s), possible[-1]
     )
-
-
-def confirmed_in_time(known: Known, costs: Costs, switches: Set, confirm: int, budget_s: float) -> Set:
-    """Return those of these switches of which there is time for the fewest fresh blocks: the longest runs go first.
-
-    Args:
-        confirm: Fresh blocks that were asked for.
-    """
-    left_s, blocks = budget_s - LAST_SPARE * _spent_s(known), min(confirm, MIN_BLOCKS)
-    on = sorted(switches, key=lambda s: costs.more_s.get(s, 0.0))
-    while (
-        on and costs.more_s.get(on[-1]) and LAST_SPARE * blocks * (2 * costs.of(()) + costs.of(on)) > left_s
-    ):
-        on = list(without_switches(on, on[-1:]))
-    return tuple(switch for switch in switches if switch in on) or switches
 
 
 def long_switches(costs: Costs, switches: Set) -> Set:
@@ -219,5 +205,6 @@ def costs_of(found: Sequence[Feasible]) -> Costs:
     )
 
 
-def _spent_s(known: Known) -> float:
+def spent_s(known: Known) -> float:
+    """Return the seconds that the runs of a search took so far."""
     return sum(one.run.busy_s for one in known.ran)

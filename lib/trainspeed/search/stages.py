@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from statistics import fmean
 
 from trainspeed.conduct.plan import TrialSet
@@ -22,10 +22,11 @@ from trainspeed.search.eliminate import Elimination
 from trainspeed.search.entrants import Entrants
 from trainspeed.search.feasible import again_groups, alone_groups, look_groups, looks_had
 from trainspeed.search.findings import Screen
+from trainspeed.search.in_time import confirmed_in_time, large_in_time, round_in_time
 from trainspeed.search.known import ArmGroup
 from trainspeed.search.race import race_groups
 from trainspeed.search.screen import columns_of, screen, screen_groups
-from trainspeed.search.sizes import SPARE, TOGETHER_RUNS, confirmed_in_time, costs_of
+from trainspeed.search.sizes import ELIMINATE_BLOCKS, SPARE, TOGETHER_RUNS, costs_of
 from trainspeed.search.switch import Set
 from trainspeed.search.together import Together
 
@@ -152,13 +153,37 @@ class Stages(Entrants):
         found = self.elimination
         for one in found.rounds:
             blocks = found.blocks_of(one.number)
-            yield eliminate.round_groups(self.known, one.on, one.number, blocks)
-        if self._sizes.eliminate and (number := found.next) is not None:
-            usual = self._sizes.eliminate if number == 1 else self._sizes.eliminate // 2
-            yield eliminate.round_groups(self.known, found.on, number, found.blocks_of(number) or usual)
+            yield eliminate.round_groups(self.known, one.ran_with, one.number, blocks)
+        if (ahead := found.ahead) is not None:
+            on, blocks = self._round_ahead(ahead)
+            if blocks:
+                yield eliminate.round_groups(self.known, on, ahead.number, blocks)
+
+    def _round_ahead(self, ahead: eliminate.Ahead) -> tuple[Set, int]:
+        """Return what is on in a round that has not begun, and how many blocks it has; 0 for none."""
+        most = ELIMINATE_BLOCKS if ahead.number == 1 else ELIMINATE_BLOCKS // 2
+        if self.budget_s is None:
+            return ahead.on, 0 if ahead.is_spare else most
+        costs, confirmed = costs_of(self.feasible), self.confirm_blocks
+        return round_in_time(
+            self.known,
+            costs,
+            ahead.on,
+            self.promising,
+            most=most,
+            confirm=confirmed,
+            budget_s=self.budget_s,
+            spare=ahead.is_spare,
+        )
 
     def _fresh(self) -> ArmGroup | None:
         estimates, blocks = self.elimination.estimates, self.confirm_blocks
-        planned = partial(confirm.plan_confirmation, self.known, self._confirmable, estimates, blocks)
-        begun = confirm.as_begun(self.known, [planned(large) for large in confirm.LARGES], blocks)
-        return begun or planned(self._sizes.large)
+        own = [
+            confirm.plan_confirmation(self.known, self._confirmable, estimates, blocks, large)
+            for large in confirm.LARGES
+        ]
+        if begun := confirm.as_begun(self.known, own, blocks):
+            return begun
+        if self.budget_s is None:
+            return own[-1]
+        return large_in_time(own, self.known, costs_of(self.feasible), self.budget_s)

@@ -22,6 +22,7 @@ CPUINFO = Path("/proc/cpuinfo")
 FLAGS_VARIABLE = "TRAINSPEED_CPU_FLAGS"  # only tests set it: the flags to believe instead of the CPU's own
 TICKS_PER_S = 100  # USER_HZ: /proc/stat counts in hundredths of a second on every Linux
 MIN_WINDOW_S = 0.1  # ten ticks: over less, the share of one tick is no longer small
+MIN_TURN_S = 0.2  # over less, two ticks look like a tenth of a core
 
 
 class CpuSeconds(NamedTuple):
@@ -75,6 +76,17 @@ def foreign_cores(before: HostLoad, after: HostLoad) -> float | None:
         return None
     used_s = (after.cpu.busy - before.cpu.busy) - (after.own_s - before.own_s)
     return max(0.0, used_s / seconds)  # the two clocks tick apart: a little below 0 is 0
+
+
+def others_cores(before: HostLoad, after: HostLoad) -> float | None:
+    """Return how many cores other processes kept busy, or the hypervisor took, between two readings, on average.
+
+    None where the machine cannot tell, or when less than 0.2 s passed.
+    """
+    seconds = after.monotonic_s - before.monotonic_s
+    if seconds < MIN_TURN_S or (foreign := foreign_cores(before, after)) is None:
+        return None
+    return foreign + (after.cpu.stolen - before.cpu.stolen) / seconds
 
 
 def taken_by_others_s(

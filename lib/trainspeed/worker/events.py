@@ -70,9 +70,11 @@ class TurnEnded(Event, tag="turn"):
 
     Attributes:
         epoch_s: Duration of each epoch that it trained, in seconds; empty of a convolution.
+        disturbed: Whether others used the machine in it: see `Turn.is_disturbed`.
     """
 
     epoch_s: tuple[float, ...] = ()
+    disturbed: bool = False
 
 
 class Exited(Event, tag="exit"):

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from trainspeed.core.notes import AnyNote, CoresBusy, CpuTimeStolen, GpuShared, GpuSlowedDown
-from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, stolen_share
+from trainspeed.core.result import DISTURBED_CORES
+from trainspeed.sensors.cpu import HostLoad, foreign_cores, host_load, others_cores, stolen_share
 from trainspeed.sensors.gpus import BUSY_PERCENT
 from trainspeed.sensors.nvml import Nvml, open_nvml
 from trainspeed.sensors.processes import descends_from
 from trainspeed.worker.waiting_gpu import WaitingGpu
 
-BUSY_CORES = 0.2  # used by others; if it is more, caches and memory bandwidth are noticeably shared
 STOLEN_SHARE = 0.02  # of the CPU's time taken by the hypervisor: the margin of a verdict
 # A GPU's energy counter was seen to move every 10 to 100 ms: a reading may be late by one step, so that a span
 # begins with up to a step of what came before it. Over a shorter span that is no longer small.
@@ -40,6 +40,8 @@ class Meter:
         sm_clock_mhz: Mean clock of the GPUs in use at the end of the last span; None where it cannot be read.
         throttle_reasons: What held their clocks down then, such as "hw_slowdown|sw_power_cap"; empty where nothing
             did, None where one of them does not tell.
+        others_cores: Cores that other processes and the hypervisor kept busy in the last span, on average; None where
+            that cannot be told.
         waiting: What the run uses of the GPUs in waits.
     """
 
@@ -58,6 +60,7 @@ class Meter:
         self._shared_percent: dict[int, float] = {}
         self.sm_clock_mhz: float | None = None
         self.throttle_reasons: str | None = None
+        self.others_cores: float | None = None
         self.waiting = WaitingGpu(gpu_uuids)
 
     def begin(self) -> None:
@@ -81,7 +84,9 @@ class Meter:
         self.look(loaded=seconds >= MIN_SPAN_S)
         for gpu, percent in self._foreign_loads().items():
             self._shared_percent[gpu] = max(percent, self._shared_percent.get(gpu, 0.0))
-        self._spans.append((load, host_load()))
+        after = host_load()
+        self._spans.append((load, after))
+        self.others_cores = others_cores(load, after)
 
     def rest(self) -> None:
         """Call when a wait begins and nothing is left to do."""
@@ -140,7 +145,7 @@ class Meter:
     def notes(self) -> list[AnyNote]:
         """Return what makes the spans doubtful: others on the CPU or a GPU, and GPUs that slowed themselves down."""
         notes: list[AnyNote] = []
-        if (others := self._average(foreign_cores)) is not None and others > BUSY_CORES:
+        if (others := self._average(foreign_cores)) is not None and others > DISTURBED_CORES:
             notes.append(CoresBusy(cores=others))
         if (stolen := self._average(stolen_share)) is not None and stolen > STOLEN_SHARE:
             notes.append(CpuTimeStolen(share=stolen))

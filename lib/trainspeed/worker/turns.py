@@ -127,9 +127,11 @@ class InTurns:
                     resident_s=resident_s,
                     sm_clock_mhz=self._meter.sm_clock_mhz,
                     throttle_reasons=self._meter.throttle_reasons,
+                    others_cores=self._meter.others_cores,
                 )
             )
-        self._channel.send(encode_event(TurnEnded(epoch_s=epoch_s)))
+        disturbed = self._turn is not None and self._turns[-1].is_disturbed
+        self._channel.send(encode_event(TurnEnded(epoch_s=epoch_s, disturbed=disturbed)))
         command = self._wait()
         if isinstance(command, WarmUp):
             return TakeTurn(epochs=EPOCHS_BEFORE_TURNS - 1)

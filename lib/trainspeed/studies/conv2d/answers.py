@@ -16,7 +16,8 @@ from trainspeed.articles.claims import Claim, ClaimAnswer, Evidence, Result, cla
 from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.format import percent
 from trainspeed.core.run import Run
-from trainspeed.judge.comparison import Verdict, judge_runs, paired_s, value_pairs
+from trainspeed.judge.comparison import Verdict, judge_runs
+from trainspeed.judge.pairs import paired_s, value_pairs
 from trainspeed.judge.verdict import Judgement, Outcome, judge
 from trainspeed.studies.conv2d.calls import (
     Calls,

@@ -14,7 +14,6 @@ from trainspeed.core.convolution import Conv2dTrial, library_of
 from trainspeed.core.errors import UserError, check_name, check_whole
 from trainspeed.core.format import counted, listed
 from trainspeed.core.run import Role, Run
-from trainspeed.judge.comparison import paired_s
 from trainspeed.judge.crossover import (
     Crossover,
     CrossoverKind,
@@ -23,6 +22,7 @@ from trainspeed.judge.crossover import (
     judged_points,
     next_size,
 )
+from trainspeed.judge.pairs import paired_s
 from trainspeed.studies.conv2d.calls import calls_at, calls_of
 from trainspeed.studies.conv2d.trials import LIBRARY_FACTORS, library_trial
 

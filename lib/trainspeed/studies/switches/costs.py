@@ -15,7 +15,7 @@ from trainspeed.core.phase import COMPUTE, FIT, INPUT, WHOLE
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
-from trainspeed.judge.comparison import value_pairs
+from trainspeed.judge.pairs import value_pairs
 
 PARTS = (WHOLE, INPUT, COMPUTE, FIT)
 BESIDES = 0.05  # share of an epoch from which on what is not computing is worth a look
