@@ -8,6 +8,7 @@ from conv2d_data import CORE
 from conv2d_data import make_run as make_conv2d_run
 from study_data import make_pair, make_run
 from trainspeed.judge.comparison import verdict_between
+from trainspeed.judge.text import switched_in_short, switched_on
 from trainspeed.studies.conv2d.findings import residency_verdicts
 
 
@@ -58,3 +59,14 @@ def test_a_convolution_has_its_size_and_only_what_is_not_one():
 def test_calls_whose_data_stay_are_named():
     (verdict, *_) = residency_verdicts([make_conv2d_run(CORE[0], block=b) for b in range(6)], CORE)
     assert verdict.name.startswith("data that stay on the device vs a round trip, TensorFlow (graph), 840")
+
+
+def test_switches_are_counted_one_by_one_whatever_field_of_a_trial_holds_them():
+    """Two levers are one factor in which trials differ, and two switches."""
+    trial = make_run(framework="tensorflow", levers=(("threads", "all"),)).trial
+    levers = (("steps_per_call", "epoch"), ("threads", "one"))
+    best = replace(trial, precision="bf16", levers=levers)
+    named = switched_on(replace(trial, precision="default"), best)
+    assert named == ["bf16", "all steps of an epoch in one call", "one thread"]
+    assert switched_in_short(replace(trial, precision="default"), best) == "3 switches"
+    assert switched_in_short(best, replace(best, levers=(levers[1],))) == f"without {named[1]}"

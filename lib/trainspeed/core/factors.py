@@ -23,7 +23,7 @@ from trainspeed.core.format import (
     precision_of,
 )
 from trainspeed.core.levers.lever import LEVERS_FACTOR, Setting
-from trainspeed.core.levers.registry import words_of
+from trainspeed.core.levers.registry import words_apart, words_of
 from trainspeed.core.phase import PHASES, WHOLE
 from trainspeed.core.quantities import MOST_NAME_LETTERS, MOST_WHOLE
 
@@ -57,6 +57,7 @@ class Factor:
         value: Puts a value of its field into words.
         of_trial: Does so for a trial, where that needs other fields too.
         contrast: Puts (baseline, candidate) into words, where that is not "this vs that".
+        each: What a candidate has beyond its baseline, one by one, where that may be several things.
         lead: What a label begins with, from (factor, baseline, candidate); nothing where it is None.
         described: For which trials a description mentions it; never where it is None.
         seldom: For which trials a label mentions it, at its end; where it is None, as descriptions do.
@@ -76,6 +77,7 @@ class Factor:
     value: Callable[[Any], str] = str
     of_trial: Callable[[Any], str] | None = None
     contrast: Callable[[Any, Any], str] | None = None
+    each: Callable[[Any, Any], list[str]] | None = None
     lead: Callable[[Factor, Any, Any], str] | None = None
     described: Condition | None = None
     seldom: Condition | None = None
@@ -194,12 +196,8 @@ def _nodes_apart(baseline: Any, candidate: Any) -> str:
     return " vs ".join(map(" x ".join, told))
 
 
-def _levers_apart(baseline: Any, candidate: Any) -> str:
-    """Return what one trial has beyond the other: "fused optimizer", "8 steps a call, without huge pages"."""
-    more = [setting for setting in candidate.levers if setting not in baseline.levers]
-    # A lever at another value is told by the new one.
-    fewer = [s for s in baseline.levers if s not in candidate.levers and s[0] not in dict(more)]
-    return ", ".join([*([words_of(more)] if more else []), *(f"without {words_of([s])}" for s in fewer)])
+def _levers_apart(baseline: Any, candidate: Any) -> list[str]:
+    return words_apart(baseline.levers, candidate.levers)
 
 
 # The factors of a training. A new one is a row here, and a field in `core.trial`.
@@ -279,7 +277,8 @@ TRAINING = rows(
     Factor(
         name=LEVERS_FACTOR,
         value=lambda v: _levers(v) or "no lever",
-        contrast=_levers_apart,
+        contrast=lambda *two: ", ".join(_levers_apart(*two)),
+        each=_levers_apart,
         described=lambda trial: bool(trial.levers),
         cell=_levers,
     ),

@@ -90,13 +90,17 @@ def name_words(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> list[str
 def pair(baseline: AnyTrial, candidate: AnyTrial) -> str:
     """Return two trials by all in which they differ: "bf16 vs fp32, PyTorch, cnn10, batch 16"."""
     differ = [f.name for f in baseline.factors.values() if f.words(baseline) != f.words(candidate)]
-    versus = _versus(baseline, candidate) or ["measured twice"]
+    versus = [f.versus(baseline, candidate) for f in _differing(baseline, candidate)] or ["measured twice"]
     return ", ".join(versus + baseline.describe(without=differ))
 
 
 def switched_on(baseline: AnyTrial, candidate: AnyTrial) -> list[str]:
-    """Return in what a trial differs from a plain one, in words: ["channels_last", "bf16", "fused optimizer"]."""
-    return [versus.partition(" vs ")[0] for versus in _versus(baseline, candidate)]
+    """Return the switches that a trial has beyond a plain one: ["channels_last", "bf16", "fused optimizer"]."""
+    switched: list[str] = []
+    for factor in _differing(baseline, candidate):
+        versus = factor.versus(baseline, candidate)
+        switched += factor.each(baseline, candidate) if factor.each else [versus.partition(" vs ")[0]]
+    return switched
 
 
 def switched_in_short(baseline: AnyTrial, candidate: AnyTrial) -> str:
@@ -105,10 +109,10 @@ def switched_in_short(baseline: AnyTrial, candidate: AnyTrial) -> str:
     return switched[0] if len(switched) == 1 else counted(len(switched), "switch", "switches")
 
 
-def _versus(baseline: AnyTrial, candidate: AnyTrial) -> list[str]:
+def _differing(baseline: AnyTrial, candidate: AnyTrial) -> list[Factor]:
     differ = [f for f in baseline.factors.values() if f.words(baseline) != f.words(candidate)]
     along = {field for factor in differ for field in factor.with_fields}
-    return [factor.versus(baseline, candidate) for factor in differ if factor.name not in along]
+    return [factor for factor in differ if factor.name not in along]
 
 
 def measured(judgement: Judgement, quantity: str = "time") -> str:

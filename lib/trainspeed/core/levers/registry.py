@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from trainspeed.core.errors import NAME_FORM, UserError, check_name
@@ -108,6 +108,14 @@ def environment_of(levers: Iterable[Setting]) -> dict[str, str]:
 def words_of(levers: Iterable[Setting]) -> str:
     """Return what these levers are called: "fused optimizer, 2 threads"."""
     return ", ".join(LEVERS[name].named(value) for name, value in levers)
+
+
+def words_apart(before: Collection[Setting], after: Collection[Setting]) -> list[str]:
+    """Return what levers have beyond others, each by itself: ["8 steps a call", "without huge pages"]."""
+    more = [setting for setting in after if setting not in before]
+    # A lever at another value is told by the new one.
+    fewer = [one for one in before if one not in after and one[0] not in dict(more)]
+    return [*(words_of([one]) for one in more), *(f"without {words_of([one])}" for one in fewer)]
 
 
 def _setting(one: object) -> Setting:
