@@ -162,6 +162,7 @@ def make_spans(count=6, *, seconds=240):
                 ],
                 "name": f"{list(SPEED)[k % 3]} cnn10 channels_last 32",
                 "framework": list(SPEED)[k % 3],
+                "devices": 1,
                 "epoch_ends": [START + pd.Timedelta(seconds=(k + 0.2 * e) * length) for e in range(1, 5)],
             }
             for k in range(count)

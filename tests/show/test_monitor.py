@@ -112,6 +112,28 @@ class TestMonitor:
         unloaded = samples.assign(load_percent=None)
         assert monitor.plot_monitor(unloaded, spans).get_suptitle() == monitor.QUESTION
 
+    def test_the_title_is_of_runs_on_several_devices_where_others_have_one(self):
+        """Core 2 rests in the turns of runs on core 10 alone; one whose devices are missing has all."""
+        spans = make_spans(6).assign(devices=[1, 2, 1, None, 1, 2])
+        samples = make_core_samples(2, 10)
+        alone = samples["utc"].map(
+            lambda moment: any(a <= moment <= b for own in spans["active"][::2] for a, b in own)
+        )
+        cores = samples["device"] != "host"
+        samples.loc[cores, "load_percent"] = 97.0
+        samples.loc[alone & (samples["device"] == "core2"), "load_percent"] = 0.0
+        title = monitor.plot_monitor(samples, spans).get_suptitle().replace("\n", " ")
+        assert title == "Median load while runs on several cores were measured: core 2 97 %, core 10 97 %"
+        title = monitor.plot_monitor(samples, spans.assign(devices=1)).get_suptitle().replace("\n", " ")
+        assert title.startswith("Median load while runs were measured: core 2 ")
+        some_have_all = spans.assign(devices=[1, None] * 3)
+        figure = monitor.plot_monitor(samples, some_have_all)
+        assert "runs on several cores" in figure.get_suptitle().replace("\n", " ")
+        shaded = [found(figure.axes[0], f"runs of {name}")[0] for name in set(spans["framework"])]
+        assert sum(len(bars.get_paths()) for bars in shaded) == 2 * len(spans), (
+            "a run with all is shaded, too"
+        )
+
     def test_many_runs_are_listed_by_framework(self):
         """Sixty-six runs have no numbers, only three colours with their frameworks."""
         figure = monitor.plot_monitor(make_samples(), make_spans(66))

@@ -38,6 +38,7 @@ MEANINGS = {  # kind of device -> sentence
     "core": "Load of a core: share of time it was busy, by any process.",
     "host": "Load of the host: share of all cores that were busy.",
 }
+SEVERAL = {"gpu": "GPUs", "core": "cores"}  # kind of device -> what several are called
 HOST_LOOK: Look = {"color": ".35", "linestyle": (0, (3, 1))}
 # No colour of a framework.
 LOOKS = tuple(
@@ -78,10 +79,10 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
         samples: As returned by `trainspeed.core.monitor_csv.read_monitor`. An empty column is a line of
             text.
         runs: start, end, active (a list of the pairs of times between which it did not wait for its turn), name,
-            framework, epoch_ends (a list of times); may have no rows.
+            framework, devices (how many it had, missing for all), epoch_ends (a list of times); may have no rows.
     """
     require(samples, COLUMNS)
-    require(runs, ("start", "end", "active", "name", "framework", "epoch_ends"))
+    require(runs, ("start", "end", "active", "name", "framework", "devices", "epoch_ends"))
     samples = samples.assign(utc=pd.to_datetime(samples["utc"], utc=True)).sort_values("utc")
     moments = {name: pd.to_datetime(runs[name], utc=True) for name in ("start", "end")}
     runs = runs.assign(**moments).sort_values("start")
@@ -98,7 +99,7 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 
     samples = samples.assign(x=elapsed(samples["utc"]))
     runs = runs.assign(x=elapsed(runs["start"]), x_end=elapsed(runs["end"]))
-    spans = runs[["framework", "active"]].explode("active").dropna()
+    spans = runs[["framework", "devices", "active"]].explode("active").dropna(subset="active")
     begun, ended = (elapsed(spans["active"].str[end]) for end in (0, 1))
     spans = spans.assign(x=begun, x_end=ended)
     epoch_ends = elapsed(runs["epoch_ends"].explode().dropna())
@@ -132,23 +133,35 @@ def plot_monitor(samples: pd.DataFrame, runs: pd.DataFrame) -> Figure:
 def _title(samples: pd.DataFrame, spans: pd.DataFrame) -> str:
     """Return the median load of each device while any run was active, of the host without another; else the question.
 
+    In a turn of a run with one device the others rest, so that what is said of several is said of runs on several.
+
     Args:
         samples, spans: With x, and x and x_end, on the same axis of time.
     """
-    begun, ended = (np.sort(spans[end].to_numpy(float)) for end in ("x", "x_end"))
-    active = np.searchsorted(begun, samples["x"], "right") > np.searchsorted(ended, samples["x"], "left")
-    known = samples[active].dropna(subset=["load_percent"])
-    known = known if set(known["device"]) == {"host"} else known[known["device"] != "host"]
-    loads = known.groupby("device")["load_percent"].median()
+    loads, runs = _median_loads(samples, spans), "runs"
+    together = spans[spans["devices"].ne(1)]
+    if len(loads) > 1 and 0 < len(together) < len(spans):
+        loads = _median_loads(samples, together)
+        kinds = {_kind_and_number(device)[0] for device in loads.index}
+        runs = f"runs on several {SEVERAL.get(kinds.pop(), 'devices') if len(kinds) == 1 else 'devices'}"
     names = {device: " ".join(filter(None, DEVICE.fullmatch(device).groups())) for device in loads.index}
     if loads.empty:
         return QUESTION
     if len(loads) == 1:
-        return f"Load of {names[loads.index[0]]} while runs were measured: median {loads.iloc[0]:.0f} %"
+        return f"Load of {names[loads.index[0]]} while {runs} were measured: median {loads.iloc[0]:.0f} %"
     each = [f"{names[device]} {loads[device]:.0f} %" for device in sorted(loads.index, key=_kind_and_number)]
     if len(each) > MOST_NAMED:
         each = [f"{loads.min():.0f} to {loads.max():.0f} % on {len(loads)} devices"]
-    return f"Median load while runs were measured: {', '.join(each)}"
+    return f"Median load while {runs} were measured: {', '.join(each)}"
+
+
+def _median_loads(samples: pd.DataFrame, spans: pd.DataFrame) -> pd.Series:
+    """Return the median load of each device within any span, of the host without another; arguments as of `_title`."""
+    begun, ended = (np.sort(spans[end].to_numpy(float)) for end in ("x", "x_end"))
+    active = np.searchsorted(begun, samples["x"], "right") > np.searchsorted(ended, samples["x"], "left")
+    known = samples[active].dropna(subset=["load_percent"])
+    known = known if set(known["device"]) == {"host"} else known[known["device"] != "host"]
+    return known.groupby("device")["load_percent"].median()
 
 
 def _draw_lines(ax: Axes, panel: MonitorPanel, samples: pd.DataFrame, devices: Mapping[str, Look]) -> None:

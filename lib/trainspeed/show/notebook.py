@@ -27,7 +27,7 @@ from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import Verdict, as_json
 
 MOST_FILES = 5  # that a sentence names
-SPAN_COLUMNS = ["start", "end", "active", "name", "framework", "epoch_ends"]
+SPAN_COLUMNS = ["start", "end", "active", "name", "framework", "devices", "epoch_ends"]
 
 
 def show_sentences(
@@ -147,6 +147,7 @@ def _span(run: Run) -> dict[str, Any]:
         ],
         "name": ", ".join(run.trial.describe(without=("image_size", "precision", "compile"))),
         "framework": run.trial.framework,
+        "devices": run.trial.cores if run.machine.get("device") == "cpu" else run.trial.devices_per_node,
         "epoch_ends": [start + timedelta(seconds=moment_s) for moment_s in run.epoch_ends_s],
     }
 
