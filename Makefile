@@ -43,7 +43,7 @@ SOURCES = $(wildcard lib tests notebooks benchmarks examples)
 
 .PHONY: setup setup-fleet report plan check render share compare history node fleet test test-lab lint bench lab data clean help
 
-report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml MODEL=path/file.py:function|timm/<name>|keras/<name> BUDGET=15m RESUME=1
+report: setup ## measure and write the report: PRESET=auto|smoke|quick|standard|article NOTEBOOKS="layout amp" OUT=outputs PARAMS=file.yaml|'layout: {blocks: 9}' MODEL=path/file.py:function|timm/<name>|keras/<name> BUDGET=15m RESUME=1
 	@.venv/bin/python -m trainspeed report $(CHOICE) $(if $(filter-out 0 no false,$(RESUME)),--resume)
 
 plan: $(if $(strip $(FLEET)),setup-fleet,setup) ## what `make report` would run, how long it would take, and what twice the BUDGET would add; with FLEET=fleet.yaml, on every machine of a fleet, with the price; measures nothing

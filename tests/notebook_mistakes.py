@@ -34,7 +34,7 @@ def mistake_in(name: str, parameters: str, folder: Path, monkeypatch: pytest.Mon
     names: dict[str, object] = {}
     try:
         with plt.rc_context():
-            values = resolve_parameters([name], NOTEBOOKS, preset="smoke", params_file=file)[name]
+            values = resolve_parameters([name], NOTEBOOKS, preset="smoke", params=file)[name]
             for cell in nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4).cells:
                 if cell.cell_type == "code":
                     exec(cell.source, names)

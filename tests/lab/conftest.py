@@ -28,7 +28,7 @@ from trainspeed.core.files import VERDICTS
 from trainspeed.core.paths import ROOT
 from trainspeed.core.trial import FRAMEWORKS
 from trainspeed.report.parameter_text import with_values
-from trainspeed.report.parameters import TAG, read_file
+from trainspeed.report.parameters import TAG, read_parameters
 from trainspeed.report.run import NOTEBOOKS
 from trainspeed.sensors.cpu import FLAGS_VARIABLE
 
@@ -89,7 +89,7 @@ def copy_of(name: str, folder: Path) -> None:
     notebook = nbformat.read(NOTEBOOKS / f"{name}.ipynb", 4)
     cell = next(cell for cell in notebook.cells if TAG in cell.metadata.get("tags", []))
     cell.source = with_values(
-        cell.source, read_file(NOTEBOOKS / "presets/smoke.yaml", NOTEBOOKS)[name] | LESS[name]
+        cell.source, read_parameters(NOTEBOOKS / "presets/smoke.yaml", NOTEBOOKS)[name] | LESS[name]
     )
     for explored in (cell for cell in notebook.cells if cell.id == "explore-change"):
         for before, after in CHANGED.items():

@@ -39,7 +39,7 @@ def test_options_reach_the_report(called):
         "preset": "smoke",
         "notebooks": ("layout", "amp"),
         "out": Path("a b"),
-        "params_file": Path("p.yaml"),
+        "params": Path("p.yaml"),
         "resume": True,
         "has_gpu": False,
         "model": None,
@@ -206,6 +206,16 @@ def test_make_hands_over_the_folders_of_a_history():
     words = subprocess.run(["bash", "-c", f"printf '<%s>\\n' {said}"], capture_output=True, text=True).stdout
     expected = ["history", "--out", "outputs", "--runs", "ci/1 'ci 2'"]
     assert words.splitlines()[3:] == [f"<{word}>" for word in expected]
+
+
+@needs_make
+def test_parameters_may_stand_in_the_command(called):
+    given = "switches: {levers: [compile, 'pin'], blocks: 9}"
+    line = make("report", f"PARAMS={given}")
+    words = subprocess.run(["bash", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True).stdout
+    command.main(words.splitlines()[3:])
+
+    assert called["report"]["params"] == given
 
 
 @needs_make

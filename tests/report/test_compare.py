@@ -203,7 +203,7 @@ def test_sides_are_typed_one_by_one_or_in_one_text():
 
 
 def test_no_report_runs_it_and_one_that_is_told_to_says_what_does():
-    more = {"preset": "smoke", "params_file": None, "has_gpu": False, "folder": ROOT / "notebooks"}
+    more = {"preset": "smoke", "params": None, "has_gpu": False, "folder": ROOT / "notebooks"}
     assert COMPARE not in new_session(notebooks=(), **more).notebooks
     with pytest.raises(UserError, match="`make compare RUNS=…` does"):
         new_session(notebooks=("layout", COMPARE), **more)

@@ -59,7 +59,7 @@ def test_what_the_user_chose_goes_to_the_nodes_with_the_files_that_it_names(tmp_
         "report",
         preset="smoke",
         notebooks=("layout",),
-        params_file=params,
+        params=params,
         model="nets/mine.py:build",
         budget="5m",
     )
@@ -69,6 +69,9 @@ def test_what_the_user_chose_goes_to_the_nodes_with_the_files_that_it_names(tmp_
     assert [*order.arguments] == [*words, "--budget=5m"]
     files = {name: (tmp_path / name).read_text() for name in ("nets/mine.py", "other.py")}
     assert order.sources == files | {PARAMS: params.read_text()}
+    assert order_of("plan", preset="smoke", params="layout: {blocks: 9}").sources == {
+        PARAMS: "layout: {blocks: 9}"
+    }
 
 
 @pytest.mark.parametrize("wrong", [{"preset": "smok"}, {"notebooks": ("layuot",)}, {"budget": "soon"}])

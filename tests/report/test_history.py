@@ -29,7 +29,7 @@ def test_one_session_is_told_in_one_line_and_nothing_is_written(tmp_path, monkey
 
 
 def test_no_report_runs_it():
-    more = {"preset": "smoke", "params_file": None, "has_gpu": False, "folder": ROOT / "notebooks"}
+    more = {"preset": "smoke", "params": None, "has_gpu": False, "folder": ROOT / "notebooks"}
     assert HISTORY not in new_session(notebooks=(), **more).notebooks
     with pytest.raises(
         UserError, match="history measures nothing, so no report runs it: `make history` does"

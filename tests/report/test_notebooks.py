@@ -167,7 +167,7 @@ def test_a_mistake_in_the_summarys_parameters_leaves_a_front_page_with_its_defau
     file = tmp_path / "p.yaml"
     file.write_text("summary: {blocks: 0}")
 
-    assert report(out=out, folder=folder, params_file=file) == 2
+    assert report(out=out, folder=folder, params=file) == 2
 
     assert next(given for name, given, _ in kernels.calls if name == "summary")["blocks"] == 0
     assert kernels.of("summary")[0] == {}

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from tiny_notebooks import code, write
@@ -5,9 +7,10 @@ from trainspeed.core.errors import UserError
 from trainspeed.core.files import DRAWING
 from trainspeed.report.parameters import (
     check_notebooks,
+    file_or_text,
     notebook_names,
-    read_file,
     read_notebook,
+    read_parameters,
     resolve_parameters,
 )
 from trainspeed.report.run import NOTEBOOKS
@@ -33,7 +36,7 @@ def notebook_with(folder, parameters):
 def from_yaml(folder, yaml):
     file = folder / "mine.yaml"
     file.write_text(yaml)
-    return resolve_parameters(["layout"], folder, params_file=file)["layout"]
+    return resolve_parameters(["layout"], folder, params=file)["layout"]
 
 
 def test_reads_name_type_default_and_help(folder):
@@ -50,7 +53,7 @@ def test_a_file_wins_over_the_preset_and_the_preset_over_the_default(folder):
     file = folder / "mine.yaml"
     file.write_text("layout: {batch_sizes: [128]}\n")
 
-    both = resolve_parameters(["layout", "amp"], folder, preset="quick", params_file=file)
+    both = resolve_parameters(["layout", "amp"], folder, preset="quick", params=file)
 
     assert both["layout"] == {"blocks": 8, "batch_sizes": [128]}
     assert both["amp"] == {"blocks": 6, "batch_sizes": [32, 64]}  # the preset says nothing of it
@@ -125,16 +128,30 @@ def test_a_default_that_is_computed_is_named(folder):
         read_notebook(folder / "layout.ipynb")
 
 
+def test_parameters_need_no_file(folder, monkeypatch):
+    """A command to paste has them in it, and writes over nothing; a file of such a name is still a file."""
+    monkeypatch.chdir(folder)
+    given = "layout: {blocks: 9}"
+    assert resolve_parameters(["layout"], folder, params=file_or_text(given))["layout"]["blocks"] == 9
+    with pytest.raises(UserError, match=r"^PARAMS: unknown notebook 'layot': did you mean 'layout'"):
+        read_parameters(file_or_text("layot: {blocks: 9}"), folder)
+    with pytest.raises(UserError, match=r"^PARAMS line 1, column "):
+        read_parameters(file_or_text("layout: {blocks: 9"), folder)
+    assert file_or_text("mine.yaml") == Path("mine.yaml")
+    (folder / given).write_text("layout: {blocks: 8}")
+    assert file_or_text(given) == Path(given)
+
+
 def test_missing_and_unreadable_files_are_one_line(folder):
     for path, message in (
         (folder / "none.yaml", "no file .*none.yaml"),
         (folder, "cannot read"),
     ):
         with pytest.raises(UserError, match=message):
-            read_file(path, folder)
+            read_parameters(path, folder)
     (folder / "binary.yaml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match=r"cannot read .*binary\.yaml: not text"):
-        read_file(folder / "binary.yaml", folder)
+        read_parameters(folder / "binary.yaml", folder)
 
 
 def test_an_empty_file_changes_nothing(folder):

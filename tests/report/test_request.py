@@ -17,7 +17,7 @@ def folder(tmp_path):
 
 
 def asked(folder, **choice):
-    usual = {"preset": "quick", "notebooks": (), "params_file": None, "has_gpu": False, "folder": folder}
+    usual = {"preset": "quick", "notebooks": (), "params": None, "has_gpu": False, "folder": folder}
     (folder / "presets/quick.yaml").write_text("")
     return new_session(**usual | choice)
 

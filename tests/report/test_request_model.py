@@ -13,8 +13,8 @@ TORCH = "import torch\ndef build(input_shape, classes, layout): ..."
 KERAS = "import keras\ndef build(input_shape, classes, layout): ..."
 
 
-def session(model, *, preset="quick", notebooks=(), params_file=None):
-    given = {"preset": preset, "notebooks": notebooks, "params_file": params_file, "model": model}
+def session(model, *, preset="quick", notebooks=(), params=None):
+    given = {"preset": preset, "notebooks": notebooks, "params": params, "model": model}
     return new_session(**given, has_gpu=False, folder=NOTEBOOKS)
 
 
@@ -97,7 +97,7 @@ def test_what_a_parameter_file_says_comes_before_the_model(own, tmp_path):
     file = tmp_path / "p.yaml"
     file.write_text("layout: {survey_models: [cnn10], blocks: 7}")
 
-    values = session(own(TORCH), params_file=file, notebooks=("layout",)).parameters["layout"]
+    values = session(own(TORCH), params=file, notebooks=("layout",)).parameters["layout"]
 
     assert (values["survey_models"], values["blocks"], values["models"]) == (["cnn10"], 7, ["my.py:build"])
 

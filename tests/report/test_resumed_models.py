@@ -80,7 +80,7 @@ def test_resuming_with_another_model_does_not_run_it_either(kernels, folder, out
     assert not kernels.calls
 
 
-@pytest.mark.parametrize("by", ["model", "params_file"])
+@pytest.mark.parametrize("by", ["model", "params"])
 def test_a_model_that_is_named_again_goes_on(kernels, folder, out, evil, tmp_path, by):
     file = tmp_path / "mine.yaml"
     file.write_text(f"layout: {{models: [{EVIL!r}]}}")

@@ -83,7 +83,7 @@ def test_a_drawn_front_page_reads_a_recipe_with_the_parameters_that_it_was_measu
     """Else its runs are not found again, and the recipe would vanish."""
     file = tmp_path / "mine.yaml"
     file.write_text("summary: {blocks: 3}")
-    report(out=out, folder=folder, notebooks=["summary"], params_file=file)
+    report(out=out, folder=folder, notebooks=["summary"], params=file)
     measured(out, "summary", lines(out / "sessions.jsonl")[0]["session"])
 
     report(out=out, folder=folder, notebooks=["layout"])
@@ -140,7 +140,7 @@ def test_resuming_continues_the_newest_session_with_its_own_parameters(kernels, 
     file = folder / "mine.yaml"
     file.write_text("layout: {blocks: 3}")
     report(out=out, folder=folder)
-    report(out=out, folder=folder, notebooks=["layout", "summary"], params_file=file)
+    report(out=out, folder=folder, notebooks=["layout", "summary"], params=file)
     kernels.calls.clear()
 
     assert report(out=out, folder=folder, resume=True) == 0
@@ -235,7 +235,7 @@ def test_mistakes_are_found_before_anything_runs(kernels, folder, out, tmp_path,
     if text := options.get("params"):
         file = tmp_path / "p.yaml"
         file.write_text(text)
-        options = {"params_file": file}
+        options = {"params": file}
 
     with pytest.raises(UserError, match=message):
         report(out=out, folder=folder, **options)

@@ -211,8 +211,8 @@ def command_for(trials: Iterable[AnyTrial]) -> str:
 
 
 def command_with(command: str, study: str, parameter: str, value: str) -> str:
-    """Return a line to paste, as `code`: it writes a file with one parameter of a study, and measures with it."""
-    return f"`echo '{study}: {{{parameter}: {value}}}' > more.yaml && {command} PARAMS=more.yaml`"
+    """Return a line to paste, as `code`: it measures with another value of one parameter of a study."""
+    return f"`{command} PARAMS='{study}: {{{parameter}: {value}}}'`"
 
 
 def command_with_time(coverage: Coverage, trials: Iterable[AnyTrial] = ()) -> str:

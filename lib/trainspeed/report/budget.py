@@ -43,14 +43,14 @@ def parse_budget(text: str) -> float:
 
 
 def budget_of(
-    asked: str | None, files: Sequence[Path], names: Sequence[str], all_names: Sequence[str]
+    asked: str | None, files: Sequence[Path | str], names: Sequence[str], all_names: Sequence[str]
 ) -> float | None:
     """Return the seconds that a report may take; None without a limit.
 
     Args:
         asked: As the user typed it. It holds for whatever is run; what a file says holds for all notebooks, and
             for some of them their part of it.
-        files: A preset, and further files that take precedence.
+        files: A preset, and further files that take precedence, or their text.
     """
     if asked is not None:
         return parse_budget(asked)

@@ -35,8 +35,8 @@ def _parser() -> argparse.ArgumentParser:
     choice = argparse.ArgumentParser(add_help=False, parents=[folder])
     presets = "smoke, quick, standard, article, or auto: quick without a GPU"
     choice.add_argument("--preset", default="auto", help=presets)
-    params = "YAML file: notebook -> parameters, on top of the preset"
-    choice.add_argument("--params", type=Path, help=params)
+    params = "YAML file, or its text, 'layout: {blocks: 10}': notebook -> parameters, on top of the preset"
+    choice.add_argument("--params", type=_params, help=params)
     budget = "time that the whole report may take, such as 90s, 15m or 1h30m (default: the preset's)"
     choice.add_argument("--budget", help=budget)
     model = "a model in place of all others: your own, path/file.py:function, timm/<name> or keras/<name>"
@@ -211,12 +211,18 @@ def _choice(options: argparse.Namespace) -> dict[str, Any]:
         "preset": options.preset,
         "notebooks": options.notebooks,
         "out": options.out,
-        "params_file": options.params,
+        "params": options.params,
         "has_gpu": _has_gpu(options.preset),
         "model": _model(options.model),
         "budget": options.budget,
         "nodes": options.nodes,
     }
+
+
+def _params(given: str) -> Path | str:
+    from trainspeed.report.parameters import file_or_text
+
+    return file_or_text(given)
 
 
 def _model(path_and_function: str | None) -> str | None:

@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 from trainspeed.conduct.cluster.orders import ReportOrder
 from trainspeed.core.user_model import find_model, is_user_model, user_models_in
+from trainspeed.report.parameters import yaml_text
 from trainspeed.report.request import NODES, new_session
 from trainspeed.report.run import NOTEBOOKS
 
-PARAMS = "params.yaml"  # what the user's file is called on a node
+PARAMS = "params.yaml"  # the file that a node gets them in
 
 
 def order_of(
@@ -19,7 +20,7 @@ def order_of(
     *,
     preset: str = "auto",
     notebooks: Sequence[str] = (),
-    params_file: Path | None = None,
+    params: Path | str | None = None,
     model: str | None = None,
     budget: str | None = None,
     nodes: str | None = None,
@@ -34,13 +35,13 @@ def order_of(
     """
     chosen: dict[str, Any] = {"preset": preset, "notebooks": notebooks, "model": model, "budget": budget}
     chosen |= {"nodes": nodes}
-    session = new_session(folder=folder, params_file=params_file, **chosen)
+    session = new_session(folder=folder, params=params, **chosen)
     arguments = ["--preset", preset]
-    arguments += ["--params", PARAMS] if params_file else []
+    arguments += ["--params", PARAMS] if params else []
     arguments += ["--model", model] if model else []
     arguments += [f"--budget={budget}"] if budget else []
     arguments += ["--nodes", nodes] if nodes else []
-    sources = {PARAMS: params_file.read_text(encoding="utf-8")} if params_file else {}
+    sources = {PARAMS: yaml_text(params)} if params else {}
     models = user_models_in([*session.parameters.values()]) | (
         {model} if model and is_user_model(model) else set()
     )

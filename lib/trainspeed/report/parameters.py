@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,18 +59,21 @@ def check_notebooks(names: Iterable[str], folder: Path) -> tuple[str, ...]:
 
 
 def resolve_parameters(
-    names: Sequence[str], folder: Path, *, preset: str | None = None, params_file: Path | None = None
+    names: Sequence[str], folder: Path, *, preset: str | None = None, params: Path | str | None = None
 ) -> dict[str, dict[str, Any]]:
-    """Return every parameter of each notebook: defaults, then the preset, then the file on top.
+    """Return every parameter of each notebook: defaults, then the preset, then the user's own on top.
 
-    Both files are checked as a whole, including the parts on notebooks that are not asked for.
+    Both are checked as a whole, including the parts on notebooks that are not asked for.
+
+    Args:
+        params: A YAML file, or its text: see `file_or_text`.
     """
     if preset is not None:
         known = sorted(path.stem for path in (folder / "presets").glob("*.yaml"))
         check_name("preset", preset, ["auto", *known])
-    layers = [read_file(folder / "presets" / f"{preset}.yaml", folder)] if preset else []
-    if params_file is not None:
-        layers.append(read_file(params_file, folder))
+    layers = [read_parameters(folder / "presets" / f"{preset}.yaml", folder)] if preset else []
+    if params is not None:
+        layers.append(read_parameters(params, folder))
     merged = {}
     for name in check_notebooks(names, folder):
         merged[name] = {p.name: p.default for p in read_notebook(folder / f"{name}.ipynb").values()}
@@ -101,15 +105,26 @@ def parameters_of(notebook: nbformat.NotebookNode, name: str) -> dict[str, Param
     return {}
 
 
-def read_budget(path: Path) -> str | None:
-    """Return the time that a YAML file gives the whole report, as it is written; None where it gives none."""
-    return _read_yaml(path).get(BUDGET)
+def file_or_text(given: str) -> Path | str:
+    """Return the YAML file that a user named, or else the YAML itself: "layout: {blocks: 10}"."""
+    return given if ": " in given and not os.path.isfile(given) else Path(given)
 
 
-def read_file(path: Path, folder: Path) -> dict[str, dict[str, Any]]:
-    """Return notebook -> parameters of a YAML file, all names and types checked."""
+def yaml_text(given: Path | str) -> str:
+    """Return the YAML of a file, or that which was given itself."""
+    return given.read_text(encoding="utf-8") if isinstance(given, Path) else given
+
+
+def read_budget(given: Path | str) -> str | None:
+    """Return the time that some YAML gives the whole report, as it is written; None where it gives none."""
+    return _read_yaml(given).get(BUDGET)
+
+
+def read_parameters(given: Path | str, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return notebook -> parameters of some YAML, all names and types checked."""
     checked: dict[str, dict[str, Any]] = {}
-    for name, values in _read_yaml(path).items():
+    path = _place(given)
+    for name, values in _read_yaml(given).items():
         if name == BUDGET:
             continue
         if name not in notebook_names(folder):
@@ -125,11 +140,20 @@ def read_file(path: Path, folder: Path) -> dict[str, dict[str, Any]]:
     return checked
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def _place(given: Path | str) -> str:
+    """Return where a mistake is."""
+    return str(given) if isinstance(given, Path) else "PARAMS"
+
+
+def _read_yaml(given: Path | str) -> dict[str, Any]:
+    path = _place(given)
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.safe_load(yaml_text(given))
     except FileNotFoundError:
-        raise UserError(f"no file {path}: PARAMS names a YAML file, seen from where you are") from None
+        raise UserError(
+            f"no file {path}: PARAMS names a YAML file, seen from where you are, or is YAML itself, such as "
+            "'layout: {blocks: 10}'"
+        ) from None
     except (OSError, UnicodeDecodeError) as problem:
         raise UserError(f"cannot read {path}: {getattr(problem, 'strerror', None) or 'not text'}") from None
     except yaml.MarkedYAMLError as problem:

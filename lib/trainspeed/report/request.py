@@ -64,7 +64,7 @@ def new_session(
     folder: Path,
     preset: str = "auto",
     notebooks: Sequence[str] = (),
-    params_file: Path | None = None,
+    params: Path | str | None = None,
     has_gpu: bool = False,
     model: str | None = None,
     budget: str | None = None,
@@ -76,9 +76,9 @@ def new_session(
         folder: Where the notebooks are.
         preset: Name of a file in the notebooks' `presets`, or auto: standard with a GPU, quick without.
         notebooks: Names; all when empty.
-        params_file: YAML: notebook -> parameters, on top of the preset.
+        params: A YAML file or its text: notebook -> parameters, on top of the preset.
         has_gpu: Whether there is a GPU, for the preset auto.
-        model: The user's own or a library's, in place of all others; what `params_file` says takes precedence.
+        model: The user's own or a library's, in place of all others; what `params` says takes precedence.
         nodes: Number of equal nodes that are to train together, as typed.
         budget: The time that the whole report may take, such as "15m"; else the preset's, or that of the file.
     Raises:
@@ -96,17 +96,17 @@ def new_session(
     if model is not None:
         _check_model(model)
         names = _notebooks_of_models(names, folder, asked=bool(notebooks))
-    values = parameters.resolve_parameters(names, folder, preset=preset, params_file=params_file)
-    from_file = parameters.read_file(params_file, folder) if params_file else {}
-    files = [folder / "presets" / f"{preset}.yaml", *filter(None, [params_file])]
+    values = parameters.resolve_parameters(names, folder, preset=preset, params=params)
+    own = parameters.read_parameters(params, folder) if params else {}
+    files = [folder / "presets" / f"{preset}.yaml", *filter(None, [params])]
     every = [name for name in parameters.notebook_names(folder) if name not in (*DRAWING, CHECK)]
     budget_s = budget_of(budget, files, [name for name in names if name != CHECK], every)
-    sharing = [n for n in names if PARAMETER in values[n] and PARAMETER not in from_file.get(n, {})]
+    sharing = [n for n in names if PARAMETER in values[n] and PARAMETER not in own.get(n, {})]
     if model is not None:
-        values = {name: with_model(values[name], model) | from_file.get(name, {}) for name in names}
+        values = {name: with_model(values[name], model) | own.get(name, {}) for name in names}
     if nodes:
         count = _node_count(nodes, values)
-        values = {name: _with_nodes(values[name], count) | from_file.get(name, {}) for name in names}
+        values = {name: _with_nodes(values[name], count) | own.get(name, {}) for name in names}
     now = datetime.now(UTC)
     return ReportRequest(
         session=new_id(now),

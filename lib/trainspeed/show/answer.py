@@ -244,7 +244,7 @@ def how_to_measure(step: NextStep, study: str, wall_s: float, coverage: Coverage
 
 
 def _command(step: NextStep, study: str, wall_s: float, coverage: Coverage | None) -> str:
-    """Return the command that measures so many blocks, as `code`; it writes a file of parameters where it takes one."""
+    """Return the command that measures so many blocks, as `code`, with PARAMS where the plan has fewer."""
     spent_s = (coverage.spent_s if coverage else wall_s) + (step.more_s or 0.0)
     asked = max((group.most for group in coverage.groups if group.core), default=0) if coverage else 0
     command = command_for(verdict.candidate for verdict in step.open)

@@ -142,12 +142,13 @@ def test_undecided_comes_with_the_blocks_the_time_and_the_command():
     (said,) = undecided_sentences(report_of(*verdicts_of(runs)[:1], runs=runs))
 
     assert said.startswith("layout: 1 comparison. 6 blocks, about ")
-    assert "`echo 'layout: {blocks: 6}' > more.yaml && make report NOTEBOOKS=layout BUDGET=" in said
+    assert "`make report NOTEBOOKS=layout BUDGET=" in said and said.endswith(
+        "m PARAMS='layout: {blocks: 6}'`."
+    )
     assert undecided_sentences(report_of(verdict(2.0))) == []
     open_ = replace(verdict(blocks=2), study="switches", factor="recipe")
     assert undecided_sentences(report_of(open_))[0].endswith(
-        ": `echo 'switches: {confirm_blocks: 6}' > more.yaml && make report NOTEBOOKS=switches BUDGET=1m "
-        "PARAMS=more.yaml`."
+        ": `make report NOTEBOOKS=switches BUDGET=1m PARAMS='switches: {confirm_blocks: 6}'`."
     )
 
 
@@ -198,16 +199,14 @@ def test_a_gain_of_a_precision_is_told_with_its_accuracy():
             0.4,
             "switches: the accuracy of PyTorch, cnn10 (+0.0 points, -1.0 to +0.4) is undecided: its whole interval "
             "would have to lie above -0.5 points. 24 blocks would decide it, if the difference is as large as it looks "
-            "now: `echo 'switches: {confirm_blocks: 24}' > more.yaml && make report NOTEBOOKS=switches BUDGET=1m "
-            "PARAMS=more.yaml`.",
+            "now: `make report NOTEBOOKS=switches BUDGET=1m PARAMS='switches: {confirm_blocks: 24}'`.",
         ),
         (  # only the end towards the margin counts
             -1.0,
             38.0,
             "switches: the accuracy of PyTorch, cnn10 (+0.0 points, -1.0 to +38.0) is undecided: its whole interval "
             "would have to lie above -0.5 points. 24 blocks would decide it, if the difference is as large as it looks "
-            "now: `echo 'switches: {confirm_blocks: 24}' > more.yaml && make report NOTEBOOKS=switches BUDGET=1m "
-            "PARAMS=more.yaml`.",
+            "now: `make report NOTEBOOKS=switches BUDGET=1m PARAMS='switches: {confirm_blocks: 24}'`.",
         ),
         (
             -9.0,
