@@ -57,7 +57,7 @@ class Kernels:
         nbformat.write(notebook, path)
         stale.unlink(missing_ok=True)
         about = {"name": name, "title": ending["title"], "status": status, "error": error}
-        return NotebookResult(**about, seconds=1.0, mistake=mistake, path=path)
+        return NotebookResult(**about, mistake=mistake, path=path)
 
     @property
     def names(self) -> list[str]:

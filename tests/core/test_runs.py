@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from study_data import make_run, make_trial
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.run import DATA_ROLES, Role, Status
 from trainspeed.core.runs import Measured, RunSet
 
@@ -66,6 +67,18 @@ def test_a_median_is_of_the_runs_that_ended_well_and_have_the_value():
 
     assert value == runs[1].median_epoch_s
     assert run_set(failed).medians(lambda run: run.median_epoch_s) == {}
+
+
+def test_how_long_measuring_took_is_the_time_that_was_counted_against_its_limit():
+    """Without a limit it is what the runs took."""
+    run = replace(make_run(), epoch_s=(3.0, 6.0), stages_s={"start": 3.0, "train": 9.0})
+    measured = Measured((run,), "layout", "20260101", out=Path(), folder=Path())
+    coverage = Coverage(session="20260101", study="layout", budget_s=60, spent_s=18, groups=())
+
+    assert measured.summary() == "1 run measured in 12 s, 50 % of it inside what was timed."
+    assert replace(measured, coverage=coverage).summary() == (
+        "1 run measured in 18 s, 33 % of it inside what was timed."
+    )
 
 
 @pytest.mark.parametrize(("epoch_s", "said"), [((1.0, 2.0), True), ((), False)])

@@ -61,7 +61,7 @@ class Kernels:
         notebook = nbformat.read(source, 4)
         notebook.metadata["trainspeed"] = {**metadata, "status": str(status), "error": error, "cell": None}
         nbformat.write(notebook, path)
-        return NotebookResult(name=name, title="T", status=status, seconds=1.0, error=error, path=path)
+        return NotebookResult(name=name, title="T", status=status, error=error, path=path)
 
 
 @pytest.fixture

@@ -143,6 +143,14 @@ def elapsed_s(runs: Iterable[Run]) -> float:
     return total_s
 
 
+def took_s(runs: Iterable[Run], coverage: Coverage | None) -> float:
+    """Return the seconds that measuring a study took, on the clock, without what its notebook draws.
+
+    Where it had no limit that was not kept: then it is `elapsed_s`, without the starts of workers.
+    """
+    return coverage.spent_s if coverage else elapsed_s(runs)
+
+
 def _as_asked(trial: AnyTrial) -> AnyTrial:
     same = trial.spec
     return replace(same, dataset="auto", workers=min(same.workers, 1)) if same.dataset else same
@@ -172,6 +180,11 @@ class Measured(RunSet):
         return self.runs[-1].machine if self.runs else {}
 
     @property
+    def took_s(self) -> float:
+        """Seconds that measuring took: see the function of that name."""
+        return took_s(self.runs, self.coverage)
+
+    @property
     def skipped(self) -> dict[str, str]:
         """Frameworks that never ran, with the reason."""
         ran = {run.trial.framework for run in self.runs if run.versions}
@@ -197,10 +210,7 @@ class Measured(RunSet):
         """Return what was measured, how long it took and how much of that was timed, if anything was."""
         ok = self.ok()
         timed_s = sum(run.timed_s for run in ok)
-        share = (
-            f", {percent(timed_s / self.wall_s)} of it inside what was timed"
-            if self.wall_s and timed_s
-            else ""
-        )
+        all_s = self.wall_s + self.took_s - elapsed_s(self.runs)  # of nodes side by side, each one's
+        share = f", {percent(timed_s / all_s)} of it inside what was timed" if all_s and timed_s else ""
         failed = f", {len(self) - len(ok)} without a result" if len(ok) < len(self) else ""
-        return f"{len(ok)} runs measured{failed} in {minutes(self.wall_s)}{share}."
+        return f"{counted(len(ok), 'run')} measured{failed} in {minutes(self.took_s)}{share}."

@@ -37,7 +37,6 @@ class NotebookResult:
     name: str
     title: str
     status: NotebookStatus
-    seconds: float
     error: str | None = None
     mistake: bool = False
     path: Path | None = None
@@ -104,7 +103,6 @@ def execute(
         name=name,
         title=scrub(title),
         status=end.status,
-        seconds=seconds,
         error=error,
         mistake=end.mistake,
         path=path,

@@ -114,7 +114,7 @@ class ReportRun:
         if interruption.asked:
             error = "not run: the report was interrupted before"
             status = NotebookStatus.INTERRUPTED
-            return NotebookResult(name=job.name, title=job.name, status=status, seconds=0.0, error=error)
+            return NotebookResult(name=job.name, title=job.name, status=status, error=error)
         print(f"\n{job.name}: notebook {number} of {len(self._all)}", flush=True)
         linked = bool(self._front) or (self._out / PAGE).is_file()
         job = self._with_time(job)
@@ -217,7 +217,6 @@ def status_of(result: NotebookResult) -> dict[str, Any]:
         "title": result.title,
         "status": str(result.status),
         "error": result.error,
-        "seconds": result.seconds if result.path else None,
     }
 
 

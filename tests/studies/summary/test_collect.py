@@ -7,8 +7,10 @@ import pytest
 
 from front_data import OLDER, SESSION, runs_of, write_notebook, write_page, write_report
 from study_data import make_run
+from trainspeed.core.coverage import Coverage, append_coverage
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.run import Status
+from trainspeed.core.runs import Measured
 from trainspeed.judge.comparison import as_json
 from trainspeed.studies.summary.collect import ReportSummary, read_report
 from trainspeed.studies.summary.notebooks import ReportNotebook, notebooks_in
@@ -110,7 +112,6 @@ def test_a_notebook_says_how_it_ended_and_where_its_page_is(out):
         name="layout",
         title="The question of layout",
         status="ok",
-        seconds=60.0,
         page="layout.html",
         session=SESSION,
         preset="quick",
@@ -122,11 +123,11 @@ def test_what_this_report_tells_comes_first_and_before_what_is_in_the_file(out):
     """A notebook that was not run has only the file of an earlier report."""
     write_notebook(out, "amp")
     write_notebook(out, "layout", session=OLDER)
-    told = {"name": "layout", "title": "layout", "status": "interrupted", "error": "not run", "seconds": None}
+    told = {"name": "layout", "title": "layout", "status": "interrupted", "error": "not run"}
 
     layout, amp = notebooks_in(out, [told])
 
-    assert (layout.status, layout.error, layout.seconds) == ("interrupted", "not run", None)
+    assert (layout.status, layout.error) == ("interrupted", "not run")
     assert layout.session == OLDER
     assert amp.status == "ok"
 
@@ -156,18 +157,23 @@ def test_other_notebooks_in_the_folder_are_not_the_reports(out):
     assert [ran.name for ran in notebooks_in(out)] == ["layout"]
 
 
-def test_of_a_notebook_that_was_drawn_again_the_runs_time_counts(out):
+def test_a_notebook_took_as_long_as_its_own_page_says(out):
+    """Neither its kernel's start nor its charts count, and whether it was drawn again makes no difference."""
     runs = [replace(run, stages_s={"start": 1.0, "train": 4.0}) for run in runs_of("layout")]
     write_report(out, runs, studies=["layout"])
-    assert read_report(out, out).notebooks[0].seconds == 60.0
+    own = Measured(tuple(runs), "layout", SESSION, out=out, folder=out)
+    assert read_report(out, out).notebooks[0].seconds == own.took_s == 60.0
 
-    write_notebook(out, "layout", rendered=True, seconds=2.0)
+    write_notebook(out, "layout", rendered=True)
     assert read_report(out, out).notebooks[0].seconds == 60.0  # 12 runs of 5 s
     write_notebook(out, "amp", rendered=True)
     assert read_report(out, out).notebooks[0].seconds is None  # amp has no runs
     Ledger(out).append(make_run(study="check", stages_s={"start": 3.0}))
     write_notebook(out, "check", rendered=True)
     assert [ran.seconds for ran in read_report(out, out).notebooks] == [None, 3.0, 60.0]
+    coverage = Coverage(session=SESSION, study="layout", budget_s=90, spent_s=66, groups=())
+    append_coverage(out, coverage)
+    assert read_report(out, out).notebooks[-1].seconds == replace(own, coverage=coverage).took_s == 66.0
 
 
 # Which runs.

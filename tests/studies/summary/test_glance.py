@@ -140,9 +140,9 @@ def test_the_time_is_that_of_all_notebooks_and_of_the_confirmations_with_the_day
 
     assert (
         fact("Time", *runs, own=[own], notebooks=ran)
-        == "[4 min 00 s](#notebooks) in the notebooks, 2026-11-20 to 2026-11-22."
+        == "[4 min 00 s](#notebooks) of measuring, 2026-11-20 to 2026-11-22."
     )
-    assert fact("Time", runs[0], notebooks=ran) == "[3 min 20 s](#notebooks) in the notebooks, 2026-11-20."
+    assert fact("Time", runs[0], notebooks=ran) == "[3 min 20 s](#notebooks) of measuring, 2026-11-20."
     assert fact("Time", make_run()) == "[not known](#notebooks)."
 
 

@@ -96,7 +96,7 @@ def test_the_time_of_drawing_is_not_that_of_measuring():
     own = make_run(stages_s={"start": 5.0, "train": 40.0})
 
     assert duration_sentences(report_of(notebooks=(fresh, unknown)), NOTHING) == [
-        "1 notebook took 1 min 40 s."
+        "1 notebook measured for 1 min 40 s."
     ]
     assert duration_sentences(report_of(notebooks=(drawn,) * 2), of_runs(own)) == [
         "2 notebooks, drawn again from runs that took 10 min 00 s.",

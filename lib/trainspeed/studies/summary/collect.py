@@ -17,7 +17,7 @@ from trainspeed.core.files import CHECK, DRAWING, SUMMARY, VERDICTS, notebook_na
 from trainspeed.core.format import DEFAULT_PRECISION, counted
 from trainspeed.core.ledger import Ledger
 from trainspeed.core.paths import ROOT
-from trainspeed.core.runs import RunSet
+from trainspeed.core.runs import RunSet, took_s
 from trainspeed.core.trial import STRICT
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
@@ -157,23 +157,23 @@ def read_report(
     runs = RunSet(lines).last_of_each()
     others = runs.where(lambda run: run.study not in (SUMMARY, CHECK))
     verdicts, unread = _read_verdicts(out / VERDICTS)
+    coverage = read_coverage(source, shown)
     return ReportSummary(
         out=out,
-        notebooks=tuple(_with_seconds(notebook, runs) for notebook in notebooks),
+        notebooks=tuple(_with_seconds(own, runs, coverage.get(own.name)) for own in notebooks),
         verdicts=tuple(verdict for verdict in verdicts if verdict.study != SUMMARY),
         runs=others,
         own=runs.of_study(SUMMARY),
         checks=runs.of_study(CHECK),
         doubts=tuple(dict.fromkeys((*doubts, *unread))),
-        coverage={s: c for s, c in read_coverage(source, shown).items() if s != SUMMARY},
+        coverage={study: own for study, own in coverage.items() if study != SUMMARY},
     )
 
 
-def _with_seconds(notebook: ReportNotebook, runs: RunSet) -> ReportNotebook:
-    """Return the notebook with the time of its runs where it only drew them, as that is what a reader asks for."""
-    if not notebook.rendered:
-        return notebook
-    return replace(notebook, seconds=runs.of_study(notebook.name).wall_s or None)
+def _with_seconds(notebook: ReportNotebook, runs: RunSet, coverage: Coverage | None) -> ReportNotebook:
+    """Return the notebook with the time that its own page says that measuring took."""
+    own = runs.of_study(notebook.name)
+    return replace(notebook, seconds=(took_s(own, coverage) or None) if own else None)
 
 
 def _read_verdicts(path: Path) -> tuple[list[Verdict], list[str]]:

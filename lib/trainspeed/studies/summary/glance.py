@@ -214,12 +214,12 @@ def _span(numbers: Sequence[int], noun: str) -> str:
 
 
 def _time(report: ReportSummary, measured: Measured) -> str:
-    """Return how long the runs took, with what the notebooks did beside them, and on which days that was."""
+    """Return how long measuring took, and on which days that was."""
     took = [ran.seconds for ran in report.notebooks if ran.name != SUMMARY and ran.seconds is not None]
-    time = minutes(sum(took) + measured.wall_s) if took or measured.wall_s else NOT_KNOWN
+    time = minutes(sum(took) + measured.took_s) if took or measured.took_s else NOT_KNOWN
     days = sorted({run.started_at[:10] for run in (*report.runs, *measured.runs) if run.started_at})
     when = f", {escape(' to '.join(dict.fromkeys((days[0], days[-1]))))}" if days else ""
-    return f"[{time}](#notebooks){' in the notebooks' * (time != NOT_KNOWN)}{when}"
+    return f"[{time}](#notebooks){' of measuring' * (time != NOT_KNOWN)}{when}"
 
 
 def _memory(runs: Sequence[Run], report: ReportSummary) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from trainspeed.core.files import DRAWING, FLEET, METADATA, SUMMARY, slug
 from trainspeed.core.page_order import WHOLE, page_order
-from trainspeed.core.quantities import Elapsed, Identifier, Name, Text
+from trainspeed.core.quantities import Identifier, Name, Text
 from trainspeed.search.unmeasured import UnmeasuredStage
 
 MEMORY = (
@@ -31,8 +31,7 @@ class ReportNotebook:
     Attributes:
         status: A value of `report.notebook_run.NotebookStatus`.
         error: One line; None where the status is "ok".
-        seconds: How long it took, with measuring; for one that draws older runs, how long those took. None where
-            that is not known.
+        seconds: How long measuring took: see `core.runs.took_s`. None where nothing was measured.
         page: File name of its page; None where there is none.
         rendered: Whether it draws older runs and measured none.
         sections: (factor, quantity) of the verdicts that it shows -> id of the section that shows them first.
@@ -62,7 +61,6 @@ class Saved(TypedDict, total=False):
     title: Text
     status: Name
     error: Text
-    seconds: Elapsed
     session: Identifier
     preset: Name
     rendered: bool

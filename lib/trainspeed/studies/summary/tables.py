@@ -107,17 +107,17 @@ def _escaped(value: object) -> object:
 
 
 def notebook_table(report: ReportSummary) -> Styler:
-    """Return a row per notebook: how it ended, its question (a link), how long it took."""
+    """Return a row per notebook: how it ended, its question (a link), how long measuring took."""
     rows = [
         {
             "status": html.escape(ran.status),
             "question": _link(ran.title, ran.page) + _remarks(ran, report),
-            "time": MISSING if ran.seconds is None else minutes(ran.seconds),
+            "measuring": MISSING if ran.seconds is None else minutes(ran.seconds),
         }
         for ran in report.notebooks
     ]
     caption = "The notebooks of this report"
-    return _linked_table(rows, "notebooks", caption, ["status", "question", "time"])
+    return _linked_table(rows, "notebooks", caption, ["status", "question", "measuring"])
 
 
 def _remarks(ran: ReportNotebook, report: ReportSummary) -> str:

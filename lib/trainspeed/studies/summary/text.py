@@ -131,12 +131,12 @@ def older_sentences(report: ReportSummary, measured: Measured) -> list[str]:
 def duration_sentences(report: ReportSummary, measured: Measured) -> list[str]:
     """Return how long the report took, and how much of that this page measured itself."""
     sentences = []
-    for rendered, took in ((False, "took"), (True, "drawn again from runs that took")):
+    for rendered, took in ((False, "measured for"), (True, "drawn again from runs that took")):
         others = [ran for ran in report.notebooks if ran.name != SUMMARY and ran.rendered == rendered]
         if seconds := [ran.seconds for ran in others if ran.seconds is not None]:
             number = counted(len(seconds), "notebook")
             sentences.append(f"{number}{',' * rendered} {took} {minutes(sum(seconds))}.")
-    own = [f"The confirmations took {minutes(measured.wall_s)}."] if measured.wall_s else []
+    own = [f"The confirmations took {minutes(measured.took_s)}."] if measured.took_s else []
     return sentences + own
 
 
