@@ -136,7 +136,7 @@ def test_a_difference_at_the_edge_of_the_margin_is_not_for_the_noise():
     assert (step.open, step.near, len(step.at_edge)) == ((), (), 1)
     (said,) = step_sentences(step, "layout", 1.0, None)
     assert said.startswith("Undecided: channels_last vs channels_first, PyTorch") and said.endswith(
-        ": 0.98x (0.979 to 0.982), about 2 % slower, at the edge of the 2 % margin: it makes no difference worth a "
+        ": 0.980x (0.979 to 0.982), about 2 % slower, at the edge of the 2 % margin: it makes no difference worth a "
         "switch."
     )
 
@@ -152,10 +152,13 @@ def test_a_wide_interval_or_one_with_1_in_it_is_not_at_the_edge(low, high):
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (1, "1 comparison. 15 blocks would decide it, if the difference is as large as it looks now: `echo "),
+        (
+            1,
+            "1 comparison. 15 blocks would decide it, if the difference is as large as it looks now: `make ",
+        ),
         (
             2,
-            "2 comparisons. 15 blocks would decide them, if the differences are as large as they look now: `echo ",
+            "2 comparisons. 15 blocks would decide them, if the differences are as large as they look now: `make ",
         ),
     ],
 )
