@@ -8,6 +8,7 @@ from study_data import control_runs, layout_pair, make_trial
 from trainspeed.core.coverage import Coverage, GroupCoverage
 from trainspeed.judge.comparison import compare, controls
 from trainspeed.judge.noise import control_doubts, noise_doubts
+from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import Outcome
 
 WIDE = (0.86, 0.95, 1.0, 1.0, 1.0, 1.03)  # at most 1 / 0.86 = 1.163
@@ -78,7 +79,7 @@ def test_a_difference_that_its_control_does_not_rule_out_is_doubted(ratio, doubt
     assert bool(doubts) is doubted
     for doubt in doubts:
         assert doubt == (
-            f"{verdict.name}: {verdict.speedup:.2f}x, but the same setting measured twice may differ as much: "
+            f"{verdict.name}: {size_of(verdict)}, but the same setting measured twice may differ as much: "
             "0.86 to 1.03 in 6 blocks. Believe it once fresh blocks confirm it."
         )
 

@@ -133,7 +133,7 @@ class TestGainSentence:
         """1 / (0.71 / 4 + 0.29 / 2) = 3.10; of its 2.10, 0.50 are 24 %."""
         assert sentence() == (
             "PyTorch, resnet50, bf16 vs fp32: at best 3.10x could be gained (matrix work is 4.00x as fast here and "
-            "71 % of the device's time in fp32; the rest moves half the bytes), 1.50x (1.40x to 1.60x) was: 24 % of "
+            "71 % of the device's time in fp32; the rest moves half the bytes), 1.50x (1.40 to 1.60) was: 24 % of "
             "the way from 1x."
         )
 
@@ -141,7 +141,7 @@ class TestGainSentence:
         assert sentence(matrix_share=None, work=Work(flops=400e9, bytes=40e9)) == (
             "PyTorch, resnet50, bf16 vs fp32: at best 2.00x could be gained (matrix work is 4.00x as fast here and "
             "half the bytes are moved; by the roofline arithmetic limits a step in fp32, memory in bf16), "
-            "1.50x (1.40x to 1.60x) was: 50 % of the way from 1x."
+            "1.50x (1.40 to 1.60) was: 50 % of the way from 1x."
         )
 
     def test_tf32_moves_as_many_bytes(self):
@@ -153,31 +153,31 @@ class TestGainSentence:
 
     def test_more_than_the_bound_shows_that_the_bound_is_none_here(self):
         said = sentence(3.5, 3.4, 3.6)
-        assert "3.50x (3.40x to 3.60x) was measured, more than the 3.10x that could be gained" in said
+        assert "3.50x (3.40 to 3.60) was measured, more than the 3.10x that could be gained" in said
         assert "the bound's assumptions do not hold here" in said
 
     def test_an_interval_that_reaches_down_to_the_bound_is_at_the_bound(self):
         assert sentence(3.2, 3.0, 3.6).endswith(
-            "3.20x (3.00x to 3.60x) was: all of it, as far as the interval tells."
+            "3.20x (3.00 to 3.60) was: all of it, as far as the interval tells."
         )
 
     def test_hardly_any_gain_is_hardly_any_share_of_it(self):
         assert sentence(1.004, 0.99, 1.02).endswith("was: 0 % of the way from 1x.")
 
     def test_a_loss_is_no_share_of_the_gain(self):
-        assert sentence(0.9, 0.8, 0.95).endswith("0.90x (0.80x to 0.95x) was measured: no gain.")
+        assert sentence(0.9, 0.8, 0.95).endswith("0.90x (0.80 to 0.95) was measured: no gain.")
 
     def test_a_slower_precision_could_gain_nothing(self):
         slow = Ceiling(precision="fp16", matmul_flop_per_s=40e9)
         said = sentence(0.15, 0.14, 0.16, candidate=slow, matrix_share=1.0)
         assert "fp16 vs fp32: nothing could be gained, 0.20x at best (matrix work is 0.20x" in said
-        assert said.endswith("0.15x (0.14x to 0.16x) was measured: no gain.")
+        assert said.endswith("0.15x (0.14 to 0.16) was measured: no gain.")
 
     def test_what_was_not_measured_is_said(self):
         assert sentence(None).endswith("; how much was is not known: not measured.")
         assert sentence(candidate=NOTHING, matrix_share=None).endswith(
             "bf16 vs fp32: how much could be gained at best is not known (not measured: the ceiling of bf16, the "
-            "bandwidth in bf16); 1.50x (1.40x to 1.60x) was."
+            "bandwidth in bf16); 1.50x (1.40 to 1.60) was."
         )
         assert sentence(None, work=Work(), matrix_share=None).endswith(
             "(not measured: the model's FLOPs, its memory traffic); how much was is not known either: not measured."

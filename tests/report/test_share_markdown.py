@@ -62,7 +62,7 @@ def test_the_table_has_interval_outcome_and_what_fresh_blocks_say(text):
     assert (
         "| 2.00x | 2.00 to 2.01 | **faster**; in fresh blocks: 1.90x, confirmed, but smaller | 6 |" in rows[0]
     )
-    assert rows[1].endswith("| 0.50x | 0.500 to 0.502 | slower | 6 |")
+    assert rows[1].endswith("| 0.501x | 0.500 to 0.502 | slower | 6 |")
     assert "2 verdicts with a 95 % interval: 1 faster, 1 slower. 1 first look in fewer than 6 blocks" in text
 
 

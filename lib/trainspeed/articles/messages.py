@@ -9,7 +9,7 @@ from __future__ import annotations
 import pandas as pd
 
 from trainspeed.articles.numbers import BAND
-from trainspeed.core.format import fixed, interval, percent
+from trainspeed.core.format import fixed, fixed_to_interval, interval, percent
 
 NO_INTERVAL = "medians, no interval"
 
@@ -33,9 +33,9 @@ def of_second_device(data: pd.DataFrame) -> str:
     known = ours.dropna(subset=["low"])
     if known.empty:
         return ""
-    least, most = (fixed(end, 2, "x") for end in _ends(known["value"]))
-    ends = f"95 % interval {interval(known['low'].iloc[0], known['high'].iloc[0])}"
-    how = ends if len(known) == 1 else f"{len(known)} comparisons"
+    low, high = known[["low", "high"]].iloc[0] if len(known) == 1 else (None, None)
+    least, most = (fixed_to_interval(end, low, high, 2, "x") for end in _ends(known["value"]))
+    how = f"95 % interval {interval(low, high)}" if len(known) == 1 else f"{len(known)} comparisons"
     unsure = len(ours) - len(known)
     return f"2 devices vs 1, PyTorch, here: {_range(least, most)} ({how})" + _unsure(unsure)
 

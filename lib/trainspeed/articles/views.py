@@ -11,7 +11,7 @@ from trainspeed.articles.charts import FAIRNESS_NOTE
 from trainspeed.articles.claims import Claim, ClaimAnswer
 from trainspeed.articles.numbers import convolution_gpus, printed, published
 from trainspeed.articles.text import reason
-from trainspeed.core.format import MISSING, NAMES, fixed, interval, percent
+from trainspeed.core.format import MISSING, NAMES, fixed, fixed_to_interval, interval, percent
 from trainspeed.judge.verdict import CONFIDENCE
 from trainspeed.show.cells import styled
 
@@ -68,7 +68,7 @@ def second_device_table(data: pd.DataFrame) -> Styler:
             "where": row["series"],
             "model": row["label"],
             "batch": row["x"],
-            "speed-up": fixed(row["value"], 2, "x"),
+            "speed-up": fixed_to_interval(row["value"], row["low"], row["high"], 2, "x"),
             INTERVAL: interval(row["low"], row["high"]),
             "runs": row["blocks"],
         }

@@ -77,8 +77,28 @@ def interval(low: float | None, high: float | None, decimals: int = 2, *, sign: 
     """Return both ends of an interval: "1.31 to 1.37"; with a decimal more where they are alike without it."""
     if _absent(low) or _absent(high):
         return MISSING
-    ends, finer = ([fixed(end, n, sign=sign) for end in (low, high)] for n in (decimals, decimals + 1))
-    return " to ".join(finer if ends[0] == ends[1] and finer[0] != finer[1] else ends)
+    decimals = _decimals(low, high, decimals)
+    return " to ".join(fixed(end, decimals, sign=sign) for end in (low, high))
+
+
+def fixed_to_interval(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    decimals: int,
+    unit: str = "",
+    *,
+    sign: str = "",
+) -> str:
+    """Return a number with as many decimals as the ends of its interval have in `interval`; see `fixed`."""
+    known = not (_absent(low) or _absent(high))
+    return fixed(value, _decimals(low, high, decimals) if known else decimals, unit, sign=sign)
+
+
+def _decimals(low: float, high: float, decimals: int) -> int:
+    """Return one decimal more where that tells two numbers apart, and these do not."""
+    alike, alike_finer = (fixed(low, n) == fixed(high, n) for n in (decimals, decimals + 1))
+    return decimals + (alike and not alike_finer)
 
 
 def percent(share: float, *, sign: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainspeed.core.format import fixed, interval, percent
+from trainspeed.core.format import fixed, fixed_to_interval, interval, percent
 from trainspeed.core.run import Role, Run, Status
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.check_time import NOISY
@@ -74,7 +74,8 @@ def _too_few(verdict: Verdict) -> Finding:
 
 
 def _size(verdict: Verdict) -> str:
-    return f"{fixed(verdict.speedup, 3)} ({interval(verdict.low, verdict.high, 3)})"
+    ends = verdict.low, verdict.high
+    return f"{fixed_to_interval(verdict.speedup, *ends, 3)} ({interval(*ends, 3)})"
 
 
 def _failed(runs: RunSet, name: str, expected: str) -> list[Check]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from trainspeed.core.format import DEFAULT_PRECISION, NAMES, model_of, percent, precision_of, three
 from trainspeed.core.trial import STRICT
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import Judgement
 
 NO_CEILING = "No ceiling was measured on this machine: how much faster it could be at best is not known."
@@ -146,8 +147,8 @@ def gain_sentence(
         matrix_share: See `at_best_gain`.
     """
     speedup, low = judgement.speedup, judgement.low
-    interval = "no interval" if low is None else f"{low:.2f}x to {judgement.high:.2f}x"
-    gained = None if speedup is None else f"{speedup:.2f}x ({interval})"
+    ends = "no interval" if low is None else interval_of(judgement)
+    gained = None if speedup is None else f"{size_of(judgement)} ({ends})"
     versus = f"{candidate.precision} vs {precision_of(base.precision)}"
     name = f"{NAMES.get(framework, framework)}, {model_of(model)}, {versus}"
     most = at_best_gain(work, base, candidate, matrix_share)

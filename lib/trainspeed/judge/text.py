@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import Factor
-from trainspeed.core.format import counted, fixed, interval, percent
+from trainspeed.core.format import counted, fixed_to_interval, interval, percent
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
@@ -191,10 +191,13 @@ def what_decides(verdicts: Iterable[Judged]) -> str:
 def size_of(
     judgement: Judgement | Judged, quantity: str = "time", *, times: str = "x", points: str = " points"
 ) -> str:
-    """Return how large the effect is: "1.34x", or "+0.5 points"."""
-    if quantity == "time":
-        return fixed(judgement.speedup, 2, times)
-    return fixed(judgement.speedup, 1, points, sign="+")
+    """Return how large the effect is, with as many digits as its interval: "1.34x", or "+0.5 points"."""
+    known = judgement.speedup, judgement.low, judgement.high
+    return (
+        fixed_to_interval(*known, 2, times)
+        if quantity == "time"
+        else fixed_to_interval(*known, 1, points, sign="+")
+    )
 
 
 def interval_of(judgement: Judgement | Judged, quantity: str = "time") -> str:

@@ -14,7 +14,7 @@ from pandas.io.formats.style import Styler
 
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.factors import TRAINING
-from trainspeed.core.format import MISSING, clock, digits, fixed, interval, or_nothing
+from trainspeed.core.format import MISSING, clock, digits, fixed, fixed_to_interval, interval, or_nothing
 from trainspeed.core.frame import ARTICLE_EPOCHS
 from trainspeed.core.layer_table import aligned
 from trainspeed.core.machine_text import TRAINED_ON, machine_parts, trained_on
@@ -92,7 +92,7 @@ def verdict_table(verdicts: Iterable[Any], *, caption: str = "Verdicts") -> Styl
     rows = [
         {
             "comparison": _anchored(verdict["label"], one),
-            "speed-up": fixed(verdict["speedup"], 2, "x"),
+            "speed-up": fixed_to_interval(verdict["speedup"], verdict["low"], verdict["high"], 2, "x"),
             # In view on a phone.
             "outcome": _outcome(verdict) + lost_blocks(getattr(one, "without_result", 0)),
             "95 % interval": interval(verdict["low"], verdict["high"]),

@@ -63,7 +63,7 @@ def test_a_side_with_too_few_blocks_is_left_out_of_the_answer_and_named():
 def test_the_first_side_is_told_with_the_next_one():
     (job,) = jobs_of({"a": blocks(1.0), "b": blocks(2.0)})
     assert best_in_words(job.fastest) == (
-        "**a**, 128 images per second; next is b with 0.50x that (95 % interval 0.499 to 0.501)"
+        "**a**, 128 images per second; next is b with 0.500x that (95 % interval 0.499 to 0.501)"
     )
 
 
@@ -71,7 +71,7 @@ def test_a_side_with_too_few_blocks_is_neither_the_next_one_nor_the_size_of_the_
     lucky = [run for size in SIZES for run in blocks(0.1, count=2, image_size=size)]
     (job,) = jobs_of({"a": blocks(1.0), "b": blocks(2.0), "c": blocks(0.1, count=2)})
 
-    assert "next is b with 0.50x that" in best_in_words(job.fastest)
+    assert "next is b with 0.500x that" in best_in_words(job.fastest)
     sides = {"a": sizes(1.0, 1.0, 1.0), "b": sizes(0.5, 0.5, 0.5), "c": lucky}
     assert said(sides)[0] == "Fastest (images per second): **b** in all 3 jobs (2.00x to 2.00x a)."
 

@@ -45,9 +45,9 @@ def test_each_job_is_a_group_of_sides_with_the_best_on_top(sides):
         "2.00x (1.99 to 2.01)",
         "1 = 63.8",
         "0.67x (2 blocks)",
-        "0.50x (0.499 to 0.501)",
+        "0.500x (0.499 to 0.501)",
         "1 = 42.6",
-        "1.00x (0.997 to 1.003)",
+        "1.000x (0.997 to 1.003)",
         "OOM",
     ]
 

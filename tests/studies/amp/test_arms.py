@@ -86,7 +86,7 @@ def test_the_gain_follows_from_the_ceilings_and_the_share_of_matrix_work():
 
     assert gain_sentences(runs, precision_verdicts(runs), CEILINGS) == [
         "PyTorch, resnet50, bf16 vs fp32: at best 2.67x could be gained (matrix work is 4.00x as fast here and 50 % of "
-        "the device's time in fp32; the rest moves half the bytes), 2.00x (2.00x to 2.00x) was: 60 % of the way "
+        "the device's time in fp32; the rest moves half the bytes), 2.00x (2.00 to 2.00) was: 60 % of the way "
         "from 1x."
     ]
 

@@ -46,7 +46,7 @@ def test_several_verdicts_are_named_and_other_comparisons_of_the_study_too():
 
     (said,) = study_sentences(report_of(*several))
 
-    ends = "batch 32, default precision **1.30x**, batch 7, default precision **slower** (0.50x); 1 more comparison."
+    ends = "batch 32, default precision **1.30x**, batch 7, default precision **slower** (0.501x); 1 more comparison."
     assert said.endswith(f"(layout.html): {ends}")
 
 
@@ -63,7 +63,7 @@ def test_frameworks_tell_verdicts_apart_and_the_rest_is_counted():
     (said,) = study_sentences(report_of(*several[:2]))
     assert said.endswith("(layout.html): PyTorch **1.50x**, TensorFlow **1.30x**.")
     (said,) = study_sentences(report_of(*several))
-    assert said.endswith(": PyTorch cnn10 **1.50x**, PyTorch wrn28\\_1 **slower** (0.50x), 2 more."), (
+    assert said.endswith(": PyTorch cnn10 **1.50x**, PyTorch wrn28\\_1 **slower** (0.501x), 2 more."), (
         "not gains alone"
     )
 

@@ -75,7 +75,7 @@ def test_a_gain_that_fresh_blocks_did_not_show_again_does_not_pass_for_one():
 
     place = " in [fresh blocks](#confirmed-in-fresh-blocks)"
     assert first.endswith(f"([layout](layout.html)); confirmed{place}, 2.00x.")
-    assert second.endswith(f"([layout](layout.html)); not confirmed, but slower{place}, 0.90x.")
+    assert second.endswith(f"([layout](layout.html)); not confirmed, but slower{place}, 0.902x.")
     assert third.endswith("([layout](layout.html)).")
 
 
@@ -167,7 +167,7 @@ def test_what_lies_at_the_edge_of_the_margin_is_told_with_its_size_and_not_as_no
     (said,) = undecided_sentences(report_of(replace(verdict(), judgement=edge)))
 
     assert said.startswith("layout: channels_last vs channels_first, ")
-    assert "0.98x (0.978 to 0.983), about 2 % slower, at the edge of the 2 % margin" in said
+    assert "0.980x (0.978 to 0.983), about 2 % slower, at the edge of the 2 % margin" in said
 
 
 def test_what_is_too_small_by_itself_and_pays_with_others_is_not_to_be_left_out():
@@ -252,10 +252,10 @@ def test_losses_of_time_come_first_the_largest_on_top_then_of_accuracy_then_what
 
     starts = [sentence.partition(":")[0] for sentence in sentences]
     assert starts == [
-        "**0.30x** (0.300 to 0.301), slower",
-        "**0.80x** (0.800 to 0.804), slower",
+        "**0.301x** (0.300 to 0.301), slower",
+        "**0.802x** (0.800 to 0.804), slower",
         "**-0.9 points** (-0.9 to -0.9), worse",
-        "**1.00x** (1.000 to 1.005), the same within the margin",
+        "**1.002x** (1.000 to 1.005), the same within the margin",
     ]
     assert slower_sentences(report_of(verdict(3.0))) == []
 
@@ -263,7 +263,7 @@ def test_losses_of_time_come_first_the_largest_on_top_then_of_accuracy_then_what
 def test_convolutions_lose_after_trainings():
     verdicts = [replace(verdict(0.9, study="conv2d"), judgement=verdict(0.2).judgement), verdict(0.7)]
     first, second = slower_sentences(report_of(*verdicts))
-    assert first.startswith("**0.70x**") and "conv2d" in second
+    assert first.startswith("**0.702x**") and "conv2d" in second
     _, unsure = slower_sentences(report_of(*verdicts), [Confirmed(first=verdicts[0], again=verdict(1.0))])
     assert unsure.startswith("Single convolutions: 1 slower (1 not confirmed), the largest")
 

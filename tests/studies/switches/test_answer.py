@@ -104,7 +104,7 @@ def test_an_accuracy_of_a_model_that_learned_nothing_was_not_checked():
 
 def test_what_fresh_blocks_spoil_is_named_as_not_to_be_kept_and_what_is_left_with_its_size():
     assert answer(without_bf16()) == (
-        "PyTorch, cnn10: channels_last (=) and fused optimizer (=): in 9 fresh blocks together 1.40x (95 % interval "
+        "PyTorch, cnn10: channels_last (=) and fused optimizer (=): in 9 fresh blocks together 1.403x (95 % interval "
         "1.401 to 1.405): faster. Accuracy is the same within 0.5 points (+0.1 points, interval +0.1 to +0.2). "
         "Not to be kept: bf16 (hurts accuracy); with that, all together 1.70x (95 % interval 1.70 to 1.71): faster."
     )
@@ -121,11 +121,11 @@ def test_what_is_left_without_what_was_thrown_out_wants_a_search_of_its_own():
     assert answer(found).endswith("What is left was not shown to be faster without these.")
     slow = replace(without_bf16().rest, time=speedup(1.0))
     assert answer(replace(found, rest=slow)).endswith(
-        "without these: 1.00x (95 % interval 1.000 to 1.004): the same within the margin."
+        "without these: 1.002x (95 % interval 1.000 to 1.004): the same within the margin."
     )
     worse = replace(without_bf16().rest, time=speedup(1.2), accuracy=points(-3.0), equality=Equality.WORSE)
     assert answer(replace(found, rest=worse)).endswith(
-        "What is left is faster without these, but less accurate: 1.20x (95 % interval 1.201 to 1.204): faster; "
+        "What is left is faster without these, but less accurate: 1.202x (95 % interval 1.201 to 1.204): faster; "
         "accuracy is worse."
     )
     assert text.fate_sentences([found])[0].endswith(
@@ -240,6 +240,6 @@ def test_what_a_script_has_and_is_faster_without_is_not_left_as_it_is():
     for size, said in ((1.1, True), (1.0, False), (0.8, False)):
         slow = (feasible(LOOP, alone=speedup(size)),)
         sentence = answer(replace(nothing_yet(), decisions=decisions, slow_ways=slow))
-        told = "Faster alone than what a plain script has, its accuracy not compared: optimizer in a loop (=): 1.10x"
+        told = "Faster alone than what a plain script has, its accuracy not compared: optimizer in a loop (=): 1.102x"
         assert (told in sentence) is said
         assert ("leave it as it is" in sentence) is not said

@@ -80,9 +80,9 @@ def test_what_was_thrown_out_is_no_part_of_what_is_said_to_be_together():
 
     assert (
         best_waterfall_title(found[:1], verdicts[:1])
-        == "What was kept: 1.40 times as fast with 2 switches, without bf16"
+        == "What was kept: 1.403 times as fast with 2 switches, without bf16"
     )
     assert best_waterfall_title(found, verdicts) == (
-        "What was kept: 1.40 times as fast with 2 switches, without bf16 in PyTorch, cnn10; 1.70 times as fast with 3 "
+        "What was kept: 1.403 times as fast with 2 switches, without bf16 in PyTorch, cnn10; 1.70 times as fast with 3 "
         "switches in PyTorch, cnn_keras"
     )

@@ -106,7 +106,7 @@ def test_what_is_kept_without_one_that_was_thrown_out_has_the_verdicts_of_all_th
     assert {v.candidate for v in verdicts} == {found.best.spec} and verdicts[
         0
     ].speedup == found.rest.time.speedup
-    assert verdicts[0].sentence.startswith("PyTorch, cnn10: without bf16, all others together 1.40x")
+    assert verdicts[0].sentence.startswith("PyTorch, cnn10: without bf16, all others together 1.403x")
 
 
 def test_what_is_not_kept_without_one_that_was_thrown_out_has_no_verdict():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from trainspeed.core.format import counted, digits, interval, percent
 from trainspeed.core.markdown import Marked, escape
+from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged
 from trainspeed.studies.across.facts import side_names
 from trainspeed.studies.across.jobs import Job, Prices
@@ -122,7 +123,7 @@ def _amount(ranking: Ranking, entry: Entry) -> str:
 
 
 def _times(judged: Judged) -> str:
-    return f"{judged.speedup:.2f}x"
+    return size_of(judged)
 
 
 def _ends(judged: Judged) -> str:

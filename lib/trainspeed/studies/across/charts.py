@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 
 from trainspeed.core.format import counted, interval, three
 from trainspeed.judge.answer import ORDER
+from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import MARGIN
 from trainspeed.show.axes import legend_below, name_figure, nothing, ratio_axis
 from trainspeed.show.forest import HOLLOW, LABEL_LETTERS, plot_speedups
@@ -131,7 +132,7 @@ def _value(ranking: Ranking, entry: Entry) -> str:
     if entry.side == ranking.reference:
         return f"1 = {three(entry.images)}"
     ends = f"({interval(entry.low, entry.high)})" if entry.low else f"({counted(entry.blocks, 'block')})"
-    return f"{entry.speedup:.2f}x {ends}"
+    return f"{size_of(entry)} {ends}"
 
 
 def _write(ax: Axes, data: pd.DataFrame, height: float) -> None:

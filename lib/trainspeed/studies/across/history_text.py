@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from trainspeed.core.format import counted, interval, listed
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.judge.failures import kind_of_failure
+from trainspeed.judge.text import size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
 from trainspeed.show.theme import status_name
 from trainspeed.studies.across.changes import CHANGES, Change, ChangeOutcome, Failing, TrialHistory
@@ -122,8 +123,8 @@ def size_text(change: Change) -> str:
     if change.speedup is None:
         return "no time on both sides"
     slower = change.speedup < 1
-    words = f"{change.size:.2f} times as {'long' if slower else 'fast'}"
     judged = change.judgement.turned if slower else change.judgement
+    words = f"{size_of(judged, times='')} times as {'long' if slower else 'fast'}"
     return f"{words} ({interval(judged.low, judged.high)})" if judged.low is not None else words
 
 

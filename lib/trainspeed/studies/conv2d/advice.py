@@ -10,7 +10,7 @@ from trainspeed.core.format import interval, listed, percent, three
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.crossover import CrossoverKind
-from trainspeed.judge.text import what_decides
+from trainspeed.judge.text import interval_of, size_of, what_decides
 from trainspeed.judge.verdict import Outcome, median_interval
 from trainspeed.snippets import code
 from trainspeed.studies.conv2d.by_size import by_size_sentences
@@ -117,9 +117,8 @@ def _processor(verdict: Verdict, *, cores: bool) -> str:
 
 def _times(verdict: Verdict) -> str:
     """Return by what factor the faster one is faster, with the interval: "2.71x (2.70 to 2.78)"."""
-    if verdict.outcome is Outcome.SLOWER:
-        return f"{1 / verdict.speedup:.2f}x ({interval(1 / verdict.high, 1 / verdict.low)})"
-    return f"{verdict.speedup:.2f}x ({interval(verdict.low, verdict.high)})"
+    judged = verdict.judgement.turned if verdict.outcome is Outcome.SLOWER else verdict.judgement
+    return f"{size_of(judged)} ({interval_of(judged)})"
 
 
 def _device_counts(verdicts: Sequence[Verdict], *, cores: bool) -> list[str]:

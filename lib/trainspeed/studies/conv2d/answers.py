@@ -18,6 +18,7 @@ from trainspeed.core.format import percent
 from trainspeed.core.run import Run
 from trainspeed.judge.comparison import Verdict, judge_runs
 from trainspeed.judge.pairs import paired_s, value_pairs
+from trainspeed.judge.text import interval_of, size_of
 from trainspeed.judge.verdict import Judgement, Outcome, judge
 from trainspeed.studies.conv2d.calls import (
     Calls,
@@ -204,8 +205,8 @@ def _memory_swap(claim: Claim, measured: Measurements) -> ClaimAnswer:
     calls = measured.of(measured.device)
     cold = judge(*paired(calls.by_block(first_call_s), calls.by_block(warm_call_s)))
     if cold.outcome == Outcome.FASTER:
-        ends = f"{cold.low:.2f} to {cold.high:.2f}"
-        note += f" What takes long is the first call: {cold.speedup:.2f} times ({ends}) a warm one."
+        size = size_of(cold, times=" times")
+        note += f" What takes long is the first call: {size} ({interval_of(cold)}) a warm one."
     return ClaimAnswer(claim=claim, result=Result.DISAGREES, note=note)
 
 

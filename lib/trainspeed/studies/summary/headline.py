@@ -155,7 +155,7 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     leaning = leaning_of(points, points.quantity) if points else ""
     accuracy += leaning and f", {leaning}"
     return Marked(
-        f"{where}: **{verdict.speedup:.2f} times as fast** {blocks} with {lines}; accuracy {accuracy}."
+        f"{where}: **{size_of(verdict, times='')} times as fast** {blocks} with {lines}; accuracy {accuracy}."
     )
 
 
@@ -167,7 +167,7 @@ def _gain(gain: Gain, report: ReportSummary) -> Marked:
     """Return a gain, with its size in fresh blocks where they confirm it: at first the largest is partly luck."""
     plain = plain_images_per_s(gain.again.first if gain.again else gain.verdict, report)
     at_first = "" if plain is None else f", from {three(plain)} images/s"
-    size = f"**{gain.verdict.speedup:.2f} times as fast** ({interval_of(gain.verdict)}){at_first}"
+    size = f"**{size_of(gain.verdict, times='')} times as fast** ({interval_of(gain.verdict)}){at_first}"
     name = escape(gain.verdict.name)
     largest = " Of those, it was the largest at first."
     largest = largest if gain.finding is HeadlineOutcome.CONFIRMED else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pandas.io.formats.style import Styler
 
-from trainspeed.core.format import MISSING, NAMES, Number, fixed, model_of, percent, three
+from trainspeed.core.format import MISSING, NAMES, Number, model_of, percent, three
 from trainspeed.core.run import Role, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.equal_accuracy import EqualAccuracy, equal_accuracy
@@ -99,7 +99,7 @@ def ladder_table(found: Sequence[Knee]) -> Styler | None:
             "": _where(knee),
             "batch": Number(str(rung.batch_size)),
             "images/s": MISSING if rung.images_per_s is None else Number(three(rung.images_per_s)),
-            "over the one below": MISSING if rung.gain is None else fixed(rung.gain.speedup, 2, "x"),
+            "over the one below": MISSING if rung.gain is None else size_of(rung.gain),
             "95 % interval": MISSING if rung.gain is None else interval_of(rung.gain),
             "memory": MISSING if rung.memory_share is None else percent(rung.memory_share),
             "ended": str(rung.failed) if rung.failed else "ok",
