@@ -30,3 +30,4 @@ def test_on_paper_what_stands_last_and_the_footer_are_siblings():
 
 def test_long_texts_wrap_before_a_table_scrolls_on_all_but_a_phone():
     assert "@media screen and (min-width: 34.01rem) { .scroll > table { max-width: 100%; } }" in SCREEN
+    assert "@media screen and (min-width: 34.01rem) { wbr:not(.long) { display: none; } }" in SCREEN

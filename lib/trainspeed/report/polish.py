@@ -19,6 +19,7 @@ TALL_RATIO = 1.8  # times its width: such a figure does not fit on a page of pap
 WIDE_FROM = 9  # columns that do not fit on paper at the size of other tables
 MOST_PICTURE_BYTES = 20 * 2**20
 NAME_PART = re.compile(r"(?<=[_/:.])(?=[^\W\d_])")  # where a long name may be broken
+MOST_WHOLE_LETTERS = 24  # of a name that a screen has room for
 LONG_PART = re.compile(r"(\S{24})(?=\S)")  # of a name: no paper has room for more in each of its columns
 
 
@@ -71,11 +72,15 @@ def _wrapped(soup: BeautifulSoup, tag: Tag) -> Tag:
 
 
 def _let_names_break(soup: BeautifulSoup, table: Tag) -> None:
-    """Let `channels_last` break over two lines where a column is too narrow; copied text stays whole."""
+    """Let `channels_last` break over two lines where a column is too narrow; copied text stays whole.
+
+    On a screen that is no phone's the style sheet lets only those break that are longer than `MOST_WHOLE_LETTERS`.
+    """
     for text in table.find_all(string=True):
+        attrs = {"class": "long"} if max(map(len, text.split()), default=0) > MOST_WHOLE_LETTERS else {}
         pieces = [piece for part in NAME_PART.split(text) for piece in LONG_PART.split(part) if piece]
         if len(pieces) > 1 and text.parent.name != "style":
-            parts = [item for piece in pieces for item in (piece, soup.new_tag("wbr"))]
+            parts = [item for piece in pieces for item in (piece, soup.new_tag("wbr", attrs=attrs))]
             text.replace_with(*parts[:-1])
 
 
