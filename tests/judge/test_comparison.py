@@ -270,7 +270,8 @@ def test_an_element_of_the_json_has_the_keys_of_the_contract():
 
 def test_accuracy_has_a_difference_in_place_of_a_speedup():
     (element,) = as_json(by_layout(accuracy_runs([3.0] * 6), quantity="accuracy"))
-    assert list(element) == [*("difference" if key == "speedup" else key for key in KEYS), "margin"]
+    known = ("difference" if key == "speedup" else key for key in KEYS)
+    assert list(element) == [*known, "equality", "baseline_range", "margin"]
     assert element["difference"] == pytest.approx(3.0)
 
 

@@ -4,10 +4,12 @@ import random
 
 import pytest
 
-from trainspeed.judge.equivalence import Equality, equality_of
+from trainspeed.judge.equivalence import Equality, equality_of, is_uneven
+from trainspeed.judge.text import accuracy_in_words, measured
 from trainspeed.judge.verdict import judge_difference
 
 BLOCKS = 9
+UNEVEN = (61.0, 87.0, 88.0, 88.0, 91.0, 86.0)  # of a report: what 14 epochs of 64 images have learned
 
 
 def equality(differences, margin=0.5):
@@ -64,3 +66,36 @@ def test_passes_what_is_equal_where_blocks_agree():
 def test_needs_a_margin():
     with pytest.raises(ValueError, match="must be more than 0 points"):
         equality([0.0] * 6, margin=0.0)
+
+
+def beside_uneven(*differences, baseline=UNEVEN):
+    """Return the judgement of candidates that differ so from a baseline that differs from itself."""
+    return judge_difference(baseline, [score + d for score, d in zip(baseline, differences, strict=True)])
+
+
+def test_one_end_of_a_wide_interval_is_no_proof_where_the_baseline_is_uneven():
+    judgement = beside_uneven(23.1, -0.3, 2.0, 2.4, 0.5, 3.0)
+
+    assert judgement.low > -0.5 and judgement.baseline_range == 30
+    assert is_uneven(judgement) and equality_of(judgement) is Equality.OPEN
+    assert accuracy_in_words(judgement) == "undecided"
+    assert "differs by up to 30 points from block to block" in measured(judgement, "accuracy")
+    assert "measure more blocks" not in measured(judgement, "accuracy")
+
+
+def test_the_same_differences_beside_an_even_baseline_are_proof():
+    judgement = beside_uneven(23.1, -0.3, 2.0, 2.4, 0.5, 3.0, baseline=(70.0, 72.0, 75.0, 78.0, 80.0, 74.0))
+    assert not is_uneven(judgement) and equality_of(judgement) is Equality.EQUAL
+
+
+def test_pairs_that_agree_make_up_for_an_uneven_baseline():
+    assert equality_of(beside_uneven(0.0, 0.1, -0.2, 0.3, 0.0, 0.2)) is Equality.EQUAL
+
+
+def test_a_loss_in_every_block_is_one_however_uneven_the_baseline():
+    assert equality_of(beside_uneven(-1.0, -9.0, -20.0, -2.0, -0.6, -4.0)) is Equality.WORSE
+
+
+def test_a_wider_margin_bears_a_baseline_that_differs_more():
+    judgement = beside_uneven(23.1, -0.3, 2.0, 2.4, 0.5, 3.0)
+    assert equality_of(judgement, 2.0) is Equality.EQUAL

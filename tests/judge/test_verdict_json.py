@@ -141,3 +141,35 @@ def test_accuracy_may_have_a_margin_of_its_own(margin, outcome):
     found = judge_runs(*arms(with_accuracy(-3)), "accuracy", margin)
     assert found.speedup == pytest.approx(-3)
     assert found.outcome == outcome
+
+
+def test_a_verdict_on_accuracy_says_whether_it_was_kept_as_its_sentence_does():
+    """Its outcome alone, which wants an interval beside both margins, is undecided where a one-sided claim holds."""
+    runs = layout_pair(SIX)
+    higher = [0.0, 0.0, 0.02, 0.05, 0.1, 0.2]
+    kept = [
+        replace(run, test_accuracy=0.8 + higher[run.block] * (run.trial.layout == "channels_last"))
+        for run in runs
+    ]
+    (verdict,) = by_layout(kept, quantity="accuracy")
+    (element,) = as_json([verdict])
+
+    assert (element["outcome"], element["equality"], element["baseline_range"]) == (
+        "undecided",
+        "no worse",
+        0,
+    )
+    assert "not lower" in element["sentence"]
+    assert "equality" not in as_json(VERDICTS["time"])[0]
+
+
+def test_what_is_uneven_is_so_when_read_again_and_a_file_without_the_range_reads():
+    (verdict,) = VERDICTS["accuracy"]
+    uneven = replace(verdict, judgement=replace(verdict.judgement, high=9.0, baseline_range=30.0))
+    (element,) = as_json([uneven])
+
+    assert element["equality"] == "undecided" and through_a_file([uneven])[0].judgement.baseline_range == 30
+    del element["baseline_range"], element["equality"]
+    assert Verdict.from_dict(element).judgement.baseline_range is None
+    with pytest.raises(ValueError):
+        Verdict.from_dict({**element, "baseline_range": -1})

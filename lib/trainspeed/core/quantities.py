@@ -25,6 +25,7 @@ Duration = Annotated[float, Meta(gt=0, le=MOST_S)]  # seconds of what was timed
 Elapsed = Annotated[float, Meta(ge=0, le=MOST_S)]  # seconds between two moments
 Amount = Annotated[float, Meta(ge=0, le=1e30)]
 Points = Annotated[float, Meta(gt=0, le=1e9)]  # of test accuracy
+PointsApart = Annotated[float, Meta(ge=0, le=1e9)]  # two test accuracies of one setting
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, le=MOST_WHOLE)]
 Size = Annotated[int, Meta(ge=1, le=MOST_WHOLE)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trainspeed.judge.equivalence import margin_of
+from trainspeed.judge.equivalence import is_uneven, margin_of
 from trainspeed.judge.verdict import MARGIN, MIN_BLOCKS, Judged, Judgement, Outcome
 
 MOST_BLOCKS = 45  # worth asking for: an interval is then a third as wide as that of 5
@@ -43,7 +43,7 @@ def blocks_for_margin(accuracy: Judged | Judgement, margin: float | None = None)
     """Return how many blocks are likely to decide whether an accuracy was kept; None for more than is worth it.
 
     The interval has to end above -margin, or below it where the difference lies there: see `equivalence.equality_of`.
-    It narrows as in `blocks_to_decide`, if the difference is as large as it looks.
+    It narrows as in `blocks_to_decide`, if the difference is as large as it looks; after uneven training, none decide.
 
     Args:
         accuracy: Difference in points, candidate - baseline, that is undecided.
@@ -52,6 +52,8 @@ def blocks_for_margin(accuracy: Judged | Judgement, margin: float | None = None)
     if accuracy.speedup is None or accuracy.low is None:
         return MIN_BLOCKS
     judgement = accuracy if isinstance(accuracy, Judgement) else accuracy.judgement
+    if is_uneven(judgement, margin):
+        return None
     room = accuracy.speedup + margin_of(judgement, margin)
     reach = accuracy.speedup - accuracy.low if room > 0 else accuracy.high - accuracy.speedup
     return _blocks(accuracy.blocks, _ratio((reach, abs(room))))

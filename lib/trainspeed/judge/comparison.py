@@ -16,10 +16,11 @@ from trainspeed.core.convolution import AnyTrial, trial_from_dict
 from trainspeed.core.factors import CONTROL as CONTROL_FACTOR
 from trainspeed.core.factors import Factor
 from trainspeed.core.files import slug
-from trainspeed.core.quantities import Name, Number, Points, Text
+from trainspeed.core.quantities import Name, Number, Points, PointsApart, Text
 from trainspeed.core.run import AGAIN, Run
 from trainspeed.core.runs import RunSet
 from trainspeed.judge import text
+from trainspeed.judge.equivalence import accuracy_record, undecided_where_uneven
 from trainspeed.judge.failures import one_sided_blocks
 from trainspeed.judge.pairs import disturbed_blocks, paired_s, value_pairs
 from trainspeed.judge.quiet import judge_quiet
@@ -92,8 +93,9 @@ class Verdict(Judged):
         texts = {name: msgspec.convert(element[name], kind) for name, kind in TEXTS.items()}
         size = element[SIZES[texts["quantity"]]]
         margin = msgspec.convert(element.get("margin"), Points | None)
-        bounds = margin and (-margin, margin)
-        judgement = msgspec.convert({**element, "speedup": size, "values": (), "bounds": bounds}, Judgement)
+        told = {"bounds": margin and (-margin, margin), "values": (), "speedup": size}
+        spread = msgspec.convert(element.get("baseline_range"), PointsApart | None)
+        judgement = msgspec.convert({**element, **told, "baseline_range": spread}, Judgement)
         known = [value for value in (judgement.low, size, judgement.high) if value is not None]
         lower_limit = 0 if texts["quantity"] == "time" else -MOST_SIZE
         sure = len(known) == 3 and known == sorted(known)
@@ -109,11 +111,9 @@ class Verdict(Judged):
     def as_dict(self) -> dict[str, Any]:
         """Return the element of `verdicts.json`."""
         numbers = asdict(self.judgement) | {"outcome": str(self.outcome)}
-        size, _, bounds = (numbers.pop(name) for name in ("speedup", "values", "bounds"))
+        size, *_ = (numbers.pop(name) for name in ("speedup", "values", "bounds", "baseline_range"))
         if self.judgement.quiet_speedup is None:
             del numbers["quiet_speedup"]
-        # Of time it is always the same.
-        margin = {"margin": bounds[1]} if bounds and self.quantity == "accuracy" else {}
         return {
             "session": self.session,
             "study": self.study,
@@ -125,7 +125,7 @@ class Verdict(Judged):
             SIZES[self.quantity]: size,
             **numbers,
             "sentence": self.sentence,
-            **margin,
+            **(accuracy_record(self.judgement) if self.quantity == "accuracy" else {}),
         } | ({"without_result": self.without_result} if self.without_result else {})
 
 
@@ -262,4 +262,4 @@ def judge_runs(
     scored = value_pairs(baseline, candidate, lambda run: None if run.test_accuracy is None else run)
     alike = [(a, b) for a, b in scored if len(a.epoch_s) == len(b.epoch_s)]  # who trains longer learns more
     points = [[100 * run.test_accuracy for run in side] for side in zip(*alike, strict=True)] or [[], []]
-    return judge_difference(*points, margin=accuracy_margin)
+    return undecided_where_uneven(judge_difference(*points, margin=accuracy_margin))

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import Factor
-from trainspeed.core.format import counted, fixed_to_interval, interval, percent
+from trainspeed.core.format import counted, fixed, fixed_to_interval, interval, percent
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
-from trainspeed.judge.equivalence import Equality, equality_of, margin_of
+from trainspeed.judge.equivalence import Equality, equality_of, is_uneven, margin_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Judged, Judgement, Outcome
 
 DEVICES = "devices"  # factor of a comparison of several devices with one
@@ -129,9 +129,10 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
         outcome = f"{judgement.outcome}{leaning and f', but {leaning}'}"
         needed = blocks_to_decide if quantity == "time" else blocks_for_margin
         if judgement.quiet_speedup is not None:
-            outcome += (
-                f"; {fixed(judgement.quiet_speedup, 2)}x where other processes left it alone: stop them"
-            )
+            quiet = fixed(judgement.quiet_speedup, 2, "x")
+            outcome += f"; {quiet} where other processes left it alone: stop them"
+        elif uneven := uneven_in_words(judgement):
+            outcome += f", {uneven}"
         elif needed(judgement):  # else more of them would hardly decide it
             outcome += "; measure more blocks" if leaning else ", measure more blocks"
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
@@ -155,6 +156,16 @@ def accuracy_in_words(judgement: Judgement | None) -> str:
     words = {Outcome.BETTER: str(Outcome.BETTER), Outcome.SAME: f"the same within {points}"}
     kept = "not lower" if judgement.low >= NO_EFFECT["accuracy"] else f"at most {points} lower"
     return words.get(judgement.outcome, kept)
+
+
+def uneven_in_words(judgement: Judgement) -> str:
+    """Return why an accuracy is undecided however many blocks there are; "" where its baseline is even enough."""
+    if not is_uneven(judgement):
+        return ""
+    return (
+        f"as the baseline's own accuracy differs by up to {judgement.baseline_range:.0f} points from block to block: "
+        f"it has trained too little to tell {margin_of(judgement):g} points, so train for more epochs or on more images"
+    )
 
 
 def leaning_of(judged: Judgement | Judged, quantity: str = "time") -> str:

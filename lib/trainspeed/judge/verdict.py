@@ -41,6 +41,7 @@ class Judgement:
         bounds: Between which a value is "the same".
         quiet_speedup: The same as `speedup`, over the blocks that other processes left alone, where these do not bear
             out what all blocks together say, which is therefore undecided; else None.
+        baseline_range: Points between the baseline's best and worst accuracy in these blocks; None for times.
     """
 
     speedup: float | None
@@ -52,6 +53,7 @@ class Judgement:
     values: tuple[float, ...] = field(default=(), repr=False, compare=False)
     bounds: tuple[float, float] | None = field(default=None, repr=False, compare=False)
     quiet_speedup: float | None = None
+    baseline_range: float | None = field(default=None, repr=False, compare=False)
 
     @property
     def turned(self) -> Judgement:
@@ -169,7 +171,8 @@ def judge_difference(
     if bad := [value for value in (*baseline, *candidate) if not math.isfinite(value)]:
         raise ValueError(f"scores must be numbers, got {bad[0]!r}.")
     differences = [c - b for b, c in zip(baseline, candidate, strict=True)]
-    return _judge(differences, (-margin, margin), (Outcome.WORSE, Outcome.BETTER), CONFIDENCE)
+    judged = _judge(differences, (-margin, margin), (Outcome.WORSE, Outcome.BETTER), CONFIDENCE)
+    return replace(judged, baseline_range=max(baseline) - min(baseline) if len(baseline) else None)
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float] | None:

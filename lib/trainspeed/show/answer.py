@@ -25,6 +25,7 @@ from trainspeed.judge.text import (
     name_words,
     size_in_short,
     size_of,
+    uneven_in_words,
 )
 from trainspeed.judge.verdict import CONFIDENCE, MARGIN, MIN_BLOCKS, Outcome, expected_false
 from trainspeed.show.messages import of_accuracies
@@ -110,6 +111,8 @@ def _undecided_accuracy(sure: Sequence[Verdict]) -> str:
         for several in answer.settings.values()
         for name, verdict in several
     ]
+    if all(why := [uneven_in_words(verdict.judgement) for verdict in sure]):
+        return f"undecided for {_named(settings)}, {max(why)}"
     needed = [blocks_for_margin(verdict) for verdict in sure]
     if not (blocks := max(filter(None, needed), default=None)):
         return f"undecided for {_named(settings)}, and no reasonable number of blocks decides it"

@@ -7,7 +7,7 @@ from trainspeed.judge.blocks_needed import blocks_for_margin
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.equivalence import Equality, equality_of, margin_of
 from trainspeed.judge.next_step import NextStep, more_seconds
-from trainspeed.judge.text import accuracy_in_words, size_in_short
+from trainspeed.judge.text import accuracy_in_words, size_in_short, uneven_in_words
 from trainspeed.show.answer import how_to_measure
 from trainspeed.studies.summary.collect import ReportSummary
 
@@ -53,7 +53,9 @@ def open_accuracy_sentences(report: ReportSummary) -> list[str]:
             step = NextStep(open=tuple(near), near=(), blocks=blocks, more_s=more_seconds(near, runs, blocks))
             decided = how_to_measure(step, study, runs.wall_s, report.coverage.get(study))
             sentences.append(f"{study}: {_undecided(near)}. {decided}.")
-        if far := [points for points in own if not needed[points]]:
+        uneven = {points: why for points in own if (why := uneven_in_words(points.judgement))}
+        sentences += [f"{study}: {_undecided([points])}, {why}." for points, why in uneven.items()]
+        if far := [points for points in own if not needed[points] and points not in uneven]:
             sentences.append(f"{study}: {_undecided(far)}; no reasonable number of blocks here decides it.")
     return sentences
 

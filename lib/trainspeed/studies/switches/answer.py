@@ -18,6 +18,7 @@ from trainspeed.judge.text import (
     leaning_of,
     measured,
     size_of,
+    uneven_in_words,
 )
 from trainspeed.judge.verdict import Judgement, Outcome
 from trainspeed.search.claims import Confirmation, Remainder
@@ -200,7 +201,9 @@ def confirmed_accuracy(confirmed: Confirmation | Remainder) -> str:
 
 
 def _decided_by(accuracy: Judgement) -> str:
-    """Return how many fresh blocks are likely to decide an accuracy that is undecided."""
+    """Return how many fresh blocks are likely to decide an accuracy that is undecided, or why none do."""
+    if uneven := uneven_in_words(accuracy):
+        return uneven
     blocks = blocks_for_margin(accuracy)
     if blocks is None:
         return "no reasonable number of blocks here decides it"
