@@ -73,10 +73,11 @@ def test_a_fault_is_one_sentence():
 @pytest.mark.parametrize(
     ("outcomes", "said"),
     [
-        (("ok", "undecided"), "Nothing wrong was found."),
+        (("ok", "undecided"), "Undecided: B. Nothing wrong was found by the others."),
         (("ok", "ok"), "Nothing wrong was found."),
-        (("not ok", "undecided"), "Something is wrong: A."),
+        (("not ok", "undecided"), "Something is wrong: A. Undecided: B."),
         (("not applicable",), "Not known: no check was decided."),
+        (("undecided",), "Not known: no check was decided. Undecided: A."),
     ],
 )
 def test_the_first_sentence_answers_whether_the_instrument_is_right(outcomes, said):
@@ -85,6 +86,13 @@ def test_the_first_sentence_answers_whether_the_instrument_is_right(outcomes, sa
         for name, outcome in zip("AB", outcomes, strict=False)
     ]
     assert checks_sentence(checks) == said
+
+
+def test_what_is_undecided_is_told_with_its_interval():
+    wide = Check(
+        name="A", measured="1 (0.9 to 1.1)", expected="1, within 2 %", outcome=CheckOutcome.UNDECIDED
+    )
+    assert checks_sentence([wide]).endswith("Undecided: A: 1 (0.9 to 1.1), where 1, within 2 % is right.")
 
 
 def test_what_is_too_noisy_to_tell_is_a_doubt():

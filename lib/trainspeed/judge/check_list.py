@@ -62,12 +62,25 @@ def faults(checks: Iterable[Check]) -> list[str]:
 
 
 def checks_sentence(checks: Sequence[Check]) -> str:
-    """Return whether anything wrong was found, in a sentence; `reasons` has what could not be decided."""
+    """Return whether anything wrong was found, and what is undecided; `reasons` has why."""
+    open_ = undecided(checks)
+    beside = [f"Undecided: {'; '.join(open_)}."] if open_ else []
     if wrong := [named(check) for check in checks if check.outcome is CheckOutcome.NOT_OK]:
-        return f"Something is wrong: {listed(wrong)}."
-    if any(check.outcome is CheckOutcome.OK for check in checks):
-        return "Nothing wrong was found."
-    return "Not known: no check was decided."
+        return " ".join([f"Something is wrong: {listed(wrong)}.", *beside])
+    if not any(check.outcome is CheckOutcome.OK for check in checks):
+        return " ".join(["Not known: no check was decided.", *beside])
+    return " ".join([*beside, "Nothing wrong was found" + " by the others" * bool(beside) + "."])
+
+
+def undecided(checks: Iterable[Check]) -> list[str]:
+    """Return what is undecided, with what was measured, as a rule with its interval, and what would be right."""
+    return [
+        f"{named(check)}: {check.measured}, where {check.expected} is right"
+        if check.measured
+        else named(check)
+        for check in checks
+        if check.outcome is CheckOutcome.UNDECIDED
+    ]
 
 
 def reasons(checks: Sequence[Check]) -> list[str]:

@@ -67,7 +67,7 @@ def _against_bare(values: Values) -> Finding:
         Outcome.SLOWER: "an epoch as it is measured takes longer than in a plain script",
         Outcome.FASTER: "an epoch as it is measured takes less time than in a plain script: it does less, or is not "
         "waited for",
-        Outcome.UNDECIDED: f"{measured}, where 1 within {_percent(MARGIN)} was wanted; {_noisy(others)}",
+        Outcome.UNDECIDED: _noisy(others),
     }
     outcomes = {Outcome.SAME: CheckOutcome.OK, Outcome.UNDECIDED: CheckOutcome.UNDECIDED}
     outcome = outcomes.get(judged.outcome, CheckOutcome.NOT_OK)
@@ -91,8 +91,8 @@ def _noisy(others: float | None) -> str:
     if others > MARGIN:
         return f"other processes had its cores for {_percent(others)} of the time: {NOISY}"
     return (
-        f"other processes were not the cause (they had its cores for {_percent(others)} of the time): its rounds "
-        "scatter by themselves, and more rounds decide"
+        f"other processes hardly had its cores ({_percent(others)} of the time); a busy other core, and caches and "
+        "memory that cores share, are not ruled out: more rounds decide"
     )
 
 

@@ -36,7 +36,7 @@ class Check:
         expected: What would be right, with units.
         reason: Why it is not ok, undecided or not applicable, and what to do; empty where it is ok.
         framework: Of which the line is; None where it is of none, or of all.
-        scatters: Whether it is undecided though nothing else ran: more rounds decide it.
+        scatters: Whether it is undecided though others hardly had its cores: more rounds decide it.
     """
 
     name: str

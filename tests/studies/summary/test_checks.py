@@ -50,6 +50,14 @@ def test_what_was_checked_is_a_line_that_leads_to_its_page(tmp_path):
     assert not [doubt for doubt in doubts if doubt.startswith("check")], "without turns it compares nothing"
 
 
+def test_what_is_undecided_is_named_with_its_interval():
+    noisy = replace(RUN, probe={**RUN.probe, "ours_s": (0.95, 1.05) * 4})
+
+    (line,) = check_sentences(report_of(checks=RunSet((noisy,))))
+    assert line.startswith("3 checks of the instrument: 2 ok, 1 undecided. Undecided: As fast as a bare loop")
+    assert "(0.952 to 1.053) times as fast, where 1, within 2 % is right." in line
+
+
 def test_a_fault_is_named_with_what_follows():
     first, fault, remedy = check_sentences(report_of(checks=RunSet((ADDS,))))
 

@@ -13,7 +13,7 @@ from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Run, Status
 from trainspeed.core.runs import Measured
 from trainspeed.core.system import Difference, differences_text, machine_differences
-from trainspeed.judge.check_list import all_checks, faults
+from trainspeed.judge.check_list import all_checks, faults, undecided
 from trainspeed.judge.check_list import summary as check_summary
 from trainspeed.judge.checks import Check
 from trainspeed.judge.comparison import Verdict
@@ -52,7 +52,9 @@ def check_sentences(report: ReportSummary) -> list[str]:
     link = f" ([check]({page}))" if page else ""
     wrong = [Marked(f"**Not ok**: {escape(fault)}") for fault in faults(checks)]
     remedy = ["Do not rely on what is below until that is mended."] if wrong else []
-    return [Marked(f"{check_summary(checks)}{older}{link}."), *wrong, *remedy]
+    open_ = undecided(checks)
+    which = f" Undecided: {escape('; '.join(open_))}." if open_ else ""
+    return [Marked(f"{check_summary(checks)}{older}{link}.{which}"), *wrong, *remedy]
 
 
 def checks_here(report: ReportSummary) -> tuple[list[Check], list[Difference]]:
