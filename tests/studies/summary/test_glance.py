@@ -177,9 +177,19 @@ def test_how_sure_is_told_by_blocks_noise_and_what_else_was_running():
     said = fact("How sure", *runs, verdicts=[best, *twice])
     assert said.startswith("6 blocks (repeats in fresh processes) in [layout](layout.html); ")
     assert (
-        "; the same setting measured twice may differ by up to 11.1 %; " in said  # the interval's far end
+        "; the same setting measured twice: its median of 7 blocks is uncertain by 11.1 %; " in said
         and "; other processes were busy during 1 of 2 runs; " in said
     )
+
+
+def test_how_sure_tells_single_blocks_of_the_control_from_its_median():
+    runs = control_runs([1.3, 1.0, 0.96, 0.96, 0.96, 0.96, 0.96, 0.96, 1.1])
+    said = fact("How sure", *runs, verdicts=[replace(verdict(2.0), study="layout"), *controls(runs)])
+    of_median, of_blocks = (
+        "its median of 9 blocks is uncertain by 10.0 %",
+        "single blocks differed by up to 30.0 %",
+    )
+    assert f"; the same setting measured twice: {of_median}, {of_blocks}; " in said
 
 
 def test_what_the_headline_tells_of_a_search_is_no_line_of_its_own_below_it():

@@ -11,7 +11,7 @@ from trainspeed.core.markdown import Marked
 from trainspeed.core.notes import CoresBusy, GpuBusy, GpuShared, GpuTakenMeanwhile
 from trainspeed.core.run import Run
 from trainspeed.core.runs import Measured, RunSet
-from trainspeed.judge.comparison import controls
+from trainspeed.judge.comparison import Verdict, controls
 from trainspeed.judge.doubts import DoubtedRuns, doubted_runs, in_runs, whole_study_doubts
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.collect import ReportSummary
@@ -34,11 +34,29 @@ def evidence_text(report: ReportSummary, measured: Measured, gains: Sequence[Gai
         where = listed([study_link(study, pages.get(study)) for study in sorted(headline - {SUMMARY})])
         said.append(f"{number} blocks (repeats in fresh processes) in {where}")
     twice = [v for v in report.verdicts if v.is_control and (not headline or v.study in headline)]
-    if apart := [max(v.high, 1 / v.low) - 1 for v in twice if v.low is not None]:
-        said.append(f"the same setting measured twice may differ by up to {fixed(100 * max(apart), 1, ' %')}")
+    if sure := [verdict for verdict in twice if verdict.low is not None]:
+        said.append(_noise(max(sure, key=lambda v: _apart(v.low, v.high)), report))
     if busy := sum(any(isinstance(note, OTHERS_BUSY) for note in run.notes) for run in runs):
         said.append(f"other processes were busy during {busy} of {counted(len(runs), 'run')}")
     return "; ".join(said)
+
+
+def _noise(control: Verdict, report: ReportSummary) -> str:
+    """Return by how much a setting that was measured twice differs from itself: its median, and single blocks."""
+    of_median = fixed(100 * _apart(control.low, control.high), 1, " %")
+    said = (
+        f"the same setting measured twice: its median of {control.blocks} blocks is uncertain by {of_median}"
+    )
+    # The file of verdicts has no single blocks.
+    again = (v for v in controls(report.runs.of_study(control.study)) if v.baseline == control.baseline)
+    if values := [value for verdict in again for value in verdict.judgement.values]:
+        said += f", single blocks differed by up to {fixed(100 * _apart(*values), 1, ' %')}"
+    return said
+
+
+def _apart(*ratios: float) -> float:
+    """Return the share by which the one of two is slower, at most, by ratios of the two."""
+    return max(max(ratios), 1 / min(ratios)) - 1
 
 
 def doubt_text(
