@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.convolution import AnyTrial
@@ -19,6 +20,7 @@ from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict, verdict_between
 from trainspeed.judge.text import OUTCOME_WORDS, interval_of, outcome_word, size_of
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
+from trainspeed.studies.summary.worth import why_no_gain
 
 # Seeds of fresh blocks, which no block of a study has: each pair has those from one of so many steps on, so that a
 # trial of two pairs takes turns once for each. Earlier versions gave all pairs the first ones.
@@ -123,7 +125,7 @@ def gain(verdict: Verdict) -> float:
 
 
 def largest(verdicts: Iterable[Verdict], of_each: int, devices: int | None = None) -> list[Verdict]:
-    """Return the largest decided gains of each study, the largest first, and a pair of trials only once.
+    """Return the largest decided gains of each study, a pair of trials only once: those of trainings come first.
 
     Args:
         of_each: How many of each study; 0 for none.
@@ -137,7 +139,8 @@ def largest(verdicts: Iterable[Verdict], of_each: int, devices: int | None = Non
         if _can_be_confirmed(verdict, devices) and new and len(of_study) < of_each:
             of_study.append(verdict)
             pairs.add(_pair(verdict))
-    return sorted((v for of_study in chosen.values() for v in of_study), key=gain, reverse=True)
+    several = (verdict for of_study in chosen.values() for verdict in of_study)
+    return sorted(several, key=lambda one: (one.candidate.phase.calls, -gain(one)))
 
 
 def next_largest(
@@ -173,6 +176,26 @@ def _can_be_confirmed(verdict: Verdict, devices: int | None) -> bool:
     # Two times of the same runs, such as calls with and without transfers, are no pair of trials.
     switch = verdict.quantity == "time" and verdict.row.choice and len(pair) == 2
     return bool(switch) and (devices is None or max(trial.devices_per_node for trial in pair) <= devices)
+
+
+def not_chosen(
+    verdicts: Iterable[Verdict], chosen: Iterable[Confirmed], machine: Mapping[str, Any]
+) -> list[str]:
+    """Return of each study of which none was to be measured again why its largest gain was not, where it is none.
+
+    Args:
+        chosen: What was to be; where nothing was, nothing is said.
+        machine: That of the report.
+    """
+    told = {one.first.study for one in chosen}
+    if not told:
+        return []
+    why: dict[str, str] = {}
+    for verdict in sorted(verdicts, key=gain, reverse=True):
+        reason = why_no_gain(verdict, machine) if verdict.outcome is Outcome.FASTER else ""
+        if reason and verdict.study not in {*told, *why}:
+            why[verdict.study] = f"{verdict.name}: {_size(verdict)} at first; not measured again: {reason}."
+    return [*why.values()]
 
 
 def seed_of(verdict: Verdict) -> int:

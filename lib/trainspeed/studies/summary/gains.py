@@ -7,7 +7,6 @@ from statistics import median
 from urllib.parse import quote
 
 from trainspeed.core.format import NAMES, counted, listed, model_of, three
-from trainspeed.core.levers.lever import LEVERS_FACTOR
 from trainspeed.core.markdown import Marked, escape
 from trainspeed.core.run import Role
 from trainspeed.judge.answer import where_measured
@@ -16,7 +15,6 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.next_step import next_step
 from trainspeed.judge.text import (
     OUTCOME_WORDS,
-    OVER_ONE_CORE,
     interval_of,
     name_words,
     outcome_word,
@@ -34,7 +32,7 @@ from trainspeed.studies.summary.accuracy import (
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.fastest import LIBRARY, fastest_library
-from trainspeed.studies.summary.worth import is_default, is_on_cores, is_part
+from trainspeed.studies.summary.worth import is_on_cores, is_part, why_no_gain
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
@@ -153,12 +151,8 @@ def _no_gains(report: ReportSummary, confirmed: Sequence[Confirmed]) -> list[str
     for verdict in report.switches:
         if verdict.outcome is not Outcome.FASTER or verdict.candidate.phase.calls or verdict in refuted:
             continue
-        if is_default(verdict) and verdict.factor == LEVERS_FACTOR:
-            why[verdict] = "; a plain script has it by itself: nothing to switch on"
-        elif is_default(verdict):
-            why[verdict] = f"; {NAMES[verdict.candidate.framework]} has it by itself: leave it so"
-        elif is_on_cores(verdict, report.machine):
-            why[verdict] = f"; {OVER_ONE_CORE}"
+        if reason := why_no_gain(verdict, report.machine):
+            why[verdict] = f"; {reason}"
     return [_linked(report, verdict, why[verdict]) for verdict in [*why][:MAX_SENTENCES]]
 
 

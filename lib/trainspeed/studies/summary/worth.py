@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from trainspeed.core.factors import RECIPE
+from trainspeed.core.format import NAMES
 from trainspeed.core.levers.lever import LEVERS_FACTOR, LeverKind
 from trainspeed.core.levers.registry import LEVERS, levers_apart
 from trainspeed.judge.comparison import Verdict
-from trainspeed.judge.text import DEVICES
+from trainspeed.judge.text import DEVICES, OVER_ONE_CORE
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
 
@@ -62,6 +63,15 @@ def is_over_plain(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
 def is_on_cores(verdict: Verdict, machine: Mapping[str, Any]) -> bool:
     """Whether it is about several CPU cores, each a device, against one."""
     return verdict.factor == DEVICES and machine.get("device") == "cpu"
+
+
+def why_no_gain(verdict: Verdict, machine: Mapping[str, Any]) -> str:
+    """Return why what is faster is nothing to switch on, as a plain script has it; "" where it is a gain."""
+    if is_default(verdict) and verdict.factor == LEVERS_FACTOR:
+        return "a plain script has it by itself: nothing to switch on"
+    if is_default(verdict):
+        return f"{NAMES[verdict.candidate.framework]} has it by itself: leave it so"
+    return OVER_ONE_CORE if is_on_cores(verdict, machine) else ""
 
 
 def is_default(verdict: Verdict) -> bool:
