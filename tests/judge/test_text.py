@@ -7,6 +7,8 @@ import pytest
 from conv2d_data import CORE
 from conv2d_data import make_run as make_conv2d_run
 from study_data import make_pair, make_run
+from trainspeed.core.factors import RECIPE
+from trainspeed.judge.answer import shared_words
 from trainspeed.judge.comparison import verdict_between
 from trainspeed.judge.text import switched_in_short, switched_on
 from trainspeed.studies.conv2d.findings import residency_verdicts
@@ -70,3 +72,17 @@ def test_switches_are_counted_one_by_one_whatever_field_of_a_trial_holds_them():
     assert named == ["bf16", "all steps of an epoch in one call", "one thread"]
     assert switched_in_short(replace(trial, precision="default"), best) == "3 switches"
     assert switched_in_short(best, replace(best, levers=(levers[1],))) == f"without {named[1]}"
+
+
+def test_all_switches_together_name_what_both_sides_share():
+    """The plain side's threads are none of a set that has one thread."""
+    plain = make_run()
+    one = replace(plain, trial=replace(plain.trial, levers=(("threads", "all"),)))
+    other = replace(one, trial=replace(one.trial, precision="bf16", levers=(("threads", "one"),)))
+
+    verdict = verdict_between([one], [other], RECIPE, "?")
+    assert verdict.name == "all switches together, PyTorch, cnn10"
+    assert "threads on all cores" not in verdict.sentence and "default precision" not in verdict.sentence
+    assert "threads on all cores" not in shared_words([verdict])
+    same = replace(other, trial=replace(other.trial, levers=one.trial.levers))
+    assert "threads on all cores" in verdict_between([one], [same], RECIPE, "?").name

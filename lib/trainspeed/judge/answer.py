@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict
+from trainspeed.judge.text import shared_setting
 from trainspeed.judge.verdict import Outcome
 
 # What a reader asks for first.
@@ -72,7 +73,7 @@ def _rank(verdict: Verdict) -> tuple[int, float]:
 
 
 def _words(verdict: Verdict) -> list[str]:
-    return verdict.baseline.describe(without=verdict.row.hidden)
+    return shared_setting(verdict.baseline, verdict.candidate, verdict.row, verdict.row.hidden)
 
 
 def _by_outcome(verdicts: Sequence[Verdict], shared: set[str]) -> dict[Outcome, list[tuple[str, Verdict]]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.coverage import Coverage
-from trainspeed.core.factors import Factor
+from trainspeed.core.factors import RECIPE, Factor
 from trainspeed.core.format import counted, fixed, fixed_to_interval, interval, percent
+from trainspeed.core.levers.lever import LEVERS_FACTOR
 from trainspeed.core.machine_text import device_name
 from trainspeed.core.run import Run
 from trainspeed.judge.blocks_needed import MOST_BLOCKS, blocks_for_margin, blocks_to_decide
@@ -40,7 +42,8 @@ def sentence(
     unsaid += ["compile"] * compiled + ["batch_size"] * grown
     machines = (device_name(run.machine, run.trial) for run in ([b] if "devices" in row.fields else [b, a]))
     versions = (version for run in (a, b) for version in _versions(run, with_compile=compiled))
-    setting = [*dict.fromkeys(machines), *dict.fromkeys(versions), *trial.describe(without=unsaid)]
+    shared = shared_setting(trial, b.trial, row, unsaid)
+    setting = [*dict.fromkeys(machines), *dict.fromkeys(versions), *shared]
     setting += [f"batch {trial.batch_size} on each device"] if grown else []
     blocks = counted(judgement.blocks, "block") + lost_blocks(without_result)
     return f"{', '.join(versus)}: {measured(judgement, quantity)}. {', '.join(setting)}, {blocks}."
@@ -67,11 +70,22 @@ def _label_words(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> list[s
     seldom = [f for f in baseline.factors.values() if f.seldom]
     unsaid = [*row.hidden, *(f.name for f in seldom), *["batch_size"] * grown]
     words = [row.lead(row, baseline, candidate)] if row.lead else []
-    words += baseline.describe(without=unsaid)
+    words += shared_setting(baseline, candidate, row, unsaid)
     words += [f"batch {baseline.batch_size} on each"] if grown else []
     if not row.plain_label:
         words += [f.words(baseline) for f in seldom if f.name not in row.hidden and f.seldom(baseline)]
     return words
+
+
+def shared_setting(
+    baseline: AnyTrial, candidate: AnyTrial, row: Factor, without: Iterable[str] = ()
+) -> list[str]:
+    """Return a comparison's setting in words without these factors: of all that a search kept, what both have."""
+    if row.name != RECIPE:
+        return baseline.describe(without=[*without])
+    both = replace(baseline, levers=tuple(one for one in baseline.levers if one in candidate.levers))
+    apart = [f.name for f in both.factors.values() if f.words(both) != f.words(candidate)]
+    return both.describe(without={*without, *apart} - {LEVERS_FACTOR})
 
 
 def name(baseline: AnyTrial, candidate: AnyTrial, factor: str) -> str:
@@ -132,7 +146,7 @@ def measured(judgement: Judgement, quantity: str = "time") -> str:
             quiet = fixed(judgement.quiet_speedup, 2, "x")
             outcome += f"; {quiet} where other processes left it alone: stop them"
         elif uneven := uneven_in_words(judgement):
-            outcome += f", {uneven}"
+            outcome += f", as {uneven}"
         elif needed(judgement):  # else more of them would hardly decide it
             outcome += "; measure more blocks" if leaning else ", measure more blocks"
     ends = f"{percent(judgement.confidence)} interval {interval_of(judgement, quantity)}"
@@ -163,7 +177,7 @@ def uneven_in_words(judgement: Judgement) -> str:
     if not is_uneven(judgement):
         return ""
     return (
-        f"as the baseline's own accuracy differs by up to {judgement.baseline_range:.0f} points from block to block: "
+        f"the baseline's own accuracy differs by up to {judgement.baseline_range:.0f} points from block to block: "
         f"it has trained too little to tell {margin_of(judgement):g} points, so train for more epochs or on more images"
     )
 

@@ -17,7 +17,7 @@ from trainspeed.judge.answer import ORDER
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.equivalence import Equality, equality_of
 from trainspeed.judge.memory import memory_share, memory_use
-from trainspeed.judge.text import outcome_word
+from trainspeed.judge.text import outcome_word, shared_setting
 from trainspeed.judge.verdict import MIN_BLOCKS, Outcome
 
 MOST_SAID = 3  # findings that a title tells apart; more are counted
@@ -238,7 +238,8 @@ def _question(verdicts: Sequence[Verdict], otherwise: str) -> str:
 
 def _words(verdict: Verdict) -> list[str]:
     """Return the setting of a verdict in words, without what is compared and the batch size."""
-    return verdict.baseline.describe(without=(*verdict.row.hidden, "batch_size"))
+    unsaid = (*verdict.row.hidden, "batch_size")
+    return shared_setting(verdict.baseline, verdict.candidate, verdict.row, unsaid)
 
 
 def _word(outcome: Outcome | None) -> str:
