@@ -112,12 +112,16 @@ def _undecided_accuracy(sure: Sequence[Verdict]) -> str:
         for name, verdict in several
     ]
     if all(why := [uneven_in_words(verdict.judgement) for verdict in sure]):
-        return f"undecided for {_named(settings)}, {max(why)}"
+        return f"undecided for {_named(settings)}, as {max(why)}"
     needed = [blocks_for_margin(verdict) for verdict in sure]
     if not (blocks := max(filter(None, needed), default=None)):
         return f"undecided for {_named(settings)}, and no reasonable number of blocks decides it"
-    how = f"`accuracy_blocks: {blocks}` would decide it, if the difference is as large as it looks now"
-    return f"undecided for {_named(settings)}: {how}"
+    return f"undecided for {_named(settings)}: {accuracy_blocks(blocks)}"
+
+
+def accuracy_blocks(blocks: int) -> str:
+    """Return that so many blocks would decide an accuracy that is undecided."""
+    return f"`accuracy_blocks: {blocks}` would decide it, if the difference is as large as it looks now"
 
 
 def _look(versus: str, several: Sequence[Verdict], decided: Sequence[Verdict]) -> str:
