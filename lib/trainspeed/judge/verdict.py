@@ -36,11 +36,10 @@ class Judgement:
         speedup: Baseline time / candidate time, median over blocks; for accuracy the difference in
             points, candidate - baseline. None without a block.
         low, high: Ends of the interval; None where there are too few blocks for one.
-        blocks: Pairs that were compared; without pairs, the blocks of the side that has fewer.
+        blocks: Pairs compared; without pairs, the blocks of the side that has fewer.
         values: What each block says, unsorted; none where it is not known, as of a judgement read from a file.
         bounds: Between which a value is "the same".
-        quiet_speedup: The same as `speedup`, over the blocks that other processes left alone, where these do not bear
-            out what all blocks together say, which is therefore undecided; else None.
+        quiet_speedup: Of blocks that others left alone, where it does not bear out the rest: see `judge_quiet`.
         baseline_range: Points between the baseline's best and worst accuracy in these blocks; None for times.
     """
 
