@@ -138,8 +138,7 @@ def judge_unpaired(baseline_s: Sequence[float], candidate_s: Sequence[float]) ->
         baseline_s, candidate_s: Seconds, in any order, as many of each as there are.
     Raises:
         ValueError: A time that is not a positive number.
-    Source: M. Hollander, D. A. Wolfe, E. Chicken, Nonparametric Statistical Methods, 3rd ed., sections
-        4.2 and 4.3.
+    Source: M. Hollander, D. A. Wolfe, E. Chicken, Nonparametric Statistical Methods, 3rd ed., sections 4.2, 4.3.
     """
     _check_seconds(baseline_s, candidate_s)
     ratios = sorted(b / c for b in baseline_s for c in candidate_s)

@@ -30,6 +30,8 @@ def test_what_is_not_measured_again_as_it_is_no_gain_is_named_with_the_reason():
     (said,) = not_chosen([cores, layout(1.2)], [held], {"device": "cpu"})
 
     assert "1.50x" in said
-    assert said.endswith("; not measured again: over one core; a plain script uses all of them.")
+    assert said.endswith(
+        "; not measured again: over one core; a plain script uses all of them, which was not compared."
+    )
     assert not_chosen([cores], [], {"device": "cpu"}) == []
     assert not_chosen([cores], [held], {"device": "gpu"}) == []

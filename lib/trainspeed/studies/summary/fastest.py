@@ -19,11 +19,13 @@ class Fastest:
     Attributes:
         where: That size, in words.
         beaten: Library -> how many times as fast the fastest one is; one at least.
+        slowest: The library that every other one is faster than; None where there is none.
     """
 
     library: str
     where: str
     beaten: dict[str, float]
+    slowest: str | None = None
 
     @property
     def times(self) -> str:
@@ -35,11 +37,6 @@ class Fastest:
     def gain(self) -> str:
         """Which library is how many times as fast as which."""
         return f"{self.library}, {self.times} as fast as {listed([*self.beaten])}"
-
-    @property
-    def loss(self) -> str:
-        """The same from the side of those that it beats."""
-        return f"{listed([*self.beaten])}, as {self.library} is {self.times} as fast"
 
     @property
     def words(self) -> str:
@@ -65,10 +62,13 @@ def fastest_library(verdicts: Iterable[Verdict]) -> Fastest | None:
             wins[sides[0]][sides[1]] = verdict.speedup
         elif verdict.outcome is Outcome.SLOWER:
             wins[sides[1]][sides[0]] = 1 / verdict.speedup
-    fastest = next((library for library in wins if _slower_than(library, wins) == {*wins} - {library}), None)
+    slower = {library: _slower_than(library, wins) for library in wins}
+    fastest = next((library for library in wins if slower[library] == {*wins} - {library}), None)
+    beat = {library: {other for other in wins if library in slower[other]} for library in wins}
+    slowest = next((library for library in wins if beat[library] == {*wins} - {library}), None)
     if len(places) != 1 or fastest is None:
         return None
-    return Fastest(library=fastest, where=places.pop(), beaten=wins[fastest])
+    return Fastest(library=fastest, where=places.pop(), beaten=wins[fastest], slowest=slowest)
 
 
 def _slower_than(library: str, wins: Mapping[str, Mapping[str, float]]) -> set[str]:

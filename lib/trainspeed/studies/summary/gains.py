@@ -246,14 +246,16 @@ def _convolutions(
 ) -> list[str]:
     """Return how many verdicts on single convolutions there are, and the first one's size: nobody trains with one.
 
-    Where one library is faster than all others, it stands for the verdicts on libraries, whichever side it is.
+    Where one library is faster than all others, it stands for the verdicts on libraries, whichever side it is, and is
+    told once, with the slowest one.
     """
     calls = [verdict for verdict in report.switches if verdict.candidate.phase.calls]
     alone, said = len(calls) == len(report.switches), []
     unsure = any(c.unconfirmed and c.first in calls for c in confirmed)
     if best := None if alone or unsure else fastest_library(calls):
         verdicts = [verdict for verdict in verdicts if verdict.factor != LIBRARY]
-        said.append(escape(best.gain if faster else best.loss))
+        slowest = f"; slowest {best.slowest}" if best.slowest and best.slowest not in best.beaten else ""
+        said += [escape(best.gain + slowest)] if faster else []
     if faster:  # what cores gain over one is nothing to switch on
         verdicts = [verdict for verdict in verdicts if not is_on_cores(verdict, report.machine)]
     if verdicts:
@@ -264,7 +266,7 @@ def _convolutions(
         return []
     first = (verdicts or calls)[0]
     page = study_link(first.study, report.place_of(first))
-    return [Marked(f"Single convolutions: {'; '.join(said)}: {page}.")]
+    return [Marked(f"Single convolutions: {'; '.join(said)}: {page}; no switch of a training.")]
 
 
 def _rest(verdicts: Sequence[Verdict], *noun: str) -> list[str]:

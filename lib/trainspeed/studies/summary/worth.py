@@ -71,7 +71,7 @@ def why_no_gain(verdict: Verdict, machine: Mapping[str, Any]) -> str:
         return "a plain script has it by itself: nothing to switch on"
     if is_default(verdict):
         return f"{NAMES[verdict.candidate.framework]} has it by itself: leave it so"
-    return OVER_ONE_CORE if is_on_cores(verdict, machine) else ""
+    return f"{OVER_ONE_CORE}, which was not compared" if is_on_cores(verdict, machine) else ""
 
 
 def is_default(verdict: Verdict) -> bool:
