@@ -24,7 +24,7 @@ def test_levers_of_the_framework_and_the_device_that_had_no_run_are_counted_and_
     assert "optimizer" not in one.levers and "cudnn_benchmark" not in one.levers, "tried; of a GPU"
     told = [said for said in not_measured(report, NOTHING) if "had no run" in said]
     assert told[0].startswith(
-        f"switches: levers that could be tried here had no run. PyTorch, cnn10 ({len(one.levers)}): "
+        f"switches: switches that could be tried here had no run. PyTorch, cnn10 ({len(one.levers)}): "
     )
     assert told[0].endswith(COMMAND)
     assert "had no run" not in " ".join(without_result(report, NOTHING)), "nobody asked for them"

@@ -40,8 +40,8 @@ def test_what_was_left_out_is_named_by_what_tells_it_from_the_rest():
         "BUDGET=3m`"
     )
     assert left_out_in_short(covered) == [
-        "No time for layout of TensorFlow, cnn10, batch 8; layout of PyTorch, wrn28_1: `make report NOTEBOOKS=layout "
-        "BUDGET=3m`."
+        "No time for these comparisons: layout (TensorFlow, cnn10, batch 8); layout (PyTorch, wrn28_1). To make up for "
+        "it: `make report NOTEBOOKS=layout BUDGET=3m`."
     ]
     assert left_out_in_short(replace(covered, groups=groups[:2])) == []
 
@@ -61,7 +61,9 @@ def test_what_differs_in_what_is_run_is_named_in_the_words_of_a_reader():
     group = GroupCoverage(part="parts", core=True, trials=arms, blocks=0, most=6)
     covered = Coverage(session="s", study="amp", budget_s=60.0, spent_s=60.0, groups=(group,))
 
-    assert left_out_in_short(covered)[0].startswith("No time for part of the training of PyTorch, cnn10: ")
+    assert left_out_in_short(covered)[0].startswith(
+        "No time for this comparison: part of the training (PyTorch, cnn10). "
+    )
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def untried_sentences(found: Sequence[Untried]) -> list[str]:
         searches = [one for one in found if one.study == study and one.levers]
         try_all = command_with(f"make report NOTEBOOKS={study}", study, "levers", "[]")
         sentences.append(
-            f"{study}: levers that could be tried here had no run. {' '.join(map(_levers, searches))} "
+            f"{study}: switches that could be tried here had no run. {' '.join(map(_levers, searches))} "
             f"To try them: {try_all}."
         )
     if found and all(one.batches for one in found):

@@ -51,14 +51,15 @@ def left_out_in_short(coverage: Coverage) -> list[str]:
     found = (_parts(group, everywhere) for group in coverage.left_out)
     names = list(
         dict.fromkeys(
-            f"{listed(differ)} of {', '.join(own)}" if differ and own else ", ".join(own) or listed(differ)
+            f"{listed(differ)} ({', '.join(own)})" if differ and own else ", ".join(own) or listed(differ)
             for own, differ in found
         )
     )
     more = len(names) - MOST_NAMED
     told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
     command = command_with_time(coverage, _arms(coverage.left_out))
-    return [f"No time for {told}: `{command}`."] if names else []
+    comparisons = "this comparison" if len(names) == 1 else "these comparisons"
+    return [f"No time for {comparisons}: {told}. To make up for it: `{command}`."] if names else []
 
 
 def core_left_out(coverage: Coverage | None) -> list[str]:

@@ -42,9 +42,9 @@ def test_the_headline_counts_the_outcomes_and_the_false_ones_to_expect():
     first, folded, second, third = headline_sentences(report_of(*verdicts))
 
     assert first == "3 verdicts on switches, with an interval: 2 faster, 1 slower."
-    assert (
-        folded
-        == "1 more with an interval, in tables of their own below, on accuracy: 1 the same within 0.5 points."
+    assert folded == (
+        "1 more with an interval, in tables of their own below, on accuracy: 1 with an accuracy the same within 0.5 "
+        "points."
     )
     assert second.startswith("At this confidence up to 0.2 of these intervals miss")
     assert third.startswith("1 comparison had fewer than 6 blocks and so no interval")

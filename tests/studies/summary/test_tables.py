@@ -71,7 +71,10 @@ def test_verdicts_on_accuracy_have_a_table_of_their_own_in_points_that_says_what
     styler = all_verdicts_table([kept], front, caption="Accuracy")
     assert "difference in points" in [cell.get_text() for cell in rows_of(styler)[1].thead("th")]
     assert texts(styler)[0][1:4] == ["+2.2", "at most 0.5 points lower", "-0.3 to +23.1"]
-    assert counts_of([kept, points]) == ["1 the same within 0.5 points", "1 at most 0.5 points lower"]
+    assert counts_of([kept, points]) == [
+        "1 with an accuracy the same within 0.5 points",
+        "1 with an accuracy at most 0.5 points lower",
+    ]
 
 
 def test_every_row_leads_to_where_the_verdict_comes_from(front):

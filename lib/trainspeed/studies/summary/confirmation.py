@@ -114,6 +114,7 @@ def counts_of(
     for outcome, own in sorted(by_word.items(), key=lambda one: one[0] == Outcome.UNDECIDED):
         failed = sum(verdict in lost for verdict in own)
         word = f"**{outcome}**" if bold else outcome
+        word = word if outcome in {*Outcome} else f"with an accuracy {word}"
         said.append(f"{len(own)} {word}" + (f" ({failed} not confirmed)" if failed else ""))
     return said
 
