@@ -16,7 +16,7 @@ PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="900" height="300">'
     '<rect width="900" height="300" fill="#05a"/></svg>'
 )
-COLUMNS = [f"column {n}" for n in range(15)]
+COLUMNS = [f"column {n}" for n in range(20)]
 SOURCE = '''# a comment
 import json
 

@@ -128,14 +128,14 @@ def test_the_page_never_scrolls_sideways_but_wide_tables_do_by_themselves(views,
     assert found(views, "wide") == []
     assert found(views, "unboxed") == []
     if views[sample_page.NAME].schemes["light"]["width"] == min(WIDTHS_PX):
-        assert views[sample_page.NAME].schemes["light"]["scrolling"], "a table of 15 columns"
+        assert views[sample_page.NAME].schemes["light"]["scrolling"], "a table of 20 columns"
     assert broken.schemes["light"]["pageScrolls"] > 0
     assert broken.schemes["light"]["wide"] and broken.schemes["light"]["unboxed"]
 
 
 def test_where_there_is_room_long_texts_wrap_before_a_table_scrolls(seen_at):
     tables = {page: seen.schemes["light"]["scrolling"] for page, seen in seen_at(max(WIDTHS_PX)).items()}
-    assert tables.pop(sample_page.NAME), "a table of 15 columns"
+    assert tables.pop(sample_page.NAME), "a table of 20 columns"
     assert {page: scrolling for page, scrolling in tables.items() if scrolling} == {}
 
 
