@@ -31,8 +31,9 @@ def run_with(*others_cores, first=0):
         ([QUIET] * 4, [QUIET] * 4, {0, 1, 2, 3}),
         ([None] * 4, [None] * 4, {0, 1, 2, 3}),  # an older line, or turns too short to tell
         ([QUIET, BUSY, QUIET, QUIET], [QUIET] * 4, {0, 2, 3}),
+        ([BUSY, QUIET, QUIET, QUIET], [QUIET, BUSY, QUIET, QUIET], {2, 3}),
         ([QUIET] * 4, [QUIET, QUIET, QUIET, BUSY], {0, 1, 2}),  # of both, though it disturbed one alone
-        ([BUSY, QUIET, QUIET, QUIET], [QUIET, BUSY, QUIET, QUIET], {0, 1, 2, 3}),  # 2 would be too few
+        ([BUSY, QUIET, BUSY, QUIET], [QUIET, BUSY, QUIET, QUIET], {0, 1, 2, 3}),  # one would be too few
         ([BUSY] * 4, [BUSY] * 4, {0, 1, 2, 3}),
     ],
 )
@@ -49,7 +50,7 @@ def test_only_rounds_of_all_are_common():
 
 @pytest.mark.parametrize(
     ("others_cores", "epoch_s"),
-    [([QUIET, BUSY, QUIET, QUIET], 3.0), ([QUIET, BUSY, BUSY, QUIET], 2.5), ([None] * 4, 2.5)],
+    [([QUIET, BUSY, QUIET, QUIET], 3.0), ([QUIET, BUSY, BUSY, BUSY], 2.5), ([None] * 4, 2.5)],
 )
 def test_a_runs_own_pace_is_that_of_the_turns_that_were_left_alone(others_cores, epoch_s):
     run = run_with(*others_cores)

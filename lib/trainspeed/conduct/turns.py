@@ -18,7 +18,7 @@ from trainspeed.worker.turns import EPOCHS_BEFORE_TURNS
 # Of turns in a block: even, so that every arm comes before every other one equally often. Of two, one disturbed round
 # is half; where nothing is to be decided, that is good enough.
 ROUNDS, FEW_ROUNDS = 4, 2
-MOST_ROUNDS = 8  # where others disturb some of them
+MOST_ROUNDS = 6  # where others leave one of them alone; more would take the time of further blocks
 TURN_S = 0.6  # much shorter, and a busy core's scheduler favours whoever has slept
 
 
@@ -73,8 +73,8 @@ def measure_in_turns(
 ) -> list[RunOutcome] | None:
     """Start every arm, give each a turn in every round, and return how they ended, in the order of `begin`.
 
-    Where others used the machine in some rounds, so that fewer than 3 are left, there are two more, and two more again:
-    what is measured decides nothing of it. Where all were disturbed, as by what always runs, there are none.
+    Where others used the machine in all rounds but one, there are two more: what is measured decides nothing of it.
+    Where all were disturbed, as by what always runs, there are none.
 
     One arm after the other, or several at once, starts and trains its first epochs, or makes its first calls,
     while those that have come so far rest; an arm that fails leaves, and the others go on. Where one fails while others
@@ -109,7 +109,7 @@ def measure_in_turns(
     share = turn(epoch_s)
     quiet = 0
     for number, order in enumerate(orders(len(arms), max(rounds, MOST_ROUNDS), seed)):
-        if number >= rounds and not ((number - rounds) % 2 or 0 < quiet < FEWEST_QUIET <= rounds):
+        if number >= rounds and not ((number - rounds) % 2 or 0 < quiet < FEWEST_QUIET < rounds):
             break
         alive = [index for index in order if arms[index].outcome is None]
         disturbed = False

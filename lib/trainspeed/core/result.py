@@ -15,7 +15,7 @@ from trainspeed.core.quantities import Amount, Count, Durations, Elapsed, Name, 
 from trainspeed.core.trial import LAYOUTS
 
 DISTURBED_CORES = 0.2  # used by others: from there on a turn's times were seen to change
-FEWEST_QUIET = 3  # turns that tell by themselves how fast a run is
+FEWEST_QUIET = 2  # turns that tell by themselves how fast a run is
 # Kinds of work that have a switch for TF32 of their own, in PyTorch.
 CONVOLUTIONS, PRODUCTS = TF32_WORK = ("convolutions", "matrix products")
 
@@ -260,7 +260,7 @@ class RunResult(Inspection, CallTimes):
 
     @property
     def counted_turns(self) -> tuple[Turn, ...]:
-        """The turns that tell how fast it is: those that others left alone; all where these are fewer than 3."""
+        """The turns that tell how fast it is: those that others left alone; all where these are fewer than 2."""
         quiet = tuple(turn for turn in self.turns if not turn.is_disturbed)
         return quiet if len(quiet) >= FEWEST_QUIET else self.turns
 

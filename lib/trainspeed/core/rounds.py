@@ -13,7 +13,7 @@ def common_rounds(runs: Iterable[Run]) -> frozenset[int]:
 
     Who slows one run down more than the other, as who takes the core of one of two threads, would decide which is
     faster. A round is left out for what others did in it, never for what was measured in it, and of all runs at once;
-    where fewer than 3 would be left, all count.
+    where fewer than 2 would be left, all count.
     """
     known = list(runs)
     rounds = frozenset.intersection(*(frozenset(run.round_s) for run in known)) if known else frozenset()

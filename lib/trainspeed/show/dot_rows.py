@@ -32,13 +32,16 @@ def looks_in(data: pd.DataFrame, looks: Mapping[str, Look]) -> dict[str, Look]:
     return {arm: look for arm, look in looks.items() if arm in {*data["arm"]}}
 
 
-def dot_rows(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown: str) -> Axes:
+def dot_rows(
+    data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown: str, alike: bool = True
+) -> Axes:
     """Draw a row per arm, the first on top; one of which runs failed says how many, and how.
 
     Args:
         data: One row per run: arm (of `looks`), value, status.
         looks: Arm -> colour and marker, in the order of the rows; each has a run.
         unknown: What a row says whose runs ended well and have no value.
+        alike: Whether a row's runs measured the same thing, so that their median tells something.
     """
     for y, (arm, look) in enumerate(looks.items()):
         runs = data[data["arm"] == arm]
@@ -48,12 +51,13 @@ def dot_rows(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown
             continue
         if failures := count_failures(runs):
             write_in_row(ax, y, failures, right=True)
-        if interval := verdict.median_interval(values.tolist()):
+        if alike and (interval := verdict.median_interval(values.tolist())):
             band = {"linewidth": 9, "alpha": 0.25, "color": look["color"]}
             ax.hlines(y, *interval, gid="interval", **band)
         dots = {"color": look["color"], "marker": look.get("marker", "o"), "s": 36, "alpha": 0.8}
         ax.scatter(values, [y] * len(values), gid="runs", zorder=2.5, **dots)
-        ax.plot([values.median()], [y], gid="median", **MEDIAN)
+        if alike:
+            ax.plot([values.median()], [y], gid="median", **MEDIAN)
     ax.set_ylim(len(looks) - 0.5, -0.5)
     ax.set_yticks(range(len(looks)), [textwrap.fill(arm, NAME_LETTERS) for arm in looks], fontsize=SMALL_PT)
     ax.set_ylabel("")
@@ -61,8 +65,10 @@ def dot_rows(data: pd.DataFrame, *, looks: Mapping[str, Look], ax: Axes, unknown
     return ax
 
 
-def dot_rows_legend(data: pd.DataFrame) -> str:
+def dot_rows_legend(data: pd.DataFrame, *, alike: bool = True) -> str:
     """Return what the marks mean; the interval only where an arm has enough runs for one."""
+    if not alike:
+        return "dot: one run"
     sure = (data.dropna(subset="value").groupby("arm")["value"].count() >= verdict.MIN_BLOCKS).any()
     return "dot: one run; bar: median" + ("; band: its 95 % interval" if sure else "")
 

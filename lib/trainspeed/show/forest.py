@@ -174,18 +174,18 @@ def plot_accuracy(frame: pd.DataFrame, *, title: str = "") -> Figure:
     rows = {model: looks_in(own[model], looks) for model in models}
     heights = [height_in(rows[model]) for model in models]
     figure, axes = panels(len(models), title, height_in=heights, share_y=False)
+    sizes = sorted(data["batch_size"].unique())  # which learn differently
     for ax, model in zip(axes, models, strict=True):
-        dot_rows(own[model], looks=rows[model], ax=ax, unknown="not evaluated")
+        dot_rows(own[model], looks=rows[model], ax=ax, unknown="not evaluated", alike=len(sizes) == 1)
         for chance in known.loc[known["model"] == model, "chance"].unique():
             ax.axvline(100 * chance, color=GREY, linestyle=":", linewidth=1.2, zorder=1, gid="chance")
         ax.set_title(model_of(model))
-    sizes = sorted(data["batch_size"].unique())
     together = f"; batch sizes {', '.join(map(str, sizes))} together" if len(sizes) > 1 else ""
     axes[-1].set_xlabel("test accuracy in %\n(more is better)")
     guessed = "; dotted: chance, one over the number of classes" if len(known) else ""
     unequal = ": compare what trained equally long, the table of results has the epochs"
     after = f";{context}{unequal if ' to ' in epochs_trained(data) else ''}" if context else ""
-    note = f"{dot_rows_legend(data)}{guessed}{together}{after}"
+    note = f"{dot_rows_legend(data, alike=len(sizes) == 1)}{guessed}{together}{after}"
     note_below(axes[-1], textwrap.fill(note, NOTE_LETTERS))
     if not data["value"].notna().any():
         axes[-1].set_xticks([])

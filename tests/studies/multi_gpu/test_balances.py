@@ -17,10 +17,10 @@ def balance(balances, framework, pipeline, devices="1 device"):
     return row.input_s, row.compute_s, row.both_s
 
 
-def parts(*rows):
+def parts(*rows, blocks=6):
     """Return balances of (pipeline, input, compute, whole steps)."""
-    columns = ["where", "pipeline", "input_s", "compute_s", "both_s"]
-    return pd.DataFrame([(WHERE, *row) for row in rows], columns=columns)
+    columns = ["where", "pipeline", "input_s", "compute_s", "both_s", "blocks"]
+    return pd.DataFrame([(WHERE, *row, blocks) for row in rows], columns=columns)
 
 
 def test_a_balance_has_the_median_epoch_of_each_part():
@@ -89,3 +89,9 @@ def test_a_part_that_was_not_measured_is_said_and_not_made_up():
     some = parts(("arrays", 0.1, 1.0, 1.0), ("threads", math.nan, 1.0, 1.0))
     assert balance_sentences(some)[0] == "Of 2 pipelines 1 was measured in all parts."
     assert list(balance_table(some).data["bottleneck"])[1] == "—"
+
+
+@pytest.mark.parametrize(("blocks", "said"), [(1, True), (5, True), (6, False)])
+def test_medians_over_few_blocks_are_said_to_decide_nothing(blocks, said):
+    sentences = balance_sentences(parts(("arrays", 0.1, 1.0, 1.0), blocks=blocks))
+    assert any("decide nothing" in sentence for sentence in sentences) is said

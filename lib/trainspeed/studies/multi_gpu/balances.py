@@ -5,6 +5,7 @@ Pure functions on runs; every sentence with a result in it is computed here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ from trainspeed.core.phase import COMPUTE
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS, PIPELINES, Trial
+from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.show.cells import styled
 from trainspeed.studies.multi_gpu.pipelines import input_alone
 
@@ -42,9 +44,10 @@ def pipeline_balances(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the median epochs of every pipeline whose whole steps were tried, in seconds: a row for each.
 
     Columns: where (framework, model and devices in words), pipeline, input_s (input alone), compute_s (compute
-    alone), both_s (whole steps); NaN where not measured.
+    alone), both_s (whole steps); NaN where not measured; blocks (of whole steps).
     """
     seconds = RunSet(tuple(runs)).medians(lambda run: run.median_epoch_s)
+    blocks = Counter(spec for spec, _ in {(run.trial.spec, run.block) for run in runs})
 
     def position(trial: Trial) -> tuple:
         framework, pipeline = FRAMEWORKS.index(trial.framework), PIPELINES.index(trial.pipeline)
@@ -56,8 +59,9 @@ def pipeline_balances(runs: Sequence[Run]) -> pd.DataFrame:
         compute = replace(trial, pipeline="arrays", workers=0, augment=False).only(COMPUTE)
         where = f"{NAMES[trial.framework]}, {model_of(trial.model)}, {devices_of(trial)}"
         epochs_s = [seconds.get(part) for part in (input_alone(trial), compute, trial)]
-        rows.append((where, pipeline_of(trial), *epochs_s))
-    return pd.DataFrame(rows, columns=["where", "pipeline", *PARTS]).astype(dict.fromkeys(PARTS, float))
+        rows.append((where, pipeline_of(trial), *epochs_s, blocks[trial]))
+    columns = ["where", "pipeline", *PARTS, "blocks"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(PARTS, float))
 
 
 def balance_sentences(balances: pd.DataFrame) -> list[str]:
@@ -80,6 +84,8 @@ def balance_sentences(balances: pd.DataFrame) -> list[str]:
     beyond = int((whole["both_s"] > whole["input_s"] + whole["compute_s"]).sum())
     if beyond and count > 1:
         sentences.append(f"In {beyond} of {count} they take longer than both parts one after the other.")
+    if (blocks := int(whole["blocks"].max())) < MIN_BLOCKS:
+        sentences.append(f"These are medians over {counted(blocks, 'block')}, and decide nothing.")
     return sentences
 
 

@@ -166,6 +166,7 @@ def fact_sentences(
     return [
         *([] if linked else [Marked(f"**To paste**: {paste}.")]),
         Marked(f"**How sure**: {'; '.join(filter(None, sure))}."),
+        *_epochs(report, few=True),
         Marked(f"**Memory**: {_memory((*report.runs, *measured.runs), report)}."),
         Marked(f"**Not measured**: [{missing}](#what-was-not-measured)."),
         Marked(f"**Time**: {_time(report, measured)}."),
@@ -178,7 +179,7 @@ def setting_sentences(report: ReportSummary, machine: Mapping[str, Any]) -> list
         Marked(
             f"**Machine**: {escape(_machine(report, machine)) if machine else 'nothing was measured here yet'}."
         ),
-        *_epochs(report),
+        *_epochs(report, few=False),
     ]
 
 
@@ -192,15 +193,19 @@ def _machine(report: ReportSummary, machine: Mapping[str, Any]) -> str:
     return "; ".join([machine_name(machine), *([listed(sorted(used))] if used else [])])
 
 
-def _epochs(report: ReportSummary) -> list[Marked]:
-    """Return how long the epochs are from which the gains of trainings are: a short one is not a day's training."""
+def _epochs(report: ReportSummary, *, few: bool) -> list[Marked]:
+    """Return how long the epochs are from which the gains of trainings are: a short one is not a day's training.
+
+    Args:
+        few: Whether it is to be said of epochs of a few steps, which limit what the headline means, or of others.
+    """
     told = [verdict.candidate for verdict in compared(report)]
     trained = [trial for trial in told if not trial.phase.calls]
-    if not trained:
+    steps = sorted({trial.steps_per_epoch for trial in trained})
+    if not trained or (steps[-1] < FEW_STEPS) is not few:
         return []
     images = sorted({trial.images_per_epoch for trial in trained})
-    steps = sorted({trial.steps_per_epoch for trial in trained})
-    only = "only " * (steps[-1] < FEW_STEPS)
+    only = "only " * few
     longer = any(run.trains and run.trial.images_per_epoch > images[-1] for run in report.runs)
     end = "" if longer else "; longer epochs were not measured"
     size = f"{only}{_span(images, 'image')} ({_span(steps, 'step')})"

@@ -1,0 +1,35 @@
+"""What a precision needs of memory beside the one that it is compared with. Pure functions on runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trainspeed.core.format import NAMES, model_of, precision_of
+from trainspeed.core.run import Run
+from trainspeed.judge.verdict import MIN_BLOCKS
+from trainspeed.studies.amp.findings import ordered, precision_verdicts
+
+
+def memory_sentences(runs: Iterable[Run]) -> list[str]:
+    """Return how the peak memory of each precision differs from its baseline's: medians, which decide nothing."""
+    known = ordered(runs)
+    peaks = known.medians(lambda run: run.peak_memory_bytes)
+    sentences = []
+    for verdict in precision_verdicts(known):
+        base, own = peaks.get(verdict.baseline), peaks.get(verdict.candidate)
+        if base is None or own is None:
+            continue
+        name, other = precision_of(verdict.candidate.precision), precision_of(verdict.baseline.precision)
+        difference = abs(own - base) / base
+        more = (
+            "as much as"
+            if difference < 0.005
+            else f"{100 * difference:.0f} % {'more' if own > base else 'less'} than"
+        )
+        where = f"{NAMES[verdict.candidate.framework]}, {model_of(verdict.candidate.model)}"
+        sentence = (
+            f"{where}: {name} needed {own / 1e6:,.0f} MB at its peak, {more} {other} ({base / 1e6:,.0f} MB)"
+        )
+        few = verdict.blocks < MIN_BLOCKS
+        sentences.append(f"{sentence}{f', in {verdict.blocks} of {MIN_BLOCKS} blocks' if few else ''}.")
+    return list(dict.fromkeys(sentences))

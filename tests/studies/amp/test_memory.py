@@ -1,0 +1,38 @@
+"""What is said of the memory that a precision needs is what was measured, not what 16 bits promise."""
+
+from __future__ import annotations
+
+import pytest
+
+from study_data import make_run
+from trainspeed.studies.amp.memory import memory_sentences
+
+
+def runs(base_mb, own_mb, blocks=6):
+    return [
+        make_run(block=block, precision=precision, peak_memory_bytes=size and int(size * 1e6))
+        for block in range(blocks)
+        for precision, size in (("default", base_mb), ("bf16", own_mb))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base_mb", "own_mb", "said"),
+    [
+        (130.0, 140.0, "bf16 needed 140 MB at its peak, 8% more than default precision (130 MB)."),
+        (200.0, 100.0, "bf16 needed 100 MB at its peak, 50% less than default precision (200 MB)."),
+        (100.0, 100.2, "bf16 needed 100 MB at its peak, as much as default precision (100 MB)."),
+    ],
+)
+def test_a_precision_is_held_against_its_baseline(base_mb, own_mb, said):
+    (sentence,) = memory_sentences(runs(base_mb, own_mb))
+    assert sentence.endswith(said.replace("%", " %"))
+
+
+def test_few_blocks_are_said():
+    (sentence,) = memory_sentences(runs(130.0, 140.0, blocks=2))
+    assert sentence.endswith(", in 2 of 6 blocks.")
+
+
+def test_nothing_is_said_of_what_cannot_be_read():
+    assert memory_sentences(runs(None, 140.0)) == memory_sentences([]) == []
