@@ -8,7 +8,7 @@ import search_world
 from search_world import START, World, drive, kept, switch, switches
 from trainspeed.core.run import Role
 from trainspeed.search.confirm import BLOCKS
-from trainspeed.search.in_time import blocks_in_time, large_in_time, round_in_time
+from trainspeed.search.in_time import TimeLeft
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import Costs
@@ -25,42 +25,36 @@ def levers(monkeypatch):
     search_world.register(monkeypatch)
 
 
-def blocks(budget_s, on=SHORT, **others):
-    asked = {"most": 15, "confirm": BLOCKS, "spare": False} | others
-    return blocks_in_time(EMPTY, COSTS, on, SHORT, budget_s=1.1 * budget_s, **asked)
+def left(budget_s, known=EMPTY):
+    return TimeLeft(known=known, costs=COSTS, confirm=BLOCKS, budget_s=budget_s)
 
 
 @pytest.mark.parametrize(
     ("budget_s", "number"),
     [
         (9 * 8 + 15 * 4, 15),  # the plain trial twice, all that is on, and that without five parts
-        (9 * 8 + 15 * 4 - 1, 15),  # two of its parts fewer
+        (9 * 6 + 15 * 4, 15),  # two of its parts fewer
         (9 * 6 + 7 * 4, 7),
-        (9 * 6 + 7 * 4 - 1, 15),  # then none is left out, and there are six fresh blocks
+        (9 * 3 + 8 * 4, 8),  # none is left out
+        (9 * 3 + 7 * 4 - 1, 7),  # and there are six fresh blocks
         (6 * 3 + 2 * 4, 2),
         (6 * 3 + 2 * 4 - 1, 0),
     ],
 )
 def test_a_round_has_as_many_blocks_as_leave_time_for_fresh_ones(budget_s, number):
-    assert blocks(budget_s + 0.01) == number
+    assert left(1.1 * (budget_s + 0.01)).blocks(SHORT, SHORT, 15, spare=False) == number
 
 
-def test_a_round_of_time_left_over_takes_none_from_the_fresh_blocks():
+@pytest.mark.parametrize(("budget_s", "number"), [(9 * 8 + 3 * 4, 3), (9 * 8 + 4, 0), (9 * 3 - 1, 0)])
+def test_a_round_of_time_left_over_takes_none_from_the_fresh_blocks(budget_s, number):
     """What they leave out one by one stays, and there are nine of them."""
-    assert blocks(9 * 8 + 3 * 4 + 0.01, spare=True) == 3
-    assert blocks(9 * 8 + 1 * 4 + 0.01, spare=True) == 0
-    assert blocks(9 * 3 - 1, spare=True) == 0
+    assert left(1.1 * (budget_s + 0.01)).blocks(SHORT, SHORT, 15, spare=True) == number
 
 
 def test_what_takes_long_is_not_in_a_round_where_it_leaves_few_blocks():
     """The runs before tell of it."""
-    asked = {"most": 15, "confirm": BLOCKS, "spare": False}
-    long_s, short_s = 6 * 12 + 2 * 4 * 7.75, 6 * 12 + 15 * 4
-    tight = round_in_time(EMPTY, COSTS, ALL, ALL, budget_s=1.1 * min(long_s, short_s) + 0.1, **asked)
-    wide = round_in_time(EMPTY, COSTS, ALL, ALL, budget_s=10_000.0, **asked)
-
-    assert tight[0] == SHORT and tight[1] > 2
-    assert wide == (ALL, 15)
+    assert left(1.1 * (9 * 12 + 8 * 4 + 0.01)).round(ALL, ALL, 15, spare=False) == (SHORT, 8)
+    assert left(10_000.0).round(ALL, ALL, 15, spare=False) == (ALL, 15)
 
 
 def test_fresh_blocks_have_the_most_arms_that_there_is_time_for():
@@ -68,10 +62,24 @@ def test_fresh_blocks_have_the_most_arms_that_there_is_time_for():
     planned = [ArmGroup(label=Role.RECIPE, seed=1, arms=arms, blocks=30) for arms in (few, more)]
     few_s, more_s = BLOCKS * (1 + 1 + 10), BLOCKS * (1 + 1 + 10 + 1 + 10)
 
-    assert large_in_time(planned, EMPTY, COSTS, 1.05 * more_s + 0.1).arms == more
-    assert large_in_time(planned, EMPTY, COSTS, 1.05 * few_s + 0.1).arms == few
-    assert large_in_time(planned, EMPTY, COSTS, 1.0) is planned[0]
-    assert large_in_time([None], EMPTY, COSTS, 1.0) is None
+    assert left(1.05 * more_s + 0.1).fresh(planned).arms == more
+    assert left(1.05 * few_s + 0.1).fresh(planned).arms == few
+    assert left(1.0).fresh(planned) is planned[0]
+    assert left(1.0).fresh([None]) is None
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "kept_on"),
+    [
+        (6 * 1.05 * 27.1, {0, 1, 2}),  # of fresh blocks: the plain trial twice, and one that compiles
+        (6 * 1.05 * 26.9, {0, 2}),
+        (1.0, {0, 2}),  # what adds nothing is no shorter without it
+    ],
+)
+def test_the_longest_runs_go_first(budget_s, kept_on):
+    costs = Costs(plain_s=5.0, more_s={switch(1): 12.0})
+    time = TimeLeft(known=EMPTY, costs=costs, confirm=BLOCKS, budget_s=budget_s)
+    assert time.confirmed(switches(3)) == tuple(s for s in switches(3) if int(s.lever[-2:]) in kept_on)
 
 
 def searched(seed, budget_s):

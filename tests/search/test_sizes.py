@@ -10,7 +10,6 @@ from search_world import START, World, drive, kept, switch, switches
 from trainspeed.core.run import Role
 from trainspeed.search.feasible import SEEDS_APART, SWITCHES_PER_GROUP
 from trainspeed.search.findings import Decision
-from trainspeed.search.in_time import LAST_SPARE, confirmed_in_time
 from trainspeed.search.known import Known
 from trainspeed.search.search import Search
 from trainspeed.search.sizes import Costs, Sizes, costs_of, long_switches
@@ -144,18 +143,3 @@ def test_what_has_no_time_for_fresh_blocks_costs_the_others_none():
     assert spent_s(measured, fresh_blocks=6) <= 300
     drawn_again = replace(measured.search, budget_s=None)
     assert drawn_again.findings == measured.search.findings
-
-
-@pytest.mark.parametrize(
-    ("budget_s", "left"),
-    [
-        (6 * LAST_SPARE * 27.1, {0, 1, 2}),  # of fresh blocks: the plain trial twice, and one that compiles
-        (6 * LAST_SPARE * 26.9, {0, 2}),
-        (1.0, {0, 2}),  # what adds nothing is no shorter without it
-    ],
-)
-def test_the_longest_runs_go_first(budget_s, left):
-    costs = Costs(plain_s=5.0, more_s={switch(1): 12.0})
-    own = switches(3)
-    chosen = confirmed_in_time(EMPTY, costs, own, confirm=9, budget_s=budget_s)
-    assert chosen == tuple(s for s in own if int(s.lever[-2:]) in left)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.confirm import BLOCKS, LARGE, LARGES
@@ -16,110 +17,88 @@ from trainspeed.search.switch import Set
 
 LAST_SPARE = 1.05  # of what runs take by themselves, where only the fresh blocks are ahead
 FEWEST_BLOCKS = 2  # of a round: fewer hardly tell more than what was known before
-# Switches left out one by one in fresh blocks, how many of these there are, and the blocks of a round from which on so
-# many are left out; the largest first.
+USUAL_BLOCKS = ELIMINATE_BLOCKS // 2
+# Switches left out one by one in fresh blocks, how many of these there are, and the blocks of a round from which on
+# there are so many; the largest first. A round that leaves time for 6 fresh blocks alone has no more than the usual.
 ROUNDS = (
     (LARGE, BLOCKS, ELIMINATE_BLOCKS),
-    (LARGES[1], BLOCKS, ELIMINATE_BLOCKS // 2),
+    (LARGES[1], BLOCKS, USUAL_BLOCKS),
+    (0, BLOCKS, USUAL_BLOCKS),
     (0, MIN_BLOCKS, FEWEST_BLOCKS),
 )
 
 
-def blocks_in_time(
-    known: Known,
-    costs: Costs,
-    on: Set,
-    promising: Set,
-    *,
-    most: int,
-    confirm: int,
-    budget_s: float,
-    spare: bool,
-) -> int:
-    """Return how many blocks of a round there is time for, beside the fresh blocks after it; 0 for none.
+@dataclass(frozen=True, kw_only=True)
+class TimeLeft:
+    """The time that a search has left.
 
-    Args:
-        on: What is on in the round, but for what is left out.
-        promising: What fresh blocks may be of.
-        most: Blocks.
+    Attributes:
+        known: Its runs so far.
+        costs: What runs take.
         confirm: Fresh blocks that were asked for.
-    """
-    left_s = budget_s / SPARE - spent_s(known)
-    arms = PARTS if len(on) >= PARTS else len(on) + 1
-    block_s = arms * costs.of(()) + (arms - 1) * (costs.of(on) - costs.of(()))
-    for large, fresh, fewest in ROUNDS:
-        parts = large + 1 if large else 0
-        usual = BLOCKS if spare else fresh
-        fresh_s = min(confirm, usual) * (2 * costs.of(()) + (1 + parts) * costs.of(promising))
-        blocks = min(most, int((left_s - fresh_s) / block_s))
-        if spare and left_s >= fresh_s:
-            return blocks if blocks >= FEWEST_BLOCKS else 0
-        if blocks >= min(most, fewest):
-            return blocks
-    return 0
-
-
-def round_in_time(
-    known: Known,
-    costs: Costs,
-    on: Set,
-    promising: Set,
-    *,
-    most: int,
-    confirm: int,
-    budget_s: float,
-    spare: bool,
-) -> tuple[Set, int]:
-    """Return what is on in a round, and how many blocks there are; 0 where there is no time for one.
-
-    Where what takes long, such as a compiler, leaves few blocks, the round is one without it: what was seen of it
-    before decides.
+        budget_s: Seconds for the whole search, the runs so far among them.
     """
 
-    def count(own: Set) -> int:
-        return (
-            blocks_in_time(
-                known, costs, own, promising, most=most, confirm=confirm, budget_s=budget_s, spare=spare
-            )
-            if own
-            else 0
-        )
+    known: Known
+    costs: Costs
+    confirm: int
+    budget_s: float
 
-    whole = count(on)
-    short = without_switches(on, long_switches(costs, on))
-    if whole < min(most, ELIMINATE_BLOCKS // 2) and short != on and (fewer := count(short)) > whole:
-        return short, fewer
-    return on, whole
+    def round(self, on: Set, promising: Set, most: int, *, spare: bool) -> tuple[Set, int]:
+        """Return what is on in a round, and how many blocks there are; 0 where there is no time for one.
 
+        Where what takes long, such as a compiler, leaves few blocks, the round is one without it: what was seen of it
+        before decides.
 
-def large_in_time(
-    planned: Sequence[ArmGroup | None], known: Known, costs: Costs, budget_s: float
-) -> ArmGroup | None:
-    """Return the fresh blocks with the most arms that there is time for; else those with the fewest.
+        Args:
+            on: What is on in it, but for what is left out.
+            promising: What fresh blocks may be of.
+            most: Blocks.
+            spare: Whether it only has what the fresh blocks leave.
+        """
+        whole = self.blocks(on, promising, most, spare=spare)
+        short = without_switches(on, long_switches(self.costs, on))
+        if short and short != on and whole < min(most, USUAL_BLOCKS):
+            fewer = self.blocks(short, promising, most, spare=spare)
+            return (short, fewer) if fewer > whole else (on, whole)
+        return on, whole
 
-    Args:
-        planned: What there may be, the fewest arms first.
-    """
-    left_s = budget_s / LAST_SPARE - spent_s(known)
-    for group in reversed(planned):
-        if group is None:
-            continue
-        block_s = costs.of(()) + sum(costs.of(arm) for arm in group.arms)
-        if min(group.blocks, BLOCKS) * block_s <= left_s:
-            return group
-    return planned[0]
+    def blocks(self, on: Set, promising: Set, most: int, *, spare: bool) -> int:
+        """Return how many blocks of a round there is time for, beside the fresh blocks after it; 0 for none."""
+        left_s = self.budget_s / SPARE - spent_s(self.known)
+        plain_s, own_s, all_s = (self.costs.of(switches) for switches in ((), on, promising))
+        arms = PARTS if len(on) >= PARTS else len(on) + 1
+        block_s = plain_s + (arms - 1) * own_s
+        for large, fresh, fewest in ROUNDS[:-1] if spare else ROUNDS:
+            parts = large + 1 if large else 0
+            fresh_s = min(self.confirm, fresh) * (2 * plain_s + (1 + parts) * all_s)
+            blocks = min(most, int((left_s - fresh_s) / block_s))
+            if spare and left_s >= fresh_s:
+                return blocks if blocks >= FEWEST_BLOCKS else 0
+            if blocks >= min(most, fewest):
+                return blocks if fresh == BLOCKS else min(blocks, USUAL_BLOCKS)
+        return 0
 
+    def fresh(self, planned: Sequence[ArmGroup | None]) -> ArmGroup | None:
+        """Return the fresh blocks with the most arms that there is time for; else those with the fewest.
 
-def confirmed_in_time(known: Known, costs: Costs, switches: Set, confirm: int, budget_s: float) -> Set:
-    """Return those of these switches of which there is time for the fewest fresh blocks: the longest runs go first.
+        Args:
+            planned: What there may be, the fewest arms first; all None where nothing was kept.
+        """
+        left_s = self.budget_s / LAST_SPARE - spent_s(self.known)
+        for group in reversed(planned):
+            if group is None:
+                continue
+            block_s = self.costs.of(()) + sum(self.costs.of(arm) for arm in group.arms)
+            if min(group.blocks, BLOCKS) * block_s <= left_s:
+                return group
+        return planned[0]
 
-    Args:
-        confirm: Fresh blocks that were asked for.
-    """
-    left_s, blocks = budget_s - LAST_SPARE * spent_s(known), min(confirm, MIN_BLOCKS)
-    on = sorted(switches, key=lambda s: costs.more_s.get(s, 0.0))
-    while (
-        on and costs.more_s.get(on[-1]) and LAST_SPARE * blocks * (2 * costs.of(()) + costs.of(on)) > left_s
-    ):
-        on = list(without_switches(on, on[-1:]))
-    return tuple(switch for switch in switches if switch in on) or switches
+    def confirmed(self, switches: Set) -> Set:
+        """Return those of these switches that have time for the fewest fresh blocks: the longest runs go first."""
+        left_s, blocks = self.budget_s - LAST_SPARE * spent_s(self.known), min(self.confirm, MIN_BLOCKS)
+        of, more_s = self.costs.of, self.costs.more_s
+        on = sorted(switches, key=lambda s: more_s.get(s, 0.0))
+        while on and more_s.get(on[-1]) and LAST_SPARE * blocks * (2 * of(()) + of(on)) > left_s:
+            on = list(without_switches(on, on[-1:]))
+        return tuple(switch for switch in switches if switch in on) or switches

@@ -22,7 +22,7 @@ from trainspeed.search.eliminate import Elimination
 from trainspeed.search.entrants import Entrants
 from trainspeed.search.feasible import again_groups, alone_groups, look_groups, looks_had
 from trainspeed.search.findings import Screen
-from trainspeed.search.in_time import confirmed_in_time, large_in_time, round_in_time
+from trainspeed.search.in_time import USUAL_BLOCKS, TimeLeft
 from trainspeed.search.known import ArmGroup
 from trainspeed.search.race import race_groups
 from trainspeed.search.screen import columns_of, screen, screen_groups
@@ -73,10 +73,15 @@ class Stages(Entrants):
     @property
     def _confirmable(self) -> Set:
         """What is promising and has time for fresh blocks: better some of it confirmed than all of it not."""
+        return self._time.confirmed(self.promising) if self._time else self.promising
+
+    @property
+    def _time(self) -> TimeLeft | None:
+        """The time that is left; None for any."""
         if self.budget_s is None:
-            return self.promising
+            return None
         costs = costs_of(self.feasible)
-        return confirmed_in_time(self.known, costs, self.promising, self.confirm_blocks, self.budget_s)
+        return TimeLeft(known=self.known, costs=costs, confirm=self.confirm_blocks, budget_s=self.budget_s)
 
     @property
     def _strongest(self) -> Set:
@@ -161,20 +166,10 @@ class Stages(Entrants):
 
     def _round_ahead(self, ahead: eliminate.Ahead) -> tuple[Set, int]:
         """Return what is on in a round that has not begun, and how many blocks it has; 0 for none."""
-        most = ELIMINATE_BLOCKS if ahead.number == 1 else ELIMINATE_BLOCKS // 2
-        if self.budget_s is None:
-            return ahead.on, 0 if ahead.is_spare else most
-        costs, confirmed = costs_of(self.feasible), self.confirm_blocks
-        return round_in_time(
-            self.known,
-            costs,
-            ahead.on,
-            self.promising,
-            most=most,
-            confirm=confirmed,
-            budget_s=self.budget_s,
-            spare=ahead.is_spare,
-        )
+        most = ELIMINATE_BLOCKS if ahead.number == 1 else USUAL_BLOCKS
+        if self._time:
+            return self._time.round(ahead.on, self.promising, most, spare=ahead.is_spare)
+        return ahead.on, 0 if ahead.is_spare else most
 
     def _fresh(self) -> ArmGroup | None:
         estimates, blocks = self.elimination.estimates, self.confirm_blocks
@@ -184,6 +179,4 @@ class Stages(Entrants):
         ]
         if begun := confirm.as_begun(self.known, own, blocks):
             return begun
-        if self.budget_s is None:
-            return own[-1]
-        return large_in_time(own, self.known, costs_of(self.feasible), self.budget_s)
+        return self._time.fresh(own) if self._time else own[-1]
