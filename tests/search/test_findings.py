@@ -45,7 +45,9 @@ def test_values_that_had_no_time_to_race_are_not_said_to_have_raced(monkeypatch)
     decisions, search = decided((*both, *switches(4)[1:]), fits=lambda one: one.label == Role.FEASIBLE)
     (race,) = search.races
     assert race.blocks == 0 and len(race.entered) == 1
-    assert Decision.LOST_ALONE in (decisions[one] for one in both)
+    lost = next(one for one in both if one not in race.entered)
+    slower = next(one.alone.speedup for one in search.feasible if one.switch == lost) < 1
+    assert decisions[lost] is (Decision.SLOWER_ALONE if slower else Decision.LOST_ALONE)
 
 
 def test_the_first_epochs_of_a_switch_and_of_plain_are_of_the_same_blocks():

@@ -72,16 +72,20 @@ class Search(Stages):
             races = self._of_race(switch)
             if any(switch.lever not in {e.lever for e in race.entered} for race in races):
                 return Decision.EXCLUDED
-            return Decision.LOST_RACE if any(race.blocks for race in races) else Decision.LOST_ALONE
+            if any(race.blocks for race in races):
+                return Decision.LOST_RACE
+            return Decision.SLOWER_ALONE if self._is_slower_alone(switch) else Decision.LOST_ALONE
         if switch in self.promising:
             return Decision.UNCONFIRMED
         if self._is_shut_out(switch):
             return Decision.EXCLUDED
         tried = any(switch in one.ran_with for one in self.elimination.rounds)
         if self.screen is None or (switch in self._long and not tried):
-            slower = switch in self._alone and self._alone[switch].log < 0
-            return Decision.SLOWER_ALONE if slower else Decision.UNDECIDED
+            return Decision.SLOWER_ALONE if self._is_slower_alone(switch) else Decision.UNDECIDED
         return Decision.NOT_FASTER if switch in (*self._screened, *self._late) else Decision.OPEN
+
+    def _is_slower_alone(self, switch: Switch) -> bool:
+        return switch in self._alone and self._alone[switch].log < 0
 
     def _is_shut_out(self, switch: Switch) -> bool:
         """Whether a switch that was faster alone does not go together with what is promising."""

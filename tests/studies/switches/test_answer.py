@@ -137,10 +137,12 @@ def test_what_fresh_blocks_did_not_show_is_not_said_to_lack_them():
     """In whole() there are 9 of them."""
     found = whole(kept=(), decisions=dict.fromkeys(SWITCHES, Decision.UNCONFIRMED))
 
-    (fate,) = text.fate_sentences([found])
-    assert fate.endswith(
+    shown, without = text.fate_sentences([found])
+    assert shown.endswith(
         "9 fresh blocks did not show it: more (raise `confirm_blocks`) may, or a machine with nothing beside it."
     )
+    assert all(one.words in shown and one.words not in without for one in found.confirmation.on)
+    assert "; the fresh blocks were without: " in without
     (fate,) = text.fate_sentences([replace(found, confirmation=None)])
     assert "fresh blocks decide: raise `confirm_blocks`" in fate
 

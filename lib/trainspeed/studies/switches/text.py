@@ -15,6 +15,7 @@ from trainspeed.judge.phase_shares import PhaseShares
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.search.arms import ENOUGH_FREEDOM
 from trainspeed.search.findings import Decision, Effect, Findings, Interaction, Screen
+from trainspeed.search.switch import Switch
 from trainspeed.search.unmeasured import where
 from trainspeed.studies.switches.answer import confirmed_accuracy, more_time, with_decision
 from trainspeed.studies.switches.costs import besides_computing
@@ -238,21 +239,28 @@ def fate_sentences(found: Iterable[Findings], coverage: Coverage | None = None) 
     sentences = []
     for one in found:
         for decision in Decision:
-            if not decision.keeps and (switches := with_decision(one, decision)):
-                remedy = "" if one.failure else _remedy(one, decision, more_time(coverage))
+            if decision.keeps:
+                continue
+            fresh = one.confirmation.on if one.confirmation else ()
+            own = with_decision(one, decision)
+            groups = [s for s in own if s in fresh], [s for s in own if s not in fresh]
+            for switches in filter(None, groups):
+                remedy = "" if one.failure else _remedy(one, decision, more_time(coverage), switches)
                 sentences.append(
                     f"{where(one)}: {decision}: {switch_names(switches)}{remedy and f'; {remedy}'}."
                 )
     return sentences
 
 
-def _remedy(found: Findings, decision: Decision, more: str) -> str:
-    """Return what decides what is open; nothing of what is decided."""
+def _remedy(found: Findings, decision: Decision, more: str, switches: Sequence[Switch]) -> str:
+    """Return what decides what is open of these switches; nothing of what is decided."""
     if decision is not Decision.UNCONFIRMED:
         return more if decision is Decision.OPEN else ""
     if bad := spoiled(found):
         return f"a search without {switch_names(bad)} decides: name the others in `levers`"
     total = found.confirmation.total if found.confirmation else None
+    if found.confirmation and not set(switches) <= set(found.confirmation.on):
+        return f"the fresh blocks were without: {more}"
     if total and total.blocks >= MIN_BLOCKS:
         blocks = counted(total.blocks, "fresh block")
         return f"{blocks} did not show it: more (raise `confirm_blocks`) may, or a machine with nothing beside it"
