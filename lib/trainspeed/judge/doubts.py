@@ -246,8 +246,9 @@ def note_sentence(note: Note) -> str:
             )
         case TurnsLeftOut():
             return (
-                f"Other processes used the CPU in up to {counted(note.turns, 'turn')} of a run, which are left out, as "
-                "are those of the runs beside it in the same round: stop them, and more of what is measured counts."
+                f"Other processes, or the hypervisor, used the CPU in up to {counted(note.turns, 'turn')} of a run, "
+                "which are left out, as are those of the runs beside it in the same round: stop other programs, and "
+                "more of what is measured counts."
             )
         case GpusDiffer():
             return (
