@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from study_data import make_run
+from trainspeed.core.trial import LAYOUTS
 from trainspeed.studies.amp.memory import memory_sentences
 
 
@@ -36,3 +39,11 @@ def test_few_blocks_are_said():
 
 def test_nothing_is_said_of_what_cannot_be_read():
     assert memory_sentences(runs(None, 140.0)) == memory_sentences([]) == []
+
+
+def test_settings_that_differ_in_more_than_the_precision_are_told_apart():
+    several = [
+        replace(r, trial=replace(r.trial, layout=layout)) for layout in LAYOUTS for r in runs(130.0, 140.0)
+    ]
+    first, second = memory_sentences(several)
+    assert "channels_first" in first and "channels_last" in second

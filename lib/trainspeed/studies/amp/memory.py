@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trainspeed.core.format import NAMES, model_of, precision_of
+from trainspeed.core.format import precision_of
 from trainspeed.core.run import Run
+from trainspeed.judge.text import shared_setting
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.studies.amp.findings import ordered, precision_verdicts
 
@@ -26,10 +27,12 @@ def memory_sentences(runs: Iterable[Run]) -> list[str]:
             if difference < 0.005
             else f"{100 * difference:.0f} % {'more' if own > base else 'less'} than"
         )
-        where = f"{NAMES[verdict.candidate.framework]}, {model_of(verdict.candidate.model)}"
+        where = ", ".join(
+            shared_setting(verdict.baseline, verdict.candidate, verdict.row, verdict.row.hidden)
+        )
         sentence = (
             f"{where}: {name} needed {own / 1e6:,.0f} MB at its peak, {more} {other} ({base / 1e6:,.0f} MB)"
         )
         few = verdict.blocks < MIN_BLOCKS
         sentences.append(f"{sentence}{f', in {verdict.blocks} of {MIN_BLOCKS} blocks' if few else ''}.")
-    return list(dict.fromkeys(sentences))
+    return sentences

@@ -241,9 +241,10 @@ def fate_sentences(found: Iterable[Findings], coverage: Coverage | None = None) 
         for decision in Decision:
             if decision.keeps:
                 continue
-            fresh = one.confirmation.on if one.confirmation else ()
-            own = with_decision(one, decision)
-            groups = [s for s in own if s in fresh], [s for s in own if s not in fresh]
+            groups = [with_decision(one, decision)]
+            if decision is Decision.UNCONFIRMED and one.confirmation:
+                fresh = one.confirmation.on
+                groups = [[s for s in groups[0] if (s in fresh) is inside] for inside in (True, False)]
             for switches in filter(None, groups):
                 remedy = "" if one.failure else _remedy(one, decision, more_time(coverage), switches)
                 sentences.append(
