@@ -130,6 +130,12 @@ def test_a_title_of_several_lines_leaves_the_panels_their_height(width_in):
     assert 0.99 < height(LONG) / height("faster?") < 1.1
 
 
+def test_a_title_breaks_at_no_percent_sign():
+    for letters in range(30, 60):
+        figure, _axes = panels(1, "x" * letters + " 47 % of the time, a CPU waited for data")
+        assert "47 %" in figure.get_suptitle() and "x 47" in figure.get_suptitle().replace("\n", " ")
+
+
 @pytest.mark.parametrize("look", [{}, {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}])
 def test_a_note_begins_below_tick_labels_of_two_lines_and_turned_ones(look):
     def panel(names):

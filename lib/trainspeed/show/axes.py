@@ -137,15 +137,15 @@ def _arrange(figure: Figure, axes: Sequence[Axes], heights_in: Sequence[float], 
 
 
 def name_figure(figure: Figure, title: str) -> None:
-    """Write a figure's title at its left edge, broken into lines; for each but one the figure is made higher."""
+    """Write a figure's title at its left edge, broken into lines, none before "%"; each but one makes it higher."""
 
     def write(width_in: float) -> float:
-        text.set_text(textwrap.fill(title, int(TITLE_LETTERS_PER_IN * width_in)))
+        lines = textwrap.fill(title.replace(" %", "\xa0%"), int(TITLE_LETTERS_PER_IN * width_in))
+        text.set_text(lines.replace("\xa0", " "))
         return TITLE_LINE_IN * text.get_text().count("\n")
 
     text = figure.suptitle(title, x=0.01, ha="left")
-    made = write(WIDTH_IN)
-    figure.set_figheight(figure.get_figheight() + made)
+    figure.set_figheight(figure.get_figheight() + (made := write(WIDTH_IN)))
     at_width(figure, lambda width_in, _columns: write(width_in) - made)
 
 
