@@ -8,6 +8,7 @@ import search_world
 from search_world import START, World, drive, kept, switch, switches
 from trainspeed.core.run import Role
 from trainspeed.search.confirm import BLOCKS
+from trainspeed.search.feasible import looks_had
 from trainspeed.search.in_time import TimeLeft
 from trainspeed.search.known import ArmGroup, Known
 from trainspeed.search.search import Search
@@ -103,3 +104,11 @@ def test_a_search_that_is_drawn_again_without_its_time_found_the_same():
     measured = searched(3, 600.0)[1]
     again = Search(START, measured.search.candidates, runs=tuple(measured.runs))
     assert again.findings == measured.search.findings
+
+
+@pytest.mark.parametrize(("gain", "looks"), [(-0.01, 1), (-0.5, 0)])
+def test_where_nothing_looked_quick_all_that_was_not_clearly_slower_is_looked_at_again(gain, looks):
+    gains = dict.fromkeys(range(4), gain)
+    world = World(gains=gains, run_s=5.0, crashes=0.0, outliers=0.0)
+    known = drive(Search(START, Candidates(switches=switches(4)), budget_s=180.0), world).search.known
+    assert looks_had(known) == looks

@@ -10,6 +10,7 @@ from trainspeed.conduct.plan import TrialSet
 from trainspeed.core.run import DATA_ROLES, Role, Run
 from trainspeed.core.trial import Trial
 from trainspeed.search.search import Search
+from trainspeed.search.sizes import spent_s
 
 
 @dataclass
@@ -33,12 +34,21 @@ class Asking:
         return max(1.0, (self.budget_s - WORKERS_START_S - others_s) / len(self.searches))
 
     def __call__(self, runs: Sequence[Run]) -> list[TrialSet]:
-        """Return what to measure next, given the runs so far: `Plan.more`."""
-        known, share_s = frozenset(self.asked), self.share_s(runs)
-        going = continued(self.searches, runs)
+        """Return what to measure next, given the runs so far: `Plan.more`.
+
+        What a search that is over left of its share is for those that go on.
+        """
+        going, known, share_s = continued(self.searches, runs), frozenset(self.asked), self.share_s(runs)
         if share_s is not None:
             going = [replace(search, budget_s=share_s) for search in going]
-        sets = [part for search in going for part in search.wanted(known)]
+        wanted = [search.wanted(known) for search in going]
+        over = [search for search, own in zip(going, wanted, strict=True) if not own]
+        longer = [search for search, own in zip(going, wanted, strict=True) if own]
+        if share_s is not None and over and longer:
+            left_s = max(0.0, sum(share_s - spent_s(search.known) for search in over))
+            each_s = share_s + left_s / len(longer)
+            wanted = [replace(search, budget_s=each_s).wanted(known) for search in longer]
+        sets = [part for own in wanted for part in own]
         self.asked |= {(part.label, trial) for part in sets for trial in part.trials}
         return sets
 

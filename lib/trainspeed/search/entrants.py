@@ -122,6 +122,7 @@ class Entrants:
     def _sizes_of(self, entered: Set, long: Set = ()) -> Sizes:
         if self.budget_s is None:
             return options(len(entered), self.confirm_blocks)[0]
+        begin = Elimination(self.known, (*entered, *long), tuple(self._not_slower(self._apart))).on
         return sizes_for(
             self.known,
             costs_of(self.feasible),
@@ -129,7 +130,7 @@ class Entrants:
             entered=entered,
             long=self._to_look_at(long),
             late=tuple(self._not_slower((*self._apart, *long))),
-            promising=Elimination(self.known, (*entered, *long), tuple(self._not_slower(self._apart))).on,
+            promising=begin or self._to_look_at(entered),
             confirm=self.confirm_blocks,
             budget_s=self.budget_s,
         )
@@ -153,9 +154,9 @@ class Entrants:
         """Return those of these that were not slower alone by so many standard errors."""
         return [s for s in switches if s in self._alone and self._alone[s].log > -errors * self._alone[s].se]
 
-    def _to_look_at(self, long: Set) -> Set:
-        """Return those of the long switches that more looks may show to be faster."""
-        return tuple(self._not_slower(long, CLEARLY))
+    def _to_look_at(self, switches: Set) -> Set:
+        """Return those of these switches that more looks may show to be faster."""
+        return tuple(self._not_slower(switches, CLEARLY))
 
     def _fits(self, switches: Sequence[Switch]) -> bool:
         try:

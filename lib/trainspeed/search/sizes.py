@@ -36,7 +36,7 @@ from trainspeed.search.race import BLOCKS as RACE_BLOCKS
 from trainspeed.search.switch import Set, Switch
 
 ELIMINATE_BLOCKS = 15
-LOOKS = (4, 2)  # more blocks of what looked quick alone; with the first one too few for an interval
+LOOKS = (4, 2, 1)  # more blocks of what looked quick alone; with the first one too few for an interval
 TOGETHER_RUNS = (
     2  # of what is promising and of the plain trial, where no screen tells whether it goes together
 )

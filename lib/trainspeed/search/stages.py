@@ -71,6 +71,10 @@ class Stages(Entrants):
         return self.together.choose(best, self._strongest, found.model.speed)
 
     @property
+    def _promising_alone(self) -> Set:
+        return self.elimination.begin or self._to_look_at(self.entered)
+
+    @property
     def _confirmable(self) -> Set:
         """What is promising and has time for fresh blocks: better some of it confirmed than all of it not."""
         return self._time.confirmed(self.promising) if self._time else self.promising
@@ -148,8 +152,11 @@ class Stages(Entrants):
                 yield [group]
 
     def _more_looks(self) -> Iterable[list[ArmGroup]]:
-        """Yield the groups of the next look at what looked quick alone: beside a screen, at what is too long for it."""
-        looked = self._to_look_at(self._long) if self._columns else self.elimination.begin
+        """Yield the groups of the next look at what looked quick alone: beside a screen, at what is too long for it.
+
+        Where nothing looked quick, at all that was not clearly slower: one look is soon mistaken.
+        """
+        looked = self._to_look_at(self._long) if self._columns else self._promising_alone
         if looked and looks_had(self.known) < self._sizes.looks:
             yield look_groups(self.known, looked)
 

@@ -11,11 +11,12 @@ import pytest
 from search_findings import nothing_yet, whole
 from study_data import make_run
 from trainspeed.conduct import machine
-from trainspeed.conduct.plan import schedule
+from trainspeed.conduct.plan import TrialSet, schedule
 from trainspeed.core.errors import UserError
 from trainspeed.core.levers.host import THREAD_VARIABLES
 from trainspeed.core.run import Role
 from trainspeed.core.runs import RunSet
+from trainspeed.search.search import Search
 from trainspeed.search.switch import Switch, combined
 from trainspeed.studies.switches import plan as plan_module
 from trainspeed.studies.switches.plan import findings, largest_first, plan_switches
@@ -103,6 +104,22 @@ def test_each_search_has_its_part_of_the_time_that_starting_and_the_parts_leave(
     assert plan.more.share_s([ran, of_the_search]) == (100.0 - 8.0 - 12.0) / 2
     assert plan.more.share_s([replace(ran, stages_s={"train": 1e3})]) == 1.0
     assert planned(budget_s=None).more.share_s([ran]) is None
+
+
+def test_what_a_search_that_is_over_left_of_its_time_is_for_those_that_go_on(monkeypatch):
+    """One whose looks found nothing took a third of its share, and has nothing to ask for."""
+    had_s = {}
+
+    def wanted(search, _asked):
+        had_s[search.start.framework] = search.budget_s
+        return [] if search.start.framework == "torch" else [TrialSet(trials=(search.start,), blocks=1)]
+
+    monkeypatch.setattr(Search, "wanted", wanted)
+    more = planned(images_per_epoch=64).more
+    torch = next(search.start for search in more.searches if search.start.framework == "torch")
+    more([make_run(trial=torch, label=Role.FEASIBLE, stages_s={"train": 16.0})])
+
+    assert had_s == {"torch": 46.0, "tensorflow": 46.0 + 30.0}
 
 
 def test_each_framework_and_model_has_a_search():
