@@ -39,24 +39,31 @@ class Untried:
         return [CALLED.get((name, framework), LEVERS[name].words) for name in self.levers[:MOST_NAMED]]
 
 
-def untried(runs: Iterable[Run]) -> list[Untried]:
-    """Return what each search of a framework and a model had no run of, though it is there."""
+def searched(runs: Iterable[Run]) -> list[tuple[Trial, list[Run]]]:
+    """Return the plain trial of each search of a framework and a model, and the runs of the search."""
     searches: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
         if run.trains:
             searches.setdefault((run.study, run.trial.framework, run.trial.model), []).append(run)
     found = []
-    for (study, *_), runs in searches.items():
-        alone = list(dict.fromkeys(run.trial.spec for run in runs if run.label == Role.FEASIBLE))
-        if not alone:
-            continue
-        # From the plain one each of the others is one switch away.
-        start = min(alone, key=lambda trial: sum(len(levers_apart(trial, other)) for other in alone))
-        tried = {name for run in runs for name in levers_apart(start, run.trial)}
-        there = (s.lever for s in sorted(_there(start, runs[0].machine), key=lambda s: bool(s.needs)))
+    for own in searches.values():
+        alone = list(dict.fromkeys(run.trial.spec for run in own if run.label == Role.FEASIBLE))
+        if alone:
+            # From the plain one each of the others is one switch away.
+            start = min(alone, key=lambda trial: sum(len(levers_apart(trial, other)) for other in alone))
+            found.append((start, own))
+    return found
+
+
+def untried(runs: Iterable[Run]) -> list[Untried]:
+    """Return what each search of a framework and a model had no run of, though it is there."""
+    found = []
+    for start, own in searched(runs):
+        tried = {name for run in own for name in levers_apart(start, run.trial)}
+        there = (s.lever for s in sorted(_there(start, own[0].machine), key=lambda s: bool(s.needs)))
         levers = tuple(dict.fromkeys(name for name in there if name not in tried))
-        batches = not any(run.label == Role.LADDER for run in runs)
-        found.append(Untried(study=study, start=start, levers=levers, batches=batches))
+        batches = not any(run.label == Role.LADDER for run in own)
+        found.append(Untried(study=own[0].study, start=start, levers=levers, batches=batches))
     return found
 
 

@@ -4,9 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from front_data import runs_of, verdicts_of
+from front_data import report_of, runs_of, verdicts_of
+from study_data import MACHINE, make_run
+from trainspeed.core.trial import ALL_CORES
 from trainspeed.judge.verdict import Outcome
-from trainspeed.studies.summary.worth import is_part, worthwhile
+from trainspeed.studies.summary.gains import switch_sentences
+from trainspeed.studies.summary.glance import study_sentences
+from trainspeed.studies.summary.worth import is_part, not_kept_words, worthwhile
 
 GPU = {"device": "gpu"}
 
@@ -79,3 +83,24 @@ def test_what_a_switch_does_beside_all_others_is_a_gain_only_where_all_together_
 
     found = worthwhile([others_baseline], [others_baseline, whole, *hurt], GPU)
     assert found == ([others_baseline] if outcome is Outcome.FASTER else [])
+
+
+def test_what_a_search_tried_and_did_not_keep_says_so_wherever_it_is_called_faster():
+    """A reader who pastes the code has it not."""
+    gain = verdict()
+    best = replace(verdict(2.0), study="switches", factor="recipe")
+    plain = replace(best.baseline, levers=[ALL_CORES])
+    kept = replace(best, baseline=plain, candidate=replace(plain, precision="bf16"))
+    tried = [plain, kept.candidate, replace(plain, layout="channels_last")]
+    runs = [make_run(study="switches", trial=t, label="feasible") for t in tried]
+    said = "tried in switches on all cores and not kept"
+
+    report = report_of(gain, kept, runs=runs)
+    assert f"(1.30x; {said}), on 1 core." in study_sentences(report)[0]
+    assert switch_sentences(report)[0].endswith(f"; {said}.")
+    with_it = replace(kept, candidate=tried[-1])
+    assert not_kept_words(gain, [with_it], runs) == "", "kept"
+    assert not_kept_words(gain, [kept], runs[:-1]) == "", "not tried"
+    assert not_kept_words(replace(gain, baseline=tried[-1], candidate=plain), [kept], runs) == "", "plain"
+    on_gpu = [replace(run, machine=MACHINE | {"device": "gpu"}) for run in runs]
+    assert not_kept_words(gain, [kept], on_gpu) == "; tried in switches and not kept"

@@ -26,7 +26,7 @@ from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
 from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.notebooks import ReportNotebook
-from trainspeed.studies.summary.worth import is_on_cores, part_words
+from trainspeed.studies.summary.worth import is_on_cores, not_kept_words, part_words
 
 MOST_ROWS = 5  # of a card's chart
 MOST_NAMED = 2  # settings with one outcome
@@ -67,7 +67,7 @@ def remarked(
     verdicts: Sequence[Verdict], report: ReportSummary, again: Mapping[Verdict, Confirmed]
 ) -> dict[Verdict, str]:
     """Return the verdicts with what a card has to say beside each: what fresh blocks say of it, how old it is,
-    that it is over one core, and whether it is part of what pays together.
+    that it is over one core, and whether it is part of what pays together, or was tried there and not kept.
 
     What fresh blocks refuted is undecided: one measurement says so, the other one not.
     """
@@ -83,7 +83,8 @@ def remarked(
         if one and one.refuted:
             open_ = replace(verdict.judgement, outcome=Outcome.UNDECIDED)
             verdict = replace(verdict, judgement=open_)
-        remarks[verdict] = "".join(f"; {remark}" for remark in said)
+        tried = not_kept_words(verdict, report.kept, report.runs)
+        remarks[verdict] = "".join(f"; {remark}" for remark in said) + tried
     return remarks
 
 

@@ -32,7 +32,7 @@ from trainspeed.studies.summary.accuracy import (
 from trainspeed.studies.summary.collect import ReportSummary, in_order
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.fastest import LIBRARY, fastest_library
-from trainspeed.studies.summary.worth import is_on_cores, is_part, why_no_gain
+from trainspeed.studies.summary.worth import is_on_cores, is_part, not_kept_words, why_no_gain
 
 MAX_SENTENCES = 8  # on gains, and on losses: a reader wants to know in a minute, and the table has them all
 
@@ -100,7 +100,10 @@ def switch_sentences(
             _linked(
                 report,
                 verdict,
-                again.get(verdict, "") + escape(switch_accuracy(verdict, report)),
+                again.get(verdict, "")
+                + escape(
+                    not_kept_words(verdict, report.kept, report.runs) + switch_accuracy(verdict, report)
+                ),
                 name=_short(verdict, unsaid),
             )
             for verdict in gains[:MAX_SENTENCES]

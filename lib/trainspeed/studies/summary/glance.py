@@ -32,7 +32,7 @@ from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headl
 from trainspeed.studies.summary.text import without_result
 
 MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
-HELD = "; confirmed in"  # how a remark on what was confirmed begins
+HELD = "; confirmed in fresh blocks"  # how a remark on what was confirmed begins
 FEW_STEPS = 100  # of an epoch; those of real trainings have hundreds and more
 
 NO_GAIN = "not against a plain script"
@@ -116,9 +116,7 @@ def _settings(answer: Answer, remarks: Mapping[Verdict, str]) -> str:
 
 def _setting(one: tuple[Outcome, str, Verdict], name: str, remarks: Mapping[Verdict, str]) -> str:
     outcome, _, verdict = one
-    remark = (
-        "" if remarks[verdict].startswith(HELD) else escape(remarks[verdict])
-    )  # its own page says so, too
+    remark = escape(remarks[verdict].removeprefix(HELD))  # its own page says so, too
     if outcome is Outcome.FASTER:
         return f"{escape(name)} **{size_of(verdict)}**" + (
             f" ({remark.removeprefix('; ')})" if remark else ""

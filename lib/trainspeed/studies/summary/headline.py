@@ -18,7 +18,7 @@ from trainspeed.studies.summary.accuracy import gain_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import plain_images_per_s, study_link, undecided_sentences
-from trainspeed.studies.summary.worth import confirmed_shares, possible, worthwhile
+from trainspeed.studies.summary.worth import confirmed_shares, not_kept_words, possible, worthwhile
 
 MOST = 3  # sentences on recipes
 MOST_NAMED = 4  # switches of one: it is read on a phone, too
@@ -171,7 +171,8 @@ def _gain(gain: Gain, report: ReportSummary) -> Marked:
     name = escape(gain.verdict.name)
     largest = " Of those, it was the largest at first."
     largest = largest if gain.finding is HeadlineOutcome.CONFIRMED else ""
-    return Marked(f"{size}: {name}; {how_sure(gain.finding, gain.verdict, gain.again)}.{largest}")
+    tried = escape(not_kept_words(gain.verdict, report.kept, report.runs))
+    return Marked(f"{size}: {name}; {how_sure(gain.finding, gain.verdict, gain.again)}{tried}.{largest}")
 
 
 def how_sure(finding: HeadlineOutcome, verdict: Verdict, again: Confirmed | None) -> str:

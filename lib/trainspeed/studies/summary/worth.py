@@ -9,10 +9,14 @@ from trainspeed.core.factors import RECIPE
 from trainspeed.core.format import NAMES
 from trainspeed.core.levers.lever import LEVERS_FACTOR, LeverKind
 from trainspeed.core.levers.registry import LEVERS, levers_apart
+from trainspeed.core.machine_text import cores_of
+from trainspeed.core.run import Run, Status
+from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import DEVICES, OVER_ONE_CORE
 from trainspeed.judge.verdict import Outcome
 from trainspeed.search.switch import DEFAULT_LAYOUT
+from trainspeed.search.untried import searched
 
 
 def worthwhile(
@@ -145,3 +149,31 @@ def part_words(verdict: Verdict, kept: Iterable[Verdict], every: Iterable[Verdic
 
 def _pair(verdict: Verdict) -> tuple:
     return verdict.study, verdict.baseline, verdict.candidate
+
+
+def not_kept_words(verdict: Verdict, kept: Iterable[Verdict], runs: Iterable[Run]) -> str:
+    """Return that a search of the same framework and model tried what a verdict by itself calls faster, and did not
+    keep it, to be put after it: the code to paste has it not. Nothing where it is no such switch.
+
+    Args:
+        kept: As `ReportSummary.kept`.
+        runs: All of the report.
+    """
+    plain, trial = verdict.baseline, verdict.candidate
+    if verdict.outcome is not Outcome.FASTER or verdict.factor == RECIPE or trial.phase.calls:
+        return ""
+    values = {name: LEVERS[name].value_of(trial) for name in levers_apart(plain, trial)}
+
+    def has(other: Trial) -> bool:
+        return all(LEVERS[name].value_of(other) == value for name, value in values.items())
+
+    for start, own in searched(runs):
+        study, of = own[0].study, (start.framework, start.model)
+        tried = any(run.status is Status.OK and has(run.trial) for run in own)
+        if study == verdict.study or of != (trial.framework, trial.model) or has(start) or not tried:
+            continue
+        whole = (v.candidate for v in kept if v.study == study)
+        if not any(has(one) for one in whole if (one.framework, one.model) == of):
+            cores = {cores_of(start)} - {cores_of(trial)} if own[0].machine.get("device") == "cpu" else ()
+            return f"; tried in {study}{''.join(f' on {words}' for words in cores)} and not kept"
+    return ""
