@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from trainspeed.show.waterfall import REST, STEP, TOTAL, WAY_COLUMNS, plot_way
+from trainspeed.show.waterfall import REST, STEP, TOTAL, WAY_COLUMNS, alt_of, plot_way
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,21 @@ def test_a_bar_has_the_colour_of_a_gain_only_where_its_interval_says_so(ends, co
 def test_how_to_read_it_speaks_of_the_bars_that_are_drawn(kinds, said):
     ends = {STEP: (1.1, 1.3), TOTAL: (1.1, 1.3), REST: (None, None)}
     rows = [("PyTorch, cnn10", kind, kind, 1.0, 1.2, *ends[kind]) for kind in kinds]
-    figure = plot_way(pd.DataFrame(rows, columns=WAY_COLUMNS))
+    way = pd.DataFrame(rows, columns=WAY_COLUMNS)
+    figure = plot_way(way)
 
     (note,) = (text for text in figure.axes[0].texts if text.get_gid() == "note")
     assert note.get_text().replace("\n", " ") == said
+    drawn = (
+        "a bar for each part that was left out, and all together"
+        if len(kinds) > 1
+        else "a bar for all together"
+    )
+    assert alt_of(way) == f"Speed-up over the plain setting: {drawn}, with the interval."
+    searches = pd.DataFrame(
+        [("all that was kept", place, TOTAL, 1.0, 1.2, None, None) for place in "ab"], columns=WAY_COLUMNS
+    )
+    assert alt_of(searches) == "Speed-up over the plain setting: a bar for all together in each search."
 
 
 def test_bars_that_are_white_or_hatched_are_explained():

@@ -61,12 +61,26 @@ def plot_way(way: pd.DataFrame, *, title: str = QUESTION) -> Figure:
     return figure
 
 
+def alt_of(way: pd.DataFrame) -> str:
+    """Return which bars `plot_way` draws of these rows, for a reader who does not see them."""
+    apart = not _apart(way).empty
+    totals = len(way) if way["kind"].eq(TOTAL).all() else way["where"].nunique()
+    together = "all together" if totals == 1 else "all together in each search"
+    bars = f"a bar for each part that was left out, and {together}" if apart else f"a bar for {together}"
+    ends = ", with the interval" if way["low"].notna().any() else ""
+    return f"Speed-up over the plain setting: {bars}{ends}."
+
+
+def _apart(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the bars of switches that were left out: a bar that is alone in its panel is all together."""
+    alone = rows.groupby("where")["step"].transform("size") == 1
+    return rows[rows["kind"].isin([STEP, GROUP]) & ~alone]
+
+
 def _note(rows: pd.DataFrame) -> str:
     """Return how to read the bars that are drawn, and no others."""
-    alone = rows.groupby("where")["step"].transform("size") == 1
-    switches = rows[rows["kind"].isin([STEP, GROUP])]
+    switches, apart = rows[rows["kind"].isin([STEP, GROUP])], _apart(rows)
     hatches = [_look(*ends) for ends in switches[["before", "low", "high"]].itertuples(index=False)]
-    apart = switches[~alone.loc[switches.index]]
     said = {
         "bar: what a step loses without that switch, all others on": len(apart) > 0,
         "bar: all together": len(apart) == 0,
