@@ -63,9 +63,11 @@ def test_frameworks_tell_verdicts_apart_and_the_rest_is_counted():
     (said,) = study_sentences(report_of(*several[:2]))
     assert said.endswith("(layout.html): PyTorch **1.50x**, TensorFlow **1.30x**.")
     (said,) = study_sentences(report_of(*several))
-    assert said.endswith(": PyTorch cnn10 **1.50x**, PyTorch wrn28\\_1 **slower** (0.501x), 2 more."), (
-        "not gains alone"
-    )
+    first = ": PyTorch cnn10 **1.50x**, PyTorch wrn28\\_1 **slower** (0.501x), "
+    assert said.endswith(f"{first}TensorFlow cnn10 **1.30x**, JAX cnn10 **1.20x**."), "not gains alone first"
+    more = verdict(1.1, baseline=replace(start, framework="jax", model="wrn28_1"))
+    (said,) = study_sentences(report_of(*several, more))
+    assert said.endswith(f"{first}3 more in [layout](layout.html).")
 
 
 def test_single_convolutions_come_last_and_are_only_counted():

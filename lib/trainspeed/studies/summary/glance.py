@@ -31,7 +31,8 @@ from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
 from trainspeed.studies.summary.text import without_result
 
-MOST_NAMED = 2  # settings that a line names: it has to be short on a phone
+MOST_NAMED = 4  # settings that a line names: it has to be short on a phone
+NAMED_OF_MORE = 2  # where there are more than these
 HELD = "; confirmed in fresh blocks"  # how a remark on what was confirmed begins
 FEW_STEPS = 100  # of an epoch; those of real trainings have hundreds and more
 
@@ -88,7 +89,8 @@ def _study(
     first = _verdicts(groups[0])
     where = _where(first, report)
     # What is no gain here has none that was confirmed.
-    said = _settings(groups[0], dict.fromkeys(remarks, "") if NO_GAIN in where else remarks) + where
+    remarks = dict.fromkeys(remarks, "") if NO_GAIN in where else remarks
+    said = _settings(groups[0], remarks, study_link(ran.name, ran.page)) + where
     more = f"; {counted(len(every) - len(first), 'more comparison')}" if len(every) > len(first) else ""
     versus = (
         groups[0].versus if len(first) == 1 else groups[0].versus.partition(" vs ")[0]
@@ -96,8 +98,12 @@ def _study(
     return Marked(f"{study_link(versus, ran.page)}: {said}{more}.")
 
 
-def _settings(answer: Answer, remarks: Mapping[Verdict, str]) -> str:
-    """Return the sizes in the settings of an answer, the largest with each outcome before the others."""
+def _settings(answer: Answer, remarks: Mapping[Verdict, str], page: str) -> str:
+    """Return the sizes in the settings of an answer, the largest with each outcome before the others.
+
+    Args:
+        page: A link to the page that has those that are not named.
+    """
     several = [(outcome, *one) for outcome, settings in answer.settings.items() for one in settings]
     if len(several) == 1:
         ((outcome, name, verdict),) = several
@@ -110,8 +116,9 @@ def _settings(answer: Answer, remarks: Mapping[Verdict, str]) -> str:
     names = [" ".join([NAMES[t.framework], *[model_of(t.model)] * (len(models) > 1)]) for t in sides]
     if len({*names}) < len(several):  # these do not tell one from another
         names = [name for _, name, _ in several]
-    said = [_setting(*one, remarks) for one in zip(several[:MOST_NAMED], names, strict=False)]
-    return ", ".join([*said, f"{len(several) - MOST_NAMED} more"] if len(several) > MOST_NAMED else said)
+    shown = len(several) if len(several) <= MOST_NAMED else NAMED_OF_MORE
+    said = [_setting(*one, remarks) for one in zip(several[:shown], names, strict=False)]
+    return ", ".join([*said, *([f"{len(several) - shown} more in {page}"] if len(several) > shown else [])])
 
 
 def _setting(one: tuple[Outcome, str, Verdict], name: str, remarks: Mapping[Verdict, str]) -> str:
