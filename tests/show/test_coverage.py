@@ -80,9 +80,10 @@ def test_the_fewest_blocks_are_told_whether_or_not_others_had_all(blocks, told):
     groups = [GroupCoverage(part="core", core=True, trials=(arm,), blocks=had, most=15) for had in blocks]
     covered = Coverage(session="s", study="layout", budget_s=60.0, spent_s=60.0, groups=tuple(groups))
 
-    assert coverage_sentences(covered) == [
-        f"Time: 1 min 00 s of 1 min 00 s that it was given: the core comparisons had {told}."
-    ]
+    time = "Time: 1 min 00 s of 1 min 00 s that it was given"
+    assert coverage_sentences(covered) == [f"{time}: the core comparisons had {told}."]
+    search = replace(covered, groups=(*groups, *[replace(groups[0], blocks=1, most=1)] * 3))
+    assert coverage_sentences(search) == [f"{time}: of the core comparisons 2 had {told} and 3 had 1 block."]
 
 
 def a_coverage(*groups):

@@ -78,16 +78,14 @@ class Coverage:
         most = max((group.blocks for group in core), default=0)
         return tuple(group for group in core if 0 < group.blocks < min(most, group.most))
 
-    def blocks_of(self, *, core: bool) -> tuple[int, int, int] | None:
-        """Return the fewest and most blocks of what was measured of the core or the rest, and the number asked for.
+    def blocks_of(self, *, core: bool) -> dict[int, list[int]]:
+        """Return the number asked for -> the blocks of each group that was measured of the core or the rest.
 
-        What failed has no part in it.
+        The largest number comes first; what failed has no part in it.
         """
         groups = [group for group in self.groups if group.core is core and group.blocks and not group.failed]
-        if not groups:
-            return None
-        blocks = [group.blocks for group in groups]
-        return min(blocks), max(blocks), max(group.most for group in groups)
+        asked = sorted({group.most for group in groups}, reverse=True)
+        return {most: [group.blocks for group in groups if group.most == most] for most in asked}
 
 
 def append_coverage(folder: Path, coverage: Coverage) -> None:

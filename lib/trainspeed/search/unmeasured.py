@@ -78,8 +78,11 @@ def unmeasured_sentences(several: Iterable[UnmeasuredStage]) -> list[str]:
     short = {left.where for left in told if left.stage is Stage.CONFIRM}
     for left in told:
         had = f"{left.had} of" if left.had else "none of"
+        runs = counted(left.planned, "run")
+        if left.stage is Stage.CONFIRM:  # where time is left, there are more
+            runs = f"the first {runs}, 2 in each block"
         stages.setdefault(left.where, []).append(
-            f"{STAGES[left.stage]}: {had} {counted(left.planned, 'run')}"
+            f"{STAGES[left.stage]}: {had} {runs}"
             f"{'' if left.stage is not Stage.LEAVE_OUT or left.where in short else COMPLETE}"
         )
     return [f"{search}: incomplete: {'; '.join(said)}." for search, said in stages.items()]

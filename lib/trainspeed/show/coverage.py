@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 
 from pandas.io.formats.style import Styler
@@ -25,8 +25,8 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
         return []
     limits = f"{minutes(coverage.spent_s)} of {minutes(coverage.budget_s)} that it was given"
     core, rest = (coverage.blocks_of(core=core) for core in (True, False))
-    had = [f"the core comparisons {_blocks(core)}"] if core else []
-    had += [f"what is shown beside them {_blocks(rest)}"] if rest else []
+    had = [_had_of_core(core)] if core else []
+    had += [f"what is shown beside them had {_blocks(max(rest), sum(rest.values(), []))}"] if rest else []
     sentences = [f"Time: {limits}{f': {listed(had)}' if had else ''}."]
     if left := coverage.left_out:
         of_core = sum(group.core and _part(group, coverage) != ASKED_LATER for group in left)
@@ -120,12 +120,21 @@ def _parts(group: GroupCoverage, everywhere: Sequence[Collection[str]]) -> tuple
     return own, [DIFFERENCES.get(name, name.replace("_", " ")) for name in names]
 
 
-def _blocks(span: tuple[int, int, int]) -> str:
-    fewest, most, asked = span
+def _had_of_core(by_asked: Mapping[int, Sequence[int]]) -> str:
+    """Return how many blocks the core had: of a search those that were asked for most are the fresh ones."""
+    if len(by_asked) == 1:
+        return f"the core comparisons had {_blocks(*next(iter(by_asked.items())))}"
+    had = [f"{len(blocks)} had {_blocks(asked, blocks)}" for asked, blocks in by_asked.items()]
+    return f"of the core comparisons {listed(had)}"
+
+
+def _blocks(asked: int, blocks: Sequence[int]) -> str:
+    """Return the fewest and the most blocks of some groups, and how many were asked for where none had as many."""
+    fewest, most = min(blocks), max(blocks)
     had = "" if fewest == most else f"{fewest} to "
     if most < asked:
-        return f"had {had}{most} of at most {counted(asked, 'block')}"
-    return f"had {had}{counted(most, 'block')}"
+        return f"{had}{most} of at most {counted(asked, 'block')}"
+    return f"{had}{counted(most, 'block')}"
 
 
 def left_out_table(coverage: Coverage) -> Styler:
@@ -135,7 +144,7 @@ def left_out_table(coverage: Coverage) -> Styler:
             "part": _part(group, coverage),
             "what": ", ".join(group.arms[0].describe()),
             "compared with": _others(group),
-            "blocks": f"{group.blocks} of {group.most}",
+            "blocks": f"{group.blocks} of at most {group.most}",
         }
         for group in (*coverage.left_out, *coverage.unequal)
     ]

@@ -94,7 +94,7 @@ def test_a_reader_of_what_was_not_left_out_is_told_that_the_claim_rests_on_all_i
         "plain against all together are complete)."
     )
     (short,) = unmeasured_sentences(unmeasured_stages([whole(left_out=(blocks, parts))]))
-    assert "complete)" not in short and "none of 18 runs; leaving out" in short
+    assert "complete)" not in short and "none of the first 18 runs, 2 in each block; leaving out" in short
 
 
 def test_several_searches_have_a_column_that_tells_them_apart():
