@@ -6,6 +6,7 @@ from statistics import median
 import pytest
 
 from front_data import report_of, runs_of, verdicts_of
+from study_data import make_run
 from trainspeed.core.run import Role
 from trainspeed.judge.verdict import Outcome, judge_difference
 from trainspeed.studies.summary.confirmation import Confirmed
@@ -36,6 +37,20 @@ def test_what_pays_together_is_the_headline_and_leads_to_its_code():
         "PyTorch, cnn10, batch 32, 16 px: **1.50 times as fast** (1.50 to 1.51) in 6 fresh blocks with "
         "[channels\\_last](#pytorch-cnn10); accuracy not checked."
     )
+
+
+def test_of_several_that_were_measured_together_alone_it_says_that_nothing_is_known_of_each():
+    plain = verdict().baseline
+    best = replace(plain, layout="channels_last", precision="bf16")
+    whole = verdict(1.5, factor="recipe", candidate=best)
+    without = replace(plain, precision="bf16")
+    fresh = [make_run(trial=trial, label=Role.RECIPE) for trial in (plain, best, without)]
+    told = "[channels\\_last and bf16](#pytorch-cnn10) (only together: none was left out by itself); accuracy"
+
+    assert told in headline(report_of(whole, runs=fresh[:2]))[0]
+    assert "only together" not in headline(report_of(whole, runs=fresh))[0]
+    part = verdict(1.2, baseline=without, candidate=best)
+    assert "only together" not in headline(report_of(whole, part))[0]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,13 @@ from trainspeed.studies.summary.accuracy import gain_accuracy
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed
 from trainspeed.studies.summary.gains import plain_images_per_s, study_link, undecided_sentences
-from trainspeed.studies.summary.worth import confirmed_shares, not_kept_words, possible, worthwhile
+from trainspeed.studies.summary.worth import (
+    confirmed_shares,
+    not_kept_words,
+    only_together,
+    possible,
+    worthwhile,
+)
 
 MOST = 3  # sentences on recipes
 MOST_NAMED = 4  # switches of one: it is read on a phone, too
@@ -150,6 +156,8 @@ def _recipe(verdict: Verdict, report: ReportSummary) -> Marked:
     switched = switched_on(verdict.baseline, verdict.candidate)
     named = switched[:MOST_NAMED] + [f"{len(switched) - MOST_NAMED} more"] * (len(switched) > MOST_NAMED)
     lines = f"[{escape(listed(named))}](#{program_anchor(verdict.candidate)})"
+    if len(switched) > 1 and only_together(verdict, report.verdicts, report.runs):
+        lines += " (only together: none was left out by itself)"
     points = gain_accuracy(verdict, report)
     accuracy = accuracy_in_words(points and points.judgement)
     leaning = leaning_of(points, points.quantity) if points else ""

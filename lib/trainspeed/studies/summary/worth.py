@@ -10,7 +10,8 @@ from trainspeed.core.format import NAMES
 from trainspeed.core.levers.lever import LEVERS_FACTOR, LeverKind
 from trainspeed.core.levers.registry import LEVERS, levers_apart
 from trainspeed.core.machine_text import cores_of
-from trainspeed.core.run import Run, Status
+from trainspeed.core.run import Role, Run, Status
+from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import Trial
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.text import DEVICES, OVER_ONE_CORE
@@ -123,6 +124,18 @@ def shares(recipe: Verdict, every: Iterable[Verdict]) -> list[Verdict]:
     of_best = (v for v in every if v.study == recipe.study and v.candidate == recipe.candidate)
     alone = (v for v in of_best if v.quantity == "time" and v.row.choice and v.factor != RECIPE)
     return sorted((v for v in alone if v.speedup), key=lambda verdict: -verdict.speedup)
+
+
+def only_together(recipe: Verdict, every: Iterable[Verdict], runs: RunSet) -> bool:
+    """Whether fresh blocks had nothing but the plain trial and all that a search kept: none left out by itself.
+
+    Args:
+        every, runs: All verdicts and runs of the report.
+    """
+    plain = recipe.baseline
+    fresh = (run.trial for run in runs.of_study(recipe.study).role(Role.RECIPE))
+    arms = {t.spec for t in fresh if (t.framework, t.model) == (plain.framework, plain.model)}
+    return len(arms) <= 2 and not shares(recipe, every)
 
 
 def confirmed_shares(recipe: Verdict, every: Iterable[Verdict]) -> Collection[str] | None:

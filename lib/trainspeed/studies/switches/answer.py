@@ -133,6 +133,7 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
             f"Not to be kept: {thrown_out}; with that, {together}."
         )
     parts = [f"{_named(confirmed.on)}: in {blocks} {together}."]
+    parts += _only_together(confirmed)
     parts += _largest(found, confirmed)
     parts.append(f"{confirmed_accuracy(confirmed)}.")
     if bad:
@@ -140,6 +141,13 @@ def _confirmed(found: Findings, confirmed: Confirmation) -> str:
         if any(found.decisions[switch] is Decision.UNCONFIRMED for switch in confirmed.on):
             parts.append(f"What is left {_left(found)}.")
     return " ".join(parts)
+
+
+def _only_together(confirmed: Confirmation) -> list[str]:
+    """Return that nothing is known of each one's own part, where there are several and none was left out by itself."""
+    alone = any(left.large and left.time.speedup for left in confirmed.left_out)
+    known = alone or len(confirmed.on) == 1 or confirmed.total.outcome is not Outcome.FASTER
+    return [] if known else ["Only together: none of them was left out by itself in fresh blocks."]
 
 
 def _left(found: Findings) -> str:
