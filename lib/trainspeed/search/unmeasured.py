@@ -94,17 +94,24 @@ def open_questions(several: Iterable[UnmeasuredStage], sure: Collection[str] = (
     Args:
         sure: Searches whose total has an interval, as of `where`: what their fresh blocks lack is no question.
     """
-    asked: dict[str, dict[str, None]] = {}
-    for left in several:
-        if left.stage not in FRESH or left.where not in sure:
-            asked.setdefault(left.where, {})[QUESTIONS[left.stage]] = None
     places: dict[tuple[str, ...], list[str]] = {}
-    for search, questions in asked.items():
+    for search, questions in open_searches(several, sure).items():
         places.setdefault(tuple(questions), []).append(search)
     return [
         f"Open, or answered in part, for {' or '.join(searches)}: {'; '.join(questions)}"
         for questions, searches in places.items()
     ]
+
+
+def open_searches(
+    several: Iterable[UnmeasuredStage], sure: Collection[str] = ()
+) -> dict[str, dict[str, None]]:
+    """Return each search that leaves questions open, and these in order; arguments as of `open_questions`."""
+    asked: dict[str, dict[str, None]] = {}
+    for left in several:
+        if left.stage not in FRESH or left.where not in sure:
+            asked.setdefault(left.where, {})[QUESTIONS[left.stage]] = None
+    return asked
 
 
 def as_values(several: Iterable[UnmeasuredStage]) -> list[dict[str, Any]]:

@@ -47,19 +47,23 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
 
 def left_out_in_short(coverage: Coverage) -> list[str]:
     """Return what there was no time for, in a sentence with the command for it; nothing where there was for all."""
-    everywhere = _words_of(coverage)
-    found = (_parts(group, everywhere) for group in coverage.left_out)
-    names = list(
-        dict.fromkeys(
-            f"{listed(differ)} ({', '.join(own)})" if differ and own else ", ".join(own) or listed(differ)
-            for own, differ in found
-        )
-    )
+    names = left_out_comparisons(coverage)
     more = len(names) - MOST_NAMED
     told = "; ".join([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
     command = command_with_time(coverage, _arms(coverage.left_out))
     comparisons = "this comparison" if len(names) == 1 else "these comparisons"
     return [f"No time for {comparisons}: {told}. To make up for it: `{command}`."] if names else []
+
+
+def left_out_comparisons(coverage: Coverage) -> list[str]:
+    """Return what there was no time to compare, in words, each once."""
+    everywhere = _words_of(coverage)
+    found = (_parts(group, everywhere) for group in coverage.left_out)
+    named = (
+        f"{listed(differ)} ({', '.join(own)})" if differ and own else ", ".join(own) or listed(differ)
+        for own, differ in found
+    )
+    return list(dict.fromkeys(named))
 
 
 def core_left_out(coverage: Coverage | None) -> list[str]:

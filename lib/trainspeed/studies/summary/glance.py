@@ -29,7 +29,7 @@ from trainspeed.studies.summary.doubts import doubt_text, evidence_text
 from trainspeed.studies.summary.fastest import fastest_library
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
-from trainspeed.studies.summary.text import without_result
+from trainspeed.studies.summary.text import without_result_in_short
 
 MOST_NAMED = 4  # settings that a line names: it has to be short on a phone
 NAMED_OF_MORE = 2  # where there are more than these
@@ -162,9 +162,7 @@ def fact_sentences(
         if to_paste(report, confirmed)
         else "nothing ([why](#code-to-paste))"
     )
-    lacking = len(without_result(report, measured))
-    gaps = [untried_in_short(report.untried)]
-    gaps += [f"{counted(lacking, 'thing')} that gave no result"] if lacking else []
+    gaps = [untried_in_short(report.untried), *without_result_in_short(report, measured)]
     if unasked := len(report.missing):
         gaps.append(f"{counted(unasked, 'notebook')} that {'was' if unasked == 1 else 'were'} not asked for")
     missing = "; ".join(filter(None, gaps)) or "nothing that was asked for"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
+from trainspeed.core.coverage import Coverage
 from trainspeed.core.factors import RECIPE
 from trainspeed.core.files import CHECK, SUMMARY
 from trainspeed.core.format import NAMES, counted, listed, minutes
@@ -19,9 +20,9 @@ from trainspeed.judge.checks import Check
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.failures import kind_of_failure
 from trainspeed.judge.verdict import MIN_BLOCKS, expected_false
-from trainspeed.search.unmeasured import open_questions, place_of
+from trainspeed.search.unmeasured import open_questions, open_searches, place_of
 from trainspeed.search.untried import untried_sentences
-from trainspeed.show.coverage import left_out_in_short
+from trainspeed.show.coverage import left_out_comparisons, left_out_in_short
 from trainspeed.show.rows import VERDICT_FIELDS
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
@@ -174,14 +175,36 @@ def without_result(report: ReportSummary, measured: Measured) -> list[str]:
     for (study, _), runs in failed.items():
         reason = (runs[0].reason or "no reason given").rstrip(".")
         ended.append(f"{_called(study)}: {_trials_of(runs)}: {runs[0].status}: {reason}.")
-    coverage = {**report.coverage, **({SUMMARY: measured.coverage} if measured.coverage else {})}
-    for study, covered in coverage.items():
+    for study, covered in _coverage(report, measured).items():
         ended += [f"{_called(study)}: {sentence}" for sentence in left_out_in_short(covered)]
-    sure = {place_of(v.candidate) for v in report.recipes if v.quantity == "time" and v.low is not None}
     for ran in report.notebooks:
         budget = f"`make report NOTEBOOKS={ran.name} BUDGET={_longer(ran, report)}`"
-        ended += [f"{ran.name}: {open_}: {budget}." for open_ in open_questions(ran.unmeasured, sure)]
+        questions = open_questions(ran.unmeasured, _sure(report))
+        ended += [f"{ran.name}: {open_}: {budget}." for open_ in questions]
     return ended
+
+
+def without_result_in_short(report: ReportSummary, measured: Measured) -> list[str]:
+    """Return how much of what `without_result` names there is, by kind; nothing where there is none."""
+    runs = sum(run.status != Status.OK for run in (*report.runs, *measured.runs))
+    left = sum(len(left_out_comparisons(own)) for own in _coverage(report, measured).values())
+    lacking = {"run": runs, "comparison": left}
+    counts = [counted(number, kind) for kind, number in lacking.items() if number]
+    said = [f"{listed(counts)} without a result"] if counts else []
+    if searches := sum(len(open_searches(ran.unmeasured, _sure(report))) for ran in report.notebooks):
+        said.append(f"{counted(searches, 'search', 'searches')} not measured whole")
+    if broken := sum(ran.status != "ok" for ran in report.notebooks):
+        said.append(f"{counted(broken, 'notebook')} that did not end well")
+    return said
+
+
+def _coverage(report: ReportSummary, measured: Measured) -> dict[str, Coverage]:
+    return {**report.coverage, **({SUMMARY: measured.coverage} if measured.coverage else {})}
+
+
+def _sure(report: ReportSummary) -> set[str]:
+    """Return the searches whose total has an interval."""
+    return {place_of(v.candidate) for v in report.recipes if v.quantity == "time" and v.low is not None}
 
 
 def _called(study: str) -> str:
