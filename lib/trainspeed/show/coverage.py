@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
+from itertools import chain
 
 from pandas.io.formats.style import Styler
 
@@ -26,7 +27,11 @@ def coverage_sentences(coverage: Coverage | None) -> list[str]:
     limits = f"{minutes(coverage.spent_s)} of {minutes(coverage.budget_s)} that it was given"
     core, rest = (coverage.blocks_of(core=core) for core in (True, False))
     had = [_had_of_core(core)] if core else []
-    had += [f"what is shown beside them had {_blocks(max(rest), sum(rest.values(), []))}"] if rest else []
+    had += (
+        [f"what is shown beside them had {_blocks(max(rest), [*chain.from_iterable(rest.values())])}"]
+        if rest
+        else []
+    )
     sentences = [f"Time: {limits}{f': {listed(had)}' if had else ''}."]
     if left := coverage.left_out:
         of_core = sum(group.core and _part(group, coverage) != ASKED_LATER for group in left)

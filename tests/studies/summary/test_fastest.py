@@ -6,10 +6,11 @@ import pytest
 
 from conv2d_data import make_run, make_trial
 from front_data import report_of, runs_of, verdicts_of
+from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import verdict_between
 from trainspeed.judge.verdict import Outcome
 from trainspeed.studies.summary.confirmation import Confirmed
-from trainspeed.studies.summary.fastest import fastest_library
+from trainspeed.studies.summary.fastest import fastest_library, on_several_devices
 from trainspeed.studies.summary.gains import slower_sentences, switch_sentences
 from trainspeed.studies.summary.glance import study_sentences
 
@@ -79,3 +80,23 @@ def test_the_fastest_is_what_to_switch_on_whichever_side_of_its_pairs_it_is():
     refuted = [Confirmed(first=WORLD[0], again=replace(WORLD[0], judgement=WORLD[-1].judgement))]
     (told,) = [said for said in switch_sentences(report, refuted) if "Single" in said]
     assert told.startswith("Single convolutions: 2 faster (1 not confirmed), the largest difference 3.50x")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        ({TORCH: 0.9}, "; PyTorch takes less on 2 cores, by medians; "),
+        ({TORCH: 1.1, GRAPH: 1.2}, "; none takes less on 2 cores, by medians; "),
+        ({}, "; "),
+    ],
+)
+def test_where_the_fastest_holds_on_one_core_it_is_told_what_several_do(seconds, said):
+    runs = [make_run(make_trial(OPENCV), 1.0), make_run(make_trial(TORCH), 2.8)]
+    runs += [make_run(make_trial(library, devices=2), s) for library, s in seconds.items()]
+    runs += [make_run(make_trial(TORCH, devices=2, images=12), 0.1)]
+
+    (line,) = study_sentences(report_of(*WORLD, runs=runs))
+    assert f"2.6x to 2.8x as fast as 2 others, on 1 core{said}2 **faster**" in line
+    on_both = [make_run(make_trial(GRAPH, devices=n), 1.0 / n) for n in (1, 2)]
+    found = fastest_library([compared(TORCH, GRAPH, 3.0)])
+    assert on_several_devices(found, RunSet((*runs[:1], *on_both))) == "", "the same is first there"

@@ -24,7 +24,7 @@ from trainspeed.show.series import marks
 from trainspeed.show.theme import OUTCOME_STYLES, PALE, SMALL_PT
 from trainspeed.studies.summary.collect import ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of, gain
-from trainspeed.studies.summary.fastest import fastest_library
+from trainspeed.studies.summary.fastest import fastest_library, on_several_devices
 from trainspeed.studies.summary.notebooks import ReportNotebook
 from trainspeed.studies.summary.worth import is_on_cores, not_kept_words, part_words
 
@@ -108,7 +108,9 @@ def _card(
     decided = [answer for answer in groups if {*answer.settings} - {Outcome.UNDECIDED}]
     fastest = fastest_library(told)
     shown = 0 if fastest else MOST_ANSWERS
-    texts = [f"<strong>Fastest</strong>: {html.escape(fastest.words)}."] if fastest else []
+    several = on_several_devices(fastest, report.runs.of_study(ran.name)) if fastest else ""
+    first = "; ".join(filter(None, [fastest.words, several])) if fastest else ""
+    texts = [f"<strong>Fastest</strong>: {html.escape(first)}."] if first else []
     texts += [card_text(answer, told) for answer in decided[:shown]]
     rest = [_decided(answer).values() for answer in decided[shown:]]
     more = [verdict for groups in rest for settings in groups for _, verdict in settings]

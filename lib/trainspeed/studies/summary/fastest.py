@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 
+from trainspeed.core.convolution import AnyTrial
 from trainspeed.core.format import fixed, listed
+from trainspeed.core.runs import RunSet
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 
@@ -17,12 +20,14 @@ class Fastest:
     """The library that is faster than every other one, at the one size that was compared.
 
     Attributes:
+        trial: Its own trial.
         where: That size, in words.
         beaten: Library -> how many times as fast the fastest one is; one at least.
         slowest: The library that every other one is faster than; None where there is none.
     """
 
     library: str
+    trial: AnyTrial
     where: str
     beaten: dict[str, float]
     slowest: str | None = None
@@ -54,6 +59,7 @@ def fastest_library(verdicts: Iterable[Verdict]) -> Fastest | None:
     sure = [verdict for verdict in sure if verdict.quantity == "time" and not verdict.is_control]
     places = {", ".join(verdict.baseline.describe(without=verdict.row.hidden)) for verdict in sure}
     wins: dict[str, dict[str, float]] = {}
+    arms = {v.row.words(trial): trial for v in sure for trial in (v.candidate, v.baseline)}
     for verdict in sure:
         sides = [verdict.row.words(trial) for trial in (verdict.candidate, verdict.baseline)]
         for side in sides:
@@ -68,7 +74,34 @@ def fastest_library(verdicts: Iterable[Verdict]) -> Fastest | None:
     slowest = next((library for library in wins if beat[library] == {*wins} - {library}), None)
     if len(places) != 1 or fastest is None:
         return None
-    return Fastest(library=fastest, where=places.pop(), beaten=wins[fastest], slowest=slowest)
+    where, trial = places.pop(), arms[fastest]
+    return Fastest(library=fastest, trial=trial, where=where, beaten=wins[fastest], slowest=slowest)
+
+
+def on_several_devices(fastest: Fastest, runs: RunSet) -> str:
+    """Return which library takes less than the fastest one where several devices share the same images, if any does.
+
+    Nothing where none was measured so, or the fastest one is first there, too. Their medians say it: no verdict
+    compares libraries on several devices.
+
+    Args:
+        runs: Of the study.
+    """
+    names, others = fastest.trial.factor(LIBRARY), {}
+    same = {name: getattr(fastest.trial, name) for name in ("library", "mode", "processor")}
+    for trial, own in runs.ok().data().by_trial().items():
+        if trial.phase.calls and replace(trial, **same, devices=fastest.trial.devices) == fastest.trial:
+            others[trial] = median(run.median_call_s for run in own)
+    several = [trial for trial in others if trial.devices > 1]
+    if not several:
+        return ""
+    first = min(several, key=others.__getitem__)
+    own_s = min((s for t, s in others.items() if names.words(t) == fastest.library), default=None)
+    if own_s is None or names.words(first) == fastest.library:
+        return ""
+    kind = "cores" if next(iter(runs)).machine.get("device") == "cpu" else "devices"
+    less = names.words(first) if others[first] < own_s else "none"
+    return f"{less} takes less on {first.devices} {kind}, by medians"
 
 
 def _slower_than(library: str, wins: Mapping[str, Mapping[str, float]]) -> set[str]:

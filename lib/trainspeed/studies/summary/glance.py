@@ -26,7 +26,7 @@ from trainspeed.studies.summary.cards import headline_verdicts, in_card_order, r
 from trainspeed.studies.summary.collect import ReportNotebook, ReportSummary
 from trainspeed.studies.summary.confirmation import Confirmed, counts_of
 from trainspeed.studies.summary.doubts import doubt_text, evidence_text
-from trainspeed.studies.summary.fastest import fastest_library
+from trainspeed.studies.summary.fastest import LIBRARY, fastest_library, on_several_devices
 from trainspeed.studies.summary.gains import study_link
 from trainspeed.studies.summary.headline import HeadlineOutcome, compared, headline_gains, to_paste
 from trainspeed.studies.summary.text import without_result_in_short
@@ -82,9 +82,12 @@ def _study(
         if fastest := fastest_library(told):
             beaten = [*fastest.beaten]
             others = beaten[0] if len(beaten) == 1 else f"{len(beaten)} others"
-            said = (
-                f"fastest **{escape(fastest.library)}**, {fastest.times} as fast as {escape(others)}; {said}"
+            where = _where([verdict for verdict in told if verdict.factor == LIBRARY], report)
+            several = on_several_devices(fastest, report.runs.of_study(ran.name))
+            first = (
+                f"fastest **{escape(fastest.library)}**, {fastest.times} as fast as {escape(others)}{where}"
             )
+            said = "; ".join([first, *([escape(several)] if several else []), said])
         return Marked(f"Single convolutions ({study_link(ran.name, ran.page)}): {said}.")
     first = _verdicts(groups[0])
     where = _where(first, report)
