@@ -153,7 +153,7 @@ def left_out_table(coverage: Coverage) -> Styler:
             "part": _part(group, coverage),
             "what": ", ".join(group.arms[0].describe()),
             "compared with": _others(group),
-            "blocks": f"{group.blocks} of at most {group.most}",
+            "blocks": f"{group.blocks} of {group.most}",
         }
         for group in (*coverage.left_out, *coverage.unequal)
     ]
