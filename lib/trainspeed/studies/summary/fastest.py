@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from statistics import median
 
 from trainspeed.core.convolution import AnyTrial
@@ -13,6 +13,14 @@ from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.verdict import Outcome
 
 LIBRARY = "library"  # factor of a comparison of libraries
+APART = (
+    LIBRARY,
+    "mode",
+    "processor",
+    "devices",
+    "calls",
+    "seed",
+)  # in which calls of the same images may differ
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,10 +96,11 @@ def on_several_devices(fastest: Fastest, runs: RunSet) -> str:
         runs: Of the study.
     """
     names, others = fastest.trial.factor(LIBRARY), {}
-    same = {name: getattr(fastest.trial, name) for name in ("library", "mode", "processor")}
+    same = [f.name for f in fields(fastest.trial) if f.name not in APART]
     for trial, own in runs.ok().data().by_trial().items():
-        if trial.phase.calls and replace(trial, **same, devices=fastest.trial.devices) == fastest.trial:
-            others[trial] = median(run.median_call_s for run in own)
+        known = [run.median_call_s for run in own if run.median_call_s]
+        if known and all(getattr(trial, name) == getattr(fastest.trial, name) for name in same):
+            others[trial] = median(known)
     several = [trial for trial in others if trial.devices > 1]
     if not several:
         return ""
