@@ -98,7 +98,7 @@ def on_several_devices(fastest: Fastest, runs: RunSet) -> str:
     names, others = fastest.trial.factor(LIBRARY), {}
     same = [f.name for f in fields(fastest.trial) if f.name not in APART]
     for trial, own in runs.ok().data().by_trial().items():
-        known = [run.median_call_s for run in own if run.median_call_s]
+        known = [run.median_call_s for run in own if run.trial.phase.calls and run.median_call_s]
         if known and all(getattr(trial, name) == getattr(fastest.trial, name) for name in same):
             others[trial] = median(known)
     several = [trial for trial in others if trial.devices > 1]
