@@ -85,8 +85,8 @@ def test_the_fastest_is_what_to_switch_on_whichever_side_of_its_pairs_it_is():
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [
-        ({TORCH: 0.9}, "; PyTorch takes less on 2 cores, by medians; "),
-        ({TORCH: 1.1, GRAPH: 1.2}, "; none takes less on 2 cores, by medians; "),
+        ({TORCH: 0.9}, "; by medians PyTorch is faster on 2 cores; "),
+        ({TORCH: 1.1, GRAPH: 1.2}, "; by medians no other is faster on 2 cores; "),
         ({}, "; "),
     ],
 )

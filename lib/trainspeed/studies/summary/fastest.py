@@ -109,8 +109,8 @@ def on_several_devices(fastest: Fastest, runs: RunSet) -> str:
     if own_s is None or names.words(first) == fastest.library:
         return ""
     kind = "cores" if next(iter(runs)).machine.get("device") == "cpu" else "devices"
-    less = names.words(first) if others[first] < own_s else "none"
-    return f"{less} takes less on {first.devices} {kind}, by medians"
+    faster = f"{names.words(first)} is" if others[first] < own_s else "no other is"
+    return f"by medians {faster} faster on {first.devices} {kind}"
 
 
 def _slower_than(library: str, wins: Mapping[str, Mapping[str, float]]) -> set[str]:
