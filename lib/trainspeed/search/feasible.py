@@ -145,7 +145,7 @@ def seen_of(switch: Switch, run: Run) -> dict[str, Seen]:
         elif tells_fields and name in LEVERS and LEVERS[name].evidence and name not in ELSEWHERE:
             seen[name] = missing
         elif name == "layout" and run.effective_layout:
-            seen[name] = "+".join(sorted(run.effective_layout)), "effective_layout"
+            seen[name] = "+".join(sorted(run.effective_layout)), "the layouts of the convolutions that ran"
         elif name == "precision" and value in DTYPES and run.effective_precision:
             seen[name] = _precision_seen(value, run.effective_precision)
         elif name == "precision" and value == TF32 and run.tf32 is not None:
@@ -160,7 +160,8 @@ def seen_of(switch: Switch, run: Run) -> dict[str, Seen]:
 def _precision_seen(value: str, ran: EffectivePrecision) -> Seen:
     if ran.asked:
         return None, "what ran could not be found out, only what the layers were set to"
-    return value if DTYPES[value] in ran.dtypes else "+".join(sorted(ran.dtypes)), "effective_precision"
+    seen = value if DTYPES[value] in ran.dtypes else "+".join(sorted(ran.dtypes))
+    return seen, "the dtypes of the convolutions that ran"
 
 
 def was_seen(switch: Switch, run: Run) -> Effect:
