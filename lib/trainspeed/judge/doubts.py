@@ -15,6 +15,7 @@ from trainspeed.core.format import NAMES, counted, gigabytes, percent
 from trainspeed.core.notes import Note
 from trainspeed.core.run import Run, Status
 from trainspeed.judge.beyond_ceiling import ceiling_doubts
+from trainspeed.judge.beyond_parts import part_doubts
 from trainspeed.judge.clocks import clock_doubts
 from trainspeed.judge.comparison import Verdict
 from trainspeed.judge.link_sums import link_doubts
@@ -96,7 +97,7 @@ def whole_study_doubts(
     if control is not None:
         known = list(control)
         sentences += [*control_doubts(known, coverage), *noise_doubts(verdicts, known)]
-    return [*sentences, *ceiling_doubts(ok), *clock_doubts(ok), *link_doubts(ok)]
+    return [*sentences, *ceiling_doubts(ok), *part_doubts(ok), *clock_doubts(ok), *link_doubts(ok)]
 
 
 def doubted_runs(runs: Sequence[Run]) -> list[DoubtedRuns]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pandas as pd
 from pandas.io.formats.style import Styler
@@ -24,13 +23,12 @@ from trainspeed.core.format import (
     pipeline_of,
     three,
 )
-from trainspeed.core.phase import COMPUTE
 from trainspeed.core.run import Run
 from trainspeed.core.runs import RunSet
 from trainspeed.core.trial import FRAMEWORKS, PIPELINES, Trial
+from trainspeed.judge.beyond_parts import compute_alone, input_alone
 from trainspeed.judge.verdict import MIN_BLOCKS
 from trainspeed.show.cells import styled
-from trainspeed.studies.multi_gpu.pipelines import input_alone
 
 PARTS = ("input_s", "compute_s", "both_s")
 OTHER = {"input": "compute", "compute": "input"}
@@ -56,9 +54,8 @@ def pipeline_balances(runs: Sequence[Run]) -> pd.DataFrame:
     tried = dict.fromkeys(run.trial.spec for run in runs if run.trial.whole_steps)
     rows = []
     for trial in sorted(tried, key=position):
-        compute = replace(trial, pipeline="arrays", workers=0, augment=False).only(COMPUTE)
         where = f"{NAMES[trial.framework]}, {model_of(trial.model)}, {devices_of(trial)}"
-        epochs_s = [seconds.get(part) for part in (input_alone(trial), compute, trial)]
+        epochs_s = [seconds.get(part) for part in (input_alone(trial), compute_alone(trial), trial)]
         rows.append((where, pipeline_of(trial), *epochs_s, blocks[trial]))
     columns = ["where", "pipeline", *PARTS, "blocks"]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(PARTS, float))

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from trainspeed.core.errors import UserError, check_name, check_some
-from trainspeed.core.phase import COMPUTE, INPUT, WHOLE
+from trainspeed.core.phase import COMPUTE, WHOLE
 from trainspeed.core.run import Run
 from trainspeed.core.trial import (
     FRAMEWORKS,
@@ -19,6 +19,7 @@ from trainspeed.core.trial import (
     WITH_WORKERS,
     Trial,
 )
+from trainspeed.judge.beyond_parts import input_alone
 from trainspeed.judge.comparison import Verdict, compare_with
 
 # Field of a trial -> the parameter of the notebook that it comes from.
@@ -90,19 +91,6 @@ def _compute_alone(framework: str, model: str, count: int, fields: dict[str, Any
         )
     except UserError as problem:
         raise problem.named(PARAMETERS) from None
-
-
-def input_alone(trial: Trial) -> Trial:
-    """Return the trial that makes only the input; augmentation in the model is part of the compute.
-
-    With ddp, each rank makes its share of the input with workers of its own. Elsewhere one process makes the
-    input for all devices, so it takes as long as for one device.
-    """
-    if trial.pipeline == "in_model":
-        trial = replace(trial, pipeline="arrays", workers=0, augment=False)
-    if trial.strategy != "ddp":
-        trial = replace(trial, devices=1, nodes=1, strategy=SINGLE)
-    return trial.only(INPUT)
 
 
 def pipeline_verdicts(runs: Sequence[Run]) -> list[Verdict]:
