@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -33,8 +34,9 @@ MOST_NAMED = 2  # settings with one outcome
 MOST_ANSWERS = 2
 # Hardly wider than a phone of 360 px has room for, so that its letters keep their size there.
 WIDTH_IN, ROW_IN, AROUND_IN = 3.4, 0.42, 0.55
-LABEL_LETTERS = 40  # above a mark; the number has the rest of the line
+LABEL_LETTERS = 40  # of a line above a mark; the number has the rest of the first one
 LABEL_UP, MARK_DOWN = 0.2, 0.22  # from the middle of a row, in rows
+LINE = 0.38  # height of a further line of a label, in rows
 HALF_STRIP = 0.23  # height of the margin behind a mark, from the mark to its end, in rows
 EMPTY = "Nothing is decided: no comparison has 6 blocks or more."
 NO_REMARKS: Mapping[Verdict, str] = {}
@@ -161,7 +163,8 @@ def _picture(verdicts: Sequence[Verdict], ran: ReportNotebook) -> str:
     rows = card_rows(verdicts)
     if rows.empty:
         return ""
-    figure, ax = plt.subplots(figsize=(WIDTH_IN, AROUND_IN + ROW_IN * len(rows)), layout="constrained")
+    height_in = AROUND_IN + ROW_IN * (len(rows) + LINE * sum(map(_further_lines, rows["label"])))
+    figure, ax = plt.subplots(figsize=(WIDTH_IN, height_in), layout="constrained")
     plot_card(rows, ax=ax)
     drawing = render_figure(figure)
     plt.close(figure)
@@ -173,18 +176,22 @@ def _picture(verdicts: Sequence[Verdict], ran: ReportNotebook) -> str:
 def plot_card(rows: pd.DataFrame, *, ax: Axes) -> Axes:
     """Draw a small forest of speed-ups: each mark with its interval below its name and its size.
 
-    Names stand above the marks, not beside them: on a phone they would leave no room for an axis.
+    Names stand above the marks, not beside them: on a phone they would leave no room for an axis. A long one has
+    several lines, as what tells rows apart may be at its end.
 
     Args:
         rows: As returned by `card_rows`.
     """
-    rows = rows.assign(x=rows["value"], y=[number + MARK_DOWN for number in range(len(rows))])
+    further = LINE * rows["label"].map(_further_lines)
+    middles = further.cumsum() + rows.index
+    rows = rows.assign(x=rows["value"], y=middles + MARK_DOWN, last=middles - LABEL_UP, further=further)
     for kind, of_kind in rows.groupby("kind", sort=False):
         marks(ax, of_kind, along="x", look=OUTCOME_STYLES[kind], gid=kind)
     look = {"transform": ax.get_yaxis_transform(), "fontsize": SMALL_PT, "va": "center"}
-    for number, row in enumerate(rows.to_dict("records")):
-        ax.text(0, number - LABEL_UP, row["label"], ha="left", gid="label", **look)
-        ax.text(1, number - LABEL_UP, f"{row['value']:.2f}x", ha="right", weight="bold", gid="size", **look)
+    for row in rows.to_dict("records"):
+        middle, first = row["last"] - row["further"] / 2, row["last"] - row["further"]
+        ax.text(0, middle, row["label"], ha="left", gid="label", **look)
+        ax.text(1, first, f"{row['value']:.2f}x", ha="right", weight="bold", gid="size", **look)
     known = rows[["value", "low", "high"]].stack()
     ratio_axis(ax.xaxis, min(known.min(), 1 / (1 + MARGIN)), max(known.max(), 1 + MARGIN))
     for y in rows["y"]:  # not behind the names
@@ -195,7 +202,7 @@ def plot_card(rows: pd.DataFrame, *, ax: Axes) -> Axes:
         ax.plot([1, 1], span, color=".3", linewidth=1.2, zorder=0.7, gid="one")
     ax.tick_params(axis="x", labelsize=SMALL_PT)
     ax.set_xlabel("times as fast, log scale", fontsize=SMALL_PT)
-    ax.set(yticks=[], ylim=(len(rows) - 0.45, -0.5))
+    ax.set(yticks=[], ylim=(middles.iloc[-1] + 0.55, -0.5))
     ax.grid(visible=False)
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
@@ -218,7 +225,7 @@ def card_rows(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     shown = sorted(named[:MOST_ROWS], key=lambda row: (ORDER.index(row[1].outcome), -gain(row[1])))
     rows = [
         {
-            "label": name if len(name) <= LABEL_LETTERS else f"{name[: LABEL_LETTERS - 1]}…",
+            "label": textwrap.fill(name, LABEL_LETTERS),
             "kind": str(verdict.outcome),
             "value": verdict.speedup,
             "low": verdict.low,
@@ -227,3 +234,7 @@ def card_rows(verdicts: Sequence[Verdict]) -> pd.DataFrame:
         for name, verdict in shown
     ]
     return pd.DataFrame(rows, columns=["label", "kind", "value", "low", "high"])
+
+
+def _further_lines(label: str) -> int:
+    return label.count("\n")
